@@ -1,0 +1,29 @@
+// Sharing one thread: long work gives way every few milliseconds.
+
+/** Resolves in a later turn of the event loop, after everything that is ready now has run. */
+export function turn(): Promise<void> {
+  if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}
+
+/**
+ * Returns a function to call often inside a long loop: it gives way once `everyMs` of work have passed,
+ * and costs one reading of the clock otherwise. `const pause = breathe(); for (…) { …; if (pause.due()) await pause.now() }`
+ */
+export function breathe(everyMs = 4): { due(): boolean; now(): Promise<void> } {
+  let start = performance.now();
+  return {
+    due: () => performance.now() - start >= everyMs,
+    async now() {
+      await turn();
+      start = performance.now();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// argv → command.
+import { explain, UsageError } from "#base/errors.ts";
+import type { Command } from "./command.ts";
+import { commands } from "./commands.ts";
+
+/** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage. */
+export async function main(args: readonly string[]): Promise<number> {
+  const [name = "help", ...rest] = args;
+  try {
+    if (name === "help" || name === "--help" || name === "-h") {
+      const about = commands.find((command) => command.name === rest[0]);
+      console.log(about ? commandHelp(about) : help());
+      return 0;
+    }
+    const command = commands.find((candidate) => candidate.name === (name === "--version" ? "version" : name));
+    if (!command) throw new UsageError(`unknown command "${name}"; run "knarr help" to see them all`);
+    if (rest.includes("--help") || rest.includes("-h")) {
+      console.log(commandHelp(command));
+      return 0;
+    }
+    await command.run(rest);
+    return 0;
+  } catch (error) {
+    console.error(`knarr: ${explain(error)}`);
+    if (error instanceof UsageError) return 2;
+    if (process.env.KNARR_DEBUG) console.error(error);
+    return 1;
+  }
+}
+
+function help(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  return [
+    "Kubernetes, whole, in TypeScript.",
+    "",
+    "Usage: knarr COMMAND [ARGUMENTS]",
+    "",
+    "Commands:",
+    ...commands.map(({ name, short }) => `  ${name.padEnd(width)}   ${short}`),
+    "",
+    'Run "knarr help COMMAND" for what a command does and takes.',
+  ].join("\n");
+}
+
+const commandHelp = ({ use, short, help }: Command) =>
+  [`Usage: knarr ${use}`, "", `${short}.`, ...(help ? ["", help] : [])].join("\n");

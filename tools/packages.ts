@@ -1,0 +1,31 @@
+// What the tests need from the system, beyond Node.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+interface SystemPackage {
+  readonly name: string;
+  readonly provides: string;
+  readonly for: string;
+}
+
+export const packages: readonly SystemPackage[] = [
+  { name: "etcd-server", provides: "/usr/bin/etcd", for: "the etcd engine's tests" },
+];
+
+/** Installs what is missing where that is possible (root on a Debian-like system), and returns what is still missing. */
+export function ensurePackages(): readonly SystemPackage[] {
+  const missing = () => packages.filter(({ provides }) => !existsSync(provides));
+  const wanted = missing();
+  if (wanted.length === 0) return [];
+  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+    const names = wanted.map(({ name }) => name);
+    console.log(`installing ${names.join(" ")}`);
+    // A package's service must not start: the tests start their own, on their own ports and folders.
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
+    const apt = (...args: string[]) =>
+      spawnSync("apt-get", ["-qq", ...args], { env, stdio: ["ignore", "ignore", "inherit"] });
+    apt("update");
+    apt("install", "--yes", "--no-install-recommends", ...names);
+  }
+  return missing();
+}
