@@ -1,0 +1,122 @@
+// A kind of object that the API serves: the one place that knows what it is.
+import { Field, ref, typeMeta } from "./field.ts";
+import type { InferFields, Mutable } from "./infer.ts";
+import { ObjectMeta } from "./object-meta.ts";
+import type { Problem } from "./problem.ts";
+import { type Fields, type Struct, type StructRules, struct } from "./struct.ts";
+
+export const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
+export type Verb = (typeof allVerbs)[number];
+
+/** What every object has besides its own fields. What the server sets on creation is there for all who read objects. */
+const objectFields = {
+  apiVersion: new Field<string, true>(typeMeta.apiVersion.spec),
+  kind: new Field<string, true>(typeMeta.kind.spec),
+  metadata: ref(1, ObjectMeta, "Name, labels and the other things all objects have.").default({}) as Field<
+    CreatedMeta,
+    true
+  >,
+};
+export type ObjectFields = typeof objectFields;
+
+type CreatedMeta = ObjectMeta & { readonly [K in "name" | "uid" | "resourceVersion" | "creationTimestamp"]: string };
+
+export type ObjectOf<F extends Fields> = InferFields<ObjectFields & F>;
+
+/** One column of `kubectl get`. */
+export interface Column<O> {
+  readonly name: string;
+  readonly type?: "string" | "integer" | "number" | "boolean" | "date";
+  readonly format?: string;
+  readonly doc?: string;
+  /** Only with `-o wide`. */
+  readonly wide?: boolean;
+  cell(object: O, now: number): unknown;
+}
+
+export interface Subresource {
+  /** What is sent and answered; the kind itself unless told. */
+  readonly kind?: () => AnyKind;
+  /** The name discovery gives, where the body is no kind of the catalog (`PodExecOptions`). */
+  readonly kindName?: string;
+  readonly verbs: readonly Verb[];
+}
+
+/** Where a kind keeps its size, for the `scale` subresource. Paths such as "spec.replicas". */
+export interface ScalePaths {
+  readonly replicas: string;
+  readonly current: string;
+  /** A label selector, or a plain map of labels. */
+  readonly selector?: string;
+}
+
+export interface KindRules<F extends Fields> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  /** The kind in lower case unless told. */
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly scope: "Namespaced" | "Cluster";
+  readonly doc: string;
+  readonly fields: F;
+  /** All eight unless told. */
+  readonly verbs?: readonly Verb[];
+  /** False for what is answered and forgotten, like access reviews. */
+  readonly stored?: false;
+  /** `status: true` and `scale` are understood everywhere; the others are served by code of their own. */
+  readonly subresources?: { readonly status?: true; readonly scale?: ScalePaths } & {
+    readonly [name: string]: true | ScalePaths | Subresource | undefined;
+  };
+  readonly columns?: readonly Column<ObjectOf<F>>[];
+  /** Fields a field selector may name, besides metadata.name and metadata.namespace. */
+  readonly selectableFields?: Readonly<Record<string, (object: ObjectOf<F>) => string>>;
+  /** What a name must look like; a DNS subdomain unless told. */
+  readonly nameFormat?: (name: string) => readonly string[];
+  /** Conditional defaults; see StructRules. */
+  complete?(object: Mutable<ObjectOf<F>>): void;
+  /** Problems of a create (no `old`) or an update of the object, beyond those of the single fields. */
+  check?(object: ObjectOf<F>, old: ObjectOf<F> | undefined): Iterable<Problem>;
+  /** Problems of an update through the status subresource. */
+  checkStatus?(object: ObjectOf<F>, old: ObjectOf<F>): Iterable<Problem>;
+  /** Set when another version of the kind is the one that is stored. */
+  readonly convert?: Conversion<ObjectOf<F>>;
+}
+
+/** How objects of this version become objects of the stored version, and back. What one side cannot say goes into annotations, as upstream does it. */
+export interface Conversion<O> {
+  readonly to: () => AnyKind;
+  toStored(object: O): Readonly<Record<string, unknown>>;
+  fromStored(stored: Readonly<Record<string, any>>): Readonly<Record<string, unknown>>;
+}
+
+export interface Kind<F extends Fields> extends KindRules<F> {
+  readonly singular: string;
+  readonly verbs: readonly Verb[];
+  /** "apps/v1", or "v1" for the core group. */
+  readonly apiVersion: string;
+  /** The object with apiVersion, kind and metadata. */
+  readonly struct: Struct<ObjectFields & F>;
+}
+
+export type AnyKind = Kind<any>;
+
+export function resource<const F extends Readonly<Record<string, Field<any, boolean>>>>(rules: KindRules<F>): Kind<F> {
+  const { group, version, kind } = rules;
+  return {
+    ...rules,
+    singular: rules.singular ?? kind.toLowerCase(),
+    verbs: rules.verbs ?? allVerbs,
+    apiVersion: group === "" ? version : `${group}/${version}`,
+    struct: struct(`${packageOf(group)}/${version}.${kind}`, { ...objectFields, ...rules.fields }, structRules(rules)),
+  };
+}
+
+/** The Go package upstream keeps a group in: "rbac.authorization.k8s.io" is in "rbac". */
+const packageOf = (group: string): string => (group === "" ? "core" : (group.split(".")[0] as string));
+
+function structRules<F extends Fields>({ doc, complete, check }: KindRules<F>): StructRules<ObjectFields & F> {
+  return { doc, ...(complete && { complete: complete as any }), ...(check && { check: check as any }) };
+}

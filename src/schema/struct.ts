@@ -1,0 +1,32 @@
+import type { AnyField } from "./any.ts";
+import type { InferFields, Mutable } from "./infer.ts";
+import type { Problem } from "./problem.ts";
+
+export type Fields = Readonly<Record<string, AnyField>>;
+
+/** What cannot be said field by field. */
+export interface StructRules<F extends Fields> {
+  readonly doc?: string;
+  /** Owned as a whole by whoever applies it. */
+  readonly atomic?: boolean;
+  /** At most one of these fields may be set; `discriminator` names the one that is. */
+  readonly union?: { readonly discriminator?: string; readonly fields: Readonly<Record<string, string>> };
+  /** Defaults that depend on other fields. Runs after the fields' own defaults, before those of nested structs. */
+  complete?(value: Mutable<InferFields<F>>): void;
+  /** Problems beyond those of the single fields, with paths relative to this struct. On update `old` is the struct as stored. */
+  check?(value: InferFields<F>, old: InferFields<F> | undefined): Iterable<Problem>;
+}
+
+/** A named group of fields. The name is the package, the version and the Go type: "core/v1.PodSpec". */
+export interface Struct<F extends Fields> extends StructRules<F> {
+  readonly name: string;
+  readonly fields: F;
+}
+
+export type AnyStruct = Struct<any>;
+
+export const struct = <const F extends Fields>(name: string, fields: F, rules: StructRules<F> = {}): Struct<F> => ({
+  ...rules,
+  name,
+  fields,
+});
