@@ -6,6 +6,7 @@
 /**
  * Position in the store's history. Every write gets the next one; it becomes the object's resourceVersion. Never reused,
  * not even after a crash or by a write that failed. A number will do: 2^53 writes at 100,000 a second last 2,800 years.
+ * A fresh store stands at 1, because clients read 0 as "any".
  */
 export type Revision = number;
 
@@ -76,7 +77,7 @@ export interface StoreEngine {
    * Writes if the key's modified revision is `expected` (0: must not exist). Resolves only when the write is durable.
    * With `ttlSeconds` the key is deleted by the store within a second after that time, unless written again before.
    * Throws Conflict with the present entry, OutOfSpace beyond the quota, Unavailable when the outcome may be unknown.
-   * Takes no signal: once sent, a write cannot be unsent.
+   * Takes no signal: once sent, a write cannot be unsent. The value belongs to the store from now on and must not be changed.
    */
   put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry>;
 
@@ -87,18 +88,22 @@ export interface StoreEngine {
    * Every change under `prefix` after revision `from`, in order, each once, without gaps, until the signal aborts (then it ends quietly).
    * All changes of one revision are in one batch. A progress notice is sent at once when the watcher has caught up, and then
    * at least every minute of silence. Throws Compacted if `from` is gone, also later when the watcher reads too slowly to keep up.
+   * A `from` that has not come is waited for. Ends quietly, too, when the store is closed.
    */
   watch(prefix: string, from: Revision, signal: AbortSignal): AsyncIterable<WatchBatch>;
 
   /** The newest revision. Linearizable: at least that of every write acknowledged before the call. */
   revision(signal?: AbortSignal): Promise<Revision>;
 
-  /** Forgets history before `revision`; the entries present at it stay. A revision already compacted is no error. */
+  /**
+   * Forgets history before `revision`; the entries present at it stay. A revision already compacted is no error;
+   * one that has not come is FutureRevision.
+   */
   compact(revision: Revision): Promise<void>;
 
   status(signal?: AbortSignal): Promise<StoreStatus>;
 
-  /** Ends all watches, finishes writes under way and releases what is held. Idempotent. */
+  /** Ends all watches, finishes writes under way and releases what is held. Idempotent; every other call then throws Unavailable. */
   close(): Promise<void>;
 }
 

@@ -1,0 +1,180 @@
+// The reference engine: everything in memory, nothing kept. Read this one to know what the others must do.
+import type { Clock } from "#base/clock.ts";
+import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
+import {
+  type Change,
+  Compacted,
+  Conflict,
+  type Entry,
+  FutureRevision,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type StoreEngine,
+  type StoreStatus,
+  Unavailable,
+  type WatchBatch,
+} from "./engine.ts";
+import { encodeKey } from "./key.ts";
+import { Leases } from "./leases.ts";
+import { sliceOfPast, type Undo } from "./past.ts";
+import { Retention, type RetentionOptions } from "./retention.ts";
+import { WatchHub } from "./watch-hub.ts";
+
+export interface MemoryStoreOptions extends RetentionOptions {
+  readonly clock: Clock;
+}
+
+/** How many changes a watcher that is behind gets at once. */
+const BATCH = 1_000;
+
+export class MemoryStore implements StoreEngine {
+  readonly #present = new SortedMap<Entry>();
+  /** Every change after `#compacted`, one per revision, so that revision r is at r - #compacted - 1. */
+  #log: Change[] = [];
+  #revision: Revision = 1;
+  #compacted: Revision = 1;
+  #closed = false;
+  readonly #leases: Leases;
+  readonly #retention: Retention;
+  readonly #hub: WatchHub;
+
+  constructor({ clock, ...retention }: MemoryStoreOptions) {
+    this.#leases = new Leases(clock, (key, modified) => {
+      if (this.#present.get(key)?.modified === modified) this.#remove(key);
+    });
+    this.#retention = new Retention(clock, retention, (revision) => this.#forget(revision));
+    this.#hub = new WatchHub(
+      {
+        newest: () => this.#revision,
+        oldest: () => this.#compacted,
+        read: (prefix, after) => this.#changes(prefix, after),
+      },
+      clock,
+    );
+  }
+
+  async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
+    this.#ready("get", signal);
+    return this.#present.get(key);
+  }
+
+  async list(prefix: string, options: ListOptions = {}, signal?: AbortSignal): Promise<Page> {
+    this.#ready("list", signal);
+    const { at = this.#revision, after, limit = Infinity } = options;
+    const undo = this.#undo(at);
+    const start = after === undefined || after < prefix ? prefix : `${after}\0`;
+    const { items, remaining } = sliceOfPast(this.#present, undo, { start, end: prefixEnd(prefix), limit });
+    return { entries: items.map(([, entry]) => entry), revision: at, remaining };
+  }
+
+  async put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
+    this.#ready("put");
+    encodeKey(key);
+    const previous = this.#expect(key, expected);
+    const modified = this.#revision + 1;
+    const entry = { key, value, created: previous?.created ?? modified, modified };
+    this.#present.set(key, entry);
+    this.#leases.set(key, modified, ttlSeconds === undefined ? undefined : ttlSeconds * 1000);
+    this.#append({ type: "put", entry, ...(previous && { previous }) });
+    return entry;
+  }
+
+  async delete(key: string, expected: Revision): Promise<Revision> {
+    this.#ready("delete");
+    if (!this.#expect(key, expected)) throw new Conflict(key, expected, undefined);
+    return this.#remove(key);
+  }
+
+  watch(prefix: string, from: Revision, signal: AbortSignal): AsyncIterable<WatchBatch> {
+    return this.#hub.watch(prefix, from, signal);
+  }
+
+  async revision(signal?: AbortSignal): Promise<Revision> {
+    this.#ready("revision", signal);
+    return this.#revision;
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    this.#ready("compact");
+    if (revision > this.#revision) throw new FutureRevision(revision, this.#revision);
+    this.#forget(revision);
+  }
+
+  async status(signal?: AbortSignal): Promise<StoreStatus> {
+    this.#ready("status", signal);
+    return {
+      revision: this.#revision,
+      compacted: this.#compacted,
+      sizeBytes: undefined,
+      usedBytes: undefined,
+      alarm: undefined,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#leases.stop();
+    this.#retention.stop();
+    this.#hub.end();
+  }
+
+  #ready(what: string, signal?: AbortSignal): void {
+    signal?.throwIfAborted();
+    if (this.#closed) throw new Unavailable(`${what}: the store is closed`);
+  }
+
+  /** The present entry, if it is the one the writer expects. */
+  #expect(key: string, expected: Revision): Entry | undefined {
+    const present = this.#present.get(key);
+    if ((present?.modified ?? 0) !== expected) throw new Conflict(key, expected, present);
+    return present;
+  }
+
+  #remove(key: string): Revision {
+    const previous = this.#present.get(key);
+    if (!previous) throw new Error(`remove ${key}: it is absent`);
+    const modified = this.#revision + 1;
+    this.#present.delete(key);
+    this.#leases.set(key, modified, undefined);
+    this.#append({
+      type: "delete",
+      entry: { key, value: new Uint8Array(), created: previous.created, modified },
+      previous,
+    });
+    return modified;
+  }
+
+  #append(change: Change): void {
+    this.#revision = change.entry.modified;
+    this.#log.push(change);
+    this.#retention.wrote(this.#revision);
+    this.#hub.publish([change]);
+  }
+
+  #undo(at: Revision): Undo<Entry> {
+    if (at > this.#revision) throw new FutureRevision(at, this.#revision);
+    if (at < this.#compacted) throw new Compacted(at, this.#compacted);
+    const undo = new Map<string, Entry | undefined>();
+    for (let i = at - this.#compacted; i < this.#log.length; i++) {
+      const { entry, previous } = this.#log[i] as Change;
+      if (!undo.has(entry.key)) undo.set(entry.key, previous);
+    }
+    return undo;
+  }
+
+  #changes(prefix: string, after: Revision): WatchBatch {
+    const from = after - this.#compacted;
+    const changes = this.#log.slice(from, from + BATCH);
+    return {
+      changes: changes.filter(({ entry }) => entry.key.startsWith(prefix)),
+      revision: after + changes.length,
+    };
+  }
+
+  #forget(revision: Revision): void {
+    if (revision <= this.#compacted) return;
+    this.#log = this.#log.slice(revision - this.#compacted);
+    this.#compacted = revision;
+  }
+}

@@ -1,0 +1,116 @@
+import type { Clock } from "#base/clock.ts";
+import { type Change, Compacted, type Revision, Unavailable, type WatchBatch } from "./engine.ts";
+
+/** What watchers read from: the store's history as far as it is published. */
+export interface History {
+  newest(): Revision;
+  oldest(): Revision;
+  /** Some of what happened under the prefix after `after`, which is at least `oldest`; the batch's revision is beyond `after`. */
+  read(prefix: string, after: Revision): WatchBatch | Promise<WatchBatch>;
+}
+
+interface Waiter {
+  readonly since: number;
+  readonly wake: (batch: WatchBatch | undefined) => void;
+}
+
+/** A watcher hears at the latest after twice this time, for it may just have missed a round. */
+const PROGRESS_MS = 30_000;
+
+/**
+ * Feeds watchers. A watcher is only a position in history: what it has not read yet takes no memory, however slow it is.
+ * Those that have read everything wait, grouped by prefix, and each new batch is filtered once per group.
+ */
+export class WatchHub {
+  readonly #history: History;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Set<Waiter>>();
+  #ended = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(history: History, clock: Clock) {
+    this.#history = history;
+    this.#clock = clock;
+  }
+
+  /** Tells those who wait. `changes` are the newest, in order, and already part of the history. */
+  publish(changes: readonly Change[]): void {
+    const revision = this.#history.newest();
+    for (const [prefix, waiters] of this.#waiting) {
+      const matching = changes.filter(({ entry }) => entry.key.startsWith(prefix));
+      if (matching.length === 0) continue;
+      this.#waiting.delete(prefix);
+      for (const { wake } of waiters) wake({ changes: matching, revision });
+    }
+  }
+
+  async *watch(prefix: string, from: Revision, signal: AbortSignal): AsyncGenerator<WatchBatch> {
+    if (this.#ended) throw new Unavailable("watch: the store is closed");
+    const history = this.#history;
+    let seen = from;
+    let isTold = false;
+    while (!signal.aborted && !this.#ended) {
+      if (seen < history.oldest()) throw new Compacted(seen, history.oldest());
+      if (seen < history.newest()) {
+        const batch = await history.read(prefix, seen);
+        seen = batch.revision;
+        if (batch.changes.length > 0 && !signal.aborted) yield batch;
+      } else if (!isTold && seen === history.newest()) {
+        isTold = true;
+        yield { changes: [], revision: seen };
+      } else {
+        const batch = await this.#wait(prefix, signal);
+        if (!batch || batch.revision < seen) continue; // ended, or not yet where the watcher wants to begin
+        const changes = batch.changes.filter(({ entry }) => entry.modified > seen);
+        seen = batch.revision;
+        isTold = true;
+        yield changes.length === batch.changes.length ? batch : { changes, revision: seen };
+      }
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#cancelTimer?.();
+    for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake(undefined);
+    this.#waiting.clear();
+  }
+
+  #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | undefined> {
+    this.#cancelTimer ??= this.#clock.after(PROGRESS_MS, () => this.#report());
+    return new Promise((resolve) => {
+      const aborted = () => {
+        const group = this.#waiting.get(prefix);
+        if (group?.delete(waiter) && group.size === 0) this.#waiting.delete(prefix);
+        resolve(undefined);
+      };
+      const waiter: Waiter = {
+        since: this.#clock.elapsed(),
+        wake: (batch) => {
+          signal.removeEventListener("abort", aborted);
+          resolve(batch);
+        },
+      };
+      signal.addEventListener("abort", aborted, { once: true });
+      const group = this.#waiting.get(prefix);
+      if (group) group.add(waiter);
+      else this.#waiting.set(prefix, new Set([waiter]));
+    });
+  }
+
+  /** Tells everyone who has waited long that nothing happened. */
+  #report(): void {
+    this.#cancelTimer = undefined;
+    const notice = { changes: [], revision: this.#history.newest() };
+    const before = this.#clock.elapsed() - PROGRESS_MS;
+    for (const [prefix, waiters] of this.#waiting) {
+      for (const waiter of waiters) {
+        if (waiter.since > before) continue;
+        waiters.delete(waiter);
+        waiter.wake(notice);
+      }
+      if (waiters.size === 0) this.#waiting.delete(prefix);
+    }
+    if (this.#waiting.size > 0) this.#cancelTimer = this.#clock.after(PROGRESS_MS, () => this.#report());
+  }
+}
