@@ -31,7 +31,16 @@ export interface Column<O> {
   readonly doc?: string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
+  /** What is shown. `undefined` shows as the zero of the column's type, `null` as nothing. `now` is in milliseconds. */
   cell(object: O, now: number): unknown;
+}
+
+/** Says of a whole row what clients may hide or mark it by; `Completed` is the only type there is. */
+export interface RowCondition {
+  readonly type: "Completed";
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 export interface Subresource {
@@ -70,7 +79,9 @@ export interface KindRules<F extends Fields> {
   readonly subresources?: { readonly status?: true; readonly scale?: ScalePaths } & {
     readonly [name: string]: true | ScalePaths | Subresource | undefined;
   };
+  /** Name and creation time unless told. */
   readonly columns?: readonly Column<ObjectOf<F>>[];
+  rowConditions?(object: ObjectOf<F>): readonly RowCondition[];
   /** Fields a field selector may name, besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: ObjectOf<F>) => string>>;
   /** What a name must look like; a DNS subdomain unless told. */
