@@ -1,5 +1,6 @@
 import type { AnyField } from "./any.ts";
 import type { InferFields, Mutable } from "./infer.ts";
+import type { AnyKind } from "./kind.ts";
 import type { Problem } from "./problem.ts";
 
 export type Fields = Readonly<Record<string, AnyField>>;
@@ -24,6 +25,9 @@ export interface Struct<F extends Fields> extends StructRules<F> {
 }
 
 export type AnyStruct = Struct<any>;
+
+/** What a kind or a struct is made of. */
+export const structOf = (subject: AnyKind | AnyStruct): AnyStruct => ("struct" in subject ? subject.struct : subject);
 
 export const struct = <const F extends Fields>(name: string, fields: F, rules: StructRules<F> = {}): Struct<F> => ({
   ...rules,

@@ -1,0 +1,135 @@
+// What `metadata` must look like, for every kind alike.
+import { equal } from "#base/collections.ts";
+import { byteLength, dns1123Label, dns1123Subdomain, labelValue, maxLengthMessage, qualifiedName } from "./formats.ts";
+import type { AnyKind } from "./kind.ts";
+import type { ObjectMeta, OwnerReference } from "./object-meta.ts";
+import { forbidden, invalid, type Problem, required, tooLong } from "./problem.ts";
+
+const annotationBytes = 256 * 1024;
+const orphan = "orphan";
+const foregroundDeletion = "foregroundDeletion";
+
+/** Adds the problems of `metadata`, with paths relative to it. */
+export function validateMetadata(
+  kind: AnyKind,
+  metadata: ObjectMeta,
+  old: ObjectMeta | undefined,
+  problems: Problem[],
+): void {
+  if (old) problems.push(...updateProblems(metadata, old));
+  else problems.push(...nameProblems(kind, metadata));
+  problems.push(...namespaceProblems(kind, metadata));
+  if ((metadata.generation ?? 0) < 0)
+    problems.push(invalid("generation", "must be greater than or equal to 0", metadata.generation));
+  problems.push(
+    ...labelProblems(metadata.labels, "labels"),
+    ...annotationProblems(metadata.annotations, "annotations"),
+  );
+  if (metadata.ownerReferences) problems.push(...ownerProblems(metadata.ownerReferences));
+  if (metadata.finalizers) problems.push(...finalizerProblems(metadata.finalizers));
+  for (const { operation, fieldsType, subresource } of metadata.managedFields ?? []) {
+    if (operation !== "Apply" && operation !== "Update")
+      problems.push(invalid("managedFields.operation", "must be `Apply` or `Update`", operation ?? ""));
+    if (fieldsType && fieldsType !== "FieldsV1")
+      problems.push(invalid("managedFields.fieldsType", "must be `FieldsV1`", fieldsType));
+    if (byteLength(subresource ?? "") > 256) problems.push(tooLong("managedFields.subresource", 256));
+  }
+}
+
+function* nameProblems(kind: AnyKind, { name, generateName }: ObjectMeta): Iterable<Problem> {
+  const format = kind.nameFormat ?? dns1123Subdomain;
+  if (generateName)
+    for (const message of format(withoutTrailingDash(generateName)))
+      yield invalid("generateName", message, generateName);
+  if (!name) yield required("name", "name or generateName is required");
+  else for (const message of format(name)) yield invalid("name", message, name);
+}
+
+/** A prefix may end in a dash, since more will follow; a dash at the end is judged as a letter would be. */
+const withoutTrailingDash = (prefix: string): string =>
+  prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -1)}a` : prefix;
+
+function* namespaceProblems(kind: AnyKind, { namespace }: ObjectMeta): Iterable<Problem> {
+  if (kind.scope === "Namespaced") {
+    if (!namespace) yield required("namespace");
+    else for (const message of dns1123Label(namespace)) yield invalid("namespace", message, namespace);
+  } else if (namespace) yield forbidden("namespace", "not allowed on this type");
+}
+
+export function* labelProblems(labels: Readonly<Record<string, string>> | undefined, field: string): Iterable<Problem> {
+  for (const key in labels) {
+    for (const message of qualifiedName(key)) yield invalid(field, message, key);
+    const value = labels[key] as string;
+    for (const message of labelValue(value)) yield invalid(field, message, value);
+  }
+}
+
+export function* annotationProblems(
+  annotations: Readonly<Record<string, string>> | undefined,
+  field: string,
+): Iterable<Problem> {
+  let bytes = 0;
+  for (const key in annotations) {
+    for (const message of qualifiedName(key.toLowerCase())) yield invalid(field, message, key);
+    bytes += byteLength(key) + byteLength(annotations[key] as string);
+  }
+  if (bytes > annotationBytes) yield tooLong(field, annotationBytes);
+}
+
+function* ownerProblems(owners: readonly OwnerReference[]): Iterable<Problem> {
+  let controller: string | undefined;
+  for (const owner of owners) {
+    const version = owner.apiVersion.split("/").at(-1);
+    if (!version) yield invalid("ownerReferences.apiVersion", "version must not be empty", owner.apiVersion);
+    for (const field of ["kind", "name", "uid"] as const)
+      if (!owner[field]) yield invalid(`ownerReferences.${field}`, "must not be empty", owner[field]);
+    if (owner.apiVersion === "v1" && owner.kind === "Event")
+      yield invalid("ownerReferences", "/v1, Kind=Event is disallowed from being an owner", owner);
+    if (!owner.controller) continue;
+    const name = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) controller = name;
+    else
+      yield invalid(
+        "ownerReferences",
+        `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
+        owners,
+      );
+  }
+}
+
+function* finalizerProblems(finalizers: readonly string[]): Iterable<Problem> {
+  for (const finalizer of finalizers) {
+    const messages = qualifiedName(finalizer);
+    for (const message of messages) yield invalid("finalizers", message, finalizer);
+  }
+  if (finalizers.includes(orphan) && finalizers.includes(foregroundDeletion))
+    yield invalid("finalizers", `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`, finalizers);
+}
+
+function* updateProblems(metadata: ObjectMeta, old: ObjectMeta): Iterable<Problem> {
+  if (old.deletionTimestamp !== undefined) {
+    const added = (metadata.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer)).toSorted();
+    if (added.length > 0)
+      yield forbidden(
+        "finalizers",
+        `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((one) => JSON.stringify(one)).join(", ")}}`,
+      );
+  }
+  if (!metadata.resourceVersion) yield invalid("resourceVersion", "must be specified for an update", "");
+  if ((metadata.generation ?? 0) < (old.generation ?? 0))
+    yield invalid("generation", "must not be decremented", metadata.generation ?? 0);
+  for (const field of [
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+  ] as const)
+    if (!equal(metadata[field], old[field])) yield invalid(field, "field is immutable", metadata[field] ?? null);
+}
+
+/** For kinds that bound the length of their names more tightly than their format does. */
+export const withMaxLength =
+  (format: (name: string) => readonly string[], most: number) =>
+  (name: string): readonly string[] => [...format(name), ...(name.length > most ? [maxLengthMessage(most)] : [])];
