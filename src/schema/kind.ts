@@ -3,7 +3,7 @@ import { Field, ref, typeMeta } from "./field.ts";
 import type { InferFields, Mutable } from "./infer.ts";
 import { ObjectMeta } from "./object-meta.ts";
 import type { Problem } from "./problem.ts";
-import { type Fields, type Struct, type StructRules, struct } from "./struct.ts";
+import { type AnyStruct, type Fields, type Struct, type StructRules, struct } from "./struct.ts";
 
 export const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 export type Verb = (typeof allVerbs)[number];
@@ -46,8 +46,12 @@ export interface RowCondition {
 export interface Subresource {
   /** What is sent and answered; the kind itself unless told. */
   readonly kind?: () => AnyKind;
-  /** The name discovery gives, where the body is no kind of the catalog (`PodExecOptions`). */
+  /** The name discovery gives, where the body is no kind of the catalog (`PodExecOptions`): the request is a connection. */
   readonly kindName?: string;
+  /** What the query may say. */
+  readonly options?: () => AnyStruct;
+  /** The URL may go on behind the subresource's name. */
+  readonly path?: true;
   readonly verbs: readonly Verb[];
 }
 
@@ -73,6 +77,8 @@ export interface KindRules<F extends Fields> {
   readonly fields: F;
   /** All eight unless told. */
   readonly verbs?: readonly Verb[];
+  /** A deletion is answered with the object, not with a Status. */
+  readonly returnsDeleted?: true;
   /** False for what is answered and forgotten, like access reviews. */
   readonly stored?: false;
   /** `status: true` and `scale` are understood everywhere; the others are served by code of their own. */

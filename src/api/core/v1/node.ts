@@ -1,4 +1,5 @@
 import { bool, type Infer, int32, int64, list, map, ref, resource, string, struct, time } from "#schema/index.ts";
+import { NodeProxyOptions } from "./options.ts";
 
 export const AttachedVolume = struct("core/v1.AttachedVolume", {
   name: string(1).required(),
@@ -147,7 +148,12 @@ export const Node = resource({
     status: ref(3, NodeStatus).default({}),
   },
   subresources: {
-    proxy: { kindName: "NodeProxyOptions", verbs: ["create", "delete", "get", "patch", "update"] },
+    proxy: {
+      kindName: "NodeProxyOptions",
+      options: () => NodeProxyOptions,
+      path: true,
+      verbs: ["create", "delete", "get", "patch", "update"],
+    },
     status: true,
   },
 });

@@ -57,6 +57,7 @@ export const PersistentVolumeClaim = resource({
   version: "v1",
   kind: "PersistentVolumeClaim",
   plural: "persistentvolumeclaims",
+  returnsDeleted: true,
   shortNames: ["pvc"],
   scope: "Namespaced",
   doc: "",

@@ -102,6 +102,7 @@ export const PersistentVolume = resource({
   version: "v1",
   kind: "PersistentVolume",
   plural: "persistentvolumes",
+  returnsDeleted: true,
   shortNames: ["pv"],
   scope: "Cluster",
   doc: "",

@@ -6,6 +6,7 @@ export const PodTemplate = resource({
   version: "v1",
   kind: "PodTemplate",
   plural: "podtemplates",
+  returnsDeleted: true,
   scope: "Namespaced",
   doc: "",
   fields: {

@@ -2,6 +2,7 @@ import { type Infer, int64, list, map, ref, resource, string, struct, time } fro
 import { Eviction } from "../../policy/v1/eviction.ts";
 import { Binding } from "./binding.ts";
 import { ContainerStatus } from "./container-status.ts";
+import { PodAttachOptions, PodExecOptions, PodLogOptions, PodPortForwardOptions, PodProxyOptions } from "./options.ts";
 import { PodSpec } from "./pod-spec.ts";
 import { ResourceRequirements } from "./resources.ts";
 
@@ -82,6 +83,7 @@ export const Pod = resource({
   version: "v1",
   kind: "Pod",
   plural: "pods",
+  returnsDeleted: true,
   shortNames: ["po"],
   categories: ["all"],
   scope: "Namespaced",
@@ -91,14 +93,19 @@ export const Pod = resource({
     status: ref(3, PodStatus).default({}),
   },
   subresources: {
-    attach: { kindName: "PodAttachOptions", verbs: ["create", "get"] },
+    attach: { kindName: "PodAttachOptions", options: () => PodAttachOptions, verbs: ["create", "get"] },
     binding: { kind: () => Binding, verbs: ["create"] },
     ephemeralcontainers: { verbs: ["get", "patch", "update"] },
     eviction: { kind: () => Eviction, verbs: ["create"] },
-    exec: { kindName: "PodExecOptions", verbs: ["create", "get"] },
-    log: { verbs: ["get"] },
-    portforward: { kindName: "PodPortForwardOptions", verbs: ["create", "get"] },
-    proxy: { kindName: "PodProxyOptions", verbs: ["create", "delete", "get", "patch", "update"] },
+    exec: { kindName: "PodExecOptions", options: () => PodExecOptions, verbs: ["create", "get"] },
+    log: { options: () => PodLogOptions, verbs: ["get"] },
+    portforward: { kindName: "PodPortForwardOptions", options: () => PodPortForwardOptions, verbs: ["create", "get"] },
+    proxy: {
+      kindName: "PodProxyOptions",
+      options: () => PodProxyOptions,
+      path: true,
+      verbs: ["create", "delete", "get", "patch", "update"],
+    },
     resize: { verbs: ["get", "patch", "update"] },
     status: true,
   },

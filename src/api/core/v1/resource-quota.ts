@@ -52,6 +52,7 @@ export const ResourceQuota = resource({
   version: "v1",
   kind: "ResourceQuota",
   plural: "resourcequotas",
+  returnsDeleted: true,
   shortNames: ["quota"],
   scope: "Namespaced",
   doc: "",

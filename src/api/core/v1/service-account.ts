@@ -7,6 +7,7 @@ export const ServiceAccount = resource({
   version: "v1",
   kind: "ServiceAccount",
   plural: "serviceaccounts",
+  returnsDeleted: true,
   shortNames: ["sa"],
   scope: "Namespaced",
   doc: "",

@@ -1,5 +1,6 @@
 import { bool, type Infer, int32, intOrString, list, map, ref, resource, string, struct } from "#schema/index.ts";
 import { Condition } from "../../meta/condition.ts";
+import { ServiceProxyOptions } from "./options.ts";
 
 export const ClientIPConfig = struct("core/v1.ClientIPConfig", {
   timeoutSeconds: int32(1).pointer(),
@@ -76,6 +77,7 @@ export const Service = resource({
   version: "v1",
   kind: "Service",
   plural: "services",
+  returnsDeleted: true,
   shortNames: ["svc"],
   categories: ["all"],
   scope: "Namespaced",
@@ -85,7 +87,12 @@ export const Service = resource({
     status: ref(3, ServiceStatus).default({}),
   },
   subresources: {
-    proxy: { kindName: "ServiceProxyOptions", verbs: ["create", "delete", "get", "patch", "update"] },
+    proxy: {
+      kindName: "ServiceProxyOptions",
+      options: () => ServiceProxyOptions,
+      path: true,
+      verbs: ["create", "delete", "get", "patch", "update"],
+    },
     status: true,
   },
 });

@@ -18,6 +18,7 @@ export const DeviceClass = resource({
   version: "v1",
   kind: "DeviceClass",
   plural: "deviceclasses",
+  returnsDeleted: true,
   scope: "Cluster",
   doc: "",
   fields: {

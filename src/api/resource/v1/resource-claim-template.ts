@@ -13,6 +13,7 @@ export const ResourceClaimTemplate = resource({
   version: "v1",
   kind: "ResourceClaimTemplate",
   plural: "resourceclaimtemplates",
+  returnsDeleted: true,
   scope: "Namespaced",
   doc: "",
   fields: {

@@ -92,6 +92,7 @@ export const ResourceClaim = resource({
   version: "v1",
   kind: "ResourceClaim",
   plural: "resourceclaims",
+  returnsDeleted: true,
   scope: "Namespaced",
   doc: "",
   fields: {

@@ -105,6 +105,7 @@ export const ResourceSlice = resource({
   version: "v1",
   kind: "ResourceSlice",
   plural: "resourceslices",
+  returnsDeleted: true,
   scope: "Cluster",
   doc: "",
   fields: {

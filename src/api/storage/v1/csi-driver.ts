@@ -26,6 +26,7 @@ export const CSIDriver = resource({
   version: "v1",
   kind: "CSIDriver",
   plural: "csidrivers",
+  returnsDeleted: true,
   scope: "Cluster",
   doc: "",
   fields: {

@@ -23,6 +23,7 @@ export const CSINode = resource({
   version: "v1",
   kind: "CSINode",
   plural: "csinodes",
+  returnsDeleted: true,
   scope: "Cluster",
   doc: "",
   fields: {

@@ -6,6 +6,7 @@ export const StorageClass = resource({
   version: "v1",
   kind: "StorageClass",
   plural: "storageclasses",
+  returnsDeleted: true,
   shortNames: ["sc"],
   scope: "Cluster",
   doc: "",

@@ -34,6 +34,7 @@ export const VolumeAttachment = resource({
   version: "v1",
   kind: "VolumeAttachment",
   plural: "volumeattachments",
+  returnsDeleted: true,
   scope: "Cluster",
   doc: "",
   fields: {

@@ -5,6 +5,7 @@ export const VolumeAttributesClass = resource({
   version: "v1",
   kind: "VolumeAttributesClass",
   plural: "volumeattributesclasses",
+  returnsDeleted: true,
   shortNames: ["vac"],
   scope: "Cluster",
   doc: "",
