@@ -3,46 +3,67 @@ import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 
 export const DaemonSetCondition = struct("apps/v1.DaemonSetCondition", {
-  type: string(1).required(),
-  status: string(2).required(),
-  lastTransitionTime: time(3),
-  reason: string(4),
-  message: string(5),
+  type: string(1, "What the condition is about.").required(),
+  status: string(2, "True, False or Unknown.").required(),
+  lastTransitionTime: time(3, "When the status last changed."),
+  reason: string(4, "Why it last changed, in one word."),
+  message: string(5, "Why it last changed, in a sentence."),
 });
 export interface DaemonSetCondition extends Infer<typeof DaemonSetCondition> {}
 
 export const RollingUpdateDaemonSet = struct("apps/v1.RollingUpdateDaemonSet", {
-  maxUnavailable: intOrString(1).pointer(),
-  maxSurge: intOrString(2).pointer(),
+  maxUnavailable: intOrString(
+    1,
+    "How many nodes may be without a working pod during the update, as a number or a percentage.",
+  ).pointer(),
+  maxSurge: intOrString(
+    2,
+    "How many nodes may run an old and a new pod at once during the update, as a number or a percentage.",
+  ).pointer(),
 });
 export interface RollingUpdateDaemonSet extends Infer<typeof RollingUpdateDaemonSet> {}
 
 export const DaemonSetUpdateStrategy = struct("apps/v1.DaemonSetUpdateStrategy", {
-  type: string(1).oneOf("OnDelete", "RollingUpdate").default("RollingUpdate"),
-  rollingUpdate: ref(2, RollingUpdateDaemonSet),
+  type: string(1, "Replace pods a few at a time (RollingUpdate), or only as somebody deletes them (OnDelete).")
+    .oneOf("OnDelete", "RollingUpdate")
+    .default("RollingUpdate"),
+  rollingUpdate: ref(2, RollingUpdateDaemonSet, "The pace of a rolling update."),
 });
 export interface DaemonSetUpdateStrategy extends Infer<typeof DaemonSetUpdateStrategy> {}
 
 export const DaemonSetSpec = struct("apps/v1.DaemonSetSpec", {
-  selector: ref(1, LabelSelector).required().pointer(),
-  template: ref(2, PodTemplateSpec).required(),
-  updateStrategy: ref(3, DaemonSetUpdateStrategy).default({}),
-  minReadySeconds: int32(4),
-  revisionHistoryLimit: int32(6).pointer().default(10),
+  selector: ref(
+    1,
+    LabelSelector,
+    "Which pods belong to the set; must match the labels of the template and cannot change.",
+  )
+    .immutable()
+    .required()
+    .pointer(),
+  template: ref(
+    2,
+    PodTemplateSpec,
+    "The pod to run on every node that it fits. Its restartPolicy can only be Always.",
+  ).required(),
+  updateStrategy: ref(3, DaemonSetUpdateStrategy, "How old pods give way to new ones.").default({}),
+  minReadySeconds: int32(4, "Seconds a new pod must stay ready before it counts as available.").min(0),
+  revisionHistoryLimit: int32(6, "How many old revisions to keep for rolling back.").min(0).pointer().default(10),
 });
 export interface DaemonSetSpec extends Infer<typeof DaemonSetSpec> {}
 
 export const DaemonSetStatus = struct("apps/v1.DaemonSetStatus", {
-  currentNumberScheduled: int32(1).required(),
-  numberMisscheduled: int32(2).required(),
-  desiredNumberScheduled: int32(3).required(),
-  numberReady: int32(4).required(),
-  observedGeneration: int64(5),
-  updatedNumberScheduled: int32(6),
-  numberAvailable: int32(7),
-  numberUnavailable: int32(8),
-  collisionCount: int32(9).pointer(),
-  conditions: list(10, DaemonSetCondition).keyedBy("type"),
+  currentNumberScheduled: int32(1, "Nodes that run the pod and should.").min(0).required(),
+  numberMisscheduled: int32(2, "Nodes that run the pod and should not.").min(0).required(),
+  desiredNumberScheduled: int32(3, "Nodes that should run the pod.").min(0).required(),
+  numberReady: int32(4, "Nodes on which the pod is ready.").min(0).required(),
+  observedGeneration: int64(5, "Generation of the spec that this status describes.").min(0),
+  updatedNumberScheduled: int32(6, "Nodes that run the pod of the present template.").min(0),
+  numberAvailable: int32(7, "Nodes on which the pod has been ready for minReadySeconds.").min(0),
+  numberUnavailable: int32(8, "Nodes that should run the pod and have none available.").min(0),
+  collisionCount: int32(9, "How often the name of a new revision was taken already; part of the next name.")
+    .min(0)
+    .pointer(),
+  conditions: list(10, DaemonSetCondition, "What the controller has to report.").keyedBy("type"),
 });
 export interface DaemonSetStatus extends Infer<typeof DaemonSetStatus> {}
 
@@ -54,10 +75,10 @@ export const DaemonSet = resource({
   shortNames: ["ds"],
   categories: ["all"],
   scope: "Namespaced",
-  doc: "",
+  doc: "Runs one copy of a pod on every node, or on every node that its template selects.",
   fields: {
-    spec: ref(2, DaemonSetSpec).default({}),
-    status: ref(3, DaemonSetStatus).default({}),
+    spec: ref(2, DaemonSetSpec, "What is wanted.").default({}),
+    status: ref(3, DaemonSetStatus, "What is there.").default({}),
   },
   subresources: { status: true },
 });

@@ -3,30 +3,37 @@ import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 
 export const ReplicaSetCondition = struct("apps/v1.ReplicaSetCondition", {
-  type: string(1).required(),
-  status: string(2).required(),
-  lastTransitionTime: time(3),
-  reason: string(4),
-  message: string(5),
+  type: string(1, "What the condition is about, such as ReplicaFailure.").required(),
+  status: string(2, "True, False or Unknown.").required(),
+  lastTransitionTime: time(3, "When the status last changed."),
+  reason: string(4, "Why it last changed, in one word."),
+  message: string(5, "Why it last changed, in a sentence."),
 });
 export interface ReplicaSetCondition extends Infer<typeof ReplicaSetCondition> {}
 
 export const ReplicaSetSpec = struct("apps/v1.ReplicaSetSpec", {
-  replicas: int32(1).pointer().default(1),
-  minReadySeconds: int32(4),
-  selector: ref(2, LabelSelector).required().pointer(),
-  template: ref(3, PodTemplateSpec).default({}),
+  replicas: int32(1, "How many pods should run.").min(0).pointer().default(1),
+  minReadySeconds: int32(4, "Seconds a new pod must stay ready before it counts as available.").min(0),
+  selector: ref(
+    2,
+    LabelSelector,
+    "Which pods belong to the set; must match the labels of the template and cannot change.",
+  )
+    .immutable()
+    .required()
+    .pointer(),
+  template: ref(3, PodTemplateSpec, "The pod to create when one is missing.").default({}),
 });
 export interface ReplicaSetSpec extends Infer<typeof ReplicaSetSpec> {}
 
 export const ReplicaSetStatus = struct("apps/v1.ReplicaSetStatus", {
-  replicas: int32(1).required(),
-  fullyLabeledReplicas: int32(2),
-  readyReplicas: int32(4),
-  availableReplicas: int32(5),
-  terminatingReplicas: int32(7).pointer(),
-  observedGeneration: int64(3),
-  conditions: list(6, ReplicaSetCondition).keyedBy("type"),
+  replicas: int32(1, "Pods that exist.").min(0).required(),
+  fullyLabeledReplicas: int32(2, "Pods that carry all labels of the template.").min(0),
+  readyReplicas: int32(4, "Pods that are ready.").min(0),
+  availableReplicas: int32(5, "Pods that have been ready for minReadySeconds.").min(0),
+  terminatingReplicas: int32(7, "Pods that are shutting down.").min(0).pointer(),
+  observedGeneration: int64(3, "Generation of the spec that this status describes.").min(0),
+  conditions: list(6, ReplicaSetCondition, "What the controller has to report.").keyedBy("type"),
 });
 export interface ReplicaSetStatus extends Infer<typeof ReplicaSetStatus> {}
 
@@ -38,10 +45,10 @@ export const ReplicaSet = resource({
   shortNames: ["rs"],
   categories: ["all"],
   scope: "Namespaced",
-  doc: "",
+  doc: "Keeps a number of identical pods running. Deployments make these; few people write one by hand.",
   fields: {
-    spec: ref(2, ReplicaSetSpec).default({}),
-    status: ref(3, ReplicaSetStatus).default({}),
+    spec: ref(2, ReplicaSetSpec, "What is wanted.").default({}),
+    status: ref(3, ReplicaSetStatus, "What is there.").default({}),
   },
   subresources: {
     scale: { replicas: "spec.replicas", current: "status.replicas", selector: "spec.selector" },

@@ -4,67 +4,95 @@ import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 
 export const RollingUpdateStatefulSetStrategy = struct("apps/v1.RollingUpdateStatefulSetStrategy", {
-  partition: int32(1).pointer(),
-  maxUnavailable: intOrString(2).off("MaxUnavailableStatefulSet").pointer(),
+  partition: int32(1, "Only pods with this ordinal or a higher one are updated.").min(0).pointer(),
+  maxUnavailable: intOrString(2, "How many pods may be missing during the update, as a number or a percentage.")
+    .off("MaxUnavailableStatefulSet")
+    .pointer(),
 });
 export interface RollingUpdateStatefulSetStrategy extends Infer<typeof RollingUpdateStatefulSetStrategy> {}
 
 export const StatefulSetCondition = struct("apps/v1.StatefulSetCondition", {
-  type: string(1).required(),
-  status: string(2).required(),
-  lastTransitionTime: time(3),
-  reason: string(4),
-  message: string(5),
+  type: string(1, "What the condition is about.").required(),
+  status: string(2, "True, False or Unknown.").required(),
+  lastTransitionTime: time(3, "When the status last changed."),
+  reason: string(4, "Why it last changed, in one word."),
+  message: string(5, "Why it last changed, in a sentence."),
 });
 export interface StatefulSetCondition extends Infer<typeof StatefulSetCondition> {}
 
 export const StatefulSetOrdinals = struct("apps/v1.StatefulSetOrdinals", {
-  start: int32(1).always(),
+  start: int32(1, "The number of the first pod.").always(),
 });
 export interface StatefulSetOrdinals extends Infer<typeof StatefulSetOrdinals> {}
 
 export const StatefulSetPersistentVolumeClaimRetentionPolicy = struct(
   "apps/v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
   {
-    whenDeleted: string(1).default("Retain"),
-    whenScaled: string(2).default("Retain"),
+    whenDeleted: string(1, "What happens to the claims when the set is deleted: Retain or Delete.").default("Retain"),
+    whenScaled: string(2, "What happens to the claims of pods that scaling down removes: Retain or Delete.").default(
+      "Retain",
+    ),
   },
 );
 export interface StatefulSetPersistentVolumeClaimRetentionPolicy
   extends Infer<typeof StatefulSetPersistentVolumeClaimRetentionPolicy> {}
 
 export const StatefulSetUpdateStrategy = struct("apps/v1.StatefulSetUpdateStrategy", {
-  type: string(1).oneOf("OnDelete", "RollingUpdate").default("RollingUpdate"),
-  rollingUpdate: ref(2, RollingUpdateStatefulSetStrategy),
+  type: string(1, "Replace pods one after the other (RollingUpdate), or only as somebody deletes them (OnDelete).")
+    .oneOf("OnDelete", "RollingUpdate")
+    .default("RollingUpdate"),
+  rollingUpdate: ref(2, RollingUpdateStatefulSetStrategy, "How far a rolling update goes."),
 });
 export interface StatefulSetUpdateStrategy extends Infer<typeof StatefulSetUpdateStrategy> {}
 
 export const StatefulSetSpec = struct("apps/v1.StatefulSetSpec", {
-  replicas: int32(1).pointer().default(1),
-  selector: ref(2, LabelSelector).required().pointer(),
-  template: ref(3, PodTemplateSpec).required(),
-  volumeClaimTemplates: list(4, PersistentVolumeClaim.struct),
-  serviceName: string(5).always(),
-  podManagementPolicy: string(6).oneOf("OrderedReady", "Parallel").default("OrderedReady"),
-  updateStrategy: ref(7, StatefulSetUpdateStrategy).default({}),
-  revisionHistoryLimit: int32(8).pointer().default(10),
-  minReadySeconds: int32(9),
-  persistentVolumeClaimRetentionPolicy: ref(10, StatefulSetPersistentVolumeClaimRetentionPolicy),
-  ordinals: ref(11, StatefulSetOrdinals),
+  replicas: int32(1, "How many pods should run.").min(0).pointer().default(1),
+  selector: ref(
+    2,
+    LabelSelector,
+    "Which pods belong to the set; must match the labels of the template and cannot change.",
+  )
+    .required()
+    .pointer(),
+  template: ref(
+    3,
+    PodTemplateSpec,
+    "The pod to run; each copy gets a name ending in its number. Its restartPolicy can only be Always.",
+  ).required(),
+  volumeClaimTemplates: list(
+    4,
+    PersistentVolumeClaim.struct,
+    "Claims that every pod gets a copy of, and keeps when it is replaced.",
+  ),
+  serviceName: string(5, "The headless service under whose name the pods are found in DNS.").always(),
+  podManagementPolicy: string(6, "Start and stop pods one after the other (OrderedReady) or all at once (Parallel).")
+    .oneOf("OrderedReady", "Parallel")
+    .default("OrderedReady"),
+  updateStrategy: ref(7, StatefulSetUpdateStrategy, "How old pods give way to new ones.").default({}),
+  revisionHistoryLimit: int32(8, "How many old revisions to keep for rolling back.").pointer().default(10),
+  minReadySeconds: int32(9, "Seconds a new pod must stay ready before it counts as available.").min(0),
+  persistentVolumeClaimRetentionPolicy: ref(
+    10,
+    StatefulSetPersistentVolumeClaimRetentionPolicy,
+    "What becomes of the claims when pods go for good.",
+  ),
+  ordinals: ref(11, StatefulSetOrdinals, "How the pods are numbered."),
 });
 export interface StatefulSetSpec extends Infer<typeof StatefulSetSpec> {}
 
 export const StatefulSetStatus = struct("apps/v1.StatefulSetStatus", {
-  observedGeneration: int64(1),
-  replicas: int32(2).required(),
-  readyReplicas: int32(3),
-  currentReplicas: int32(4),
-  updatedReplicas: int32(5),
-  currentRevision: string(6),
-  updateRevision: string(7),
-  collisionCount: int32(9).pointer(),
-  conditions: list(10, StatefulSetCondition).keyedBy("type"),
-  availableReplicas: int32(11).always(),
+  observedGeneration: int64(1, "Generation of the spec that this status describes.").min(0),
+  replicas: int32(2, "Pods that exist.").min(0).required(),
+  readyReplicas: int32(3, "Pods that are ready.").min(0),
+  currentReplicas: int32(4, "Pods of the revision that is being replaced.").min(0),
+  updatedReplicas: int32(5, "Pods of the newest revision.").min(0),
+  currentRevision: string(6, "The revision that pods are being moved away from."),
+  updateRevision: string(7, "The revision that pods are being moved to."),
+  collisionCount: int32(9, "How often the name of a new revision was taken already; part of the next name.")
+    .min(0)
+    .pointer(),
+  conditions: list(10, StatefulSetCondition, "What the controller has to report.").keyedBy("type"),
+  availableReplicas: int32(11, "Pods that have been ready for minReadySeconds.").min(0).always(),
 });
 export interface StatefulSetStatus extends Infer<typeof StatefulSetStatus> {}
 
@@ -76,10 +104,10 @@ export const StatefulSet = resource({
   shortNames: ["sts"],
   categories: ["all"],
   scope: "Namespaced",
-  doc: "",
+  doc: "Runs pods that are not interchangeable: each keeps its number, its DNS name and its storage when it is replaced.",
   fields: {
-    spec: ref(2, StatefulSetSpec).default({}),
-    status: ref(3, StatefulSetStatus).default({}),
+    spec: ref(2, StatefulSetSpec, "What is wanted.").default({}),
+    status: ref(3, StatefulSetStatus, "What is there.").default({}),
   },
   subresources: {
     scale: { replicas: "spec.replicas", current: "status.replicas", selector: "spec.selector" },
