@@ -78,6 +78,8 @@ export interface FieldSpec {
   always?: boolean;
   default?: unknown;
   enum?: readonly string[];
+  /** Values outside `enum` are refused by the struct's own `check`, or not at all. */
+  enumOpen?: boolean;
   min?: number;
   max?: number;
   maxLength?: number;
@@ -134,6 +136,12 @@ export class Field<T, Set extends boolean = false> {
     ...values: V
   ): Field<T extends readonly string[] ? readonly V[number][] : V[number], Set> {
     return this.#with<any, Set>({ enum: values });
+  }
+  /** The values there are, for types and OpenAPI. Others are left to the struct's `check`: upstream answers them in another place or in other words. */
+  known<const V extends readonly string[]>(
+    ...values: V
+  ): Field<T extends readonly string[] ? readonly V[number][] : V[number], Set> {
+    return this.#with<any, Set>({ enum: values, enumOpen: true });
   }
   min(least: number): this {
     this.#with({ min: least });

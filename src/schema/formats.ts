@@ -11,7 +11,7 @@ export function patternMessage(message: string, pattern: string, ...examples: re
   const used = `regex used for validation is '${pattern}')`;
   return examples.length === 0
     ? `${message} (${used}`
-    : `${message} (e.g. ${examples.map((one) => `'${one}', `).join("or ")}${used}`;
+    : `${message} (e.g. ${examples.map((one) => `'${one}', `).join(" or ")}${used}`;
 }
 
 /** A format given by a regular expression and, if told, a longest length in bytes. */

@@ -14,6 +14,8 @@ export interface StructRules<F extends Fields> {
   readonly union?: { readonly discriminator?: string; readonly fields: Readonly<Record<string, string>> };
   /** Defaults that depend on other fields. Runs after the fields' own defaults, before those of nested structs. */
   complete?(value: Mutable<InferFields<F>>): void;
+  /** What is validated in place of the value, where a part becomes whole only later. */
+  checkedAs?(value: InferFields<F>): InferFields<F>;
   /** Problems beyond those of the single fields, with paths relative to this struct. On update `old` is the struct as stored. */
   check?(value: InferFields<F>, old: InferFields<F> | undefined): Iterable<Problem>;
 }

@@ -48,7 +48,8 @@ function compile(struct: AnyStruct): Validator | undefined {
     return check ? [{ name, check }] : [];
   });
   if (fields.length === 0 && !struct.check) return undefined;
-  return (value: Values, old: Values | undefined, updating, problems) => {
+  return (given: Values, old: Values | undefined, updating, problems) => {
+    const value = struct.checkedAs ? (struct.checkedAs(given as never) as Values) : given;
     for (const { name, check } of fields) {
       const start = problems.length;
       check(value[name], old?.[name], updating && old !== undefined, problems);
@@ -139,7 +140,7 @@ function ownRules(spec: FieldSpec): readonly Rule[] {
       const count = Object.keys(value).length;
       if (count < minItems) problems.push(tooFew("", count, minItems));
     });
-  if (spec.enum) rules.push(forStrings(enumRule(spec.enum)));
+  if (spec.enum && !spec.enumOpen) rules.push(forStrings(enumRule(spec.enum)));
   if (formats)
     rules.push(
       forStrings((value, field, problems) => {
@@ -163,7 +164,7 @@ const forStrings =
 
 function enumRule(values: readonly string[]): StringRule {
   const known = new Set(values);
-  const shown = values.filter((value) => value !== "").toSorted();
+  const shown = values.filter((value) => value !== "");
   return (value, field, problems) => {
     if (value !== "" && !known.has(value)) problems.push(notSupported(field, shown, value));
   };
