@@ -1,4 +1,6 @@
-import { type Infer, int64, rawExtension, resource } from "#schema/index.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { type Infer, int64, rawExtension, required, resource } from "#schema/index.ts";
+import type { OwnerReference } from "#schema/object-meta.ts";
 
 export const ControllerRevision = resource({
   group: "apps",
@@ -11,5 +13,22 @@ export const ControllerRevision = resource({
     data: rawExtension(2, "The state that was saved.").immutable(),
     revision: int64(3, "Counts the states of one owner; a higher one is newer.").min(0).required(),
   },
+  columns: [
+    nameColumn,
+    { name: "Controller", doc: "Whose state it is.", cell: ({ metadata }) => controllerOf(metadata.ownerReferences) },
+    { name: "Revision", doc: "Its number among the states of one owner.", cell: ({ revision }) => revision },
+    ageColumn,
+  ],
+  *check({ data }, old) {
+    if (!old && data === undefined) yield required("data", "data is mandatory");
+  },
 });
 export interface ControllerRevision extends Infer<typeof ControllerRevision> {}
+
+/** The controlling owner as kubectl names it: `statefulset.apps/web`. */
+function controllerOf(owners: readonly OwnerReference[] = []): string {
+  const owner = owners.find(({ controller }) => controller);
+  if (!owner) return "<none>";
+  const group = owner.apiVersion.includes("/") ? owner.apiVersion.split("/")[0] : "";
+  return `${[owner.kind, group].filter(Boolean).join(".").toLowerCase()}/${owner.name}`;
+}

@@ -1,6 +1,32 @@
-import { type Infer, int32, int64, intOrString, list, ref, resource, string, struct, time } from "#schema/index.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import {
+  type Infer,
+  int32,
+  int64,
+  intOrString,
+  invalid,
+  list,
+  notSupported,
+  type Problem,
+  ref,
+  required,
+  resource,
+  string,
+  struct,
+  time,
+} from "#schema/index.ts";
 import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
+import { formatLabels, isEmptySelector, isValidSelector, selects } from "../../label-selection.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
+import {
+  checkAtMost100Percent,
+  checkCollisionCount,
+  checkCountOrPercent,
+  checkRunsForever,
+  isNone,
+  unselected,
+} from "./checks.ts";
+import { containerColumns, selectorColumn } from "./columns.ts";
 
 export const DaemonSetCondition = struct("apps/v1.DaemonSetCondition", {
   type: string(1, "What the condition is about.").required(),
@@ -23,32 +49,70 @@ export const RollingUpdateDaemonSet = struct("apps/v1.RollingUpdateDaemonSet", {
 });
 export interface RollingUpdateDaemonSet extends Infer<typeof RollingUpdateDaemonSet> {}
 
-export const DaemonSetUpdateStrategy = struct("apps/v1.DaemonSetUpdateStrategy", {
-  type: string(1, "Replace pods a few at a time (RollingUpdate), or only as somebody deletes them (OnDelete).")
-    .oneOf("OnDelete", "RollingUpdate")
-    .default("RollingUpdate"),
-  rollingUpdate: ref(2, RollingUpdateDaemonSet, "The pace of a rolling update."),
-});
+function* checkRolling({ maxUnavailable, maxSurge }: RollingUpdateDaemonSet): Iterable<Problem> {
+  yield* checkCountOrPercent("rollingUpdate.maxUnavailable", maxUnavailable);
+  yield* checkCountOrPercent("rollingUpdate.maxSurge", maxSurge);
+  yield* checkAtMost100Percent("rollingUpdate.maxUnavailable", maxUnavailable);
+  yield* checkAtMost100Percent("rollingUpdate.maxSurge", maxSurge);
+  if (!isNone(maxUnavailable) && !isNone(maxSurge))
+    yield invalid("rollingUpdate.maxSurge", "may not be set when maxUnavailable is non-zero");
+  if (isNone(maxUnavailable) && isNone(maxSurge))
+    yield required("rollingUpdate.maxUnavailable", "cannot be 0 when maxSurge is 0");
+}
+
+export const DaemonSetUpdateStrategy = struct(
+  "apps/v1.DaemonSetUpdateStrategy",
+  {
+    type: string(1, "Replace pods a few at a time (RollingUpdate), or only as somebody deletes them (OnDelete).")
+      .known("OnDelete", "RollingUpdate")
+      .default("RollingUpdate"),
+    rollingUpdate: ref(2, RollingUpdateDaemonSet, "The pace of a rolling update."),
+  },
+  {
+    complete(strategy) {
+      if (strategy.type !== "RollingUpdate") return;
+      strategy.rollingUpdate ??= {};
+      strategy.rollingUpdate.maxUnavailable ??= 1;
+      strategy.rollingUpdate.maxSurge ??= 0;
+    },
+    *check({ type, rollingUpdate }) {
+      if (type !== "OnDelete" && type !== "RollingUpdate") yield notSupported("", ["RollingUpdate", "OnDelete"]);
+      else if (type === "RollingUpdate" && !rollingUpdate) yield required("rollingUpdate");
+      else if (type === "RollingUpdate" && rollingUpdate) yield* checkRolling(rollingUpdate);
+    },
+  },
+);
 export interface DaemonSetUpdateStrategy extends Infer<typeof DaemonSetUpdateStrategy> {}
 
-export const DaemonSetSpec = struct("apps/v1.DaemonSetSpec", {
-  selector: ref(
-    1,
-    LabelSelector,
-    "Which pods belong to the set; must match the labels of the template and cannot change.",
-  )
-    .immutable()
-    .required()
-    .pointer(),
-  template: ref(
-    2,
-    PodTemplateSpec,
-    "The pod to run on every node that it fits. Its restartPolicy can only be Always.",
-  ).required(),
-  updateStrategy: ref(3, DaemonSetUpdateStrategy, "How old pods give way to new ones.").default({}),
-  minReadySeconds: int32(4, "Seconds a new pod must stay ready before it counts as available.").min(0),
-  revisionHistoryLimit: int32(6, "How many old revisions to keep for rolling back.").min(0).pointer().default(10),
-});
+export const DaemonSetSpec = struct(
+  "apps/v1.DaemonSetSpec",
+  {
+    selector: ref(
+      1,
+      LabelSelector,
+      "Which pods belong to the set; must match the labels of the template and cannot change.",
+    )
+      .immutable()
+      .required()
+      .pointer(),
+    template: ref(
+      2,
+      PodTemplateSpec,
+      "The pod to run on every node that it fits. Its restartPolicy can only be Always.",
+    ).required(),
+    updateStrategy: ref(3, DaemonSetUpdateStrategy, "How old pods give way to new ones.").default({}),
+    minReadySeconds: int32(4, "Seconds a new pod must stay ready before it counts as available.").min(0),
+    revisionHistoryLimit: int32(6, "How many old revisions to keep for rolling back.").min(0).pointer().default(10),
+  },
+  {
+    *check(spec) {
+      const { selector, template } = spec;
+      if (isValidSelector(selector) && !selects(selector, template.metadata.labels)) yield unselected;
+      if (selector && isEmptySelector(selector)) yield invalid("selector", "empty selector is invalid for daemonset");
+      yield* checkRunsForever(spec, "DaemonSet");
+    },
+  },
+);
 export interface DaemonSetSpec extends Infer<typeof DaemonSetSpec> {}
 
 export const DaemonSetStatus = struct("apps/v1.DaemonSetStatus", {
@@ -81,5 +145,49 @@ export const DaemonSet = resource({
     status: ref(3, DaemonSetStatus, "What is there.").default({}),
   },
   subresources: { status: true },
+  columns: [
+    nameColumn,
+    {
+      name: "Desired",
+      type: "integer",
+      doc: "Nodes that should run the pod.",
+      cell: ({ status }) => status.desiredNumberScheduled,
+    },
+    {
+      name: "Current",
+      type: "integer",
+      doc: "Nodes that run the pod and should.",
+      cell: ({ status }) => status.currentNumberScheduled,
+    },
+    {
+      name: "Ready",
+      type: "integer",
+      doc: "Nodes on which the pod is ready.",
+      cell: ({ status }) => status.numberReady,
+    },
+    {
+      name: "Up-to-date",
+      type: "integer",
+      doc: "Nodes that run the present template.",
+      cell: ({ status }) => status.updatedNumberScheduled,
+    },
+    {
+      name: "Available",
+      type: "integer",
+      doc: "Nodes on which the pod is available.",
+      cell: ({ status }) => status.numberAvailable,
+    },
+    {
+      name: "Node Selector",
+      doc: "Which nodes the template asks for.",
+      cell: ({ spec }) => formatLabels(spec.template.spec.nodeSelector),
+    },
+    ageColumn,
+    ...containerColumns,
+    selectorColumn,
+  ],
+  *checkStatus({ status }, old) {
+    yield* checkCollisionCount(status, old.status);
+  },
 });
 export interface DaemonSet extends Infer<typeof DaemonSet> {}

@@ -1,18 +1,35 @@
+import { ageColumn, nameColumn } from "#schema/columns.ts";
 import {
   bool,
+  forbidden,
   type Infer,
   int32,
   int64,
   intOrString,
+  invalid,
   list,
+  notSupported,
+  type Problem,
   ref,
+  required,
   resource,
   string,
   struct,
   time,
 } from "#schema/index.ts";
 import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
+import { selectorText } from "../../label-selection.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
+import {
+  checkAtMost100Percent,
+  checkAtMostReplicas,
+  checkCollisionCount,
+  checkCountOrPercent,
+  checkRunsForever,
+  checkSelector,
+  isNone,
+} from "./checks.ts";
+import { containerColumns } from "./columns.ts";
 
 export const DeploymentCondition = struct("apps/v1.DeploymentCondition", {
   type: string(1, "What the condition is about: Available, Progressing or ReplicaFailure.").required(),
@@ -36,41 +53,78 @@ export const RollingUpdateDeployment = struct("apps/v1.RollingUpdateDeployment",
 });
 export interface RollingUpdateDeployment extends Infer<typeof RollingUpdateDeployment> {}
 
-export const DeploymentStrategy = struct("apps/v1.DeploymentStrategy", {
-  type: string(
-    1,
-    "Replace pods a few at a time (RollingUpdate), or all at once after the old ones are gone (Recreate).",
-  )
-    .oneOf("Recreate", "RollingUpdate")
-    .default("RollingUpdate"),
-  rollingUpdate: ref(2, RollingUpdateDeployment, "The pace of a rolling update."),
-});
+function* checkRolling({ maxUnavailable, maxSurge }: RollingUpdateDeployment): Iterable<Problem> {
+  yield* checkCountOrPercent("rollingUpdate.maxUnavailable", maxUnavailable);
+  yield* checkCountOrPercent("rollingUpdate.maxSurge", maxSurge);
+  if (isNone(maxUnavailable) && isNone(maxSurge))
+    yield invalid("rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0", maxUnavailable ?? 0);
+  yield* checkAtMost100Percent("rollingUpdate.maxUnavailable", maxUnavailable);
+}
+
+export const DeploymentStrategy = struct(
+  "apps/v1.DeploymentStrategy",
+  {
+    type: string(
+      1,
+      "Replace pods a few at a time (RollingUpdate), or all at once after the old ones are gone (Recreate).",
+    )
+      .known("Recreate", "RollingUpdate")
+      .default("RollingUpdate"),
+    rollingUpdate: ref(2, RollingUpdateDeployment, "The pace of a rolling update."),
+  },
+  {
+    complete(strategy) {
+      if (strategy.type !== "RollingUpdate") return;
+      strategy.rollingUpdate ??= {};
+      strategy.rollingUpdate.maxUnavailable ??= "25%";
+      strategy.rollingUpdate.maxSurge ??= "25%";
+    },
+    *check({ type, rollingUpdate }) {
+      if (type === "Recreate") {
+        if (rollingUpdate) yield forbidden("rollingUpdate", "may not be specified when strategy `type` is 'Recreate'");
+      } else if (type !== "RollingUpdate") yield notSupported("", ["Recreate", "RollingUpdate"]);
+      else if (!rollingUpdate) yield required("rollingUpdate", "this should be defaulted and never be nil");
+      else yield* checkRolling(rollingUpdate);
+    },
+  },
+);
 export interface DeploymentStrategy extends Infer<typeof DeploymentStrategy> {}
 
-export const DeploymentSpec = struct("apps/v1.DeploymentSpec", {
-  replicas: int32(1, "How many pods should run.").min(0).pointer().default(1),
-  selector: ref(
-    2,
-    LabelSelector,
-    "Which pods belong to the deployment; must match the labels of the template and cannot change.",
-  )
-    .immutable()
-    .required()
-    .pointer(),
-  template: ref(
-    3,
-    PodTemplateSpec,
-    "The pod to run; changing it starts a rollout. Its restartPolicy can only be Always.",
-  ).required(),
-  strategy: ref(4, DeploymentStrategy, "How old pods give way to new ones.").patch("retainKeys").default({}),
-  minReadySeconds: int32(5, "Seconds a new pod must stay ready before it counts as available.").min(0),
-  revisionHistoryLimit: int32(6, "How many old ReplicaSets to keep for rolling back.").min(0).pointer().default(10),
-  paused: bool(7, "While true, changes of the template do not start a rollout."),
-  progressDeadlineSeconds: int32(9, "Seconds without progress after which a rollout is reported as failed.")
-    .min(0)
-    .pointer()
-    .default(600),
-});
+export const DeploymentSpec = struct(
+  "apps/v1.DeploymentSpec",
+  {
+    replicas: int32(1, "How many pods should run.").min(0).pointer().default(1),
+    selector: ref(
+      2,
+      LabelSelector,
+      "Which pods belong to the deployment; must match the labels of the template and cannot change.",
+    )
+      .immutable()
+      .required()
+      .pointer(),
+    template: ref(
+      3,
+      PodTemplateSpec,
+      "The pod to run; changing it starts a rollout. Its restartPolicy can only be Always.",
+    ).required(),
+    strategy: ref(4, DeploymentStrategy, "How old pods give way to new ones.").patch("retainKeys").default({}),
+    minReadySeconds: int32(5, "Seconds a new pod must stay ready before it counts as available.").min(0),
+    revisionHistoryLimit: int32(6, "How many old ReplicaSets to keep for rolling back.").min(0).pointer().default(10),
+    paused: bool(7, "While true, changes of the template do not start a rollout."),
+    progressDeadlineSeconds: int32(9, "Seconds without progress after which a rollout is reported as failed.")
+      .min(0)
+      .pointer()
+      .default(600),
+  },
+  {
+    *check(spec) {
+      yield* checkSelector(spec, "deployment", "invalid label selector");
+      yield* checkRunsForever(spec, "ReplicaSet");
+      if (spec.progressDeadlineSeconds <= (spec.minReadySeconds ?? 0))
+        yield invalid("progressDeadlineSeconds", "must be greater than minReadySeconds");
+    },
+  },
+);
 export interface DeploymentSpec extends Infer<typeof DeploymentSpec> {}
 
 export const DeploymentStatus = struct("apps/v1.DeploymentStatus", {
@@ -104,6 +158,38 @@ export const Deployment = resource({
   subresources: {
     scale: { replicas: "spec.replicas", current: "status.replicas", selector: "spec.selector" },
     status: true,
+  },
+  columns: [
+    nameColumn,
+    {
+      name: "Ready",
+      doc: "Pods that are ready, of those that should run.",
+      cell: ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas}`,
+    },
+    {
+      name: "Up-to-date",
+      doc: "Pods made from the present template.",
+      cell: ({ status }) => status.updatedReplicas ?? 0,
+    },
+    {
+      name: "Available",
+      doc: "Pods that have been ready for long enough.",
+      cell: ({ status }) => status.availableReplicas ?? 0,
+    },
+    ageColumn,
+    ...containerColumns,
+    {
+      name: "Selector",
+      doc: "Which pods belong to it.",
+      wide: true,
+      cell: ({ spec }) => selectorText(spec.selector) ?? "<invalid>",
+    },
+  ],
+  *checkStatus({ status }, old) {
+    yield* checkAtMostReplicas(status, "updatedReplicas", "readyReplicas", "availableReplicas");
+    if ((status.availableReplicas ?? 0) > (status.readyReplicas ?? 0))
+      yield invalid("status.availableReplicas", "cannot be greater than readyReplicas");
+    yield* checkCollisionCount(status, old.status);
   },
 });
 export interface Deployment extends Infer<typeof Deployment> {}

@@ -1,6 +1,9 @@
-import { type Infer, int32, int64, list, ref, resource, string, struct, time } from "#schema/index.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { type Infer, int32, int64, invalid, list, ref, resource, string, struct, time } from "#schema/index.ts";
 import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
+import { checkAtMostReplicas, checkRunsForever, checkSelector } from "./checks.ts";
+import { containerColumns, selectorColumn } from "./columns.ts";
 
 export const ReplicaSetCondition = struct("apps/v1.ReplicaSetCondition", {
   type: string(1, "What the condition is about, such as ReplicaFailure.").required(),
@@ -11,19 +14,28 @@ export const ReplicaSetCondition = struct("apps/v1.ReplicaSetCondition", {
 });
 export interface ReplicaSetCondition extends Infer<typeof ReplicaSetCondition> {}
 
-export const ReplicaSetSpec = struct("apps/v1.ReplicaSetSpec", {
-  replicas: int32(1, "How many pods should run.").min(0).pointer().default(1),
-  minReadySeconds: int32(4, "Seconds a new pod must stay ready before it counts as available.").min(0),
-  selector: ref(
-    2,
-    LabelSelector,
-    "Which pods belong to the set; must match the labels of the template and cannot change.",
-  )
-    .immutable()
-    .required()
-    .pointer(),
-  template: ref(3, PodTemplateSpec, "The pod to create when one is missing.").default({}),
-});
+export const ReplicaSetSpec = struct(
+  "apps/v1.ReplicaSetSpec",
+  {
+    replicas: int32(1, "How many pods should run.").min(0).pointer().default(1),
+    minReadySeconds: int32(4, "Seconds a new pod must stay ready before it counts as available.").min(0),
+    selector: ref(
+      2,
+      LabelSelector,
+      "Which pods belong to the set; must match the labels of the template and cannot change.",
+    )
+      .immutable()
+      .required()
+      .pointer(),
+    template: ref(3, PodTemplateSpec, "The pod to create when one is missing.").default({}),
+  },
+  {
+    *check(spec) {
+      yield* checkSelector(spec, "deployment", "invalid label selector");
+      yield* checkRunsForever(spec, "ReplicaSet");
+    },
+  },
+);
 export interface ReplicaSetSpec extends Infer<typeof ReplicaSetSpec> {}
 
 export const ReplicaSetStatus = struct("apps/v1.ReplicaSetStatus", {
@@ -53,6 +65,21 @@ export const ReplicaSet = resource({
   subresources: {
     scale: { replicas: "spec.replicas", current: "status.replicas", selector: "spec.selector" },
     status: true,
+  },
+  selectableFields: { "status.replicas": ({ status }) => String(status.replicas) },
+  columns: [
+    nameColumn,
+    { name: "Desired", type: "integer", doc: "Pods that should run.", cell: ({ spec }) => spec.replicas },
+    { name: "Current", type: "integer", doc: "Pods that exist.", cell: ({ status }) => status.replicas },
+    { name: "Ready", type: "integer", doc: "Pods that are ready.", cell: ({ status }) => status.readyReplicas },
+    ageColumn,
+    ...containerColumns,
+    selectorColumn,
+  ],
+  *checkStatus({ status }) {
+    yield* checkAtMostReplicas(status, "fullyLabeledReplicas", "readyReplicas", "availableReplicas");
+    if ((status.availableReplicas ?? 0) > (status.readyReplicas ?? 0))
+      yield invalid("status.availableReplicas", "cannot be greater than readyReplicas");
   },
 });
 export interface ReplicaSet extends Infer<typeof ReplicaSet> {}

@@ -1,0 +1,52 @@
+// For tests of declarations: what an object becomes, and what is wrong with it, in one line each.
+import { applyDefaults } from "#schema/defaults.ts";
+import { type AnyKind, problemText } from "#schema/index.ts";
+import { validateObject, validateStatus } from "#schema/validate.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The object with its defaults; what was given stays as it is. */
+export const defaulted = (kind: AnyKind, given: Json): Record<string, unknown> =>
+  applyDefaults(kind, structuredClone({ apiVersion: kind.apiVersion, kind: kind.kind, ...given }));
+
+/** The problems of creating the object or, with `old`, of updating it, as `field: message`. */
+export const problemsOf = (kind: AnyKind, given: Json, old?: Json): readonly string[] =>
+  validateObject(kind, named(kind, given), old && named(kind, old)).map(problemText);
+
+/** The problems of writing a status. */
+export const statusProblemsOf = (kind: AnyKind, given: Json, old: Json): readonly string[] =>
+  validateStatus(kind, named(kind, given), named(kind, old)).map(problemText);
+
+const named = (kind: AnyKind, given: Json) =>
+  defaulted(kind, {
+    ...given,
+    metadata: {
+      name: "example",
+      ...(kind.scope === "Namespaced" && { namespace: "default" }),
+      resourceVersion: "1",
+      ...(given.metadata as Json | undefined),
+    },
+  });
+
+/** `base` with the values at the given paths (`spec.rules.0.host`) replaced; `undefined` removes one. */
+export function changed(base: Json, changes: Json): Record<string, unknown> {
+  const copy: Record<string, unknown> = structuredClone(base);
+  for (const [path, value] of Object.entries(changes)) {
+    const keys = path.split(".");
+    const last = keys.pop() as string;
+    let at = copy;
+    for (const key of keys) {
+      at[key] ??= {};
+      at = at[key] as Record<string, unknown>;
+    }
+    if (value === undefined) delete at[last];
+    else at[last] = value;
+  }
+  return copy;
+}
+
+/** A template that is valid in every kind that keeps pods running for ever. */
+export const podTemplate = {
+  metadata: { labels: { app: "web" } },
+  spec: { containers: [{ name: "web", image: "web:1" }] },
+};
