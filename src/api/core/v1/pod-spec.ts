@@ -88,7 +88,7 @@ export const PodSpec = struct("core/v1.PodSpec", {
   dnsConfig: ref(26, PodDNSConfig),
   readinessGates: list(28, PodReadinessGate),
   runtimeClassName: string(29).pointer(),
-  enableServiceLinks: bool(30).pointer().default(true),
+  enableServiceLinks: bool(30).pointer(),
   preemptionPolicy: string(31).oneOf("Never", "PreemptLowerPriority").pointer(),
   overhead: map(32, "quantity"),
   topologySpreadConstraints: list(33, TopologySpreadConstraint).keyedBy("topologyKey", "whenUnsatisfiable"),

@@ -1,0 +1,364 @@
+// From parsed JSON to an object of a kind, with Go's rules for what is the same as absent: `null` everywhere, and zero,
+// "" and empty lists in fields that are not pointers. Works in place on what the parser just made; an object is copied
+// only when a field must go, because deleting would turn it into a slow dictionary.
+import { setOwn } from "#base/collections.ts";
+import type { FieldSpec, Type } from "./field.ts";
+import { DecodeError, duplicateKeys, maxDepth, parseJson } from "./json.ts";
+import type { AnyKind } from "./kind.ts";
+import { canonicalQuantity } from "./quantity.ts";
+import { type AnyStruct, structOf } from "./struct.ts";
+import { canonicalMicroTime, canonicalTime } from "./time.ts";
+
+export interface Decoded {
+  readonly object: Record<string, any>;
+  /** Fields that are unknown or stand twice, in upstream's words; `Strict` refuses, `Warn` warns, `Ignore` ignores. */
+  readonly strictErrors: readonly string[];
+}
+
+/** Decodes the text of an object. Throws DecodeError for what no mode of validation forgives. */
+export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded {
+  const { value, keys } = parseJson(text);
+  const decoded = decode(subject, value);
+  if (decoded.keys === keys) return decoded;
+  const duplicates = duplicateKeys(text).map((path) => `duplicate field ${JSON.stringify(path)}`);
+  return { object: decoded.object, strictErrors: [...duplicates, ...decoded.strictErrors] };
+}
+
+/** Decodes a parsed value, which becomes the object and must not be shared. */
+export function decodeValue(subject: AnyKind | AnyStruct, value: unknown): Decoded {
+  return decode(subject, value);
+}
+
+function decode(subject: AnyKind | AnyStruct, value: unknown): Decoded & { readonly keys: number } {
+  const at = new Place();
+  const object = structDecoder(structOf(subject))(value, at) as Record<string, any>;
+  return { object, strictErrors: at.unknown, keys: at.keys };
+}
+
+/** Where the decoder is, what it has met so far. The path is only put together when something is wrong. */
+class Place {
+  readonly path: (string | number)[] = [];
+  readonly unknown: string[] = [];
+  /** The struct whose field is being decoded. */
+  struct = "";
+  keys = 0;
+  depth = 0;
+
+  toString(): string {
+    return this.path.reduce<string>(
+      (text, part) => (typeof part === "number" ? `${text}[${part}]` : text === "" ? part : `${text}.${part}`),
+      "",
+    );
+  }
+
+  /** Go's words for a value of the wrong type; its path has no indexes, ours is in the error. */
+  mismatch(value: unknown, type: string): DecodeError {
+    const names = [this.struct, ...this.path.filter((part) => typeof part === "string")];
+    const place = this.path.length === 0 ? "value" : `struct field ${names.join(".")}`;
+    return new DecodeError(`json: cannot unmarshal ${goKind(value)} into Go ${place} of type ${type}`, this.toString());
+  }
+
+  refuse(reason: string, cause?: unknown): DecodeError {
+    const path = this.toString();
+    return new DecodeError(path === "" ? reason : `${path}: ${reason}`, path, { cause });
+  }
+}
+
+/** Returns the decoded value, or undefined for one that is the same as absent. */
+type Decoder = (value: any, at: Place) => unknown;
+
+const compiled = new WeakMap<AnyStruct, Decoder>();
+
+function structDecoder(struct: AnyStruct): Decoder {
+  const known = compiled.get(struct);
+  if (known) return known;
+  // A field is compiled when it is first met: schemas refer to themselves, and most fields of most kinds are never used.
+  const specs = new Map(Object.entries(struct.fields as Record<string, { spec: FieldSpec }>));
+  const fields = new Map<string, Decoder>();
+  const decoderOf = (name: string): Decoder | undefined => {
+    const field = specs.get(name);
+    if (!field) return undefined;
+    const decoder = fieldDecoder(field.spec);
+    fields.set(name, decoder);
+    return decoder;
+  };
+  const name = goName(struct);
+  const shortName = name.slice(name.indexOf(".") + 1);
+
+  const decoder: Decoder = (value: Record<string, unknown>, at) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw at.mismatch(value, name);
+    if (++at.depth > maxDepth) throw at.refuse(`nested more than ${maxDepth} levels deep`);
+    let dropped: string[] | undefined;
+    for (const key in value) {
+      at.keys++;
+      const field = fields.get(key) ?? decoderOf(key);
+      at.path.push(key);
+      at.struct = shortName;
+      const before = value[key];
+      let after: unknown;
+      if (field) after = before === null ? undefined : field(before, at);
+      else {
+        at.unknown.push(`unknown field ${JSON.stringify(at.toString())}`);
+        at.keys += keysInside(before, at);
+      }
+      at.path.pop();
+      if (after === undefined) {
+        dropped ??= [];
+        dropped.push(key);
+      } else if (after !== before) value[key] = after;
+    }
+    at.depth--;
+    return dropped ? without(value, dropped) : value;
+  };
+  compiled.set(struct, decoder);
+  return decoder;
+}
+
+function without(value: Record<string, unknown>, dropped: readonly string[]): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const key in value) if (!dropped.includes(key)) kept[key] = value[key];
+  return kept;
+}
+
+function fieldDecoder(spec: FieldSpec): Decoder {
+  const decoder = typeDecoder(spec.type);
+  if (spec.gateOff) return (value, at) => void decoder(value, at);
+  if (spec.pointer || spec.always || (spec.required && !spec.omitEmpty) || spec.type.is === "struct") return decoder;
+  switch (spec.type.is) {
+    case "list":
+      return (value, at) => {
+        const items = decoder(value, at) as unknown[];
+        return items.length === 0 ? undefined : items;
+      };
+    case "map":
+      return (value, at) => {
+        const entries = decoder(value, at) as object;
+        for (const _ in entries) return entries;
+        return undefined;
+      };
+    case "string":
+    case "bytes":
+    case "int32":
+    case "int64":
+    case "double":
+    case "bool":
+    case "time":
+    case "microTime":
+      return (value, at) => decoder(value, at) || undefined;
+    default:
+      return decoder;
+  }
+}
+
+function typeDecoder(type: Type): Decoder {
+  switch (type.is) {
+    case "string":
+      return decodeString;
+    case "bool":
+      return (value, at) => {
+        if (typeof value !== "boolean") throw at.mismatch(value, "bool");
+        return value;
+      };
+    case "int32":
+      return (value, at) => {
+        if (value !== (value | 0)) throw at.mismatch(value, "int32");
+        return value + 0; // never -0, which JSON could not tell from 0
+      };
+    case "int64":
+      return decodeInt64;
+    case "double":
+      return (value, at) => {
+        if (typeof value !== "number" || !Number.isFinite(value)) throw at.mismatch(value, "float64");
+        return value;
+      };
+    case "bytes":
+      return decodeBytes;
+    case "time":
+      return (value, at) => guarded(value, at, canonicalTime);
+    case "microTime":
+      return (value, at) => guarded(value, at, canonicalMicroTime);
+    case "quantity":
+      return decodeQuantity;
+    case "intOrString":
+      return (value, at) => {
+        if (typeof value === "string") return decodeString(value, at);
+        if (value !== (value | 0)) throw at.mismatch(value, "int32");
+        return value;
+      };
+    case "rawExtension":
+    case "fieldsV1":
+      return (value, at) => {
+        if (typeof value !== "object" || Array.isArray(value)) throw at.mismatch(value, "runtime.RawExtension");
+        return decodeJson(value, at);
+      };
+    case "json":
+      return decodeJson;
+    case "struct":
+      return lazily(() => structDecoder(type.struct()));
+    case "list":
+      return listDecoder(typeDecoder(type.item), type);
+    case "map":
+      return mapDecoder(typeDecoder(type.value), type);
+    case "either": {
+      const struct = lazily(() => structDecoder(type.either.struct()));
+      const other = typeDecoder(type.either.other);
+      return (value, at) => (typeof value === "object" && !Array.isArray(value) ? struct(value, at) : other(value, at));
+    }
+  }
+}
+
+const lazily = (make: () => Decoder): Decoder => {
+  let decoder: Decoder | undefined;
+  return (value, at) => {
+    decoder ??= make();
+    return decoder(value, at);
+  };
+};
+
+function listDecoder(item: Decoder, type: Type): Decoder {
+  return (values: unknown[], at) => {
+    if (!Array.isArray(values)) throw at.mismatch(values, goType(type));
+    for (let i = 0; i < values.length; i++) {
+      const before = values[i];
+      at.path.push(i);
+      const after = before === null ? zeroOf((type as { item: Type }).item) : item(before, at);
+      at.path.pop();
+      if (after !== before) values[i] = after;
+    }
+    return values;
+  };
+}
+
+function mapDecoder(decodeEntry: Decoder, type: Type): Decoder {
+  return (entries: Record<string, unknown>, at) => {
+    if (typeof entries !== "object" || Array.isArray(entries)) throw at.mismatch(entries, goType(type));
+    for (const key in entries) {
+      at.keys++;
+      const before = entries[key];
+      at.path.push(key);
+      if (!key.isWellFormed()) throw at.refuse("the key has half a surrogate pair");
+      const after = before === null ? zeroOf((type as { value: Type }).value) : decodeEntry(before, at);
+      at.path.pop();
+      if (after !== before) setOwn(entries, key, after);
+    }
+    return entries;
+  };
+}
+
+const decodeString: Decoder = (value, at) => {
+  if (typeof value !== "string") throw at.mismatch(value, "string");
+  return value.isWellFormed() ? value : value.toWellFormed(); // as Go does with half a surrogate pair
+};
+
+const decodeInt64: Decoder = (value, at) => {
+  if (!Number.isInteger(value)) throw at.mismatch(value, "int64");
+  if (!Number.isSafeInteger(value)) throw at.refuse(`${value} is beyond ±2^53, which this server cannot hold exactly`);
+  return value + 0;
+};
+
+const decodeQuantity: Decoder = (value, at) => {
+  if (typeof value !== "string" && typeof value !== "number") throw at.mismatch(value, "resource.Quantity");
+  try {
+    return canonicalQuantity(value);
+  } catch (cause) {
+    throw at.refuse(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+};
+
+function guarded(value: unknown, at: Place, canonical: (text: string) => string): string {
+  if (typeof value !== "string") throw at.mismatch(value, "string");
+  try {
+    return value === "" ? "" : canonical(value);
+  } catch (cause) {
+    throw at.refuse(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+/** Base64 with padding, as Go reads it: line breaks are allowed, everything else must be exact. */
+const decodeBytes: Decoder = (value, at) => {
+  if (typeof value !== "string") throw at.mismatch(value, "[]uint8");
+  const text = /[\r\n]/.test(value) ? value.replace(/[\r\n]+/g, "") : value;
+  const bad = text.search(/[^A-Za-z0-9+/]/);
+  const padding = bad < 0 ? "" : text.slice(bad);
+  if (text.length % 4 !== 0 || (padding !== "" && padding !== "=" && padding !== "=="))
+    throw at.refuse(
+      `illegal base64 data at input byte ${bad < 0 || padding === "=" || padding === "==" ? text.length : bad}`,
+    );
+  return text;
+};
+
+/** Any JSON value: only numbers that overflowed and half surrogate pairs have to be looked for. */
+const decodeJson: Decoder = (value, at) => {
+  if (typeof value === "number" && !Number.isFinite(value)) throw at.mismatch(value, "float64");
+  if (typeof value === "string") return decodeString(value, at);
+  if (typeof value !== "object" || value === null) return value;
+  if (++at.depth > maxDepth) throw at.refuse(`nested more than ${maxDepth} levels deep`);
+  const isList = Array.isArray(value);
+  for (const key in value) {
+    if (!isList) at.keys++;
+    at.path.push(isList ? Number(key) : key);
+    const after = decodeJson(value[key], at);
+    at.path.pop();
+    if (after !== value[key]) setOwn(value, key, after);
+  }
+  at.depth--;
+  return value;
+};
+
+/** What lies under an unknown field is not decoded, but its keys count. */
+function keysInside(value: unknown, at: Place): number {
+  const before = at.keys;
+  decodeJson(value, at);
+  const inside = at.keys - before;
+  at.keys = before;
+  return inside;
+}
+
+/** What Go makes of a `null` inside a list or a map. */
+function zeroOf(type: Type): unknown {
+  switch (type.is) {
+    case "string":
+    case "bytes":
+      return "";
+    case "int32":
+    case "int64":
+    case "double":
+      return 0;
+    case "bool":
+      return false;
+    case "quantity":
+      return "0";
+    case "list":
+      return [];
+    case "json":
+      return null;
+    default:
+      return {};
+  }
+}
+
+const goKind = (value: unknown): string => {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return `number ${value}`;
+  return typeof value === "boolean" ? "bool" : typeof value;
+};
+
+const goName = (struct: AnyStruct): string => struct.name.replace(/^.*\/(.*)$/, "$1");
+
+function goType(type: Type): string {
+  switch (type.is) {
+    case "list":
+      return `[]${goType(type.item)}`;
+    case "map":
+      return `map[string]${goType(type.value)}`;
+    case "struct":
+      return goName(type.struct());
+    case "double":
+      return "float64";
+    case "bytes":
+      return "[]uint8";
+    default:
+      return type.is;
+  }
+}
