@@ -5,8 +5,11 @@ import { type Change, Compacted, type Revision, Unavailable, type WatchBatch } f
 export interface History {
   newest(): Revision;
   oldest(): Revision;
-  /** Some of what happened under the prefix after `after`, which is at least `oldest`; the batch's revision is beyond `after`. */
-  read(prefix: string, after: Revision): WatchBatch | Promise<WatchBatch>;
+  /**
+   * Some of what happened under the prefix after `after`, which is at least `oldest`; the batch's revision is beyond `after`,
+   * unless the signal has aborted.
+   */
+  read(prefix: string, after: Revision, signal: AbortSignal): WatchBatch | Promise<WatchBatch>;
 }
 
 interface Waiter {
@@ -52,7 +55,7 @@ export class WatchHub {
     while (!signal.aborted && !this.#ended) {
       if (seen < history.oldest()) throw new Compacted(seen, history.oldest());
       if (seen < history.newest()) {
-        const batch = await history.read(prefix, seen);
+        const batch = await history.read(prefix, seen, signal);
         seen = batch.revision;
         if (batch.changes.length > 0 && !signal.aborted) yield batch;
       } else if (!isTold && seen === history.newest()) {
@@ -69,11 +72,16 @@ export class WatchHub {
     }
   }
 
+  /** Lets all who wait look at the history again: it may have broken off. */
+  stir(): void {
+    for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake(undefined);
+    this.#waiting.clear();
+  }
+
   end(): void {
     this.#ended = true;
     this.#cancelTimer?.();
-    for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake(undefined);
-    this.#waiting.clear();
+    this.stir();
   }
 
   #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | undefined> {
