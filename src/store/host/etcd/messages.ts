@@ -1,0 +1,146 @@
+// The part of etcd's v3 API that the engine uses. Numbers as in etcd's api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto.
+import { bool, bytes, type Decoded, id, int, type Message, many, message, one, text, texts } from "./wire.ts";
+
+/** A remote procedure: its path, and how its messages are written and read. */
+export interface Rpc<D, T> {
+  readonly path: string;
+  readonly request: Message<unknown, D>;
+  readonly response: Message<T, unknown>;
+}
+
+const rpc = <D, T>(path: string, request: Message<unknown, D>, response: Message<T, unknown>): Rpc<D, T> => ({
+  path: `/etcdserverpb.${path}`,
+  request,
+  response,
+});
+
+export const ResponseHeader = message("ResponseHeader", { clusterId: id(1), memberId: id(2), revision: int(3) });
+export type ResponseHeader = Decoded<typeof ResponseHeader>;
+
+export const KeyValue = message("KeyValue", {
+  key: text(1),
+  createRevision: int(2),
+  modRevision: int(3),
+  version: int(4),
+  value: bytes(5),
+  lease: id(6),
+});
+export type KeyValue = Decoded<typeof KeyValue>;
+
+const RangeRequest = message("RangeRequest", {
+  key: text(1),
+  rangeEnd: text(2),
+  limit: int(3),
+  revision: int(4),
+  serializable: bool(7),
+  keysOnly: bool(8),
+  countOnly: bool(9),
+});
+const RangeResponse = message("RangeResponse", {
+  header: one(1, ResponseHeader),
+  kvs: many(2, KeyValue),
+  more: bool(3),
+  count: int(4),
+});
+
+const PutRequest = message("PutRequest", { key: text(1), value: bytes(2), lease: id(3) });
+const PutResponse = message("PutResponse", { header: one(1, ResponseHeader) });
+
+const DeleteRangeRequest = message("DeleteRangeRequest", { key: text(1), rangeEnd: text(2) });
+const DeleteRangeResponse = message("DeleteRangeResponse", { header: one(1, ResponseHeader), deleted: int(2) });
+
+/** Values of Compare.target; the result asked for is always EQUAL, which is 0. */
+export const COMPARE_VERSION = 0;
+export const COMPARE_MOD = 2;
+const Compare = message("Compare", {
+  target: int(2),
+  key: text(3),
+  version: int(4, { oneof: true }),
+  modRevision: int(6, { oneof: true }),
+});
+const RequestOp = message("RequestOp", {
+  range: one(1, RangeRequest),
+  put: one(2, PutRequest),
+  deleteRange: one(3, DeleteRangeRequest),
+});
+const ResponseOp = message("ResponseOp", {
+  range: one(1, RangeResponse),
+  put: one(2, PutResponse),
+  deleteRange: one(3, DeleteRangeResponse),
+});
+const TxnRequest = message("TxnRequest", {
+  compare: many(1, Compare),
+  success: many(2, RequestOp),
+  failure: many(3, RequestOp),
+});
+const TxnResponse = message("TxnResponse", {
+  header: one(1, ResponseHeader),
+  succeeded: bool(2),
+  responses: many(3, ResponseOp),
+});
+export type TxnResponse = Decoded<typeof TxnResponse>;
+
+const CompactionRequest = message("CompactionRequest", { revision: int(1), physical: bool(2) });
+const CompactionResponse = message("CompactionResponse", { header: one(1, ResponseHeader) });
+
+const WatchCreateRequest = message("WatchCreateRequest", {
+  key: text(1),
+  rangeEnd: text(2),
+  startRevision: int(3),
+  progressNotify: bool(4),
+  prevKv: bool(6),
+  fragment: bool(8),
+});
+const WatchProgressRequest = message("WatchProgressRequest", {});
+const WatchRequest = message("WatchRequest", {
+  create: one(1, WatchCreateRequest),
+  progress: one(3, WatchProgressRequest),
+});
+
+/** Values of Event.type. */
+export const EVENT_DELETE = 1;
+export const Event = message("Event", { type: int(1), kv: one(2, KeyValue), prevKv: one(3, KeyValue) });
+export type Event = Decoded<typeof Event>;
+const WatchResponse = message("WatchResponse", {
+  header: one(1, ResponseHeader),
+  /** Of an answer to a progress request -1, which reads as 2^64 - 1. */
+  watchId: id(2),
+  created: bool(3),
+  canceled: bool(4),
+  compactRevision: int(5),
+  cancelReason: text(6),
+  fragment: bool(7),
+  events: many(11, Event),
+});
+export type WatchResponse = Decoded<typeof WatchResponse>;
+
+const LeaseGrantRequest = message("LeaseGrantRequest", { ttl: int(1), id: id(2) });
+const LeaseGrantResponse = message("LeaseGrantResponse", {
+  header: one(1, ResponseHeader),
+  id: id(2),
+  ttl: int(3),
+  error: text(4),
+});
+const LeaseRevokeRequest = message("LeaseRevokeRequest", { id: id(1) });
+const LeaseRevokeResponse = message("LeaseRevokeResponse", { header: one(1, ResponseHeader) });
+
+const StatusRequest = message("StatusRequest", {});
+const StatusResponse = message("StatusResponse", {
+  header: one(1, ResponseHeader),
+  version: text(2),
+  dbSize: int(3),
+  leader: id(4),
+  errors: texts(8),
+  dbSizeInUse: int(9),
+  isLearner: bool(10),
+});
+
+export const rpcs = {
+  range: rpc("KV/Range", RangeRequest, RangeResponse),
+  txn: rpc("KV/Txn", TxnRequest, TxnResponse),
+  compact: rpc("KV/Compact", CompactionRequest, CompactionResponse),
+  watch: rpc("Watch/Watch", WatchRequest, WatchResponse),
+  leaseGrant: rpc("Lease/LeaseGrant", LeaseGrantRequest, LeaseGrantResponse),
+  leaseRevoke: rpc("Lease/LeaseRevoke", LeaseRevokeRequest, LeaseRevokeResponse),
+  status: rpc("Maintenance/Status", StatusRequest, StatusResponse),
+};

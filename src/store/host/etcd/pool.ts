@@ -1,0 +1,203 @@
+// The members of one etcd cluster: which of them to ask, and what to do when it does not answer.
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import { backoffMs } from "#base/retry.ts";
+import { Damaged, type Revision, Unavailable } from "../../engine.ts";
+import { isCorrupt, outcomeOf } from "./errors.ts";
+import type { ResponseHeader, Rpc } from "./messages.ts";
+import { Connection, type TlsOptions } from "./transport.ts";
+
+export interface PoolOptions {
+  readonly endpoints: readonly string[];
+  readonly tls?: TlsOptions | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** How long a request may take in all; ten seconds unless told. */
+  readonly requestMs?: number | undefined;
+  /** A member that is silent for so long is asked last, and a read is sent to another one; two seconds unless told. */
+  readonly silenceMs?: number | undefined;
+}
+
+export interface Request {
+  /** For errors: `put /registry/pods/default/web`. */
+  readonly what: string;
+  readonly isWrite: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** The answer's revision is that of the whole cluster, not only of the member that answers. */
+  readonly isLinearizable: boolean;
+}
+
+export interface Member {
+  readonly endpoint: string;
+  readonly connection: Connection;
+  /** Asked last until then, by the clock's `elapsed`. */
+  suspectUntil: number;
+}
+
+interface Answer {
+  readonly header: ResponseHeader | undefined;
+}
+
+const SUSPICION_MS = 5_000;
+const BACKOFF = { firstMs: 50, maxMs: 500, jitter: 0.5 };
+
+export class Pool {
+  readonly silenceMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly #options: PoolOptions;
+  readonly #members: readonly Member[];
+  readonly requestMs: number;
+  readonly #closing = new AbortController();
+  readonly #suspicion = new Set<(member: Member) => void>();
+  #preferred: number;
+  #clusterId = 0n;
+  #newest: Revision = 0;
+
+  constructor(options: PoolOptions) {
+    const { endpoints, tls, clock, random, log } = options;
+    if (endpoints.length === 0) throw new Error("etcd: no endpoint is given");
+    this.#options = options;
+    this.clock = clock;
+    this.random = random;
+    this.log = log;
+    this.requestMs = options.requestMs ?? 10_000;
+    this.silenceMs = options.silenceMs ?? 2_000;
+    this.#members = endpoints.map((endpoint) => ({
+      endpoint,
+      connection: new Connection(endpoint, tls, clock),
+      suspectUntil: 0,
+    }));
+    // Several API servers spread over the members.
+    this.#preferred = random.below(endpoints.length);
+  }
+
+  /** Aborts when the pool is being closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  get endpoints(): string {
+    return this.#options.endpoints.join(", ");
+  }
+
+  /** The newest revision that any answer so far has shown. */
+  get newest(): Revision {
+    return this.#newest;
+  }
+
+  /** The member to ask next: the one that served last, unless it is under suspicion. */
+  pick(): Member {
+    return this.#inOrder()[0] as Member;
+  }
+
+  /** A connection of its own to the same member, for a stream whose reader may be slow. */
+  connectionTo(member: Member): Connection {
+    return new Connection(member.endpoint, this.#options.tls, this.clock);
+  }
+
+  suspect(member: Member): void {
+    member.suspectUntil = this.clock.elapsed() + SUSPICION_MS;
+    const next = this.#inOrder()[0] as Member;
+    this.#preferred = this.#members.indexOf(next);
+    for (const listener of this.#suspicion) listener(member);
+  }
+
+  /** Calls `listener` whenever a member comes under suspicion, until the returned function is called. */
+  onSuspicion(listener: (member: Member) => void): () => void {
+    this.#suspicion.add(listener);
+    return () => this.#suspicion.delete(listener);
+  }
+
+  /** Ends all requests and streams. */
+  close(): void {
+    this.#closing.abort(new Unavailable("the store is closed"));
+    for (const { connection } of this.#members) connection.close();
+  }
+
+  /** Sends a request to one member after another, within one deadline, until one answers. */
+  async call<D, T extends Answer>(rpc: Rpc<D, T>, draft: D, request: Request): Promise<T> {
+    const { what, isWrite } = request;
+    request.signal?.throwIfAborted();
+    const deadline = this.clock.elapsed() + this.requestMs;
+    const failures = new Map<string, string>();
+    for (let round = 0; ; round++) {
+      for (const member of this.#inOrder()) {
+        const left = deadline - this.clock.elapsed();
+        if (this.closing.aborted) throw new Unavailable(`${what}: the store is closed`);
+        if (left <= 0) throw this.#unavailable(what, failures);
+        try {
+          return await this.#ask(member, rpc, draft, { ...request, left });
+        } catch (error) {
+          if (request.signal?.aborted) throw request.signal.reason;
+          if (isCorrupt(error)) throw new Damaged(`${what}: etcd at ${member.endpoint} is corrupt`, { cause: error });
+          const outcome = outcomeOf(error);
+          if (outcome === "answered") throw error;
+          this.suspect(member);
+          failures.set(member.endpoint, error instanceof Error ? error.message : String(error));
+          if (outcome === "unknown" && isWrite) throw this.#unavailable(what, failures, "; its outcome is unknown");
+        }
+      }
+      const left = deadline - this.clock.elapsed();
+      const waitMs = Math.max(0, Math.min(left, backoffMs(BACKOFF, round, this.random)));
+      await this.clock.sleep(waitMs, request.signal ?? this.closing);
+    }
+  }
+
+  async #ask<D, T extends Answer>(
+    member: Member,
+    rpc: Rpc<D, T>,
+    draft: D,
+    { isWrite, isLinearizable, signal, left }: Request & { readonly left: number },
+  ): Promise<T> {
+    const { connection } = member;
+    const floor = this.#newest;
+    const isAlone = this.#members.length === 1;
+    const patience = isAlone ? left : Math.min(left, this.silenceMs);
+    if (!connection.isReady) await connection.connect({ timeoutMs: patience, signal });
+    // A write must wait for its answer, but nobody else should follow it to a member that is silent.
+    const cancelSuspicion = isWrite && !isAlone ? this.clock.after(patience, () => this.suspect(member)) : undefined;
+    try {
+      const answer = await connection.call(rpc, draft, { timeoutMs: isWrite ? left : patience, signal });
+      this.#check(member, answer.header, isLinearizable ? floor : 0);
+      return answer;
+    } finally {
+      cancelSuspicion?.();
+    }
+  }
+
+  /** Members under suspicion last, the one that has been so for longest first among them. */
+  #inOrder(): readonly Member[] {
+    const now = this.clock.elapsed();
+    const rotated = [...this.#members.slice(this.#preferred), ...this.#members.slice(0, this.#preferred)];
+    const isSuspect = ({ suspectUntil }: Member) => suspectUntil > now;
+    return [
+      ...rotated.filter((member) => !isSuspect(member)),
+      ...rotated.filter(isSuspect).toSorted((a, b) => a.suspectUntil - b.suspectUntil),
+    ];
+  }
+
+  /** Catches what no retry can mend: endpoints of two clusters, and a history that has gone back. */
+  #check(member: Member, header: ResponseHeader | undefined, floor: Revision): void {
+    if (!header) throw new Error(`etcd at ${member.endpoint} answered without a header`);
+    if (this.#clusterId === 0n) this.#clusterId = header.clusterId;
+    if (header.clusterId !== this.#clusterId)
+      throw new Damaged(
+        `etcd at ${member.endpoint} belongs to cluster ${header.clusterId.toString(16)}, others of ${this.endpoints} to ${this.#clusterId.toString(16)}`,
+      );
+    if (header.revision < floor)
+      throw new Damaged(
+        `etcd at ${member.endpoint} is at revision ${header.revision}, but was at ${floor}: was it restored from a backup?`,
+      );
+    member.suspectUntil = 0;
+    if (header.revision > this.#newest) this.#newest = header.revision;
+  }
+
+  #unavailable(what: string, failures: ReadonlyMap<string, string>, suffix = ""): Unavailable {
+    const tried = [...failures].map(([endpoint, reason]) => `${endpoint}: ${reason}`).join("; ");
+    return new Unavailable(`${what}: etcd at ${this.endpoints} is not available${suffix} (${tried || "no time left"})`);
+  }
+}

@@ -1,0 +1,298 @@
+// Protocol buffers, as far as etcd's messages need them. A message is declared once, as a table of its fields;
+// the types of what is read and written derive from it.
+
+/** A field: `T` is what reading gives, `D` what writing takes. An absent field reads as its zero value. */
+export interface Field<T, D = T> {
+  readonly number: number;
+  readonly wireType: 0 | 2;
+  readonly zero: () => T;
+  /** What the field holds after one more occurrence of it on the wire. */
+  read(reader: Reader, before: T): T;
+  /** Writes all occurrences, tags included. */
+  write(writer: Writer, value: D): void;
+}
+
+type Fields = Readonly<Record<string, Field<unknown, unknown>>>;
+type Read<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T, infer _D> ? T : never };
+type Draft<F extends Fields> = { readonly [K in keyof F]?: F[K] extends Field<infer _T, infer D> ? D : never };
+
+export interface Message<T, D> {
+  readonly name: string;
+  encode(draft: D): Uint8Array;
+  /** Throws if the bytes are not such a message. What is returned shares no memory with the bytes. */
+  decode(bytes: Uint8Array): T;
+}
+
+/** What decoding gives for a message declared with `message`. */
+export type Decoded<M> = M extends Message<infer T, infer _D> ? T : never;
+
+export function message<F extends Fields>(name: string, fields: F): Message<Read<F>, Draft<F>> {
+  const declared = Object.entries(fields);
+  const byNumber = new Map(declared.map(([key, field]) => [field.number, { key, field }]));
+
+  const decode = (bytes: Uint8Array) => {
+    const reader = new Reader(bytes);
+    const value: Record<string, unknown> = {};
+    for (const [key, field] of declared) value[key] = field.zero();
+    try {
+      while (!reader.atEnd) {
+        const tag = reader.uint32();
+        const wireType = tag & 7;
+        const known = byNumber.get(tag >>> 3);
+        if (!known) reader.skip(tag >>> 3, wireType);
+        else if (known.field.wireType !== wireType)
+          throw new Error(`field ${known.key} has wire type ${wireType}, not ${known.field.wireType}`);
+        else value[known.key] = known.field.read(reader, value[known.key]);
+      }
+    } catch (cause) {
+      throw new Error(`decode ${name} of ${bytes.length} bytes, at ${reader.at}`, { cause });
+    }
+    return value as Read<F>;
+  };
+  const encode = (draft: Draft<F>) => {
+    const writer = new Writer();
+    for (const [key, field] of declared) {
+      const value = draft[key];
+      if (value !== undefined) field.write(writer, value);
+    }
+    return writer.finish();
+  };
+  return { name, encode, decode };
+}
+
+/** An int64 that is a count or a revision: a number, refused beyond 2^53. With `oneof`, zero is written too. */
+export const int = (number: number, { oneof = false } = {}): Field<number> => ({
+  number,
+  wireType: 0,
+  zero: () => 0,
+  read: (reader) => reader.int64(),
+  write(writer, value) {
+    if (value === 0 && !oneof) return;
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count or a revision`);
+    writer.tag(number, 0);
+    writer.varint(value);
+  },
+});
+
+/** A uint64, or an int64 that is never negative, that names something: all 64 bits count. */
+export const id = (number: number): Field<bigint> => ({
+  number,
+  wireType: 0,
+  zero: () => 0n,
+  read: (reader) => reader.uint64(),
+  write(writer, value) {
+    if (value === 0n) return;
+    writer.tag(number, 0);
+    writer.bigVarint(value);
+  },
+});
+
+export const bool = (number: number): Field<boolean> => ({
+  number,
+  wireType: 0,
+  zero: () => false,
+  read: (reader) => reader.uint64() !== 0n,
+  write(writer, value) {
+    if (!value) return;
+    writer.tag(number, 0);
+    writer.varint(1);
+  },
+});
+
+export const bytes = (number: number): Field<Uint8Array> => ({
+  number,
+  wireType: 2,
+  zero: () => EMPTY,
+  read: (reader) => reader.copy(),
+  write(writer, value) {
+    if (value.length > 0) writer.delimited(number, value);
+  },
+});
+
+/** A string, or a field of bytes that holds UTF-8, as etcd's keys do with us. */
+export const text = (number: number): Field<string> => ({
+  number,
+  wireType: 2,
+  zero: () => "",
+  read: (reader) => reader.text(),
+  write(writer, value) {
+    if (value !== "") writer.delimited(number, Buffer.from(value, "utf8"));
+  },
+});
+
+export const one = <T, D>(number: number, type: Message<T, D>): Field<T | undefined, D> => ({
+  number,
+  wireType: 2,
+  zero: () => undefined,
+  read: (reader) => type.decode(reader.view()),
+  write: (writer, value) => writer.delimited(number, type.encode(value)),
+});
+
+export const many = <T, D>(number: number, type: Message<T, D>): Field<readonly T[], readonly D[]> => ({
+  number,
+  wireType: 2,
+  zero: () => [],
+  read: (reader, before) => push(before, type.decode(reader.view())),
+  write(writer, values) {
+    for (const value of values) writer.delimited(number, type.encode(value));
+  },
+});
+
+export const texts = (number: number): Field<readonly string[]> => ({
+  number,
+  wireType: 2,
+  zero: () => [],
+  read: (reader, before) => push(before, reader.text()),
+  write(writer, values) {
+    for (const value of values) writer.delimited(number, Buffer.from(value, "utf8"));
+  },
+});
+
+/** The list was made by `zero` for the message being read, and nobody else has seen it yet. */
+function push<T>(list: readonly T[], item: T): readonly T[] {
+  (list as T[]).push(item);
+  return list;
+}
+
+const EMPTY = new Uint8Array();
+
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(source: Uint8Array) {
+    this.#bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  get atEnd(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  uint32(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.#byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        if (shift === 28 && byte > 0x0f) break;
+        return value >>> 0;
+      }
+    }
+    throw new Error("a 32-bit number is too long");
+  }
+
+  int64(): number {
+    let value = 0;
+    for (let factor = 1; factor <= 2 ** 49; factor *= 128) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) {
+        if (value > Number.MAX_SAFE_INTEGER) break;
+        return value;
+      }
+    }
+    throw new Error("a number is negative or beyond 2^53");
+  }
+
+  uint64(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.#byte();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw new Error("a 64-bit number is too long");
+  }
+
+  /** The next length-delimited field, still within the message. */
+  view(): Uint8Array {
+    const [start, end] = this.#delimited();
+    return this.#bytes.subarray(start, end);
+  }
+
+  /** A copy: a small value must not keep a message of megabytes alive. */
+  copy(): Uint8Array {
+    return new Uint8Array(this.view());
+  }
+
+  text(): string {
+    const [start, end] = this.#delimited();
+    return this.#bytes.toString("utf8", start, end);
+  }
+
+  skip(number: number, wireType: number): void {
+    if (number === 0) throw new Error("field number 0");
+    if (wireType === 0) this.uint64();
+    else if (wireType === 1) this.#forward(8);
+    else if (wireType === 2) this.#delimited();
+    else if (wireType === 5) this.#forward(4);
+    else throw new Error(`field ${number} has unknown wire type ${wireType}`);
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at];
+    if (byte === undefined) throw new Error("the message ends within a number");
+    this.#at++;
+    return byte;
+  }
+
+  #delimited(): [start: number, end: number] {
+    const length = this.uint32();
+    const start = this.#at;
+    this.#forward(length);
+    return [start, this.#at];
+  }
+
+  #forward(count: number): void {
+    const left = this.#bytes.length - this.#at;
+    if (count > left) throw new Error(`a field of ${count} bytes, but only ${left} are left`);
+    this.#at += count;
+  }
+}
+
+class Writer {
+  #bytes = Buffer.allocUnsafe(64);
+  #length = 0;
+
+  tag(number: number, wireType: 0 | 2): void {
+    this.varint(number * 8 + wireType);
+  }
+
+  varint(value: number): void {
+    this.#grow(10);
+    let rest = value;
+    for (; rest >= 0x80; rest = Math.floor(rest / 128)) this.#bytes[this.#length++] = (rest % 128) | 0x80;
+    this.#bytes[this.#length++] = rest;
+  }
+
+  bigVarint(value: bigint): void {
+    this.#grow(10);
+    let rest = BigInt.asUintN(64, value);
+    for (; rest >= 0x80n; rest >>= 7n) this.#bytes[this.#length++] = Number(rest & 0x7fn) | 0x80;
+    this.#bytes[this.#length++] = Number(rest);
+  }
+
+  delimited(number: number, value: Uint8Array): void {
+    this.tag(number, 2);
+    this.varint(value.length);
+    this.#grow(value.length);
+    this.#bytes.set(value, this.#length);
+    this.#length += value.length;
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #grow(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+}
