@@ -15,9 +15,9 @@ import {
   Unavailable,
   type WatchBatch,
 } from "./engine.ts";
-import { encodeKey } from "./key.ts";
+import { checkKey } from "./key.ts";
 import { Leases } from "./leases.ts";
-import { sliceOfPast, type Undo } from "./past.ts";
+import { countOfPast, itemsOfPast, type Undo } from "./past.ts";
 import { Retention, type RetentionOptions } from "./retention.ts";
 import { WatchHub } from "./watch-hub.ts";
 
@@ -64,13 +64,16 @@ export class MemoryStore implements StoreEngine {
     const { at = this.#revision, after, limit = Infinity } = options;
     const undo = this.#undo(at);
     const start = after === undefined || after < prefix ? prefix : `${after}\0`;
-    const { items, remaining } = sliceOfPast(this.#present, undo, { start, end: prefixEnd(prefix), limit });
-    return { entries: items.map(([, entry]) => entry), revision: at, remaining };
+    const end = prefixEnd(prefix);
+    const entries = itemsOfPast(this.#present, undo, { start, end }, limit).map(([, entry]) => entry);
+    const last = entries.at(-1);
+    const remaining = last ? countOfPast(this.#present, undo, { start: `${last.key}\0`, end }) : 0;
+    return { entries, revision: at, remaining };
   }
 
   async put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
     this.#ready("put");
-    encodeKey(key);
+    checkKey(key);
     const previous = this.#expect(key, expected);
     const modified = this.#revision + 1;
     const entry = { key, value, created: previous?.created ?? modified, modified };

@@ -8,18 +8,14 @@ export interface Range {
   /** First key that may be in the range, and first one that may not; undefined for no end. */
   readonly start: string;
   readonly end: string | undefined;
-  readonly limit: number;
 }
 
-/** The first `limit` items of a range in key order as of the past, and how many follow them. */
-export function sliceOfPast<T>(
-  present: SortedMap<T>,
-  undo: Undo<T>,
-  { start, end, limit }: Range,
-): { items: [string, T][]; remaining: number } {
+const isInside = ({ start, end }: Range, key: string) => key >= start && (end === undefined || key < end);
+
+/** The first `limit` items of a range in key order, as of the past. */
+export function itemsOfPast<T>(present: SortedMap<T>, undo: Undo<T>, range: Range, limit: number): [string, T][] {
   const items: [string, T][] = [];
-  const isInside = (key: string) => key >= start && (end === undefined || key < end);
-  const restored = [...undo].filter((pair): pair is [string, T] => pair[1] !== undefined && isInside(pair[0]));
+  const restored = [...undo].filter((pair): pair is [string, T] => pair[1] !== undefined && isInside(range, pair[0]));
   restored.sort(([a], [b]) => (a < b ? -1 : 1));
 
   let next = 0;
@@ -30,17 +26,19 @@ export function sliceOfPast<T>(
       items.push(pair);
     }
   };
-  for (const [key, value] of present.range(start, end)) {
+  for (const [key, value] of present.range(range.start, range.end)) {
     takeRestored(key);
     if (items.length >= limit) break;
     if (!undo.has(key)) items.push([key, value]);
   }
   takeRestored();
+  return items;
+}
 
-  const last = items.at(-1)?.[0];
-  const behind = last === undefined ? start : `${last}\0`;
-  let remaining = present.count(behind, end);
+/** How many items a range had in the past; does not visit those that did not change. */
+export function countOfPast<T>(present: SortedMap<T>, undo: Undo<T>, range: Range): number {
+  let count = present.count(range.start, range.end);
   for (const [key, value] of undo)
-    if (isInside(key) && key >= behind) remaining += (value === undefined ? 0 : 1) - (present.has(key) ? 1 : 0);
-  return { items, remaining };
+    if (isInside(range, key)) count += (value === undefined ? 0 : 1) - (present.has(key) ? 1 : 0);
+  return count;
 }

@@ -12,6 +12,12 @@ export interface History {
   read(prefix: string, after: Revision, signal: AbortSignal): WatchBatch | Promise<WatchBatch>;
 }
 
+/** A change that is told only to those who asked for its key. */
+export interface Published {
+  readonly key: string;
+  change(): Change;
+}
+
 interface Waiter {
   readonly since: number;
   readonly wake: (batch: WatchBatch | undefined) => void;
@@ -36,14 +42,19 @@ export class WatchHub {
     this.#clock = clock;
   }
 
-  /** Tells those who wait. `changes` are the newest, in order, and already part of the history. */
   publish(changes: readonly Change[]): void {
+    this.announce(changes.map((change) => ({ key: change.entry.key, change: () => change })));
+  }
+
+  /** Tells those who wait. What is published is the newest, in order, and already part of the history. */
+  announce(published: readonly Published[]): void {
     const revision = this.#history.newest();
     for (const [prefix, waiters] of this.#waiting) {
-      const matching = changes.filter(({ entry }) => entry.key.startsWith(prefix));
+      const matching = published.filter(({ key }) => key.startsWith(prefix));
       if (matching.length === 0) continue;
       this.#waiting.delete(prefix);
-      for (const { wake } of waiters) wake({ changes: matching, revision });
+      const batch = { changes: matching.map((one) => one.change()), revision };
+      for (const { wake } of waiters) wake(batch);
     }
   }
 

@@ -1,0 +1,150 @@
+// Many writers share one flush. One transaction is under way at a time; what arrives meanwhile goes into the next.
+import { turn } from "#base/breathe.ts";
+import type { Clock } from "#base/clock.ts";
+import { OutOfSpace, Unavailable } from "../engine.ts";
+import type { Databases } from "./lmdb-open.ts";
+
+/** Something to be written. The calls come in the order of `add`. */
+export interface Job {
+  readonly bytes: number;
+  /** Hands the writes to LMDB, which copies nothing: buffers must stay as they are until the job ends. */
+  write(): void;
+  /** The writes are on disk. */
+  done(): void;
+  /** The writes are not on disk and never will be. */
+  failed(error: Error): void;
+  /** The key written, if it is one: when a write fails, later ones of the key fail too, for they were checked against it. */
+  readonly key?: string;
+  /** Whether to give up when the disk is full. Deletes and compaction do not: they make room. */
+  readonly needsSpace: boolean;
+}
+
+/** A transaction takes at most so much: a larger one would hold the thread too long when it is handed over and when it ends. */
+const MAX_JOBS = 512;
+const MAX_BYTES = 8 << 20;
+/** LMDB loses track of a transaction that it could not even begin; longer than this no disk takes. */
+const PATIENCE_MS = 120_000;
+
+export interface CommitEvents {
+  /** All jobs of a transaction have been told that they are done. */
+  afterBatch(): void;
+  /** The disk is full; what makes room is tried again after this. */
+  outOfSpace(error: OutOfSpace): void;
+}
+
+export class Committer {
+  readonly #databases: Databases;
+  readonly #clock: Clock;
+  readonly #events: CommitEvents;
+  #queue: Job[] = [];
+  #running: Promise<void> | undefined;
+  #broken: Unavailable | undefined;
+
+  constructor(databases: Databases, clock: Clock, events: CommitEvents) {
+    this.#databases = databases;
+    this.#clock = clock;
+    this.#events = events;
+  }
+
+  /** Why nothing can be written any more, if so: it is not known whether the last writes are on disk. */
+  get broken(): Unavailable | undefined {
+    return this.#broken;
+  }
+
+  add(job: Job): void {
+    this.#queue.push(job);
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when all that was added is done or has failed. */
+  async settled(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  /** Writes something that belongs to no key, and waits until it is on disk. */
+  write(bytes: number, write: () => void): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.add({ bytes, write, done: resolve, failed: reject, needsSpace: false }),
+    );
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await turn(); // everyone who was just answered may add the next write
+      const batch = this.#take();
+      try {
+        await this.#commit(batch);
+      } catch (error) {
+        this.#fail(batch, error instanceof Error ? error : new Error(String(error)));
+        continue;
+      }
+      for (const job of batch) job.done();
+      this.#events.afterBatch();
+    }
+    this.#running = undefined;
+  }
+
+  #take(): Job[] {
+    let bytes = 0;
+    let count = 0;
+    for (const job of this.#queue) {
+      bytes += job.bytes;
+      if (count > 0 && (bytes > MAX_BYTES || count >= MAX_JOBS)) break;
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #commit(batch: readonly Job[]): Promise<void> {
+    if (this.#broken) throw this.#broken;
+    const { root, path } = this.#databases;
+    for (const job of batch) job.write();
+    const committed = Promise.all([root.committed, root.flushed]);
+    const { promise: tooLong, reject } = Promise.withResolvers<never>();
+    const cancel = this.#clock.after(PATIENCE_MS, () =>
+      reject(new Unavailable(`store ${path}: a write did not end within ${PATIENCE_MS / 1000} s`)),
+    );
+    try {
+      await Promise.race([committed, tooLong]);
+    } catch (error) {
+      const cause = await commitError(error);
+      if (/ENOSPC|EDQUOT|[Nn]o space left|quota exceeded/.test(cause.message))
+        throw new OutOfSpace(`store ${path}: the disk is full; free some space there, or delete objects`, { cause });
+      this.#broken = new Unavailable(`store ${path}: a write failed; restart to see what is on disk`, { cause });
+      throw this.#broken;
+    } finally {
+      cancel();
+    }
+  }
+
+  #fail(batch: readonly Job[], error: Error): void {
+    const isFull = error instanceof OutOfSpace;
+    if (isFull) this.#events.outOfSpace(error);
+    // Makers of room that failed without others in their way would fail for ever.
+    const givesUp = !isFull || batch.every(({ needsSpace }) => !needsSpace);
+    const failedKeys = new Set<string>();
+    const failed: Job[] = [];
+    const kept: Job[] = [];
+    for (const [i, job] of [...batch, ...this.#queue].entries()) {
+      const fails =
+        job.needsSpace ||
+        (givesUp && (!isFull || i < batch.length)) ||
+        (job.key !== undefined && failedKeys.has(job.key));
+      if (fails && job.key !== undefined) failedKeys.add(job.key);
+      (fails ? failed : kept).push(job);
+    }
+    this.#queue = kept;
+    for (const job of failed) job.failed(error);
+  }
+}
+
+/** lmdb hides the reason of a failed commit in a promise beside the error. */
+async function commitError(error: unknown): Promise<Error> {
+  if (error instanceof Error && "commitError" in error)
+    try {
+      await error.commitError;
+    } catch (cause) {
+      if (cause instanceof Error) return cause;
+    }
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,177 @@
+// The past of an embedded store: the newest changes in memory, the rest in the log.
+import { breathe } from "#base/breathe.ts";
+import { type Change, Compacted, Damaged, type Entry, type Revision, type WatchBatch } from "../engine.ts";
+import type { Undo } from "../past.ts";
+import type { Databases } from "./lmdb-open.ts";
+import { decodeLog, decodeRevision, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
+
+/** The newest changes are kept in memory up to this many bytes of values, or this many. */
+const RECENT_BYTES = 16 << 20;
+const RECENT_COUNT = 20_000;
+/** How much of the log is read before others get a turn. */
+const CHUNK = 100;
+/** A watcher that is behind gets so many changes at once. */
+const BATCH = 1_000;
+const NOTHING = new Uint8Array();
+
+export class LmdbHistory {
+  readonly #databases: Databases;
+  readonly #scratch = Buffer.allocUnsafe(8);
+  #newest: Revision;
+  #compacted: Revision;
+  /** Every change after `#floor`, in order; those before `#first` have been dropped. */
+  #recent: LogRecord[] = [];
+  #first = 0;
+  #recentBytes = 0;
+  #floor: Revision;
+  readonly #byRevision = new Map<Revision, LogRecord>();
+  readonly #undos = new Map<Revision, { upTo: Revision; readonly undo: Map<string, Indexed | undefined> }>();
+
+  constructor(databases: Databases, newest: Revision, compacted: Revision) {
+    this.#databases = databases;
+    this.#newest = newest;
+    this.#floor = newest;
+    this.#compacted = compacted;
+  }
+
+  /** The newest revision that is on disk. */
+  newest(): Revision {
+    return this.#newest;
+  }
+
+  oldest(): Revision {
+    return this.#compacted;
+  }
+
+  /** Takes in a change that is on disk. */
+  append(record: LogRecord): void {
+    this.#newest = record.revision;
+    this.#recent.push(record);
+    this.#byRevision.set(record.revision, record);
+    this.#recentBytes += record.value.length;
+    while (this.#recentBytes > RECENT_BYTES || this.#recent.length - this.#first > RECENT_COUNT) this.#dropOldest();
+  }
+
+  /** From now on what is before `revision` is unknown. */
+  forget(revision: Revision): void {
+    this.#compacted = revision;
+    for (const at of this.#undos.keys()) if (at < revision) this.#undos.delete(at);
+  }
+
+  /** The entry that was written at a revision of kept history. */
+  entry(key: string, { created, modified }: Indexed): Entry {
+    return { key, value: this.record(modified).value, created, modified };
+  }
+
+  record(revision: Revision): LogRecord {
+    const recent = this.#byRevision.get(revision);
+    if (recent) return recent;
+    const bytes = this.#databases.log.getBinary(encodeRevision(revision, this.#scratch));
+    if (!bytes) throw new Damaged(`store ${this.#databases.path}: the record of revision ${revision} is missing`);
+    return this.#decode(bytes, revision);
+  }
+
+  /** What a watcher is told of a change. */
+  change({ type, key, created, revision, previous, value }: LogRecord): Change {
+    const before = previous === 0 ? undefined : this.record(previous);
+    return {
+      type,
+      entry: { key, value: type === "put" ? value : NOTHING, created, modified: revision },
+      ...(before && { previous: { key, value: before.value, created: before.created, modified: previous } }),
+    };
+  }
+
+  /** What happened under a prefix after a revision, up to a bounded amount. */
+  async read(prefix: string, after: Revision): Promise<WatchBatch> {
+    const changes: Change[] = [];
+    let bytes = 0;
+    const pause = breathe();
+    let revision = after;
+    while (revision < this.#newest && changes.length < BATCH && bytes < RECENT_BYTES) {
+      if (revision < this.#compacted) throw new Compacted(revision, this.#compacted);
+      for (const record of this.#after(revision)) {
+        revision = record.revision;
+        if (!record.key.startsWith(prefix)) continue;
+        changes.push(this.change(record));
+        bytes += record.value.length;
+        if (changes.length >= BATCH || bytes >= RECENT_BYTES) break;
+      }
+      if (pause.due() && changes.length < BATCH) await pause.now();
+    }
+    return { changes, revision };
+  }
+
+  /** What has to be taken back from the present to see the store as it was. Valid until the next wait of the caller. */
+  async undo(at: Revision): Promise<Undo<Indexed>> {
+    let cached = this.#undos.get(at);
+    if (!cached) {
+      cached = { upTo: at, undo: new Map() };
+      this.#undos.set(at, cached);
+      const oldest = this.#undos.keys().next();
+      if (this.#undos.size > 16 && !oldest.done) this.#undos.delete(oldest.value);
+    }
+    const { undo } = cached;
+    const pause = breathe();
+    while (cached.upTo < this.#newest) {
+      if (at < this.#compacted) throw new Compacted(at, this.#compacted);
+      for (const { key, created, previous, revision } of this.#after(cached.upTo)) {
+        if (!undo.has(key)) undo.set(key, previous === 0 ? undefined : { created, modified: previous });
+        cached.upTo = revision;
+      }
+      if (pause.due()) await pause.now();
+    }
+    return undo;
+  }
+
+  /** Some of the changes after a revision, up to the newest on disk; at least one if there are any. */
+  #after(revision: Revision): readonly LogRecord[] {
+    if (revision >= this.#floor) {
+      const from = this.#firstAfter(revision);
+      return this.#recent.slice(from, from + CHUNK);
+    }
+    return this.logged(revision, CHUNK);
+  }
+
+  /** Changes after a revision as they are in the log: without those that compaction has removed. */
+  logged(after: Revision, limit: number): LogRecord[] {
+    const records: LogRecord[] = [];
+    for (const { key, value } of this.#databases.log.getRange({ start: encodeRevision(after + 1), limit })) {
+      const revision = decodeRevision(key);
+      // Written, but not flushed yet: nobody may see it.
+      if (revision > this.#newest) break;
+      records.push(this.#decode(value, revision));
+    }
+    return records;
+  }
+
+  #decode(bytes: Buffer, revision: Revision): LogRecord {
+    try {
+      return decodeLog(bytes, revision);
+    } catch (cause) {
+      throw new Damaged(`store ${this.#databases.path} is damaged; restore it from a snapshot`, { cause });
+    }
+  }
+
+  #firstAfter(revision: Revision): number {
+    let low = this.#first;
+    let high = this.#recent.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#recent[middle] as LogRecord).revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #dropOldest(): void {
+    const dropped = this.#recent[this.#first++];
+    if (!dropped) return;
+    this.#recentBytes -= dropped.value.length;
+    this.#byRevision.delete(dropped.revision);
+    this.#floor = dropped.revision;
+    if (this.#first > RECENT_COUNT) {
+      this.#recent = this.#recent.slice(this.#first);
+      this.#first = 0;
+    }
+  }
+}

@@ -1,0 +1,196 @@
+// Opens the file of an embedded store, or makes it, and never the one in place of the other.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Database, open, type RootDatabase } from "lmdb";
+import { breathe } from "#base/breathe.ts";
+import type { Random } from "#base/random.ts";
+import { SortedMap } from "#base/sorted-map.ts";
+import { Damaged, type Revision } from "../engine.ts";
+import { type FolderLock, lockFolder } from "./folder-lock.ts";
+import { verifyFile } from "./lmdb-file.ts";
+import { decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
+import { writeDurably } from "./write-durably.ts";
+
+export const DATA_FILE = "store.lmdb";
+/** Says that the folder holds a store, so that a missing data file is a loss and not a beginning. */
+export const MARKER_FILE = "store.json";
+const FORMAT = "knarr store 1";
+
+type Table = Database<Buffer, Buffer>;
+
+export interface Databases {
+  readonly path: string;
+  readonly root: RootDatabase<Buffer, Buffer>;
+  /** revision → change, with the value. Every write is one append here. */
+  readonly log: Table;
+  /** key → where its value is; behind the log, and brought up from it when the store is opened. */
+  readonly keys: Table;
+  /** A few numbers and the format, by name. */
+  readonly meta: Table;
+}
+
+/** What is known once the file is open. */
+export interface Loaded {
+  readonly index: SortedMap<Indexed>;
+  /** Keys whose entry in `keys` is behind. */
+  readonly dirty: Map<string, Indexed | undefined>;
+  readonly newest: Revision;
+  readonly compacted: Revision;
+  /** History up to here has been removed from the file. */
+  readonly swept: Revision;
+  /** `keys` knows everything up to here. */
+  readonly checkpoint: Revision;
+}
+
+export interface OpenedFolder {
+  readonly databases: Databases;
+  readonly lock: FolderLock;
+}
+
+/** Locks the folder and opens the store in it; makes one if there never was one. */
+export async function openFolder(folder: string, random: Random): Promise<OpenedFolder> {
+  const lock = enterFolder(folder);
+  try {
+    const path = join(folder, DATA_FILE);
+    rmSync(`${path}.new`, { force: true });
+    rmSync(`${path}.new-lock`, { force: true });
+    if (!existsSync(path)) {
+      if (existsSync(join(folder, MARKER_FILE)))
+        throw new Damaged(
+          `store ${folder} has lost its data file ${path}; restore it from a snapshot, or move the folder away to start afresh`,
+        );
+      await createFile(path, random);
+    }
+    await verifyFile(path);
+    const databases = openFile(path, {});
+    if (!existsSync(join(folder, MARKER_FILE))) writeDurably(join(folder, MARKER_FILE), readFormat(databases));
+    return { databases, lock };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function enterFolder(folder: string): FolderLock {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return lockFolder(folder, "store.lock");
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code === "EROFS" || code === "EACCES" || code === "EPERM")
+      throw new Error(`store folder ${folder} cannot be written; make it writable, or use another folder`, { cause });
+    if (code === "ENOSPC" || code === "EDQUOT")
+      throw new Error(`store folder ${folder} is on a full disk; free some space there`, { cause });
+    throw cause;
+  }
+}
+
+/** Made aside and renamed when it is whole, so that a crash leaves no half-made store. */
+async function createFile(path: string, random: Random): Promise<void> {
+  const draft = `${path}.new`;
+  const root = open<Buffer, Buffer>({ path: draft, noSubdir: true, ...ENCODING });
+  root.openDB({ name: "log", ...ENCODING });
+  root.openDB({ name: "keys", ...ENCODING });
+  const meta = root.openDB<Buffer, Buffer>({ name: "meta", ...ENCODING });
+  await meta.put(Buffer.from("format"), Buffer.from(JSON.stringify({ format: FORMAT, id: random.uuid() })));
+  await root.flushed;
+  await root.close();
+  renameSync(draft, path);
+  rmSync(`${draft}-lock`, { force: true });
+}
+
+const ENCODING = { encoding: "binary", keyEncoding: "binary" } as const;
+
+/** Opens a file that has been verified. */
+export function openFile(path: string, options: { readonly readOnly?: boolean }): Databases {
+  const { size } = statSync(path);
+  let root: RootDatabase<Buffer, Buffer>;
+  try {
+    // A map somewhat larger than the file spares it from being enlarged during the first writes.
+    const mapSize = Math.max(1 << 26, 2 ** Math.ceil(Math.log2(size * 1.25)));
+    root = open<Buffer, Buffer>({ path, noSubdir: true, maxDbs: 4, mapSize, ...options, ...ENCODING });
+  } catch (cause) {
+    throw new Damaged(`store ${path} cannot be opened; restore it from a snapshot`, { cause });
+  }
+  const table = (name: string): Table => {
+    const found: Table | undefined = root.openDB<Buffer, Buffer>(name, { ...ENCODING, ...NO_CREATE });
+    if (!found) throw new Damaged(`${path} is an LMDB file, but not one of a knarr store: it has no table "${name}"`);
+    return found;
+  };
+  try {
+    const databases = { path, root, log: table("log"), keys: table("keys"), meta: table("meta") };
+    readFormat(databases);
+    return databases;
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+}
+
+/** Known to lmdb, not to its types. */
+const NO_CREATE: object = { create: false };
+
+/** The format and identity of the store, as they are written in the marker file too. */
+function readFormat({ meta, path }: Databases): string {
+  const text = meta.get(Buffer.from("format"))?.toString() ?? "";
+  if (!text.includes(`"${FORMAT}"`))
+    throw new Damaged(`${path} is an LMDB file, but not one of a knarr store that this version can read (${text})`);
+  return text;
+}
+
+/** Reads the index, and brings it up to date from the log. */
+export async function load(databases: Databases): Promise<Loaded> {
+  const { keys, log, path } = databases;
+  try {
+    const index = new SortedMap<Indexed>();
+    const pause = breathe();
+    let last: Buffer | undefined;
+    for (;;) {
+      let read = 0;
+      for (const { key, value } of keys.getRange({
+        ...(last && { start: last, exclusiveStart: true }),
+        limit: 1_000,
+      })) {
+        index.set(key.toString(), decodeIndexed(key, value));
+        last = key;
+        read++;
+      }
+      if (read === 0) break;
+      if (pause.due()) await pause.now();
+    }
+
+    const checkpoint = readNumber(databases, "checkpoint") ?? 1;
+    const dirty = new Map<string, Indexed | undefined>();
+    let newest = checkpoint;
+    for (;;) {
+      let read = 0;
+      for (const { key, value } of log.getRange({ start: encodeRevision(newest + 1), limit: 200 })) {
+        const record = decodeLog(value, decodeRevision(key));
+        newest = record.revision;
+        const { created, expiry } = record;
+        const indexed = record.type === "put" ? { created, modified: newest, ...(expiry && { expiry }) } : undefined;
+        if (indexed) index.set(record.key, indexed);
+        else index.delete(record.key);
+        dirty.set(record.key, indexed);
+        read++;
+      }
+      if (read === 0) break;
+      if (pause.due()) await pause.now();
+    }
+    const compacted = readNumber(databases, "compacted") ?? 1;
+    return { index, dirty, newest, checkpoint, compacted, swept: readNumber(databases, "swept") ?? 1 };
+  } catch (cause) {
+    throw new Damaged(`store ${path} is damaged; restore it from a snapshot`, { cause });
+  }
+}
+
+export type NumberName = "checkpoint" | "compacted" | "swept";
+
+export function readNumber({ meta }: Databases, name: NumberName): number | undefined {
+  const bytes = meta.get(Buffer.from(name));
+  return bytes && decodeIndexed(Buffer.from(name), bytes).created;
+}
+
+/** The marker as it was written; undefined if there is none. */
+export const readMarker = (folder: string): string | undefined =>
+  existsSync(join(folder, MARKER_FILE)) ? readFileSync(join(folder, MARKER_FILE), "utf8") : undefined;

@@ -1,0 +1,224 @@
+// What an embedded store does beside reading and writing: bringing the index on disk up to the log, removing history
+// that is no longer kept, and watching how much room is left.
+import { dirname } from "node:path";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import { OutOfSpace, type Revision } from "../engine.ts";
+import type { Committer } from "./lmdb-commit.ts";
+import type { LmdbHistory } from "./lmdb-history.ts";
+import type { Databases, Loaded, NumberName } from "./lmdb-open.ts";
+import { encodeIndexed, encodeRevision, type Indexed } from "./lmdb-records.ts";
+import { Reserve } from "./reserve.ts";
+
+export interface UpkeepOptions {
+  readonly databases: Databases;
+  readonly loaded: Loaded;
+  readonly history: LmdbHistory;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly quotaBytes?: number;
+  readonly keepRevisions?: number;
+}
+
+/** So many keys may be behind on disk before they are written; that many records are read again after a crash. */
+const DIRTY_KEYS = 8_192;
+/** How much is handed to one transaction. */
+const KEY_CHUNK = 512;
+const SWEEP_CHUNK = 512;
+/** Room is measured at most this often. */
+const MEASURE_MS = 1_000;
+
+export class LmdbUpkeep {
+  readonly #databases: Databases;
+  readonly #history: LmdbHistory;
+  readonly #committer: Committer;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #quotaBytes: number;
+  readonly #keepRevisions: number;
+  readonly #reserve: Reserve;
+  /** Keys whose entry on disk is behind, with what it should be; undefined if it should not be. */
+  #dirty: Map<string, Indexed | undefined>;
+  #checkpointed: Revision;
+  #checkpointing: Promise<void> | undefined;
+  #swept: Revision;
+  #sweeping: Promise<void> | undefined;
+  #measuredAt = Number.NEGATIVE_INFINITY;
+  #quotaAlarm: string | undefined;
+
+  constructor({ databases, loaded, history, committer, clock, log, ...options }: UpkeepOptions) {
+    this.#databases = databases;
+    this.#history = history;
+    this.#committer = committer;
+    this.#clock = clock;
+    this.#log = log;
+    this.#quotaBytes = options.quotaBytes ?? 8 * 2 ** 30;
+    this.#keepRevisions = options.keepRevisions ?? 10_000;
+    this.#reserve = new Reserve(dirname(databases.path), clock);
+    this.#dirty = loaded.dirty;
+    this.#checkpointed = loaded.checkpoint;
+    this.#swept = loaded.swept;
+    if (loaded.swept < loaded.compacted) this.#inBackground(this.#sweepTo());
+  }
+
+  /** A key has changed on disk, in the log. */
+  wrote(key: string, indexed: Indexed | undefined): void {
+    this.#dirty.set(key, indexed);
+  }
+
+  /** To be called after every transaction. */
+  look(): void {
+    if (this.#dirty.size >= DIRTY_KEYS && !this.#checkpointing) this.#inBackground(this.checkpoint());
+    const now = this.#clock.elapsed();
+    if (now - this.#measuredAt < MEASURE_MS) return;
+    this.#measuredAt = now;
+    this.#watchQuota();
+  }
+
+  /** Brings the index on disk up to the log. */
+  async checkpoint(): Promise<void> {
+    await this.#checkpointing;
+    this.#checkpointing ??= this.#writeDirty().finally(() => {
+      this.#checkpointing = undefined;
+    });
+    await this.#checkpointing;
+  }
+
+  /** Forgets what is before a revision, and removes it from the file. */
+  async forget(revision: Revision): Promise<void> {
+    if (revision > this.#history.oldest()) {
+      this.#history.forget(revision);
+      // Without this, a record that is needed to bring up the index could be removed.
+      if (this.#checkpointed < revision) await this.checkpoint();
+      await this.#committer.write(64, () => this.#putNumber("compacted", this.#history.oldest()));
+    }
+    while (this.#swept < revision) await this.#sweepTo();
+  }
+
+  forgetInBackground(revision: Revision): void {
+    this.#inBackground(this.forget(revision));
+  }
+
+  /** Why puts are refused, in a sentence. */
+  get alarm(): string | undefined {
+    return this.#reserve.alarm ?? this.#quotaAlarm;
+  }
+
+  refuseIfFull(): void {
+    if (this.alarm === undefined) return;
+    this.#reserve.look();
+    if (this.#quotaAlarm) this.#watchQuota();
+    if (this.alarm !== undefined) throw new OutOfSpace(this.alarm);
+  }
+
+  diskIsFull(error: OutOfSpace): void {
+    this.#reserve.release(error.message);
+    this.#log.error("disk is full: puts are refused", { path: this.#databases.path, error });
+  }
+
+  measure(): { sizeBytes: number; usedBytes: number } {
+    return measure(this.#databases);
+  }
+
+  async end(): Promise<void> {
+    await this.#sweeping;
+    if (this.alarm === undefined) await this.checkpoint();
+    await this.#committer.settled();
+  }
+
+  async #writeDirty(): Promise<void> {
+    const upTo = this.#history.newest();
+    const dirty = this.#dirty;
+    if (upTo === this.#checkpointed) return;
+    this.#dirty = new Map();
+    try {
+      const all = [...dirty];
+      for (let from = 0; from < all.length; from += KEY_CHUNK) {
+        const chunk = all.slice(from, from + KEY_CHUNK);
+        await this.#committer.write(chunk.length * 256, () => this.#putKeys(chunk));
+      }
+      await this.#committer.write(64, () => this.#putNumber("checkpoint", upTo));
+      this.#checkpointed = upTo;
+    } catch (error) {
+      this.#dirty = new Map([...dirty, ...this.#dirty]);
+      throw error;
+    }
+  }
+
+  #putKeys(chunk: readonly [string, Indexed | undefined][]): void {
+    const { keys } = this.#databases;
+    for (const [text, indexed] of chunk) {
+      const key = Buffer.from(text);
+      if (indexed) void keys.put(key, encodeIndexed(key, indexed));
+      else void keys.remove(key);
+    }
+  }
+
+  #sweepTo(): Promise<void> {
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = undefined;
+    });
+    return this.#sweeping;
+  }
+
+  /**
+   * Removes what compaction has made unreachable. A change at or before the compacted revision makes the one before it of
+   * the same key unreachable; a delete there is unreachable itself.
+   */
+  async #sweep(): Promise<void> {
+    const { log } = this.#databases;
+    while (this.#swept < this.#history.oldest()) {
+      const target = this.#history.oldest();
+      const records = this.#history.logged(this.#swept, SWEEP_CHUNK).filter(({ revision }) => revision <= target);
+      const upTo = records.length < SWEEP_CHUNK ? target : (records.at(-1)?.revision ?? target);
+      await this.#committer.write(records.length * 64, () => {
+        for (const { type, previous, revision } of records) {
+          if (previous > 0) void log.remove(encodeRevision(previous));
+          if (type === "delete") void log.remove(encodeRevision(revision));
+        }
+        this.#putNumber("swept", upTo);
+      });
+      this.#swept = upTo;
+    }
+  }
+
+  #putNumber(name: NumberName, value: number): void {
+    const key = Buffer.from(name);
+    void this.#databases.meta.put(key, encodeIndexed(key, { created: value, modified: 0 }));
+  }
+
+  #watchQuota(): void {
+    const { usedBytes } = this.measure();
+    const newest = this.#history.newest();
+    if (usedBytes > this.#quotaBytes * 0.8 && newest - this.#keepRevisions > this.#history.oldest())
+      this.forgetInBackground(newest - this.#keepRevisions);
+    if (usedBytes > this.#quotaBytes) {
+      this.#quotaAlarm ??= `store ${this.#databases.path} uses ${mebibytes(usedBytes)} of its quota of ${mebibytes(this.#quotaBytes)}; delete objects, or raise the quota`;
+      if (newest > this.#history.oldest()) this.forgetInBackground(newest);
+    } else if (usedBytes < this.#quotaBytes * 0.95) this.#quotaAlarm = undefined;
+  }
+
+  /** What fails here is tried again when it is next due, and stops no reader or writer meanwhile. */
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#log.warn("upkeep of the store failed", { path: this.#databases.path, error }));
+  }
+}
+
+const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+interface TableStats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+  readonly lastPageNumber: number;
+}
+
+/** Bytes of the file, and those of them that hold something. */
+export function measure({ log, keys, meta }: Databases): { sizeBytes: number; usedBytes: number } {
+  const stats = [log, keys, meta].map((table) => table.getStats() as TableStats);
+  const pages = stats.reduce((sum, s) => sum + s.treeBranchPageCount + s.treeLeafPageCount + s.overflowPages, 0);
+  const { pageSize = 4096, lastPageNumber = 0 } = stats[0] ?? {};
+  return { sizeBytes: (lastPageNumber + 1) * pageSize, usedBytes: pages * pageSize };
+}

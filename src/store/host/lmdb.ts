@@ -1,0 +1,350 @@
+// The embedded engine: one LMDB file in a folder, held by one process.
+//
+// A write is one record appended to the log under its revision, and is answered when the log is flushed; many writers share
+// a flush. The index (key → revision of its value) is in memory. On disk it follows the log at checkpoints, and is brought up
+// from it at the next start. Two states of a key matter: what is on disk, which everyone reads, and what has been handed to
+// the disk, against which the next writer is checked. Layout and guarantees: docs/store.md.
+import { breathe } from "#base/breathe.ts";
+import type { Clock } from "#base/clock.ts";
+import { type Log, silentLog } from "#base/log.ts";
+import { type Random, systemRandom } from "#base/random.ts";
+import { prefixEnd, type SortedMap } from "#base/sorted-map.ts";
+import {
+  Compacted,
+  Conflict,
+  type Entry,
+  FutureRevision,
+  type ListOptions,
+  type Page,
+  type Revision,
+  type StoreEngine,
+  type StoreStatus,
+  Unavailable,
+  type WatchBatch,
+} from "../engine.ts";
+import { checkKey } from "../key.ts";
+import { Leases } from "../leases.ts";
+import { countOfPast, itemsOfPast } from "../past.ts";
+import { Retention, type RetentionOptions } from "../retention.ts";
+import { WatchHub } from "../watch-hub.ts";
+import type { FolderLock } from "./folder-lock.ts";
+import { Committer, type Job } from "./lmdb-commit.ts";
+import { LmdbHistory } from "./lmdb-history.ts";
+import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
+import { type Expiry, encodeLog, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
+import { LmdbUpkeep } from "./lmdb-upkeep.ts";
+
+export interface LmdbStoreOptions extends RetentionOptions {
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log?: Log;
+  readonly random?: Random;
+  /** Puts are refused while more bytes than this are in use; 8 GiB unless told. */
+  readonly quotaBytes?: number;
+}
+
+/** Opens the store in a folder, or makes one if there never was one. Rejects with an error that says what to do. */
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
+  const { databases, lock } = await openFolder(options.folder, options.random ?? systemRandom);
+  try {
+    return new LmdbStore({ ...options, databases, lock, loaded: await load(databases) });
+  } catch (error) {
+    await databases.root.close();
+    lock.release();
+    throw error;
+  }
+}
+
+interface Parts extends LmdbStoreOptions {
+  readonly databases: Databases;
+  readonly lock: FolderLock;
+  readonly loaded: Loaded;
+}
+
+/** A write on its way to the disk. */
+interface Write extends Job {
+  readonly record: LogRecord;
+  readonly key: string;
+  isSettled: boolean;
+  /** Settles with the write, and never rejects. */
+  readonly settled: Promise<void>;
+}
+
+const LIST_CHUNK = 500;
+const EXPIRY_RETRY_MS = 1_000;
+
+export class LmdbStore implements StoreEngine {
+  readonly #databases: Databases;
+  readonly #lock: FolderLock;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #index: SortedMap<Indexed>;
+  readonly #history: LmdbHistory;
+  readonly #committer: Committer;
+  readonly #upkeep: LmdbUpkeep;
+  readonly #leases: Leases;
+  readonly #retention: Retention;
+  readonly #hub: WatchHub;
+  /** The last write of each key that is not on disk yet. */
+  readonly #pending = new Map<string, Write>();
+  /** Writes that are on disk, and are told to everyone at the end of their batch. */
+  #landed: LogRecord[] = [];
+  #next: Revision;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    const { databases, clock, loaded, log = silentLog } = parts;
+    this.#databases = databases;
+    this.#lock = parts.lock;
+    this.#clock = clock;
+    this.#log = log;
+    this.#index = loaded.index;
+    this.#next = loaded.newest + 1;
+    this.#history = new LmdbHistory(databases, loaded.newest, loaded.compacted);
+    this.#hub = new WatchHub(this.#history, clock);
+    this.#committer = new Committer(databases, clock, {
+      afterBatch: () => this.#told(),
+      outOfSpace: (error) => this.#upkeep.diskIsFull(error),
+    });
+    this.#upkeep = new LmdbUpkeep({ ...parts, log, history: this.#history, committer: this.#committer });
+    this.#retention = new Retention(clock, parts, (revision) => this.#upkeep.forgetInBackground(revision));
+    this.#leases = new Leases(clock, (key, modified) => void this.#expire(key, modified));
+    for (const [key, { modified, expiry }] of loaded.index.range())
+      if (expiry) this.#leases.set(key, modified, leftMs(expiry, clock));
+  }
+
+  async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
+    this.#ready("get", signal);
+    return this.#present(key);
+  }
+
+  async list(prefix: string, options: ListOptions = {}, signal?: AbortSignal): Promise<Page> {
+    for (;;) {
+      this.#ready("list", signal);
+      const at = options.at ?? this.#history.newest();
+      if (at > this.#history.newest()) throw new FutureRevision(at, this.#history.newest());
+      try {
+        return await this.#listAt(at, prefix, options, signal);
+      } catch (error) {
+        // Compacted while it was read; who asked for no revision gets a newer one.
+        if (!(error instanceof Compacted && options.at === undefined)) throw error;
+      }
+    }
+  }
+
+  async put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
+    this.#ready("put");
+    checkKey(key);
+    this.#upkeep.refuseIfFull();
+    const ttlMs = ttlSeconds === undefined ? undefined : ttlSeconds * 1000;
+    const { revision, created } = await this.#write(key, value, expected, ttlMs);
+    return { key, value, created, modified: revision };
+  }
+
+  async delete(key: string, expected: Revision): Promise<Revision> {
+    this.#ready("delete");
+    if (expected === 0) throw new Conflict(key, 0, this.#present(key));
+    return (await this.#write(key, undefined, expected, undefined)).revision;
+  }
+
+  watch(prefix: string, from: Revision, signal: AbortSignal): AsyncIterable<WatchBatch> {
+    return this.#hub.watch(prefix, from, signal);
+  }
+
+  async revision(signal?: AbortSignal): Promise<Revision> {
+    this.#ready("revision", signal);
+    return this.#history.newest();
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    this.#ready("compact");
+    if (revision > this.#history.newest()) throw new FutureRevision(revision, this.#history.newest());
+    await this.#upkeep.forget(revision);
+  }
+
+  async status(signal?: AbortSignal): Promise<StoreStatus> {
+    this.#ready("status", signal);
+    const { sizeBytes, usedBytes } = this.#upkeep.measure();
+    return {
+      revision: this.#history.newest(),
+      compacted: this.#history.oldest(),
+      sizeBytes,
+      usedBytes,
+      alarm: this.#committer.broken?.message ?? this.#upkeep.alarm,
+    };
+  }
+
+  /** Writes a consistent copy to a file while the store goes on working; the copy is as small as it can be. */
+  async snapshot(path: string): Promise<void> {
+    this.#ready("snapshot");
+    await this.#upkeep.checkpoint();
+    await this.#databases.root.backup(path, true);
+  }
+
+  /** How long the key has to live, if not for ever. */
+  ttlSeconds(key: string): number | undefined {
+    const left = this.#leases.leftMs(key);
+    return left === undefined ? undefined : left / 1000;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#hub.end();
+    this.#leases.stop();
+    this.#retention.stop();
+    try {
+      await this.#committer.settled();
+      if (!this.#committer.broken) await this.#upkeep.end();
+    } finally {
+      await this.#databases.root.close();
+      this.#lock.release();
+    }
+  }
+
+  #ready(what: string, signal?: AbortSignal): void {
+    signal?.throwIfAborted();
+    if (this.#closing) throw new Unavailable(`${what}: the store is closed`);
+  }
+
+  #present(key: string): Entry | undefined {
+    const indexed = this.#index.get(key);
+    return indexed && this.#history.entry(key, indexed);
+  }
+
+  async #listAt(at: Revision, prefix: string, options: ListOptions, signal?: AbortSignal): Promise<Page> {
+    const { after, limit = Infinity } = options;
+    const end = prefixEnd(prefix);
+    let start = after === undefined || after < prefix ? prefix : `${after}\0`;
+    const entries: Entry[] = [];
+    const pause = breathe();
+    for (;;) {
+      if (at < this.#history.oldest()) throw new Compacted(at, this.#history.oldest());
+      const undo = await this.#history.undo(at);
+      if (entries.length >= limit) {
+        const remaining = countOfPast(this.#index, undo, { start, end });
+        return { entries, revision: at, remaining };
+      }
+      const items = itemsOfPast(this.#index, undo, { start, end }, Math.min(LIST_CHUNK, limit - entries.length));
+      if (items.length === 0) return { entries, revision: at, remaining: 0 };
+      for (const [key, indexed] of items) {
+        if (pause.due()) {
+          await pause.now();
+          this.#ready("list", signal);
+          if (at < this.#history.oldest()) throw new Compacted(at, this.#history.oldest());
+        }
+        entries.push(this.#history.entry(key, indexed));
+        start = `${key}\0`;
+      }
+    }
+  }
+
+  /** Checks against what has been handed to the disk, and hands over the next; an undefined value deletes. */
+  async #write(
+    key: string,
+    value: Uint8Array | undefined,
+    expected: Revision,
+    ttlMs: number | undefined,
+  ): Promise<LogRecord> {
+    for (;;) {
+      if (this.#committer.broken) throw this.#committer.broken;
+      const pending = this.#pending.get(key);
+      const tip = pending ? afterwards(pending.record) : this.#index.get(key);
+      if ((tip?.modified ?? 0) === expected)
+        return this.#enqueue({
+          type: value ? "put" : "delete",
+          key,
+          revision: this.#next,
+          created: tip?.created ?? this.#next,
+          previous: tip?.modified ?? 0,
+          ...(ttlMs !== undefined && { expiry: { at: this.#clock.now() + ttlMs, ttlMs } }),
+          value: value ?? new Uint8Array(),
+        });
+      if (!pending) throw new Conflict(key, expected, this.#present(key));
+      // What stands against this write may yet fail; a refusal, too, must rest on what is on disk.
+      await pending.settled;
+      this.#ready("write");
+    }
+  }
+
+  #enqueue(record: LogRecord): Promise<LogRecord> {
+    this.#next = record.revision + 1;
+    const { key } = record;
+    const bytes = encodeLog(record);
+    const { promise, resolve, reject } = Promise.withResolvers<LogRecord>();
+    const before = this.#pending.get(key);
+    const write: Write = {
+      record,
+      key,
+      bytes: bytes.length,
+      needsSpace: record.type === "put",
+      isSettled: false,
+      settled: promise.then(
+        () => undefined,
+        () => undefined,
+      ),
+      write: () => void this.#databases.log.put(encodeRevision(record.revision), bytes),
+      done: () => {
+        write.isSettled = true;
+        if (this.#pending.get(key) === write) this.#pending.delete(key);
+        this.#land(record);
+        resolve(record);
+      },
+      failed: (error) => {
+        write.isSettled = true;
+        if (this.#pending.get(key) === write)
+          if (before && !before.isSettled) this.#pending.set(key, before);
+          else this.#pending.delete(key);
+        reject(error);
+      },
+    };
+    this.#pending.set(key, write);
+    this.#committer.add(write);
+    return promise;
+  }
+
+  /** A write is on disk: from now on everyone sees it. */
+  #land(record: LogRecord): void {
+    const { key, revision, expiry } = record;
+    const indexed = afterwards(record);
+    if (indexed) this.#index.set(key, indexed);
+    else this.#index.delete(key);
+    this.#leases.set(key, revision, expiry && leftMs(expiry, this.#clock));
+    this.#history.append(record);
+    this.#upkeep.wrote(key, indexed);
+    this.#landed.push(record);
+  }
+
+  /** All writes of a transaction are on disk. */
+  #told(): void {
+    const landed = this.#landed;
+    if (landed.length === 0) return;
+    this.#landed = [];
+    this.#retention.wrote(this.#history.newest());
+    this.#hub.announce(landed.map((record) => ({ key: record.key, change: () => this.#history.change(record) })));
+    this.#upkeep.look();
+  }
+
+  /** The time of a key is over. Whoever wrote it meanwhile has given it a new one. */
+  async #expire(key: string, modified: Revision): Promise<void> {
+    if (this.#closing || this.#index.get(key)?.modified !== modified) return;
+    try {
+      await this.#write(key, undefined, modified, undefined);
+    } catch (error) {
+      if (error instanceof Conflict || this.#closing) return;
+      this.#log.warn("expired key could not be deleted; trying again", { key, error });
+      this.#leases.set(key, modified, EXPIRY_RETRY_MS);
+    }
+  }
+}
+
+/** What a key is once a change has happened to it. */
+function afterwards({ type, created, revision, expiry }: LogRecord): Indexed | undefined {
+  return type === "put" ? { created, modified: revision, ...(expiry && { expiry }) } : undefined;
+}
+
+/** By the wall clock, which may have been set back while the store was closed: never longer than the key was meant to live. */
+const leftMs = ({ at, ttlMs }: Expiry, clock: Clock) => Math.min(at - clock.now(), ttlMs);
