@@ -101,6 +101,13 @@ export interface FieldSpec {
   inlined?: { readonly number: number; readonly struct: AnyStruct };
 }
 
+/** A closed set of values, for a string or for what a list or map of strings holds. */
+type OneOf<T, V extends string> = T extends readonly string[]
+  ? readonly V[]
+  : T extends string
+    ? V
+    : Readonly<Record<string, V>>;
+
 /** `Set` says whether the field is always there once defaults are applied. */
 export class Field<T, Set extends boolean = false> {
   readonly spec: FieldSpec;
@@ -132,15 +139,11 @@ export class Field<T, Set extends boolean = false> {
   }
 
   /** The only values there are. Others are refused, and OpenAPI says so. */
-  oneOf<const V extends readonly string[]>(
-    ...values: V
-  ): Field<T extends readonly string[] ? readonly V[number][] : V[number], Set> {
+  oneOf<const V extends readonly string[]>(...values: V): Field<OneOf<T, V[number]>, Set> {
     return this.#with<any, Set>({ enum: values });
   }
   /** The values there are, for types and OpenAPI. Others are left to the struct's `check`: upstream answers them in another place or in other words. */
-  known<const V extends readonly string[]>(
-    ...values: V
-  ): Field<T extends readonly string[] ? readonly V[number][] : V[number], Set> {
+  known<const V extends readonly string[]>(...values: V): Field<OneOf<T, V[number]>, Set> {
     return this.#with<any, Set>({ enum: values, enumOpen: true });
   }
   min(least: number): this {
@@ -169,7 +172,7 @@ export class Field<T, Set extends boolean = false> {
     this.#with({ nonEmpty: true });
     return this;
   }
-  /** Of a string, or of each string in a list; checked unless empty. */
+  /** Of a string, or of each string in a list or map; checked unless empty. */
   is(...formats: readonly Format[]): this {
     this.#with({ formats });
     return this;

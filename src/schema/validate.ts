@@ -154,12 +154,12 @@ function ownRules(spec: FieldSpec): readonly Rule[] {
 
 type StringRule = (value: string, field: string, problems: Problem[]) => void;
 
-/** Of a list, the rule holds for each item. */
+/** Of a list or a map, the rule holds for each item. */
 const forStrings =
   (rule: StringRule): Rule =>
   (value, problems) => {
     if (typeof value === "string") rule(value, "", problems);
-    else if (Array.isArray(value)) for (const [i, item] of value.entries()) rule(item, `[${i}]`, problems);
+    else for (const [key, item] of Object.entries<any>(value)) rule(item, `[${key}]`, problems);
   };
 
 function enumRule(values: readonly string[]): StringRule {
