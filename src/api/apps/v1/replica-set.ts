@@ -66,7 +66,6 @@ export const ReplicaSet = resource({
     scale: { replicas: "spec.replicas", current: "status.replicas", selector: "spec.selector" },
     status: true,
   },
-  selectableFields: { "status.replicas": ({ status }) => String(status.replicas) },
   columns: [
     nameColumn,
     { name: "Desired", type: "integer", doc: "Pods that should run.", cell: ({ spec }) => spec.replicas },
