@@ -1,6 +1,6 @@
 import type { Column } from "#schema/index.ts";
+import { formatSelector } from "#schema/selector.ts";
 import type { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
-import { formatSelector } from "../../label-selection.ts";
 import type { LabelSelector } from "../../meta/label-selector.ts";
 
 interface Templated {

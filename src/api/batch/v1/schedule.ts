@@ -1,4 +1,5 @@
 // Cron schedules in the five-field form, with upstream's extensions: names, `@daily` and the like, `@every 5m`, `TZ=…`.
+import { DurationError, parseDurationMs } from "#schema/duration.ts";
 
 /** The times a schedule names. A star in a day field matters: a day must fit both fields, or either if none has a star. */
 export interface CronTimes {
@@ -127,21 +128,13 @@ function parseNumber(text: string, names?: readonly string[], first = 0): number
   return number;
 }
 
-const units: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
-/** A Go duration such as `1h30m`; the shortest is a second. */
+/** A Go duration such as `1h30m`, in whole seconds; the shortest is one. */
 function parseEvery(text: string): number {
-  const parts = [...text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)/g)];
-  if (text === "" || parts.map(([part]) => part).join("") !== text.replace(/^[+-]/, ""))
-    throw new Error(`failed to parse duration @every ${text}: time: invalid duration ${JSON.stringify(text)}`);
-  const ms = parts.reduce((sum, [, number, unit]) => sum + Number(number) * (units[unit as string] as number), 0);
-  return Math.max(1000, Math.floor((text.startsWith("-") ? 0 : ms) / 1000) * 1000);
+  try {
+    return Math.max(1, Math.floor(parseDurationMs(text) / 1000)) * 1000;
+  } catch (error) {
+    if (error instanceof DurationError)
+      throw new Error(`failed to parse duration @every ${text}: ${error.message}`, { cause: error });
+    throw error;
+  }
 }
