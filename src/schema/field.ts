@@ -97,6 +97,8 @@ export interface FieldSpec {
   gateOff?: string;
   /** In protobuf it travels in the envelope around the object, under its number there. */
   envelope?: boolean;
+  /** A list that in protobuf is a message of its own, with the items as its field 1. */
+  boxed?: boolean;
   /** Beside its siblings in JSON, but in protobuf inside a nested message of this number. */
   inlined?: { readonly number: number; readonly struct: AnyStruct };
 }
@@ -204,6 +206,11 @@ export class Field<T, Set extends boolean = false> {
   /** How a strategic merge patch treats the field, where the other declarations do not say it already. */
   patch(strategy: PatchStrategy, key?: string): this {
     this.#with(key === undefined ? { patchStrategy: strategy } : { patchStrategy: strategy, patchKey: key });
+    return this;
+  }
+  /** In protobuf the list is a message of its own, with the items as its field 1. */
+  boxed(): this {
+    this.#with({ boxed: true });
     return this;
   }
   off(gate: string): this {

@@ -34,7 +34,7 @@ export const APIResource = struct("meta/v1.APIResource", {
   group: string(8),
   version: string(9),
   kind: string(3).required(),
-  verbs: list(4, "string").required(),
+  verbs: list(4, "string").required().boxed(),
   shortNames: list(5, "string"),
   categories: list(7, "string"),
   storageVersionHash: string(10),

@@ -26,10 +26,6 @@ export const NamedRuleWithOperations = struct(
   {
     resourceNames: list(1, "string"),
     ...inline(2, RuleWithOperations),
-    apiGroups: list(1, "string"),
-    apiVersions: list(2, "string"),
-    resources: list(3, "string"),
-    scope: string(4).oneOf("*", "Cluster", "Namespaced").pointer(),
   },
   { atomic: true },
 );
@@ -38,8 +34,8 @@ export interface NamedRuleWithOperations extends Infer<typeof NamedRuleWithOpera
 export const MatchResources = struct(
   "admissionregistration/v1.MatchResources",
   {
-    namespaceSelector: ref(1, LabelSelector).default({}),
-    objectSelector: ref(2, LabelSelector).default({}),
+    namespaceSelector: ref(1, LabelSelector).pointer().default({}),
+    objectSelector: ref(2, LabelSelector).pointer().default({}),
     resourceRules: list(3, NamedRuleWithOperations),
     excludeResourceRules: list(4, NamedRuleWithOperations),
     matchPolicy: string(7).oneOf("Equivalent", "Exact").pointer().default("Equivalent"),

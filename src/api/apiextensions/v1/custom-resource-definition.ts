@@ -97,7 +97,7 @@ export const CustomResourceDefinitionSpec = struct("apiextensions/v1.CustomResou
   names: ref(3, CustomResourceDefinitionNames).required(),
   scope: string(4).required(),
   versions: list(7, CustomResourceDefinitionVersion).required(),
-  conversion: ref(9, CustomResourceConversion).default({ strategy: "None" }),
+  conversion: ref(9, CustomResourceConversion).pointer().default({ strategy: "None" }),
   preserveUnknownFields: bool(10),
 });
 export interface CustomResourceDefinitionSpec extends Infer<typeof CustomResourceDefinitionSpec> {}

@@ -124,7 +124,9 @@ export const StatefulSetSpec = struct(
       10,
       StatefulSetPersistentVolumeClaimRetentionPolicy,
       "What becomes of the claims when pods go for good.",
-    ).default({}),
+    )
+      .pointer()
+      .default({}),
     ordinals: ref(11, StatefulSetOrdinals, "How the pods are numbered."),
   },
   {

@@ -75,7 +75,7 @@ export const PodSpec = struct("core/v1.PodSpec", {
   hostPID: bool(12),
   hostIPC: bool(13),
   shareProcessNamespace: bool(27).pointer(),
-  securityContext: ref(14, PodSecurityContext).default({}),
+  securityContext: ref(14, PodSecurityContext).pointer().default({}),
   imagePullSecrets: list(15, LocalObjectReference).keyedBy("name"),
   hostname: string(16),
   subdomain: string(17),
