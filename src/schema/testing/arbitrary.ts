@@ -50,7 +50,7 @@ export function arbitraryOf<S extends AnyStruct>(struct: S, shape: Shape = {}): 
   const ofField = (spec: FieldSpec, left: number): fc.Arbitrary<unknown> => {
     if (spec.enum) {
       const one = fc.constantFrom(...spec.enum);
-      if (spec.type.is === "map") return fc.dictionary(fc.string(), one, { maxKeys: 3, noNullPrototype: true });
+      if (spec.type.is === "map") return mapOf(one);
       return spec.type.is === "list" ? fc.array(one, { maxLength: 3 }) : one;
     }
     if (spec.min !== undefined || spec.max !== undefined) {
