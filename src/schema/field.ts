@@ -55,6 +55,7 @@ export type Type =
 /** A struct or something simpler in its place, as JSON Schema has in three places; in protobuf a message with one field for each. */
 export interface Either {
   readonly name: string;
+  readonly doc?: string;
   readonly struct: () => AnyStruct;
   readonly structNumber: number;
   readonly other: Type;
@@ -93,6 +94,8 @@ export interface FieldSpec {
   mapType?: "atomic" | "granular";
   patchStrategy?: PatchStrategy;
   patchKey?: string;
+  /** Lists are merged by this field, and one that lacks it counts as having its zero. */
+  zeroKey?: boolean;
   /** Upstream has the field behind a feature gate that is off: what clients send is dropped. */
   gateOff?: string;
   /** In protobuf it travels in the envelope around the object, under its number there. */
@@ -211,6 +214,11 @@ export class Field<T, Set extends boolean = false> {
   /** In protobuf the list is a message of its own, with the items as its field 1. */
   boxed(): this {
     this.#with({ boxed: true });
+    return this;
+  }
+  /** Lists of the struct may be keyed by this optional field: absent, it counts as zero, and OpenAPI says so. */
+  zeroKey(): this {
+    this.#with({ zeroKey: true });
     return this;
   }
   off(gate: string): this {

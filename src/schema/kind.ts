@@ -70,6 +70,8 @@ export interface KindRules<F extends Fields> {
   readonly plural: string;
   /** The kind in lower case unless told. */
   readonly singular?: string;
+  /** The kind with "List" behind it unless told. */
+  readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly scope: "Namespaced" | "Cluster";
@@ -98,6 +100,8 @@ export interface KindRules<F extends Fields> {
   check?(object: ObjectOf<F>, old: ObjectOf<F> | undefined): Iterable<Problem>;
   /** Problems of an update through the status subresource. */
   checkStatus?(object: ObjectOf<F>, old: ObjectOf<F>): Iterable<Problem>;
+  /** Of a kind made at run time: its schema as the author wrote it (JSON Schema as in a CustomResourceDefinition), for those who read schemas. */
+  readonly publishedSchema?: Readonly<Record<string, unknown>>;
   /** Set when another version of the kind is the one that is stored. */
   readonly convert?: Conversion<ObjectOf<F>>;
 }
@@ -111,6 +115,7 @@ export interface Conversion<O> {
 
 export interface Kind<F extends Fields> extends KindRules<F> {
   readonly singular: string;
+  readonly listKind: string;
   readonly verbs: readonly Verb[];
   /** "apps/v1", or "v1" for the core group. */
   readonly apiVersion: string;
@@ -125,6 +130,7 @@ export function resource<const F extends Readonly<Record<string, Field<any, bool
   return {
     ...rules,
     singular: rules.singular ?? kind.toLowerCase(),
+    listKind: rules.listKind ?? `${kind}List`,
     verbs: rules.verbs ?? allVerbs,
     apiVersion: group === "" ? version : `${group}/${version}`,
     struct: struct(`${packageOf(group)}/${version}.${kind}`, { ...objectFields, ...rules.fields }, structRules(rules)),

@@ -3,7 +3,7 @@ import { type Infer, string, struct } from "#schema/index.ts";
 export const LocalObjectReference = struct(
   "core/v1.LocalObjectReference",
   {
-    name: string(1),
+    name: string(1).zeroKey(),
   },
   { atomic: true },
 );
