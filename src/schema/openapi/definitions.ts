@@ -1,0 +1,261 @@
+// Structs as JSON Schema, in the dialects of OpenAPI 2 and 3.
+import type { Either, FieldSpec, Scalar, Type } from "../field.ts";
+import { typeMeta } from "../field.ts";
+import type { AnyKind } from "../kind.ts";
+import { ListMeta, ObjectMeta } from "../object-meta.ts";
+import type { AnyStruct, Fields } from "../struct.ts";
+import { definitionName, kindDefinitionName } from "./names.ts";
+import { publishedSchema } from "./published.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Version 2 has no defaults, and references may have siblings; version 3 wraps those into `allOf`. */
+export type Dialect = 2 | 3;
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly version: string;
+}
+
+/** What an operation takes or answers. */
+export type Model = "string" | "patch" | { struct: AnyStruct } | { kind: AnyKind } | { listOf: AnyKind };
+
+/** Which kinds a struct is known as, by the struct's name. */
+export type KindsOf = (structName: string) => readonly GroupVersionKind[] | undefined;
+
+/** Collects the definitions of one document: all that its operations refer to, directly or not. */
+export class Definitions {
+  readonly #dialect: Dialect;
+  readonly #kindsOf: KindsOf;
+  readonly #schemas = new Map<string, Json>();
+
+  constructor(dialect: Dialect, kindsOf: KindsOf) {
+    this.#dialect = dialect;
+    this.#kindsOf = kindsOf;
+  }
+
+  /** All definitions so far, ordered by name. */
+  all(): Json {
+    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  refTo(model: Model): Json {
+    if (model === "string") return { type: "string" };
+    if (model === "patch") return this.#named("meta/v1.Patch", () => ({ ...described(patchDoc), type: "object" }));
+    if ("struct" in model) return this.#struct(model.struct);
+    return "kind" in model ? this.#kind(model.kind) : this.#listOf(model.listOf);
+  }
+
+  #named(structName: string, schema: () => Json): Json {
+    return this.#define(definitionName(structName), schema);
+  }
+
+  #define(name: string, schema: () => Json): Json {
+    if (!this.#schemas.has(name)) {
+      this.#schemas.set(name, {}); // a struct may contain itself
+      this.#schemas.set(name, schema());
+    }
+    return { $ref: `${this.#dialect === 2 ? "#/definitions/" : "#/components/schemas/"}${name}` };
+  }
+
+  #kind(kind: AnyKind): Json {
+    const { publishedSchema: schema } = kind;
+    if (schema === undefined) return this.#struct(kind.struct);
+    return this.#define(kindDefinitionName(kind), () => ({
+      ...publishedSchema(schema, this.#dialect, this.#typeMeta(), this.#metadata(ObjectMeta)),
+      ...kinds([kind]),
+    }));
+  }
+
+  #listOf(kind: AnyKind): Json {
+    const { group, version, listKind } = kind;
+    const item = this.#kind(kind);
+    const schema = () => ({
+      description: `A list of ${kind.plural}.`,
+      properties: {
+        ...this.#typeMeta(),
+        items: {
+          description: "The objects.",
+          items: kind.publishedSchema === undefined ? this.#beside(item, this.#defaulting({})) : item,
+          type: "array",
+        },
+        metadata: this.#metadata(ListMeta),
+      },
+      required: ["items"],
+      type: "object",
+      ...kinds([{ group, version, kind: listKind }]),
+    });
+    return this.#define(kindDefinitionName(kind).replace(/[^.]+$/, listKind), schema);
+  }
+
+  #typeMeta(): Json {
+    return Object.fromEntries(Object.entries(typeMeta).map(([name, { spec }]) => [name, this.#field(spec)]));
+  }
+
+  #metadata(struct: AnyStruct): Json {
+    return this.#beside(this.#struct(struct), { ...described(struct.doc), ...this.#defaulting({}) });
+  }
+
+  #struct(struct: AnyStruct): Json {
+    return this.#named(struct.name, () => this.#structSchema(struct));
+  }
+
+  #structSchema({ name, doc, fields, atomic, union }: AnyStruct): Json {
+    const entries = Object.entries(fields as Fields).map(([key, { spec }]) => [key, spec] as const);
+    const required = entries.filter(([, spec]) => spec.required).map(([key]) => key);
+    const known = this.#kindsOf(name);
+    return {
+      ...described(doc),
+      ...(entries.length > 0 && {
+        properties: Object.fromEntries(entries.map(([key, spec]) => [key, this.#field(spec)])),
+      }),
+      ...(required.length > 0 && { required }),
+      type: "object",
+      ...(known && kinds(known)),
+      ...(atomic && { "x-kubernetes-map-type": "atomic" }),
+      ...(union && {
+        "x-kubernetes-unions": [
+          {
+            ...(union.discriminator !== undefined && { discriminator: union.discriminator }),
+            "fields-to-discriminateBy": union.fields,
+          },
+        ],
+      }),
+    };
+  }
+
+  #field(spec: FieldSpec): Json {
+    const { type } = spec;
+    const schema = this.#type(type);
+    const values = spec.enum && type.is === "list" ? { items: { ...(schema.items as Json), enum: spec.enum } } : {};
+    return this.#beside(schema, {
+      ...described(spec.doc),
+      ...this.#defaulting(spec.default ?? zeroOf(spec)),
+      ...(spec.enum && type.is === "string" && { enum: spec.enum }),
+      ...values,
+      ...(type.is === "list" && spec.listType && { "x-kubernetes-list-type": spec.listType }),
+      ...(spec.keys && { "x-kubernetes-list-map-keys": spec.keys }),
+      ...(spec.mapType && { "x-kubernetes-map-type": spec.mapType }),
+      ...patching(spec),
+    });
+  }
+
+  #type(type: Type): Json {
+    switch (type.is) {
+      case "struct":
+        return this.#struct(type.struct());
+      case "list":
+        return { items: this.#element(type.item), type: "array" };
+      case "map":
+        return { additionalProperties: this.#element(type.value), type: "object" };
+      case "either":
+        return this.#either(type.either);
+      default:
+        return this.#scalar(type.is);
+    }
+  }
+
+  /** What a list or a map holds is never absent, so it has its zero value as default. */
+  #element(type: Type): Json {
+    return this.#beside(this.#type(type), this.#defaulting(type.is === "struct" ? {} : zeros[type.is]));
+  }
+
+  #either({ name, doc }: Either): Json {
+    return this.#named(name, () => described(doc ?? ""));
+  }
+
+  #scalar(is: Scalar): Json {
+    const inline = inlined[is];
+    if (inline) return inline;
+    const { name, doc, v2, v3 } = special[is] as Special;
+    return this.#named(name, () => ({ ...described(doc), ...(this.#dialect === 3 ? (v3 ?? v2) : v2) }));
+  }
+
+  #defaulting(value: unknown): Json {
+    return value === undefined || this.#dialect === 2 ? {} : { default: value };
+  }
+
+  #beside(schema: Json, siblings: Json): Json {
+    const wrap = this.#dialect === 3 && "$ref" in schema && Object.keys(siblings).length > 0;
+    return wrap ? { allOf: [schema], ...siblings } : { ...schema, ...siblings };
+  }
+}
+
+const patchDoc = "A change to an object, in the format its media type says.";
+
+const inlined: Partial<Record<Scalar, Json>> = {
+  string: { type: "string" },
+  bool: { type: "boolean" },
+  int32: { format: "int32", type: "integer" },
+  int64: { format: "int64", type: "integer" },
+  double: { format: "double", type: "number" },
+  bytes: { format: "byte", type: "string" },
+};
+
+interface Special {
+  readonly name: string;
+  readonly doc: string;
+  readonly v2: Json;
+  readonly v3?: Json;
+}
+
+const special: Partial<Record<Scalar, Special>> = {
+  time: {
+    name: "meta/v1.Time",
+    doc: "A moment, in whole seconds: 2006-01-02T15:04:05Z.",
+    v2: { format: "date-time", type: "string" },
+  },
+  microTime: {
+    name: "meta/v1.MicroTime",
+    doc: "A moment, with microseconds: 2006-01-02T15:04:05.000000Z.",
+    v2: { format: "date-time", type: "string" },
+  },
+  quantity: {
+    name: "api/resource.Quantity",
+    doc: "A number with a suffix: 500m is half of one, 1Ki is 1024, 1M a million, 12e6 twelve million.",
+    v2: { type: "string" },
+    v3: { oneOf: [{ type: "string" }, { type: "number" }] },
+  },
+  intOrString: {
+    name: "util/intstr.IntOrString",
+    doc: "A number, or a text that stands for one: a percentage, or the name of a port.",
+    v2: { format: "int-or-string", type: "string" },
+    v3: { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
+  },
+  rawExtension: {
+    name: "runtime.RawExtension",
+    doc: "An object of any kind.",
+    v2: { type: "object" },
+  },
+  fieldsV1: {
+    name: "meta/v1.FieldsV1",
+    doc: "A set of fields as a tree: f:<name> is a field, k:<keys> an item of a list by its keys, v:<value> an item of a set.",
+    v2: { type: "object" },
+  },
+  json: { name: "apiextensions/v1.JSON", doc: "Any JSON value.", v2: {} },
+};
+
+const zeros: Readonly<Record<string, unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 };
+
+/** Of a field that is always written: clients may leave it out, and then it is this. */
+function zeroOf({ type, required, always, pointer, omitEmpty, zeroKey }: FieldSpec): unknown {
+  if (pointer) return undefined;
+  if (type.is === "struct") return required || always ? {} : undefined;
+  return (required && !omitEmpty) || always || zeroKey ? zeros[type.is] : undefined;
+}
+
+/** A list that apply merges by keys but a patch replaces says nothing of patches: to replace is what they do unless told. */
+const patching = ({ patchStrategy, patchKey }: FieldSpec): Json =>
+  patchStrategy === undefined || (patchStrategy === "replace" && patchKey !== undefined)
+    ? {}
+    : {
+        "x-kubernetes-patch-strategy": patchStrategy,
+        ...(patchKey && { "x-kubernetes-patch-merge-key": patchKey }),
+      };
+
+const described = (doc: string | undefined): Json => (doc ? { description: doc } : {});
+
+const kinds = (list: readonly GroupVersionKind[]): Json => ({
+  "x-kubernetes-group-version-kind": list.map(({ group, kind, version }) => ({ group, kind, version })),
+});

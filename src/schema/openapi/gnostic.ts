@@ -1,0 +1,262 @@
+// The OpenAPI 2 document as a protobuf message, in the form of gnostic's OpenAPIv2.proto. Only what our documents contain is
+// here; the numbers are that file's. A message is written from its end to its start: the length of what is nested is then
+// known when it is needed, and nothing is copied.
+import type { Json } from "./definitions.ts";
+
+export function encodeDocumentV2(document: Json): Uint8Array {
+  const out = new BackwardWriter();
+  fieldsOf(documentFields, 16)(out, document);
+  return out.bytes();
+}
+
+/** Writes a field with its number; nothing for a value that protobuf leaves out. */
+type Write = (out: BackwardWriter, number: number, value: unknown) => void;
+type Fields = () => Readonly<Record<string, readonly [number, Write]>>;
+
+const text: Write = (out, number, value) => {
+  if (typeof value === "string" && value !== "") out.text(number, value);
+};
+const flag: Write = (out, number, value) => {
+  if (value === true) out.varint(number, 1);
+};
+const integer: Write = (out, number, value) => {
+  if (typeof value === "number" && value !== 0) out.varint(number, value);
+};
+const double: Write = (out, number, value) => {
+  if (typeof value === "number" && value !== 0) out.double(number, value);
+};
+const repeated =
+  (write: Write): Write =>
+  (out, number, values) => {
+    for (const value of (values as readonly unknown[]).toReversed()) write(out, number, value);
+  };
+/** A message around something, in which that has a number of its own. */
+const inside =
+  (inner: number, write: Write): Write =>
+  (out, number, value) => {
+    const end = out.written;
+    write(out, inner, value);
+    out.close(number, end);
+  };
+/** A map is a list of names and values, each in a message. */
+const named =
+  (write: Write): Write =>
+  (out, number, map) => {
+    for (const [name, value] of Object.entries(map as Json).reverse()) namedOne(out, number, write, name, value);
+  };
+function namedOne(out: BackwardWriter, number: number, write: Write, name: string, value: unknown): void {
+  const end = out.written;
+  write(out, 2, value);
+  text(out, 1, name);
+  out.close(number, end);
+}
+/** Any value travels as YAML, of which JSON is a part. */
+const any: Write = (out, number, value) => {
+  const end = out.written;
+  text(out, 2, JSON.stringify(value));
+  out.close(number, end);
+};
+
+/** The contents of a message. What begins with `x-` goes into its list of extensions. */
+const fieldsOf = (fields: Fields, extensions?: number) => {
+  let table: ReturnType<Fields> | undefined;
+  return (out: BackwardWriter, object: Json): void => {
+    table ??= fields();
+    for (const name of Object.keys(object).reverse()) {
+      const field = table[name];
+      if (field) field[1](out, field[0], object[name]);
+      else if (extensions !== undefined && name.startsWith("x-")) namedOne(out, extensions, any, name, object[name]);
+    }
+  };
+};
+const message = (fields: Fields, extensions?: number): Write => {
+  const contents = fieldsOf(fields, extensions);
+  return (out, number, value) => {
+    const end = out.written;
+    contents(out, value as Json);
+    out.close(number, end);
+  };
+};
+
+const schema = message(
+  () => ({
+    $ref: [1, text],
+    format: [2, text],
+    title: [3, text],
+    description: [4, text],
+    default: [5, any],
+    multipleOf: [6, double],
+    maximum: [7, double],
+    exclusiveMaximum: [8, flag],
+    minimum: [9, double],
+    exclusiveMinimum: [10, flag],
+    maxLength: [11, integer],
+    minLength: [12, integer],
+    pattern: [13, text],
+    maxItems: [14, integer],
+    minItems: [15, integer],
+    uniqueItems: [16, flag],
+    maxProperties: [17, integer],
+    minProperties: [18, integer],
+    required: [19, repeated(text)],
+    enum: [20, repeated(any)],
+    additionalProperties: [21, schemaOrFlag],
+    type: [22, inside(1, text)],
+    items: [23, inside(1, schema)],
+    allOf: [24, repeated(schema)],
+    properties: [25, inside(1, named(schema))],
+    example: [30, any],
+  }),
+  31,
+);
+const schemaOrFlag: Write = (out, number, value) => {
+  if (typeof value !== "boolean") return inside(1, schema)(out, number, value);
+  const end = out.written;
+  out.varint(2, value ? 1 : 0); // of a choice, even false is written
+  out.close(number, end);
+};
+
+const queryParameter = message(() => ({
+  required: [1, flag],
+  in: [2, text],
+  description: [3, text],
+  name: [4, text],
+  type: [6, text],
+  format: [7, text],
+  uniqueItems: [20, flag],
+}));
+const pathParameter = message(() => ({
+  required: [1, flag],
+  in: [2, text],
+  description: [3, text],
+  name: [4, text],
+  type: [5, text],
+  format: [6, text],
+  uniqueItems: [19, flag],
+}));
+const bodyParameter = message(() => ({
+  description: [1, text],
+  name: [2, text],
+  in: [3, text],
+  required: [4, flag],
+  schema: [5, schema],
+}));
+const parameter: Write = (out, number, value) => {
+  const place = (value as Json).in;
+  if (place === "body") return inside(1, bodyParameter)(out, number, value);
+  return inside(2, place === "path" ? inside(4, pathParameter) : inside(3, queryParameter))(out, number, value);
+};
+const reference = message(() => ({ $ref: [1, text], description: [2, text] }));
+const parameterOrReference: Write = (out, number, value) =>
+  "$ref" in (value as Json) ? inside(2, reference)(out, number, value) : inside(1, parameter)(out, number, value);
+
+const response = message(() => ({ description: [1, text], schema: [2, inside(1, schema)] }));
+
+const operation = message(
+  () => ({
+    tags: [1, repeated(text)],
+    description: [3, text],
+    operationId: [5, text],
+    produces: [6, repeated(text)],
+    consumes: [7, repeated(text)],
+    parameters: [8, repeated(parameterOrReference)],
+    responses: [9, inside(1, named(inside(1, response)))],
+    schemes: [10, repeated(text)],
+    deprecated: [11, flag],
+  }),
+  13,
+);
+
+const pathItem = message(() => ({
+  get: [2, operation],
+  put: [3, operation],
+  post: [4, operation],
+  delete: [5, operation],
+  options: [6, operation],
+  head: [7, operation],
+  patch: [8, operation],
+  parameters: [9, repeated(parameterOrReference)],
+}));
+
+const apiKey = message(() => ({ type: [1, text], name: [2, text], in: [3, text], description: [4, text] }));
+
+const documentFields: Fields = () => ({
+  swagger: [1, text],
+  info: [2, message(() => ({ title: [1, text], version: [2, text], description: [3, text] }))],
+  paths: [8, inside(2, named(pathItem))],
+  definitions: [9, inside(1, named(schema))],
+  parameters: [10, inside(1, named(parameter))],
+  security: [12, repeated(inside(1, named(inside(1, repeated(text)))))],
+  securityDefinitions: [13, inside(1, named(inside(2, apiKey)))],
+});
+
+class BackwardWriter {
+  #buffer = new Uint8Array(1 << 16);
+  /** Everything from here on is written. */
+  #start = this.#buffer.length;
+
+  get written(): number {
+    return this.#buffer.length - this.#start;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.slice(this.#start);
+  }
+
+  /** Puts what was written since `end` into a message of this number. */
+  close(number: number, end: number): void {
+    this.#number(this.written - end);
+    this.#number(number * 8 + 2);
+  }
+
+  text(number: number, value: string): void {
+    const end = this.written;
+    const bytes = encoder.encode(value);
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#start);
+    this.close(number, end);
+  }
+
+  varint(number: number, value: number): void {
+    this.#number(value);
+    this.#number(number * 8);
+  }
+
+  double(number: number, value: number): void {
+    this.#reserve(8);
+    new DataView(this.#buffer.buffer).setFloat64(this.#start, value, true);
+    this.#number(number * 8 + 1);
+  }
+
+  /** Seven bits to a byte, the lowest first; negative numbers in two's complement of 64 bits. */
+  #number(value: number): void {
+    let rest = value < 0 ? BigInt.asUintN(64, BigInt(value)) : value;
+    const groups: number[] = [];
+    for (; typeof rest === "bigint"; rest >>= 7n) {
+      if (rest < 0x80n) {
+        rest = Number(rest);
+        break;
+      }
+      groups.push(Number(rest & 0x7fn));
+    }
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) groups.push(rest % 0x80);
+    this.#reserve(groups.length + 1);
+    groups.forEach((group, i) => {
+      this.#buffer[this.#start + i] = group | 0x80;
+    });
+    this.#buffer[this.#start + groups.length] = rest;
+  }
+
+  #reserve(length: number): void {
+    if (this.#start < length) {
+      const { written } = this;
+      const larger = new Uint8Array(2 * (this.#buffer.length + length));
+      larger.set(this.#buffer.subarray(this.#start), larger.length - written);
+      this.#start = larger.length - written;
+      this.#buffer = larger;
+    }
+    this.#start -= length;
+  }
+}
+
+const encoder = new TextEncoder();

@@ -1,0 +1,78 @@
+// One OpenAPI 3 document: paths with their operations, and the definitions these refer to.
+import { Definitions, type Json, type KindsOf } from "./definitions.ts";
+import type { Operation, Paths } from "./operations.ts";
+import { type Parameter, shared } from "./parameters.ts";
+
+export interface Title {
+  readonly title: string;
+  readonly version: string;
+}
+
+export function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): Json {
+  const definitions = new Definitions(3, kindsOf);
+  const items = [...paths]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, operations]): [string, Json] => [path, pathItem(operations, definitions)]);
+  const schemas = definitions.all();
+  return {
+    openapi: "3.0.0",
+    info: title,
+    paths: Object.fromEntries(items),
+    components: { ...(Object.keys(schemas).length > 0 && { schemas }), securitySchemes },
+  };
+}
+
+export const bearerToken = {
+  description: "A bearer token.",
+  in: "header",
+  name: "authorization",
+  type: "apiKey",
+} as const;
+const securitySchemes = { BearerToken: bearerToken };
+
+function pathItem(operations: readonly Operation[], definitions: Definitions): Json {
+  const { common, own } = shared(operations.map(({ parameters }) => parameters));
+  return {
+    ...Object.fromEntries(
+      operations.map((one, i) => [one.method, operationItem(one, own[i] ?? [], definitions)] as const),
+    ),
+    ...(common.length > 0 && { parameters: common.map(parameter) }),
+  };
+}
+
+function operationItem(operation: Operation, parameters: readonly Parameter[], definitions: Definitions): Json {
+  const { id, tag, description, body, responses, consumes, produces } = operation;
+  const content = (types: readonly string[], schema: Json) =>
+    Object.fromEntries(types.map((type) => [type, { schema }]));
+  const answers = responses.map(([code, text, model]): [number, Json] => [
+    code,
+    { description: text, content: content(produces, definitions.refTo(model)) },
+  ]);
+  return {
+    tags: [tag],
+    description,
+    operationId: id,
+    ...(parameters.length > 0 && { parameters: parameters.map(parameter) }),
+    ...(body && {
+      requestBody: {
+        content: content(consumes, definitions.refTo(body.model)),
+        ...(body.required && { required: true }),
+      },
+    }),
+    responses: { ...Object.fromEntries(answers), 401: { description: "Unauthorized" } },
+    ...extensions(operation),
+  };
+}
+
+export const extensions = ({ action, of }: Operation): Json => ({
+  ...(action !== undefined && { "x-kubernetes-action": action }),
+  ...(of && { "x-kubernetes-group-version-kind": { group: of.group, kind: of.kind, version: of.version } }),
+});
+
+const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
+  name,
+  in: place,
+  ...(description && { description }),
+  ...(place === "path" && { required: true }),
+  schema: { type, uniqueItems: true },
+});
