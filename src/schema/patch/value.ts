@@ -1,0 +1,90 @@
+// JSON values as patches see them: told apart by kind, never changed in place, and not nested without end.
+import { setOwn } from "#base/collections.ts";
+import { PatchError } from "./error.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export type JsonList = readonly unknown[];
+
+/** As deep as a document may be nested; far beyond any object, and far from the end of the stack. */
+export const mostDepth = 500;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isList = (value: unknown): value is JsonList => Array.isArray(value);
+
+export type JsonKind = "null" | "object" | "list" | "string" | "number" | "boolean";
+export function kindOf(value: unknown): JsonKind {
+  if (value === null || value === undefined) return "null";
+  if (Array.isArray(value)) return "list";
+  const type = typeof value;
+  return type === "string" || type === "number" || type === "boolean" ? type : "object";
+}
+
+/** A copy of one level. Keys such as `__proto__` stay data. */
+export function copyObject(object: JsonObject): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(object)) setOwn(copy, key, object[key]);
+  return copy;
+}
+
+export const hasKeys = (object: JsonObject): boolean => Object.keys(object).length > 0;
+
+/** Refuses what is nested too deep to be worked on. */
+export function checkDepth(value: unknown): void {
+  measure(value, false);
+}
+
+/** The length of the value as JSON, in bytes at least. */
+export const jsonSize = (value: unknown): number => measure(value, true);
+
+function measure(root: unknown, sizes: boolean): number {
+  let size = 0;
+  const stack: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { value, depth } = next;
+    if (typeof value !== "object" || value === null) {
+      if (sizes) size += JSON.stringify(value)?.length ?? 4;
+      continue;
+    }
+    if (depth >= mostDepth) throw new PatchError(400, "exceeded max depth");
+    size += 2;
+    if (Array.isArray(value)) {
+      size += value.length;
+      for (const item of value) if (sizes || typeof item === "object") stack.push({ value: item, depth: depth + 1 });
+    } else
+      for (const [key, item] of Object.entries(value)) {
+        size += key.length + 4;
+        if (sizes || typeof item === "object") stack.push({ value: item, depth: depth + 1 });
+      }
+  }
+  return size;
+}
+
+/** A value as Go prints it with %v, which is how upstream's messages show it. */
+export function goText(value: unknown): string {
+  if (value === null || value === undefined) return "<nil>";
+  if (isList(value)) return `[${value.map(goText).join(" ")}]`;
+  if (!isObject(value)) return String(value);
+  const entries = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${goText(value[key])}`);
+  return `map[${entries.join(" ")}]`;
+}
+
+/** The name of a value's type in Go. */
+export function goType(value: unknown): string {
+  switch (kindOf(value)) {
+    case "null":
+      return "%!s(<nil>)";
+    case "object":
+      return "map[string]interface {}";
+    case "list":
+      return "[]interface {}";
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64";
+    case "boolean":
+      return "bool";
+    case "string":
+      return "string";
+  }
+}
