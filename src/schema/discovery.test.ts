@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  type Catalog,
+  compareVersions,
+  groupDiscoveryList,
+  servedGroups,
+  storageVersionHash,
+} from "./discovery.ts";
+import { type KindRules, resource } from "./kind.ts";
+
+const kind = (group: string, version: string, name: string, more: Partial<KindRules<Record<string, never>>> = {}) =>
+  resource({
+    group,
+    version,
+    kind: name,
+    plural: `${name.toLowerCase()}s`,
+    scope: "Namespaced",
+    doc: "",
+    fields: {},
+    ...more,
+  });
+const Scale = kind("autoscaling", "v1", "Scale");
+const Pod = kind("", "v1", "Pod", {
+  shortNames: ["po"],
+  categories: ["all"],
+  subresources: {
+    status: true,
+    exec: { kindName: "PodExecOptions", verbs: ["create", "get"] },
+    scale: { replicas: "spec.replicas", current: "status.replicas" },
+  },
+});
+const Review = kind("auth.k8s.io", "v1", "Review", { scope: "Cluster", stored: false, verbs: ["create"] });
+const CronTab = kind("stable.example.com", "v1beta1", "CronTab", { publishedSchema: { type: "object" } });
+const catalog: Catalog = {
+  kinds: [CronTab, Review, kind("stable.example.com", "v1", "CronTab"), Pod, kind("zoo.example.com", "v1", "Animal")],
+  priorities: { "": { group: 18_000, versions: { v1: 1 } }, "auth.k8s.io": { group: 17_000, versions: { v1: 15 } } },
+  Scale,
+};
+
+test("groups come by priority and then by name, versions with the preferred one first", () => {
+  assert.deepEqual(
+    servedGroups(catalog).map(({ group, versions }) => [group, ...versions.map(({ version }) => version)]),
+    [
+      ["", "v1"],
+      ["auth.k8s.io", "v1"],
+      ["stable.example.com", "v1", "v1beta1"],
+      ["zoo.example.com", "v1"],
+    ],
+  );
+});
+
+test("versions are ordered by stage, then by number; names that are no versions come last", () => {
+  const ordered = [
+    "v10",
+    "v2",
+    "v1",
+    "v11beta2",
+    "v10beta3",
+    "v3beta1",
+    "v12alpha1",
+    "v11alpha2",
+    "foo1",
+    "foo10",
+    "v0",
+  ];
+  assert.deepEqual(ordered.toReversed().toSorted(compareVersions), ordered);
+});
+
+test("the core group has versions, the others are listed as groups", () => {
+  assert.deepEqual(apiVersions("10.0.0.1:6443"), {
+    kind: "APIVersions",
+    versions: ["v1"],
+    serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: "10.0.0.1:6443" }],
+  });
+  const stable = { groupVersion: "stable.example.com/v1", version: "v1" };
+  const group = {
+    name: "stable.example.com",
+    versions: [stable, { groupVersion: "stable.example.com/v1beta1", version: "v1beta1" }],
+    preferredVersion: stable,
+  };
+  assert.deepEqual(apiGroup(catalog, "stable.example.com"), { kind: "APIGroup", apiVersion: "v1", ...group });
+  assert.deepEqual(apiGroupList(catalog).groups[1], group);
+  assert.equal(apiGroup(catalog, ""), undefined);
+  assert.equal(apiGroup(catalog, "nowhere.example.com"), undefined);
+});
+
+test("resources and subresources are listed by name, each with its kind", () => {
+  const verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+  const three = ["get", "patch", "update"];
+  assert.deepEqual(apiResourceList(catalog, "", "v1"), {
+    kind: "APIResourceList",
+    groupVersion: "v1",
+    resources: [
+      {
+        name: "pods",
+        singularName: "pod",
+        namespaced: true,
+        kind: "Pod",
+        verbs,
+        shortNames: ["po"],
+        categories: ["all"],
+        storageVersionHash: "xPOwRZ+Yhw8=",
+      },
+      { name: "pods/exec", singularName: "", namespaced: true, kind: "PodExecOptions", verbs: ["create", "get"] },
+      {
+        name: "pods/scale",
+        singularName: "",
+        namespaced: true,
+        group: "autoscaling",
+        version: "v1",
+        kind: "Scale",
+        verbs: three,
+      },
+      { name: "pods/status", singularName: "", namespaced: true, kind: "Pod", verbs: three },
+    ],
+  });
+  assert.deepEqual(apiResourceList(catalog, "auth.k8s.io", "v1"), {
+    kind: "APIResourceList",
+    apiVersion: "v1",
+    groupVersion: "auth.k8s.io/v1",
+    resources: [{ name: "reviews", singularName: "review", namespaced: false, kind: "Review", verbs: ["create"] }],
+  });
+  assert.equal(apiResourceList(catalog, "auth.k8s.io", "v2"), undefined);
+});
+
+test("the hash is that of the version that is stored", () => {
+  const Old = kind("", "v1beta1", "Pod", {
+    convert: { to: () => Pod, toStored: (object) => object, fromStored: (object) => object },
+  });
+  assert.equal(storageVersionHash(Old), "xPOwRZ+Yhw8=");
+});
+
+test("aggregated discovery says it all at once", () => {
+  const [core] = groupDiscoveryList(catalog, "api").items;
+  assert.deepEqual(core?.metadata, {});
+  const [version] = core?.versions ?? [];
+  assert.equal(version?.freshness, "Current");
+  const [pods] = version?.resources ?? [];
+  assert.deepEqual(pods?.responseKind, { group: "", version: "", kind: "Pod" });
+  assert.deepEqual(pods?.subresources, [
+    { subresource: "exec", responseKind: { group: "", version: "", kind: "PodExecOptions" }, verbs: ["create", "get"] },
+    {
+      subresource: "scale",
+      responseKind: { group: "autoscaling", version: "v1", kind: "Scale" },
+      verbs: ["get", "patch", "update"],
+    },
+    { subresource: "status", responseKind: { group: "", version: "", kind: "Pod" }, verbs: ["get", "patch", "update"] },
+  ]);
+  const others = groupDiscoveryList(catalog, "apis").items;
+  assert.deepEqual(
+    others.map(({ metadata }) => metadata.name),
+    ["auth.k8s.io", "stable.example.com", "zoo.example.com"],
+  );
+  assert.deepEqual(others[1]?.versions[1]?.resources[0]?.responseKind, {
+    group: "stable.example.com",
+    version: "v1beta1",
+    kind: "CronTab",
+  });
+});
