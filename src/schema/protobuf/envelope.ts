@@ -4,7 +4,6 @@ import { located } from "./codec.ts";
 import { Malformed } from "./malformed.ts";
 import { messageOf } from "./message.ts";
 import { Reader } from "./reader.ts";
-import { readFields } from "./value.ts";
 import { Writer } from "./writer.ts";
 
 export interface TypeName {
@@ -61,24 +60,22 @@ export function open(bytes: Uint8Array): Envelope {
     const type = { apiVersion: "", kind: "" };
     let message: Uint8Array = new Uint8Array();
     let encoding = "";
-    readFields(reader, end, 4, (tag) => {
+    for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
       if (tag === 0x0a) readType(reader, reader.end(end), type);
       else if (tag === 0x12) message = reader.raw(end);
       else if (tag === 0x1a) encoding = reader.string(end);
       else if (tag === 0x22) reader.string(end);
-      else return false;
-      return true;
-    });
+      else reader.skip(tag, end, 4);
+    }
     if (encoding !== "") throw new Malformed(`the content encoding ${JSON.stringify(encoding)} is not known`);
     return { ...type, message };
   });
 }
 
 function readType(reader: Reader, end: number, type: { apiVersion: string; kind: string }): void {
-  readFields(reader, end, 2, (tag) => {
+  for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
     if (tag === 0x0a) type.apiVersion = reader.string(end);
     else if (tag === 0x12) type.kind = reader.string(end);
-    else return false;
-    return true;
-  });
+    else reader.skip(tag, end, 2);
+  }
 }

@@ -4,7 +4,8 @@ import type { Either, FieldSpec, Type } from "../field.ts";
 import type { AnyStruct } from "../struct.ts";
 import { Malformed } from "./malformed.ts";
 import { type FieldCodec, type Message, messageOf, type Values } from "./message.ts";
-import { lengthDelimited, readFields, scalarValues, type Value } from "./value.ts";
+import type { Reader } from "./reader.ts";
+import { lengthDelimited, scalarValues, type Value } from "./value.ts";
 
 export function compileField(name: string, spec: FieldSpec): FieldCodec {
   const { type } = spec;
@@ -55,10 +56,10 @@ function single(name: string, spec: FieldSpec, value: Value): FieldCodec {
       else return;
       writer.uint32(tag);
     },
-    read(reader, limit, object) {
-      const found = read(reader, limit, object[name]);
+    read(reader, limit, object, isAgain) {
+      const found = isAgain ? read(reader, limit, object[name]) : read(reader, limit);
       if (found !== undefined && found !== null && !(dropsZero && found === zero)) object[name] = found;
-      else if (object[name] !== undefined) delete object[name];
+      else if (isAgain && object[name] !== undefined) delete object[name];
     },
     ...(keepsZero && zero !== undefined && { complete: setIfAbsent(name, () => zero) }),
     ...(isValue && spec.type.is === "struct" && { complete: setIfAbsent(name, emptyStruct(spec.type.struct)) }),
@@ -70,8 +71,8 @@ function boxed(name: string, spec: FieldSpec, item: Type): FieldCodec {
   const codec = single(name, spec, boxedList(item));
   return {
     ...codec,
-    read(reader, limit, object, wire) {
-      codec.read(reader, limit, object, wire);
+    read(reader, limit, object, isAgain) {
+      codec.read(reader, limit, object, isAgain);
       if (object[name].length === 0) delete object[name];
     },
     ...(isKept(spec) && { complete: setIfAbsent(name, () => []) }),
@@ -96,7 +97,6 @@ function list(name: string, spec: FieldSpec, item: Type): FieldCodec {
     name,
     number,
     wire,
-    packable: wire !== lengthDelimited,
     write(writer, object) {
       const items: readonly unknown[] | undefined = object[name];
       if (items === undefined || items === null) return;
@@ -107,12 +107,18 @@ function list(name: string, spec: FieldSpec, item: Type): FieldCodec {
         writer.uint32(tag);
       }
     },
-    read(reader, limit, object, found) {
+    read(reader, limit, object) {
       object[name] ??= [];
-      const items: unknown[] = object[name];
-      if (found === wire) items.push(read(reader, limit) ?? zero ?? null);
-      else for (const end = reader.end(limit); reader.at < end; ) items.push(read(reader, end));
+      object[name].push(read(reader, limit) ?? zero ?? null);
     },
+    ...(wire !== lengthDelimited && {
+      readPacked(reader: Reader, limit: number, object: Values) {
+        object[name] ??= [];
+        const end = reader.end(limit);
+        while (reader.at < end) object[name].push(read(reader, end));
+        if (reader.at > end) throw new Malformed("a number reaches beyond its list");
+      },
+    }),
     ...(isKept(spec) && { complete: setIfAbsent(name, () => []) }),
   };
 }
@@ -153,12 +159,11 @@ function map(name: string, spec: FieldSpec, type: Type): FieldCodec {
       let key = "";
       let found: unknown;
       try {
-        readFields(reader, end, 2, (tag) => {
+        for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
           if (tag === 0x0a) key = reader.string(end);
           else if (tag === valueTag) found = value.read(reader, end);
-          else return false;
-          return true;
-        });
+          else reader.skip(tag, end, 2);
+        }
       } catch (error) {
         throw error instanceof Malformed ? error.within(`[${JSON.stringify(key)}]`) : error;
       }
@@ -243,11 +248,10 @@ function boxedList(item: Type): Value {
     read(reader, limit, before?: readonly unknown[]) {
       const end = reader.end(limit);
       const object = { items: before ? [...before] : [] };
-      readFields(reader, end, 1, (tag) => {
-        if (tag !== tagOf(1, box.wire)) return false;
-        box.read(reader, end, object, box.wire);
-        return true;
-      });
+      for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
+        if (tag === tagOf(1, box.wire)) box.read(reader, end, object, true);
+        else reader.skip(tag, end, 1);
+      }
       return object.items;
     },
     empty: () => [],
@@ -280,12 +284,11 @@ function eitherValue({ struct, structNumber, other, otherNumber }: Either): Valu
     read(reader, limit) {
       const end = reader.end(limit);
       const found: Values = {};
-      readFields(reader, end, 2, (tag) => {
+      for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
         if (tag === structTag) found.struct = inner.read(reader, end, found.struct);
-        else if (tag >>> 3 === otherNumber && (tag & 7) === rest.wire) rest.read(reader, end, found, rest.wire);
-        else return false;
-        return true;
-      });
+        else if (tag === tagOf(otherNumber, rest.wire)) rest.read(reader, end, found, true);
+        else reader.skip(tag, end, 2);
+      }
       return found.struct ?? found.other ?? (isFlag ? false : []);
     },
   };

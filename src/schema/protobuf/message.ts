@@ -5,8 +5,8 @@ import type { FieldSpec } from "../field.ts";
 import type { AnyStruct } from "../struct.ts";
 import { compileField, inlinedField } from "./field-codec.ts";
 import { Malformed } from "./malformed.ts";
-import type { Reader } from "./reader.ts";
-import { checkEnd, lengthDelimited, wrongWire } from "./value.ts";
+import { type Reader, wrongWire } from "./reader.ts";
+import { lengthDelimited } from "./value.ts";
 import type { Writer } from "./writer.ts";
 
 export type Values = Record<string, any>;
@@ -24,10 +24,11 @@ export interface FieldCodec {
   readonly name: string;
   readonly number: number;
   readonly wire: number;
-  /** Whether many values may also come packed together, as one run of bytes. */
-  readonly packable?: boolean;
   write(writer: Writer, object: Values): void;
-  read(reader: Reader, limit: number, object: Values, wire: number): void;
+  /** `isAgain` if the field may have been read before, which is seldom: encoders write fields once and in order. */
+  read(reader: Reader, limit: number, object: Values, isAgain: boolean): void;
+  /** Reads many values that come as one run of bytes. */
+  readPacked?(reader: Reader, limit: number, object: Values): void;
   complete?(object: Values): void;
 }
 
@@ -60,17 +61,15 @@ function compile(struct: AnyStruct): Message {
     read(reader, end, object) {
       let field: FieldCodec | undefined;
       try {
-        while (reader.at < end) {
-          field = undefined;
-          const tag = reader.tag();
+        let highest = 0;
+        for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
           field = byNumber[tag >>> 3];
           if (field === undefined) reader.skip(tag, end);
-          else {
-            const wire = tag & 7;
-            if (wire !== field.wire && !(field.packable && wire === lengthDelimited)) throw wrongWire(tag);
-            field.read(reader, end, object, wire);
-          }
-          checkEnd(reader, end);
+          else if ((tag & 7) === field.wire) field.read(reader, end, object, tag <= highest);
+          else if ((tag & 7) === lengthDelimited && field.readPacked) field.readPacked(reader, end, object);
+          else throw wrongWire(tag);
+          field = undefined;
+          if (tag > highest) highest = tag;
         }
       } catch (error) {
         if (error instanceof Malformed && field !== undefined && field.name !== "") error.within(stepTo(field, object));

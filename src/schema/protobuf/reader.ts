@@ -12,12 +12,15 @@ export class Reader {
   readonly #bytes: Uint8Array;
   /** Codes of a short string, one array for each length: `fromCharCode` takes them all at once. */
   readonly #codes: number[][] = [];
+  /** Strings read before, by hash. Lists say the same things again and again: found here, they cost no memory. */
+  readonly #known: (string | undefined)[];
   #depth = 0;
   /** Where the next read begins. */
   at = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+    this.#known = new Array<undefined>(bytes.length > 65536 ? 4096 : 64).fill(undefined);
   }
 
   get length(): number {
@@ -40,8 +43,12 @@ export class Reader {
     throw tooLong();
   }
 
-  /** The number of a field, times eight, and its wire type. */
-  tag(): number {
+  /** The next field before `end`: its number, times eight, and its wire type. 0 when there is none. */
+  tag(end: number): number {
+    if (this.at >= end) {
+      if (this.at > end) throw new Malformed("a field reaches beyond its message");
+      return 0;
+    }
     const tag = this.varint32();
     if (tag < 8) throw new Malformed("there is no field 0");
     return tag;
@@ -98,17 +105,32 @@ export class Reader {
     if (length === 0) return "";
     if (length <= shortString) {
       const bytes = this.#bytes;
-      this.#codes[length] ??= new Array<number>(length).fill(0);
-      const codes = this.#codes[length];
       let all = 0;
-      for (let i = 0; i < length; i++) {
-        const byte = bytes[start + i] as number;
-        codes[i] = byte;
+      let hash = length;
+      for (let i = start; i < end; i++) {
+        const byte = bytes[i] as number;
         all |= byte;
+        hash = (Math.imul(hash, 31) + byte) | 0;
       }
-      if (all < 0x80) return String.fromCharCode.apply(null, codes);
+      if (all < 0x80) return this.#ascii(start, length, hash & (this.#known.length - 1));
     }
     return decoder.decode(this.#bytes.subarray(start, end));
+  }
+
+  #ascii(start: number, length: number, slot: number): string {
+    const bytes = this.#bytes;
+    const known = this.#known[slot];
+    if (known !== undefined && known.length === length) {
+      let i = 0;
+      while (i < length && known.charCodeAt(i) === bytes[start + i]) i++;
+      if (i === length) return known;
+    }
+    this.#codes[length] ??= new Array<number>(length).fill(0);
+    const codes = this.#codes[length];
+    for (let i = 0; i < length; i++) codes[i] = bytes[start + i] as number;
+    const text = String.fromCharCode.apply(null, codes);
+    this.#known[slot] = text;
+    return text;
   }
 
   raw(limit: number): Uint8Array {
@@ -118,8 +140,9 @@ export class Reader {
     return content;
   }
 
-  /** Steps over a field that is not known here. Groups are as old as protobuf and may nest; only their count is kept. */
-  skip(tag: number, limit: number): void {
+  /** Steps over a field that is not known here; those up to `known` are, so it must be their wire type that is not. Groups are as old as protobuf and may nest; only their count is kept. */
+  skip(tag: number, limit: number, known = 0): void {
+    if (tag >>> 3 <= known) throw wrongWire(tag);
     let groups = 0;
     for (let wire = tag & 7; ; wire = this.varint32() & 7) {
       if (wire === 0) this.varint32();
@@ -154,5 +177,6 @@ export class Reader {
   }
 }
 
+export const wrongWire = (tag: number) => new Malformed(`wire type ${tag & 7} is not that of field ${tag >>> 3}`);
 const ended = () => new Malformed("the message ends too early");
 const tooLong = () => new Malformed("an integer takes more than ten bytes");

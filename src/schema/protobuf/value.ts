@@ -3,10 +3,10 @@
 import type { Scalar } from "../field.ts";
 import { DecodeError, parseJson } from "../json.ts";
 import { canonicalQuantity, QuantityError } from "../quantity.ts";
+import { formatMicroTime, formatTime, type Instant, parseTime } from "../time.ts";
 import { fromBase64, toBase64 } from "./base64.ts";
 import { Malformed } from "./malformed.ts";
 import type { Reader } from "./reader.ts";
-import { firstSecond, formatSeconds, lastSecond, parseInstant } from "./time.ts";
 import type { Writer } from "./writer.ts";
 
 export const varint = 0;
@@ -85,21 +85,24 @@ const bytes: Value = {
   zero: "",
 };
 
+/** From the first second of year 1, which is Go's zero time, to the last of year 9999. */
+const firstSecond = -62135596800;
+const lastSecond = 253402300799;
+
 /** Seconds and nanoseconds, both always written; Go's zero time is a message without either. */
-const instant = (fractionDigits: 0 | 6): Value => ({
+const instant = (unitNanos: number, format: (instant: Instant) => string): Value => ({
   wire: lengthDelimited,
   write(writer, value: string) {
-    const instant = parseInstant(value);
-    if (instant === undefined) throw new TypeError(`${JSON.stringify(value)} is no time`);
-    const micros = fractionDigits === 0 ? 0 : Math.floor(instant.nanos / 1000);
-    if (instant.seconds === firstSecond && micros === 0) {
+    const { seconds, nanos } = instantOf(value);
+    const kept = nanos - (nanos % unitNanos);
+    if (seconds === firstSecond && kept === 0) {
       writer.byte(0);
       return;
     }
     const before = writer.length;
-    writer.uint32(micros * 1000);
+    writer.uint32(kept);
     writer.byte(0x10);
-    writer.int64(instant.seconds);
+    writer.int64(seconds);
     writer.byte(0x08);
     writer.uint32(writer.length - before);
   },
@@ -109,21 +112,34 @@ const instant = (fractionDigits: 0 | 6): Value => ({
     if (reader.at === end) return undefined;
     let seconds = 0;
     let nanos = 0;
-    readFields(reader, end, 2, (tag) => {
+    for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
       if (tag === 0x08) seconds = reader.int64();
       else if (tag === 0x10) nanos = reader.varint32() | 0;
-      else return false;
-      return true;
-    });
-    const micros = fractionDigits === 0 ? 0 : Math.trunc(nanos / 1000);
+      else reader.skip(tag, end, 2);
+    }
     if (nanos < 0 || nanos > 999_999_999) throw new Malformed(`a second does not have ${nanos} nanoseconds`);
-    if (seconds === firstSecond && micros === 0) return undefined;
     if (seconds < firstSecond || seconds > lastSecond)
       throw new Malformed(`second ${seconds} is not within the years 1 to 9999`);
-    const text = formatSeconds(seconds);
-    return fractionDigits === 0 ? `${text}Z` : `${text}.${String(micros).padStart(6, "0")}Z`;
+    return seconds === firstSecond && nanos < unitNanos ? undefined : format({ seconds, nanos });
   },
 });
+
+/** Lists have many times, nearly all of them as the server writes them: those are read without looking for anything else. */
+function instantOf(text: string): Instant {
+  const { length } = text;
+  const year = number(text, 0, 4);
+  if ((length !== 20 && length !== 27) || text[length - 1] !== "Z" || !(year >= 100)) return parseTime(text);
+  const seconds =
+    Date.UTC(year, number(text, 5, 7) - 1, number(text, 8, 10), number(text, 11, 13), number(text, 14, 16)) / 1000 +
+    number(text, 17, 19);
+  return { seconds, nanos: length === 20 ? 0 : number(text, 20, 26) * 1000 };
+}
+
+function number(text: string, start: number, end: number): number {
+  let value = 0;
+  for (let i = start; i < end; i++) value = value * 10 + text.charCodeAt(i) - 48;
+  return value;
+}
 
 /** Quantities that are surely in the form upstream answers with. Most are, and parsing takes its time. */
 const plainQuantity = /^(?:0|[1-9]\d{0,2}(?:[mkMGTP]|[KMGTP]i)?)$/;
@@ -174,13 +190,12 @@ const intOrString: Value = {
     let type = 0;
     let number = 0;
     let text = "";
-    readFields(reader, end, 3, (tag) => {
+    for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
       if (tag === 0x08) type = reader.int64();
       else if (tag === 0x10) number = reader.varint32() | 0;
       else if (tag === 0x1a) text = reader.string(end);
-      else return false;
-      return true;
-    });
+      else reader.skip(tag, end, 3);
+    }
     if (type !== 0 && type !== 1) throw new Malformed(`a number or a text was expected, not type ${type}`);
     return type === 0 ? number : text;
   },
@@ -221,30 +236,11 @@ function parsed(text: string): unknown {
 function readContent(reader: Reader, limit: number): string | undefined {
   const end = reader.end(limit);
   let text: string | undefined;
-  readFields(reader, end, 1, (tag) => {
-    if (tag !== 0x0a) return false;
-    text = reader.string(end);
-    return true;
-  });
-  return text;
-}
-
-/** Reads fields up to `end`, of which those up to `known` are known; `read` says whether the tag is one of theirs. */
-export function readFields(reader: Reader, end: number, known: number, read: (tag: number) => boolean): void {
-  while (reader.at < end) {
-    const tag = reader.tag();
-    if (!read(tag)) {
-      if (tag >>> 3 <= known) throw wrongWire(tag);
-      reader.skip(tag, end);
-    }
-    checkEnd(reader, end);
+  for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
+    if (tag === 0x0a) text = reader.string(end);
+    else reader.skip(tag, end, 1);
   }
-}
-
-export const wrongWire = (tag: number) => new Malformed(`wire type ${tag & 7} is not that of field ${tag >>> 3}`);
-
-export function checkEnd(reader: Reader, end: number): void {
-  if (reader.at > end) throw new Malformed("a field reaches beyond its message");
+  return text;
 }
 
 export const scalarValues: Readonly<Record<Scalar, Value>> = {
@@ -254,8 +250,8 @@ export const scalarValues: Readonly<Record<Scalar, Value>> = {
   int64,
   double,
   bytes,
-  time: instant(0),
-  microTime: instant(6),
+  time: instant(1_000_000_000, formatTime),
+  microTime: instant(1000, formatMicroTime),
   quantity,
   intOrString,
   rawExtension: jsonText(true),
