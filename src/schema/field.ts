@@ -87,6 +87,8 @@ export interface FieldSpec {
   maxItems?: number;
   minItems?: number;
   nonEmpty?: boolean;
+  /** What is said beside "Required value" when it is missing. */
+  whenMissing?: string;
   formats?: readonly Format[];
   immutable?: boolean;
   listType?: "atomic" | "set" | "map";
@@ -172,9 +174,9 @@ export class Field<T, Set extends boolean = false> {
     this.#with({ maxItems: most });
     return this;
   }
-  /** An empty value is answered with "Required value". */
-  nonEmpty(): this {
-    this.#with({ nonEmpty: true });
+  /** An empty value is answered with "Required value", and these words. */
+  nonEmpty(whenMissing = ""): this {
+    this.#with({ nonEmpty: true, ...(whenMissing !== "" && { whenMissing }) });
     return this;
   }
   /** Of a string, or of each string in a list or map; checked unless empty. */

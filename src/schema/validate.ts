@@ -68,11 +68,11 @@ function fieldValidator(spec: FieldSpec): Validator | undefined {
   return (value, old, updating, problems) => {
     if (immutable && updating && !equal(value, old)) problems.push(invalid("", "field is immutable", value ?? null));
     if (value === undefined) {
-      if (mustExist) problems.push(required(""));
+      if (mustExist) problems.push(required("", spec.whenMissing));
       return;
     }
     if (spec.nonEmpty && isEmpty(value)) {
-      problems.push(required(""));
+      problems.push(required("", spec.whenMissing));
       return;
     }
     for (const rule of own) rule(value, problems);
