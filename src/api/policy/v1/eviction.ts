@@ -9,9 +9,9 @@ export const Eviction = resource({
   scope: "Namespaced",
   verbs: ["create"],
   stored: false,
-  doc: "",
+  doc: "Asks for a pod to be deleted, which is refused as long as a disruption budget forbids it.",
   fields: {
-    deleteOptions: ref(2, DeleteOptions),
+    deleteOptions: ref(2, DeleteOptions, "How to delete the pod."),
   },
 });
 export interface Eviction extends Infer<typeof Eviction> {}

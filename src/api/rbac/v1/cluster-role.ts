@@ -1,9 +1,12 @@
+import { pathSegment } from "#schema/formats.ts";
 import { type Infer, list, ref, resource, struct } from "#schema/index.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 import { PolicyRule } from "./policy-rule.ts";
 
 export const AggregationRule = struct("rbac/v1.AggregationRule", {
-  clusterRoleSelectors: list(1, LabelSelector),
+  clusterRoleSelectors: list(1, LabelSelector, "Cluster roles whose rules become part of this one.").nonEmpty(
+    "at least one clusterRoleSelector required if aggregationRule is non-nil",
+  ),
 });
 export interface AggregationRule extends Infer<typeof AggregationRule> {}
 
@@ -13,10 +16,15 @@ export const ClusterRole = resource({
   kind: "ClusterRole",
   plural: "clusterroles",
   scope: "Cluster",
-  doc: "",
+  doc: "What may be done in the whole cluster, or in the namespace of a binding.",
   fields: {
-    rules: list(2, PolicyRule).always(),
-    aggregationRule: ref(3, AggregationRule),
+    rules: list(2, PolicyRule, "The permissions; they add up.").always(),
+    aggregationRule: ref(
+      3,
+      AggregationRule,
+      "Collects the rules of other cluster roles; the rules above are then kept by the server.",
+    ),
   },
+  nameFormat: pathSegment,
 });
 export interface ClusterRole extends Infer<typeof ClusterRole> {}

@@ -1,5 +1,7 @@
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { pathSegment } from "#schema/formats.ts";
 import { type Infer, list, ref, resource } from "#schema/index.ts";
-import { RoleRef, Subject } from "./subject.ts";
+import { checkBinding, RoleRef, Subject, subjectColumns } from "./subject.ts";
 
 export const RoleBinding = resource({
   group: "rbac.authorization.k8s.io",
@@ -7,10 +9,20 @@ export const RoleBinding = resource({
   kind: "RoleBinding",
   plural: "rolebindings",
   scope: "Namespaced",
-  doc: "",
+  doc: "Gives the permissions of a role to users, within one namespace.",
   fields: {
-    subjects: list(2, Subject),
-    roleRef: ref(3, RoleRef).required(),
+    subjects: list(2, Subject, "Who gets them."),
+    roleRef: ref(3, RoleRef, "The role; it cannot change.").required(),
+  },
+  nameFormat: pathSegment,
+  columns: [
+    nameColumn,
+    { name: "Role", doc: "The role that is given.", cell: ({ roleRef }) => `${roleRef.kind}/${roleRef.name}` },
+    ageColumn,
+    ...subjectColumns,
+  ],
+  *check(binding, old) {
+    yield* checkBinding(binding, old, ["Role", "ClusterRole"]);
   },
 });
 export interface RoleBinding extends Infer<typeof RoleBinding> {}

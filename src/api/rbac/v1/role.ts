@@ -1,4 +1,5 @@
-import { type Infer, list, resource } from "#schema/index.ts";
+import { pathSegment } from "#schema/formats.ts";
+import { type Infer, invalid, list, resource } from "#schema/index.ts";
 import { PolicyRule } from "./policy-rule.ts";
 
 export const Role = resource({
@@ -7,9 +8,15 @@ export const Role = resource({
   kind: "Role",
   plural: "roles",
   scope: "Namespaced",
-  doc: "",
+  doc: "What may be done within one namespace.",
   fields: {
-    rules: list(2, PolicyRule).always(),
+    rules: list(2, PolicyRule, "The permissions; they add up.").always(),
+  },
+  nameFormat: pathSegment,
+  *check({ rules }) {
+    for (const [i, { nonResourceURLs = [] }] of rules.entries())
+      if (nonResourceURLs.length > 0)
+        yield invalid(`rules[${i}].nonResourceURLs`, "namespaced rules cannot apply to non-resource URLs");
   },
 });
 export interface Role extends Infer<typeof Role> {}
