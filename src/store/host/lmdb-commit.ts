@@ -1,4 +1,6 @@
 // Many writers share one flush. One transaction is under way at a time; what arrives meanwhile goes into the next.
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
 import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { OutOfSpace, Unavailable } from "../engine.ts";
@@ -98,6 +100,7 @@ export class Committer {
   async #commit(batch: readonly Job[]): Promise<void> {
     if (this.#broken) throw this.#broken;
     const { root, path } = this.#databases;
+    const before = lastTransaction(root);
     for (const job of batch) job.write();
     const committed = Promise.all([root.committed, root.flushed]);
     const { promise: tooLong, reject } = Promise.withResolvers<never>();
@@ -105,16 +108,25 @@ export class Committer {
       reject(new Unavailable(`store ${path}: a write did not end within ${PATIENCE_MS / 1000} s`)),
     );
     try {
-      await Promise.race([committed, tooLong]);
+      await Promise.race([Promise.all([committed, this.#lateFailure()]), tooLong]);
     } catch (error) {
       const cause = await commitError(error);
-      if (/ENOSPC|EDQUOT|[Nn]o space left|quota exceeded/.test(cause.message))
-        throw new OutOfSpace(`store ${path}: the disk is full; free some space there, or delete objects`, { cause });
-      this.#broken = new Unavailable(`store ${path}: a write failed; restart to see what is on disk`, { cause });
-      throw this.#broken;
+      if (cause === error || lastTransaction(root) !== before) {
+        this.#broken = new Unavailable(`store ${path}: it is not known what was written; restart to see`, { cause });
+        throw this.#broken;
+      }
+      throw isFull(path, cause)
+        ? new OutOfSpace(`store ${path}: the disk is full; free some space there, or delete objects`, { cause })
+        : new Unavailable(`store ${path}: a write failed, and nothing of it was written`, { cause });
     } finally {
       cancel();
     }
+  }
+
+  /** lmdb makes a second promise when it begins the transaction in a later turn; if that failed unheard, the process would end. */
+  async #lateFailure(): Promise<void> {
+    await turn();
+    await this.#databases.root.committed;
   }
 
   #fail(batch: readonly Job[], error: Error): void {
@@ -136,6 +148,15 @@ export class Committer {
     this.#queue = kept;
     for (const job of failed) job.failed(error);
   }
+}
+
+const lastTransaction = (root: Databases["root"]) => (root.getStats() as { readonly lastTxnId: number }).lastTxnId;
+
+/** LMDB calls it an input/output error when only a part could be written, so the disk is asked. */
+function isFull(path: string, cause: Error): boolean {
+  if (/ENOSPC|EDQUOT|[Nn]o space left|quota exceeded/.test(cause.message)) return true;
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize < MAX_BYTES;
 }
 
 /** lmdb hides the reason of a failed commit in a promise beside the error. */

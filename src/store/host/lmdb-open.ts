@@ -1,6 +1,6 @@
 // Opens the file of an embedded store, or makes it, and never the one in place of the other.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { breathe } from "#base/breathe.ts";
 import type { Random } from "#base/random.ts";
@@ -9,7 +9,7 @@ import { Damaged, type Revision } from "../engine.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { verifyFile } from "./lmdb-file.ts";
 import { decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
-import { writeDurably } from "./write-durably.ts";
+import { syncFolder, writeDurably } from "./write-durably.ts";
 
 export const DATA_FILE = "store.lmdb";
 /** Says that the folder holds a store, so that a missing data file is a loss and not a beginning. */
@@ -77,7 +77,8 @@ function enterFolder(folder: string): FolderLock {
     return lockFolder(folder, "store.lock");
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    if (code === "EROFS" || code === "EACCES" || code === "EPERM")
+    // Node says ENOENT when a folder cannot be made on a read-only file system.
+    if (code === "EROFS" || code === "EACCES" || code === "EPERM" || code === "ENOENT")
       throw new Error(`store folder ${folder} cannot be written; make it writable, or use another folder`, { cause });
     if (code === "ENOSPC" || code === "EDQUOT")
       throw new Error(`store folder ${folder} is on a full disk; free some space there`, { cause });
@@ -97,6 +98,7 @@ async function createFile(path: string, random: Random): Promise<void> {
   await root.close();
   renameSync(draft, path);
   rmSync(`${draft}-lock`, { force: true });
+  syncFolder(dirname(path));
 }
 
 const ENCODING = { encoding: "binary", keyEncoding: "binary" } as const;
