@@ -23,7 +23,7 @@ export type Outcome = "answered" | "not done" | "unknown";
 export function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof RpcError)) return "answered";
   if (NOT_DONE.has(error.message) || NEVER_SENT.test(error.message)) return "not done";
-  if (isNoSpace(error)) return "answered";
+  if (isNoSpace(error) || TOO_LARGE.test(error.message)) return "answered";
   return UNKNOWN.has(error.code) ? "unknown" : "answered";
 }
 
@@ -37,6 +37,9 @@ const NOT_DONE = new Set([
 
 /** How gRPC says that there was no connection to send anything on. */
 const NEVER_SENT = /^(No connection established|Name resolution failed|no connection within)/;
+
+/** Said by gRPC at the server, which has then not looked at the request. */
+const TOO_LARGE = /received message larger than max/;
 
 const UNKNOWN: ReadonlySet<number> = new Set([
   rpcCode.cancelled,
