@@ -112,6 +112,10 @@ export class EtcdMember {
     return this.#place.name;
   }
 
+  get isRunning(): boolean {
+    return this.#process?.exitCode === null && this.#process.signalCode === null;
+  }
+
   get log(): string {
     const path = this.#logPath;
     return existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -155,7 +159,7 @@ export class EtcdMember {
   /** Ends the process at once, as a power cut would, and waits until it is gone. */
   async kill(): Promise<void> {
     const child = this.#process;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!child || !this.isRunning) return;
     const exited = once(child, "exit");
     child.kill("SIGKILL");
     await exited;
