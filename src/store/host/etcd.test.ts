@@ -46,5 +46,8 @@ function suiteOn(name: string, options: EtcdClusterOptions): void {
   });
 }
 
-suiteOn("etcd with one member", { members: 1 });
-suiteOn("etcd with three members", { members: 3 });
+// Side by side: most of their time they wait for keys to expire.
+describe("etcd", { concurrency: 2 }, () => {
+  suiteOn("etcd with one member", { members: 1 });
+  suiteOn("etcd with three members", { members: 3 });
+});

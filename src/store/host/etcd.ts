@@ -255,10 +255,18 @@ export class EtcdStore implements StoreEngine {
           failure: [{ range: { key } }],
         });
       } catch (error) {
+        if (error instanceof OutOfSpace) await this.#confirmUnwritten(what, key, expected);
         // The write took longer than the lease lived, and was refused as a whole.
         if (!(error instanceof Error && isLeaseNotFound(error.cause))) throw error;
       }
     }
+  }
+
+  /** The very write that fills etcd up is carried out, and yet answered as refused. */
+  async #confirmUnwritten(what: string, key: string, expected: Revision): Promise<void> {
+    const present = await this.get(key);
+    if ((present?.modified ?? 0) !== expected)
+      throw new Unavailable(`${what}: etcd at ${this.#pool.endpoints} has no space left; the outcome is unknown`);
   }
 
   async #leaseFor(what: string, ttlSeconds: number): Promise<bigint> {

@@ -165,6 +165,11 @@ export class EtcdMember {
     await exited;
   }
 
+  /** Removes all data of a member that is not running, as when its disk was lost. */
+  wipe(): void {
+    rmSync(join(this.#place.folder, this.#place.name), { recursive: true, force: true });
+  }
+
   /** The process stands still, its connections stay open. */
   pause(): void {
     this.signal("SIGSTOP");
