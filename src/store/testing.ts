@@ -29,9 +29,12 @@ export function follow(engine: StoreEngine, prefix: string, from: Revision, oute
         const last = batch.changes.at(-1)?.entry.modified ?? 0;
         if (batch.revision < seen.revision) throw new Error(`batch at ${batch.revision} after ${seen.revision}`);
         if (last > batch.revision) throw new Error(`change ${last} in a batch at ${batch.revision}`);
+        const before = changes.at(-1)?.entry.modified ?? from;
         for (const change of batch.changes) {
-          if (change.entry.modified <= (changes.at(-1)?.entry.modified ?? from))
-            throw new Error(`change ${change.entry.modified} comes late or twice`);
+          // Several changes may have one revision, as when a lease ends: then all of them are in one batch.
+          const { modified } = change.entry;
+          if (modified <= before || modified < (changes.at(-1)?.entry.modified ?? 0))
+            throw new Error(`change ${modified} comes late or twice`);
           changes.push(change);
         }
         seen.revision = batch.revision;
