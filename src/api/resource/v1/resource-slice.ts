@@ -54,7 +54,7 @@ export const DeviceTaint = struct("resource/v1.DeviceTaint", {
   key: string(1).required(),
   value: string(2),
   effect: string(3).oneOf("NoExecute", "NoSchedule", "None").required(),
-  timeAdded: time(4).pointer().default("now (s)"),
+  timeAdded: time(4).pointer(),
 });
 export interface DeviceTaint extends Infer<typeof DeviceTaint> {}
 
