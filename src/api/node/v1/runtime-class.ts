@@ -1,15 +1,43 @@
-import { type Infer, list, map, ref, resource, string, struct } from "#schema/index.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { dns1123Label } from "#schema/formats.ts";
+import { duplicate, type Infer, invalid, list, map, ref, resource, string, struct } from "#schema/index.ts";
+import { parseQuantity } from "#schema/quantity.ts";
+import { labelProblems } from "#schema/validate-metadata.ts";
 import { Toleration } from "../../core/v1/affinity.ts";
 
-export const Overhead = struct("node/v1.Overhead", {
-  podFixed: map(1, "quantity"),
-});
+export const Overhead = struct(
+  "node/v1.Overhead",
+  {
+    podFixed: map(1, "quantity", "What every pod uses beside its containers."),
+  },
+  {
+    *check({ podFixed = {} }) {
+      for (const [name, amount] of Object.entries(podFixed))
+        if (parseQuantity(amount).unscaled < 0n)
+          yield invalid(`limits[${name}]`, "must be greater than or equal to 0", amount);
+    },
+  },
+);
 export interface Overhead extends Infer<typeof Overhead> {}
 
-export const Scheduling = struct("node/v1.Scheduling", {
-  nodeSelector: map(1, "string").atomic(),
-  tolerations: list(2, Toleration),
-});
+export const Scheduling = struct(
+  "node/v1.Scheduling",
+  {
+    nodeSelector: map(1, "string", "Labels of the nodes that have the runtime; joined with those of the pod.").atomic(),
+    tolerations: list(2, Toleration, "Taints that pods of the class tolerate, besides their own."),
+  },
+  {
+    *check({ nodeSelector, tolerations = [] }) {
+      yield* labelProblems(nodeSelector, "nodeSelector");
+      const seen = new Set<string>();
+      for (const [i, { key, operator, value, effect }] of tolerations.entries()) {
+        const same = JSON.stringify([key, operator, value, effect]);
+        if (seen.has(same)) yield duplicate(`tolerations[${i}]`);
+        seen.add(same);
+      }
+    },
+  },
+);
 export interface Scheduling extends Infer<typeof Scheduling> {}
 
 export const RuntimeClass = resource({
@@ -18,11 +46,20 @@ export const RuntimeClass = resource({
   kind: "RuntimeClass",
   plural: "runtimeclasses",
   scope: "Cluster",
-  doc: "",
+  doc: "A way of running containers that pods can ask for by name, such as a sandbox.",
   fields: {
-    handler: string(2).required(),
-    overhead: ref(3, Overhead),
-    scheduling: ref(4, Scheduling),
+    handler: string(2, "What the nodes' container runtime calls it; cannot change.")
+      .nonEmpty()
+      .is(dns1123Label)
+      .immutable()
+      .required(),
+    overhead: ref(3, Overhead, "What pods of the class use beside their containers."),
+    scheduling: ref(4, Scheduling, "Which nodes have it."),
   },
+  columns: [
+    nameColumn,
+    { name: "Handler", doc: "What the container runtime calls it.", cell: ({ handler }) => handler },
+    ageColumn,
+  ],
 });
 export interface RuntimeClass extends Infer<typeof RuntimeClass> {}

@@ -1,21 +1,51 @@
-import { type Infer, int32, list, ref, resource, string, struct } from "#schema/index.ts";
+import { equal } from "#base/collections.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { qualifiedName } from "#schema/formats.ts";
+import { duplicate, type Infer, int32, invalid, list, ref, required, resource, string, struct } from "#schema/index.ts";
+import { driverName, mostDriverNameBytes } from "./checks.ts";
 
 export const VolumeNodeResources = struct("storage/v1.VolumeNodeResources", {
-  count: int32(1).pointer(),
+  count: int32(1, "How many volumes of the driver the node can have.").min(0).pointer(),
 });
 export interface VolumeNodeResources extends Infer<typeof VolumeNodeResources> {}
 
-export const CSINodeDriver = struct("storage/v1.CSINodeDriver", {
-  name: string(1).required(),
-  nodeID: string(2).required(),
-  topologyKeys: list(3, "string").always(),
-  allocatable: ref(4, VolumeNodeResources),
-});
+export const CSINodeDriver = struct(
+  "storage/v1.CSINodeDriver",
+  {
+    name: string(1, "Name of the driver.").nonEmpty().maxLength(mostDriverNameBytes).is(driverName).required(),
+    nodeID: string(2, "What the driver calls the node.").nonEmpty().required(),
+    topologyKeys: list(3, "string", "Labels of the node that say where the driver reaches.").always(),
+    allocatable: ref(4, VolumeNodeResources, "What the driver can give on this node."),
+  },
+  {
+    *check({ nodeID, topologyKeys }) {
+      if (nodeID.length > 256) yield invalid("nodeID", "must be 256 characters or less");
+      for (const [i, key] of topologyKeys.entries()) {
+        if (key === "") yield required("");
+        if (topologyKeys.indexOf(key) < i) yield duplicate("", key);
+        for (const detail of qualifiedName(key)) yield invalid("", detail, key);
+      }
+    },
+  },
+);
 export interface CSINodeDriver extends Infer<typeof CSINodeDriver> {}
 
-export const CSINodeSpec = struct("storage/v1.CSINodeSpec", {
-  drivers: list(1, CSINodeDriver).keyedBy("name").required(),
-});
+export const CSINodeSpec = struct(
+  "storage/v1.CSINodeSpec",
+  {
+    drivers: list(1, CSINodeDriver, "The drivers on the node.").keyedBy("name").required(),
+  },
+  {
+    *check({ drivers }, old) {
+      for (const [i, { name }] of drivers.entries())
+        if (drivers.findIndex((one) => one.name === name) < i) yield duplicate(`drivers[${i}].name`);
+      for (const { allocatable: _, ...before } of old?.drivers ?? [])
+        for (const { allocatable: __, ...driver } of drivers)
+          if (driver.name === before.name && !equal(driver, before))
+            yield invalid("drivers", "field is immutable", driver);
+    },
+  },
+);
 export interface CSINodeSpec extends Infer<typeof CSINodeSpec> {}
 
 export const CSINode = resource({
@@ -25,9 +55,14 @@ export const CSINode = resource({
   plural: "csinodes",
   returnsDeleted: true,
   scope: "Cluster",
-  doc: "",
+  doc: "The storage drivers that run on a node. It has the node's name.",
   fields: {
-    spec: ref(2, CSINodeSpec).required(),
+    spec: ref(2, CSINodeSpec, "The drivers.").required(),
   },
+  columns: [
+    nameColumn,
+    { name: "Drivers", type: "integer", doc: "How many drivers there are.", cell: ({ spec }) => spec.drivers.length },
+    ageColumn,
+  ],
 });
 export interface CSINode extends Infer<typeof CSINode> {}

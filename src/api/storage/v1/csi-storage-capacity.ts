@@ -1,4 +1,6 @@
-import { type Infer, quantity, ref, resource, string } from "#schema/index.ts";
+import { dns1123Subdomain } from "#schema/formats.ts";
+import { type Infer, invalid, quantity, ref, resource, string } from "#schema/index.ts";
+import { parseQuantity } from "#schema/quantity.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 
 export const CSIStorageCapacity = resource({
@@ -7,12 +9,17 @@ export const CSIStorageCapacity = resource({
   kind: "CSIStorageCapacity",
   plural: "csistoragecapacities",
   scope: "Namespaced",
-  doc: "",
+  doc: "How much storage of a class is left in one part of the cluster.",
   fields: {
-    nodeTopology: ref(2, LabelSelector),
-    storageClassName: string(3).required(),
-    capacity: quantity(4).pointer(),
-    maximumVolumeSize: quantity(5).pointer(),
+    nodeTopology: ref(2, LabelSelector, "Which nodes can reach the storage; cannot change.").immutable(),
+    storageClassName: string(3, "The class; cannot change.").immutable().required(),
+    capacity: quantity(4, "How much is left.").pointer(),
+    maximumVolumeSize: quantity(5, "How large a volume can be.").pointer(),
+  },
+  *check({ storageClassName, capacity }) {
+    for (const detail of dns1123Subdomain(storageClassName)) yield invalid("storageClassName", detail);
+    if (capacity !== undefined && parseQuantity(capacity).unscaled < 0n)
+      yield invalid("capacity", "must be greater than or equal to 0");
   },
 });
 export interface CSIStorageCapacity extends Infer<typeof CSIStorageCapacity> {}

@@ -1,5 +1,12 @@
-import { bool, type Infer, list, map, resource, string } from "#schema/index.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { bool, type Infer, list, map, notSupported, resource, string } from "#schema/index.ts";
 import { TopologySelectorTerm } from "../../core/v1/affinity.ts";
+import { checkParameters, checkTopologies, provisionerName } from "./checks.ts";
+
+const defaultMarks = [
+  "storageclass.kubernetes.io/is-default-class",
+  "storageclass.beta.kubernetes.io/is-default-class",
+] as const;
 
 export const StorageClass = resource({
   group: "storage.k8s.io",
@@ -9,15 +16,57 @@ export const StorageClass = resource({
   returnsDeleted: true,
   shortNames: ["sc"],
   scope: "Cluster",
-  doc: "",
+  doc: "A kind of storage that claims can ask for by name.",
   fields: {
-    provisioner: string(2).required(),
-    parameters: map(3, "string"),
-    reclaimPolicy: string(4).oneOf("Delete", "Recycle", "Retain").pointer().default("Delete"),
-    mountOptions: list(5, "string"),
-    allowVolumeExpansion: bool(6).pointer(),
-    volumeBindingMode: string(7).oneOf("Immediate", "WaitForFirstConsumer").pointer().default("Immediate"),
-    allowedTopologies: list(8, TopologySelectorTerm),
+    provisioner: string(2, "Who makes the volumes; cannot change.")
+      .nonEmpty()
+      .is(provisionerName)
+      .immutable()
+      .required(),
+    parameters: map(3, "string", "Settings for the provisioner; cannot change.").immutable(),
+    reclaimPolicy: string(4, "What becomes of a volume when its claim is deleted: Delete or Retain. Cannot change.")
+      .immutable()
+      .known("Delete", "Recycle", "Retain")
+      .pointer()
+      .default("Delete"),
+    mountOptions: list(5, "string", "Options to mount the volumes with."),
+    allowVolumeExpansion: bool(6, "Whether claims may grow.").pointer(),
+    volumeBindingMode: string(
+      7,
+      "Make volumes at once (Immediate) or when a pod needs one (WaitForFirstConsumer). Cannot change.",
+    )
+      .immutable()
+      .oneOf("Immediate", "WaitForFirstConsumer")
+      .pointer()
+      .default("Immediate"),
+    allowedTopologies: list(8, TopologySelectorTerm, "Where volumes may be made; anywhere if empty."),
+  },
+  columns: [
+    {
+      ...nameColumn,
+      cell: ({ metadata: { name, annotations } }) =>
+        defaultMarks.some((mark) => annotations?.[mark] === "true") ? `${name} (default)` : name,
+    },
+    { name: "Provisioner", doc: "Who makes the volumes.", cell: ({ provisioner }) => provisioner },
+    {
+      name: "ReclaimPolicy",
+      doc: "What becomes of a volume when its claim is deleted.",
+      cell: ({ reclaimPolicy }) => reclaimPolicy,
+    },
+    { name: "VolumeBindingMode", doc: "When volumes are made.", cell: ({ volumeBindingMode }) => volumeBindingMode },
+    {
+      name: "AllowVolumeExpansion",
+      doc: "Whether claims may grow.",
+      cell: ({ allowVolumeExpansion }) => allowVolumeExpansion ?? false,
+    },
+    ageColumn,
+  ],
+  *check({ parameters, allowedTopologies, reclaimPolicy }, old) {
+    if (old) return;
+    yield* checkParameters(parameters);
+    if (reclaimPolicy !== "Delete" && reclaimPolicy !== "Retain")
+      yield notSupported("reclaimPolicy", ["Delete", "Retain"]);
+    yield* checkTopologies(allowedTopologies);
   },
 });
 export interface StorageClass extends Infer<typeof StorageClass> {}

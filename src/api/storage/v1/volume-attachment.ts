@@ -1,32 +1,91 @@
-import { bool, type Infer, int32, map, ref, resource, string, struct, time } from "#schema/index.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { dns1123Subdomain } from "#schema/formats.ts";
+import {
+  bool,
+  forbidden,
+  type Infer,
+  int32,
+  invalid,
+  map,
+  ref,
+  required,
+  resource,
+  string,
+  struct,
+  time,
+  tooLong,
+} from "#schema/index.ts";
 import { PersistentVolumeSpec } from "../../core/v1/persistent-volume.ts";
+import { checkSize, driverName, mostDriverNameBytes } from "./checks.ts";
 
-export const VolumeAttachmentSource = struct("storage/v1.VolumeAttachmentSource", {
-  persistentVolumeName: string(1).pointer(),
-  inlineVolumeSpec: ref(2, PersistentVolumeSpec),
-});
+export const VolumeAttachmentSource = struct(
+  "storage/v1.VolumeAttachmentSource",
+  {
+    persistentVolumeName: string(1, "Name of the volume.").pointer(),
+    inlineVolumeSpec: ref(2, PersistentVolumeSpec, "The volume itself, where it comes from the inside of a pod."),
+  },
+  {
+    *check({ persistentVolumeName: name, inlineVolumeSpec: inline }) {
+      const words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+      if (name === undefined && !inline) yield required("", words);
+      else if (name !== undefined && inline) yield forbidden("", words);
+      else if (name === "") yield required("persistentVolumeName", "must specify non empty persistentVolumeName");
+      if (name !== undefined)
+        for (const detail of dns1123Subdomain(name)) yield invalid("persistentVolumeName", detail);
+    },
+  },
+);
 export interface VolumeAttachmentSource extends Infer<typeof VolumeAttachmentSource> {}
 
-export const VolumeAttachmentSpec = struct("storage/v1.VolumeAttachmentSpec", {
-  attacher: string(1).required(),
-  source: ref(2, VolumeAttachmentSource).required(),
-  nodeName: string(3).required(),
-});
+export const VolumeAttachmentSpec = struct(
+  "storage/v1.VolumeAttachmentSpec",
+  {
+    attacher: string(1, "The driver that attaches it.")
+      .nonEmpty()
+      .maxLength(mostDriverNameBytes)
+      .is(driverName)
+      .required(),
+    source: ref(2, VolumeAttachmentSource, "What is attached.").required(),
+    nodeName: string(3, "The node it is attached to.").required(),
+  },
+  {
+    *check({ nodeName }) {
+      for (const detail of dns1123Subdomain(nodeName)) yield invalid("nodeName", detail);
+    },
+  },
+);
 export interface VolumeAttachmentSpec extends Infer<typeof VolumeAttachmentSpec> {}
 
-export const VolumeError = struct("storage/v1.VolumeError", {
-  time: time(1),
-  message: string(2),
-  errorCode: int32(3).pointer(),
-});
+export const VolumeError = struct(
+  "storage/v1.VolumeError",
+  {
+    time: time(1, "When it happened."),
+    message: string(2, "What happened."),
+    errorCode: int32(3, "The code the driver gave.").pointer(),
+  },
+  {
+    *check({ message = "", errorCode = 0 }) {
+      if (message.length > 1024) yield tooLong("message", 256 * 1024);
+      if (errorCode < 0) yield invalid("errorCode", "must be between 0 and 2147483647, inclusive");
+    },
+  },
+);
 export interface VolumeError extends Infer<typeof VolumeError> {}
 
-export const VolumeAttachmentStatus = struct("storage/v1.VolumeAttachmentStatus", {
-  attached: bool(1).required(),
-  attachmentMetadata: map(2, "string"),
-  attachError: ref(3, VolumeError),
-  detachError: ref(4, VolumeError),
-});
+export const VolumeAttachmentStatus = struct(
+  "storage/v1.VolumeAttachmentStatus",
+  {
+    attached: bool(1, "Whether it is attached.").required(),
+    attachmentMetadata: map(2, "string", "What the driver needs to know for mounting."),
+    attachError: ref(3, VolumeError, "Why it could not be attached the last time."),
+    detachError: ref(4, VolumeError, "Why it could not be detached the last time."),
+  },
+  {
+    *check({ attachmentMetadata }) {
+      yield* checkSize("attachmentMetadata", attachmentMetadata);
+    },
+  },
+);
 export interface VolumeAttachmentStatus extends Infer<typeof VolumeAttachmentStatus> {}
 
 export const VolumeAttachment = resource({
@@ -36,11 +95,19 @@ export const VolumeAttachment = resource({
   plural: "volumeattachments",
   returnsDeleted: true,
   scope: "Cluster",
-  doc: "",
+  doc: "The wish to have a volume attached to a node, and whether it is.",
   fields: {
-    spec: ref(2, VolumeAttachmentSpec).required(),
-    status: ref(3, VolumeAttachmentStatus).default({}),
+    spec: ref(2, VolumeAttachmentSpec, "What to attach, and where; cannot change.").immutable().required(),
+    status: ref(3, VolumeAttachmentStatus, "Whether it is attached.").default({}),
   },
   subresources: { status: true },
+  columns: [
+    nameColumn,
+    { name: "Attacher", format: "name", doc: "The driver that attaches it.", cell: ({ spec }) => spec.attacher },
+    { name: "PV", doc: "What is attached.", cell: ({ spec }) => spec.source.persistentVolumeName },
+    { name: "Node", doc: "The node it is attached to.", cell: ({ spec }) => spec.nodeName },
+    { name: "Attached", type: "boolean", doc: "Whether it is attached.", cell: ({ status }) => status.attached },
+    ageColumn,
+  ],
 });
 export interface VolumeAttachment extends Infer<typeof VolumeAttachment> {}
