@@ -214,25 +214,39 @@ const badCidr = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
 export const ipSloppy: Format = (value) => (parseIp(value) ? fine : [badIp]);
 export const cidrSloppy: Format = (value) => (parseCidr(value) ? fine : [badCidr]);
 
-/** An address as new fields want it: strict, and in its one canonical form. */
-export const ip: Format = (value) => {
+/** An address in fields that are older than the canonical form: any unambiguous way to write it will do. */
+export const ipAnyForm: Format = (value) => {
   const parsed = parseIp(value);
   if (!parsed) return [badIp];
   if (parsed.leadingZeros) return ["must not have leading 0s"];
-  if (parsed.mapped) return ["must not be an IPv4-mapped IPv6 address"];
-  const canonical = formatIp(parsed);
-  return value === canonical ? fine : [`must be in canonical form (${JSON.stringify(canonical)})`];
+  return parsed.mapped ? ["must not be an IPv4-mapped IPv6 address"] : fine;
 };
 
-export const cidr: Format = (value) => {
+export const cidrAnyForm: Format = (value) => {
   const parsed = parseCidr(value);
   if (!parsed) return [badCidr];
   if (parsed.leadingZeros) return ["must not have leading 0s in IP or prefix length"];
   if (parsed.address.mapped) return ["must not have an IPv4-mapped IPv6 address"];
-  if (parsed.network !== parsed.address.value) return ["must not have bits set beyond the prefix length"];
-  const canonical = `${formatIp(parsed.address)}/${parsed.length}`;
-  return value === canonical ? fine : [`must be in canonical form (${JSON.stringify(canonical)})`];
+  return parsed.network === parsed.address.value ? fine : ["must not have bits set beyond the prefix length"];
 };
+
+/** An address as new fields want it: strict, and in its one canonical form. */
+export const ip: Format = (value) => {
+  const messages = ipAnyForm(value);
+  const parsed = parseIp(value);
+  if (messages.length > 0 || !parsed) return messages;
+  return canonically(value, formatIp(parsed));
+};
+
+export const cidr: Format = (value) => {
+  const messages = cidrAnyForm(value);
+  const parsed = parseCidr(value);
+  if (messages.length > 0 || !parsed) return messages;
+  return canonically(value, `${formatIp(parsed.address)}/${parsed.length}`);
+};
+
+const canonically = (value: string, canonical: string): readonly string[] =>
+  value === canonical ? fine : [`must be in canonical form (${JSON.stringify(canonical)})`];
 
 /** For numbers, which have no `Format`: undefined when fine. */
 export const portNumber = (value: number): string | undefined =>
