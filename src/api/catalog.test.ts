@@ -44,7 +44,7 @@ for (const kind of catalog) {
         );
         const text = JSON.stringify([object, old]);
         for (const problem of [...validateObject(kind, object!), ...validateObject(kind, object!, old)])
-          assert.match(problem.field, /^[\w$][^\n]*$|^$/);
+          assert.match(problem.field, /^[\w$]|^$/); // what follows may hold a key of any text
         assert.equal(JSON.stringify([object, old]), text);
       }),
       { numRuns: 40 },

@@ -1,11 +1,19 @@
-import { type Infer, int64, string, struct, time } from "#schema/index.ts";
+import { type Infer, int64, type Problem, string, struct, time } from "#schema/index.ts";
+import { checkCondition } from "./checks.ts";
 
-export const Condition = struct("meta/v1.Condition", {
-  type: string(1).required(),
-  status: string(2).required(),
-  observedGeneration: int64(3),
-  lastTransitionTime: time(4).required(),
-  reason: string(5).required(),
-  message: string(6).required(),
-});
+export const Condition = struct(
+  "meta/v1.Condition",
+  {
+    type: string(1, "What it is about, in CamelCase.").required(),
+    status: string(2, "Whether it holds: True, False or Unknown.").required(),
+    observedGeneration: int64(3, "Generation of the object it was found for."),
+    lastTransitionTime: time(4, "When the status last changed.").required(),
+    reason: string(5, "Why, in one CamelCase word, for programs.").required(),
+    message: string(6, "Why, in words, for people.").required(),
+  },
+  {
+    doc: "One thing that is known about an object at present.",
+    check: (condition): Iterable<Problem> => checkCondition(condition),
+  },
+);
 export interface Condition extends Infer<typeof Condition> {}

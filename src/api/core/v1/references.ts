@@ -3,52 +3,58 @@ import { type Infer, string, struct } from "#schema/index.ts";
 export const LocalObjectReference = struct(
   "core/v1.LocalObjectReference",
   {
-    name: string(1).zeroKey(),
+    name: string(1, "Name of the object.").zeroKey(),
   },
-  { atomic: true },
+  { doc: "An object in the same namespace, of a kind the field that holds this says.", atomic: true },
 );
 export interface LocalObjectReference extends Infer<typeof LocalObjectReference> {}
 
 export const ObjectReference = struct(
   "core/v1.ObjectReference",
   {
-    kind: string(1),
-    namespace: string(2),
-    name: string(3),
-    uid: string(4),
-    apiVersion: string(5),
-    resourceVersion: string(6),
-    fieldPath: string(7),
+    kind: string(1, "Kind of the object."),
+    namespace: string(2, "Namespace of the object."),
+    name: string(3, "Name of the object."),
+    uid: string(4, "Uid of the object, to tell it from another of the same name."),
+    apiVersion: string(5, "Group and version the kind belongs to."),
+    resourceVersion: string(6, "The revision of the object that is meant."),
+    fieldPath: string(7, "The part of the object that is meant, such as spec.containers{web}."),
   },
-  { atomic: true },
+  { doc: "Any object, and perhaps a part of it.", atomic: true },
 );
 export interface ObjectReference extends Infer<typeof ObjectReference> {}
 
 export const SecretReference = struct(
   "core/v1.SecretReference",
   {
-    name: string(1),
-    namespace: string(2),
+    name: string(1, "Name of the secret."),
+    namespace: string(2, "Namespace of the secret."),
   },
-  { atomic: true },
+  { doc: "A secret in any namespace.", atomic: true },
 );
 export interface SecretReference extends Infer<typeof SecretReference> {}
 
 export const TypedLocalObjectReference = struct(
   "core/v1.TypedLocalObjectReference",
   {
-    apiGroup: string(1).pointer(),
-    kind: string(2).required(),
-    name: string(3).required(),
+    apiGroup: string(1, "Group of the kind; the core group when left out.").pointer(),
+    kind: string(2, "Kind of the object.").required().nonEmpty(),
+    name: string(3, "Name of the object.").required().nonEmpty(),
   },
-  { atomic: true },
+  { doc: "An object of any kind in the same namespace.", atomic: true },
 );
 export interface TypedLocalObjectReference extends Infer<typeof TypedLocalObjectReference> {}
 
-export const TypedObjectReference = struct("core/v1.TypedObjectReference", {
-  apiGroup: string(1).pointer(),
-  kind: string(2).required(),
-  name: string(3).required(),
-  namespace: string(4).off("CrossNamespaceVolumeDataSource").pointer(),
-});
+export const TypedObjectReference = struct(
+  "core/v1.TypedObjectReference",
+  {
+    apiGroup: string(1, "Group of the kind; the core group when left out.").pointer(),
+    kind: string(2, "Kind of the object.").required().nonEmpty(),
+    name: string(3, "Name of the object.").required().nonEmpty(),
+    namespace: string(4, "Namespace of the object; the own one when left out.")
+      .off("CrossNamespaceVolumeDataSource")
+      .pointer(),
+  },
+  { doc: "An object of any kind." },
+);
 export interface TypedObjectReference extends Infer<typeof TypedObjectReference> {}

@@ -1,0 +1,83 @@
+// Amounts of resources by name, as in requests and limits, and what the names mean.
+
+import { qualifiedName } from "#schema/formats.ts";
+import { addQuantity, compareQuantity, formatQuantity, parseQuantity } from "#schema/quantity.ts";
+
+export type Amounts = Readonly<Record<string, string>>;
+
+export const compareAmounts = (a: string, b: string): number => compareQuantity(parseQuantity(a), parseQuantity(b));
+
+/** The amount under a name that anyone may have chosen, `constructor` included. */
+export const amountOf = (amounts: Amounts | undefined, name: string): string | undefined =>
+  amounts !== undefined && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
+
+type Total = ReadonlyMap<string, string>;
+
+function plus(total: Total, amounts: Iterable<[string, string]>): Total {
+  const sum = new Map(total);
+  for (const [name, amount] of amounts) {
+    const present = sum.get(name);
+    sum.set(
+      name,
+      present === undefined ? amount : formatQuantity(addQuantity(parseQuantity(present), parseQuantity(amount))),
+    );
+  }
+  return sum;
+}
+
+function larger(a: Total, b: Total): Total {
+  const most = new Map(a);
+  for (const [name, amount] of b) {
+    const present = most.get(name);
+    if (present === undefined || compareAmounts(amount, present) > 0) most.set(name, amount);
+  }
+  return most;
+}
+
+/** What the aggregation below reads of a pod; nothing need be defaulted yet. */
+interface Containers {
+  readonly containers?: readonly Consumer[] | undefined;
+  readonly initContainers?: readonly Consumer[] | undefined;
+}
+interface Consumer {
+  readonly restartPolicy?: string | undefined;
+  readonly resources?: { readonly [K in "requests" | "limits"]?: Amounts | undefined } | undefined;
+}
+
+/**
+ * What all containers of a pod need together. Init containers run one after another, so only the hungriest counts;
+ * sidecars stay, so they count beside the containers and beside every init container that starts after them.
+ */
+export function containerAmounts(pod: Containers, which: "requests" | "limits"): ReadonlyMap<string, string> {
+  let total: Total = new Map();
+  for (const { resources } of pod.containers ?? []) total = plus(total, Object.entries(resources?.[which] ?? {}));
+  let sidecars: Total = new Map();
+  let starting: Total = new Map();
+  for (const container of pod.initContainers ?? []) {
+    const own = Object.entries(container.resources?.[which] ?? {});
+    if (isSidecar(container)) {
+      total = plus(total, own);
+      sidecars = plus(sidecars, own);
+      starting = larger(starting, sidecars);
+    } else starting = larger(starting, plus(new Map(own), sidecars));
+  }
+  return larger(total, starting);
+}
+
+/** An init container that keeps running. */
+export const isSidecar = ({ restartPolicy }: Pick<Consumer, "restartPolicy">): boolean => restartPolicy === "Always";
+
+export const isHugePages = (name: string): boolean => name.startsWith("hugepages-");
+
+/** Known to the system itself: without a domain, or in kubernetes.io. */
+export const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/");
+
+/** Whether requests may be lower than limits, so that a node promises more than it has. */
+export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);
+
+/** Offered by a device plugin: `example.com/gpu`. */
+export const isExtended = (name: string): boolean =>
+  !isNative(name) && !name.startsWith("requests.") && qualifiedName(`requests.${name}`).length === 0;
+
+/** What a pod as a whole may request, besides its containers. */
+export const isPodLevel = (name: string): boolean => name === "cpu" || name === "memory" || isHugePages(name);

@@ -1,0 +1,139 @@
+// One container by itself. What depends on its pod is in `containers.ts`.
+import { portNumber } from "#schema/formats.ts";
+import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooMany } from "#schema/index.ts";
+import type { Container, ContainerPort, VolumeMount } from "../container.ts";
+import { checkEnvSource } from "./env.ts";
+import { descending, noBacksteps } from "./paths.ts";
+import { each, under } from "./problems.ts";
+import { containerResourceName, resourceNames } from "./resources.ts";
+
+export function* checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): Iterable<Problem> {
+  if (containerPort === 0) yield required("containerPort");
+  else yield* portRange("containerPort", containerPort);
+  if (hostPort !== 0) yield* portRange("hostPort", hostPort);
+}
+
+function* portRange(at: string, port: number): Iterable<Problem> {
+  const message = portNumber(port);
+  if (message) yield invalid(at, message, port);
+}
+
+export function* checkMount({ name, mountPath, subPath = "", subPathExpr = "" }: VolumeMount): Iterable<Problem> {
+  if (name === "") yield required("name");
+  if (mountPath === "") yield required("mountPath");
+  if (subPath !== "" && subPathExpr !== "")
+    yield invalid("subPathExpr", "subPathExpr and subPath are mutually exclusive");
+}
+
+export function* checkContainer(container: Container): Iterable<Problem> {
+  yield* portNames(container.ports);
+  for (const source of container.envFrom ?? []) yield* under("envFrom", checkEnvSource(source));
+  yield* checkMounts(container);
+  yield* checkDevices(container);
+  yield* under("resources", resourceNames(container.resources, containerResourceName));
+  yield* checkResizePolicy(container);
+  yield* checkRestartRules(container);
+}
+
+function* portNames(ports: readonly ContainerPort[] | undefined): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [at, { name }] of each("ports", ports)) {
+    if (!name) continue;
+    if (seen.has(name)) yield duplicate(`${at}.name`);
+    seen.add(name);
+  }
+}
+
+function* checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [at, mount] of each("volumeMounts", volumeMounts)) {
+    if (seen.has(mount.mountPath)) yield invalid(`${at}.mountPath`, "must be unique");
+    seen.add(mount.mountPath);
+    if (volumeDevices.some(({ name }) => name === mount.name))
+      yield invalid(`${at}.name`, "must not already exist in volumeDevices");
+    if (volumeDevices.some(({ devicePath }) => devicePath === mount.mountPath))
+      yield invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices");
+    // Upstream leaves the index out of these paths.
+    yield* descending("volumeMounts.subPath", mount.subPath ?? "");
+    yield* descending("volumeMounts.subPathExpr", mount.subPathExpr ?? "");
+    if (mount.mountPropagation === "Bidirectional" && securityContext?.privileged !== true)
+      yield forbidden(
+        "volumeMounts.mountPropagation",
+        "Bidirectional mount propagation is available only to privileged containers",
+      );
+    yield* recursiveReadOnly(mount);
+  }
+}
+
+function* recursiveReadOnly({ recursiveReadOnly, readOnly, mountPropagation }: VolumeMount): Iterable<Problem> {
+  const at = "volumeMounts.recursiveReadOnly";
+  switch (recursiveReadOnly) {
+    case undefined:
+    case "Disabled":
+      return;
+    case "Enabled":
+    case "IfPossible":
+      if (!readOnly) yield forbidden(at, "may only be specified when readOnly is true");
+      if (mountPropagation !== undefined && mountPropagation !== "None")
+        yield forbidden(at, "may only be specified when mountPropagation is None or not specified");
+      return;
+    default:
+      yield notSupported(at, ["Disabled", "Enabled", "IfPossible"], recursiveReadOnly);
+  }
+}
+
+function* checkDevices({ volumeMounts = [], volumeDevices }: Container): Iterable<Problem> {
+  const names = new Set<string>();
+  const paths = new Set<string>();
+  for (const [at, { name, devicePath }] of each("volumeDevices", volumeDevices)) {
+    if (name === "") yield required(`${at}.name`);
+    if (names.has(name)) yield invalid(`${at}.name`, "must be unique");
+    if (devicePath === "") yield required(`${at}.devicePath`);
+    if (paths.has(devicePath)) yield invalid(`${at}.devicePath`, "must be unique");
+    if ([...noBacksteps("", devicePath)].length > 0)
+      yield invalid(`${at}.devicePath`, "can not contain backsteps ('..')");
+    else paths.add(devicePath);
+    if (volumeMounts.some((mount) => mount.name === name))
+      yield invalid(`${at}.name`, "must not already exist in volumeMounts");
+    if (volumeMounts.some(({ mountPath }) => mountPath === devicePath))
+      yield invalid(`${at}.devicePath`, "must not already exist as a path in volumeMounts");
+    if (name !== "") names.add(name);
+  }
+}
+
+function* checkResizePolicy({ resizePolicy }: Container): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [at, { resourceName, restartPolicy }] of each("resizePolicy", resizePolicy)) {
+    if (seen.has(resourceName)) yield duplicate(at, resourceName);
+    seen.add(resourceName);
+    yield* oneOf("resizePolicy", resourceName, ["cpu", "memory"]);
+    yield* oneOf("resizePolicy", restartPolicy, ["NotRequired", "RestartContainer"]);
+  }
+}
+
+function* oneOf(at: string, value: string, supported: readonly string[]): Iterable<Problem> {
+  if (value === "") yield required(at);
+  else if (!supported.includes(value)) yield notSupported(at, supported, value);
+}
+
+const restartPolicies = ["Always", "Never", "OnFailure"];
+const mostExitCodes = 255;
+
+function* checkRestartRules({ restartPolicy, restartPolicyRules = [] }: Container): Iterable<Problem> {
+  if (restartPolicy === undefined) {
+    if (restartPolicyRules.length > 0)
+      yield required("restartPolicy", "must specify restartPolicy when restart rules are used");
+  } else if (!restartPolicies.includes(restartPolicy)) yield notSupported("restartPolicy", restartPolicies);
+  for (const [at, { action = "", exitCodes }] of each("restartPolicyRules", restartPolicyRules)) {
+    const actions = ["Restart", "RestartAllContainers"];
+    if (!actions.includes(action)) yield notSupported(`${at}.action`, actions, action);
+    if (!exitCodes) {
+      yield required(`${at}.exitCodes`, "must be specified");
+      continue;
+    }
+    const operators = ["In", "NotIn"];
+    const { operator = "", values = [] } = exitCodes;
+    if (!operators.includes(operator)) yield notSupported(`${at}.exitCodes.operator`, operators, operator);
+    if (values.length > mostExitCodes) yield tooMany(`${at}.exitCodes.values`, values.length, mostExitCodes);
+  }
+}

@@ -1,0 +1,154 @@
+// The containers of a pod: among each other, and with the volumes and settings of the pod.
+import { duplicate, forbidden, invalid, notFound, notSupported, type Problem } from "#schema/index.ts";
+import { isSidecar } from "../amounts.ts";
+import type { Container, EphemeralContainer } from "../container.ts";
+import type { PodSpec } from "../pod-spec.ts";
+import { checkProbes, checkSleeps } from "./probes.ts";
+import { each, isEmpty, under } from "./problems.ts";
+import { checkClaims } from "./resources.ts";
+
+/** Every container with its path, in the order upstream visits them. */
+export function* allContainers(
+  spec: Pick<PodSpec, "initContainers" | "containers" | "ephemeralContainers">,
+): Iterable<[at: string, container: Container | EphemeralContainer]> {
+  yield* each("initContainers", spec.initContainers);
+  yield* each("containers", spec.containers);
+  yield* each("ephemeralContainers", spec.ephemeralContainers);
+}
+
+export function* checkContainers(spec: PodSpec): Iterable<Problem> {
+  for (const [at, container] of allContainers(spec)) yield* under(at, inPod(container, spec));
+  yield* checkRegular(spec);
+  yield* checkInit(spec);
+  yield* checkEphemeral(spec);
+}
+
+/** What any container has to do with its pod. */
+function* inPod(container: Container | EphemeralContainer, spec: PodSpec): Iterable<Problem> {
+  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  for (const [at, { name }] of each("volumeMounts", container.volumeMounts))
+    if (!volumes.has(name)) yield notFound(`${at}.name`);
+  for (const [at, { name }] of each("volumeDevices", container.volumeDevices)) {
+    const volume = volumes.get(name);
+    if (!volume) yield notFound(`${at}.name`);
+    else if (!volume.persistentVolumeClaim && !volume.ephemeral)
+      yield invalid(
+        `${at}.name`,
+        "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
+      );
+  }
+  for (const [at, { valueFrom }] of each("env", container.env)) {
+    const file = valueFrom?.fileKeyRef;
+    if (!file) continue;
+    const path = `${at}.valueFrom.fileKeyRef.volumeName`;
+    const volume = volumes.get(file.volumeName);
+    if (!volume) yield notFound(path);
+    else if (!volume.emptyDir) yield invalid(path, "referenced volume must be of type emptyDir");
+  }
+  const claims = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ""));
+  yield* under("resources", checkClaims(container.resources.claims, claims));
+  if (spec.restartPolicy === "Never")
+    for (const { restartPolicy } of container.resizePolicy ?? [])
+      if (restartPolicy !== "NotRequired")
+        yield invalid("resizePolicy", "must be 'NotRequired' when pod `restartPolicy` is 'Never'", restartPolicy);
+  if (container.securityContext?.procMount === "Unmasked" && spec.hostUsers !== false)
+    yield invalid("securityContext.procMount", "`hostUsers` must be false to use `Unmasked`");
+}
+
+function* checkRegular(spec: PodSpec): Iterable<Problem> {
+  const names = new Set<string>();
+  for (const [at, container] of each("containers", spec.containers)) {
+    if (names.has(container.name)) yield duplicate(`${at}.name`);
+    names.add(container.name);
+    yield* under(at, checkProbes(container));
+    if (container.lifecycle) yield* under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds));
+    yield* under(at, checkStopSignal(container, spec));
+  }
+  yield* hostPorts("containers", spec.containers);
+  if (!spec.hostNetwork) return;
+  for (const [at, { ports }] of each("containers", spec.containers))
+    for (const [path, { hostPort, containerPort }] of each(`${at}.ports`, ports))
+      if (hostPort && hostPort !== containerPort)
+        yield invalid(`${path}.hostPort`, "must match `containerPort` when `hostNetwork` is true");
+}
+
+const sidecarFields = ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const;
+
+function* checkInit(spec: PodSpec): Iterable<Problem> {
+  const names = new Set(spec.containers.map(({ name }) => name));
+  for (const [at, container] of each("initContainers", spec.initContainers)) {
+    if (names.has(container.name)) yield duplicate(`${at}.name`);
+    else if (container.name !== "") names.add(container.name);
+    // They run one by one, so each is looked at alone.
+    yield* hostPorts("initContainers", [container]);
+    if (isSidecar(container)) {
+      yield* under(at, checkProbes(container));
+      if (container.lifecycle) yield* under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds));
+      yield* under(at, checkStopSignal(container, spec));
+      continue;
+    }
+    for (const name of sidecarFields)
+      if (container[name] !== undefined)
+        yield forbidden(`${at}.${name}`, "may not be set for init containers without restartPolicy=Always");
+    for (const [path, { restartPolicy }] of each(`${at}.resizePolicy`, container.resizePolicy))
+      if (restartPolicy === "RestartContainer")
+        yield invalid(`${path}.restartPolicy`, "must not be set to 'RestartContainer' for non-sidecar initContainers");
+  }
+}
+
+function* hostPorts(path: string, containers: readonly Container[]): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [at, { ports }] of each(path, containers))
+    for (const [portAt, { protocol, hostIP = "", hostPort }] of each(`${at}.ports`, ports)) {
+      if (!hostPort) continue;
+      const place = `${protocol}/${hostIP}/${hostPort}`;
+      if (seen.has(place)) yield duplicate(`${portAt}.hostPort`, place);
+      seen.add(place);
+    }
+}
+
+function* checkStopSignal({ lifecycle }: Container, { os }: PodSpec): Iterable<Problem> {
+  const signal = lifecycle?.stopSignal;
+  if (signal === undefined) return;
+  if (!os) yield forbidden("lifecycle.stopSignal", "may not be set for containers with empty `spec.os.name`");
+  else if (os.name === "windows" && signal !== "SIGKILL" && signal !== "SIGTERM")
+    yield notSupported("lifecycle.stopSignal", ["SIGKILL", "SIGTERM"]);
+}
+
+/** An ephemeral container must not be relied upon, so it has no ports, probes or resources of its own. */
+const notEphemeral = [
+  "ports",
+  "resources",
+  "resizePolicy",
+  "restartPolicy",
+  "restartPolicyRules",
+  "livenessProbe",
+  "readinessProbe",
+  "startupProbe",
+  "lifecycle",
+] as const;
+
+function* checkEphemeral(spec: PodSpec): Iterable<Problem> {
+  const others = new Set([...spec.containers, ...(spec.initContainers ?? [])].map(({ name }) => name));
+  const names = new Set(others);
+  for (const [at, container] of each("ephemeralContainers", spec.ephemeralContainers)) {
+    if (names.has(container.name)) yield duplicate(`${at}.name`);
+    names.add(container.name);
+    if (container.targetContainerName && !others.has(container.targetContainerName))
+      yield notFound(`${at}.targetContainerName`);
+    yield* imageSpace(at, container);
+    for (const name of notEphemeral) {
+      const value = container[name];
+      if (value !== undefined && !(typeof value === "object" && isEmpty(value)))
+        yield forbidden(`${at}.${name}`, "cannot be set for an Ephemeral Container");
+    }
+    for (const [path, { subPath, subPathExpr }] of each(`${at}.volumeMounts`, container.volumeMounts)) {
+      if (subPath) yield forbidden(`${path}.subPath`, "cannot be set for an Ephemeral Container");
+      if (subPathExpr) yield forbidden(`${path}.subPathExpr`, "cannot be set for an Ephemeral Container");
+    }
+  }
+}
+
+export function* imageSpace(at: string, { image = "" }: Pick<Container, "image">): Iterable<Problem> {
+  if (image.trim() !== image) yield invalid(`${at}.image`, "must not have leading or trailing whitespace");
+}

@@ -1,0 +1,57 @@
+// Probes and lifecycle handlers.
+import { httpHeaderName, portName, portNumber } from "#schema/formats.ts";
+import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
+import type { HTTPHeader, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../probe.ts";
+import { malformed } from "./problems.ts";
+
+/** A port by number or name, at `port` unless told. */
+export function* checkPort(port: number | string, at = "port"): Iterable<Problem> {
+  if (typeof port === "string") return yield* malformed(at, port, portName);
+  const message = portNumber(port);
+  if (message) yield invalid(at, message, port);
+}
+
+export function* checkHeaders(headers: readonly HTTPHeader[] | undefined): Iterable<Problem> {
+  for (const { name } of headers ?? []) yield* malformed("httpHeaders", name, httpHeaderName);
+}
+
+const handlers = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] as const;
+
+export function* checkHandler(handler: LifecycleHandler & ProbeHandler): Iterable<Problem> {
+  const given = handlers.filter((name) => handler[name] !== undefined);
+  for (const name of given.slice(1)) yield forbidden(name, "may not specify more than 1 handler type");
+  if (given.length === 0) yield required("", "must specify a handler type");
+}
+
+export function* checkProbe(probe: Probe): Iterable<Problem> {
+  yield* checkHandler(probe);
+  const grace = probe.terminationGracePeriodSeconds;
+  if (grace !== undefined && grace <= 0) yield invalid("terminationGracePeriodSeconds", "must be greater than 0");
+}
+
+/** What depends on where a probe stands. Paths are relative to the container. */
+export function* checkProbes({
+  livenessProbe,
+  readinessProbe,
+  startupProbe,
+}: {
+  readonly [K in "livenessProbe" | "readinessProbe" | "startupProbe"]?: Probe | undefined;
+}): Iterable<Problem> {
+  for (const [name, probe] of Object.entries({ livenessProbe, startupProbe }))
+    if (probe && probe.successThreshold !== 1) yield invalid(`${name}.successThreshold`, "must be 1");
+  if (readinessProbe?.terminationGracePeriodSeconds !== undefined)
+    yield invalid("readinessProbe.terminationGracePeriodSeconds", "must not be set for readinessProbes");
+}
+
+/** A sleep must end within the grace period. Paths are relative to the container. */
+export function* checkSleeps({ postStart, preStop }: Lifecycle, gracePeriod: number): Iterable<Problem> {
+  for (const [name, handler] of Object.entries({ postStart, preStop })) {
+    const seconds = handler?.sleep?.seconds;
+    if (seconds !== undefined && (seconds < 0 || seconds > gracePeriod))
+      yield invalid(
+        `lifecycle.${name}.sleep`,
+        `must be non-negative and less than terminationGracePeriodSeconds (${gracePeriod})`,
+        seconds,
+      );
+  }
+}

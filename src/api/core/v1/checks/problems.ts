@@ -1,0 +1,25 @@
+// Small tools of the checks.
+import { type Format, invalid, type Problem } from "#schema/index.ts";
+
+/** What a format has to say about a value, at a path. The value is shown even where the path leads elsewhere. */
+export function* malformed(path: string, value: string, format: Format): Iterable<Problem> {
+  for (const message of format(value)) yield invalid(path, message, value);
+}
+
+/** The problems of a part, seen from the whole. */
+export function* under(path: string, problems: Iterable<Problem>): Iterable<Problem> {
+  for (const problem of problems) yield { ...problem, field: join(path, problem.field) };
+}
+
+const join = (path: string, field: string): string =>
+  field === "" || field.startsWith("[") ? `${path}${field}` : path === "" ? field : `${path}.${field}`;
+
+/** Items with their paths: `containers[0]`. */
+export function* each<T>(path: string, items: readonly T[] | undefined): Iterable<[at: string, item: T]> {
+  for (const [index, item] of (items ?? []).entries()) yield [`${path}[${index}]`, item];
+}
+
+export const isEmpty = (value: object | undefined): boolean => value === undefined || Object.keys(value).length === 0;
+
+/** Go writes strings in messages with %q. */
+export const quoted = (text: string): string => JSON.stringify(text);

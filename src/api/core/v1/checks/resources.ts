@@ -1,0 +1,203 @@
+// Names and amounts of resources: what containers, pods, quotas and nodes may ask for or offer.
+import { dns1123Label, qualifiedName } from "#schema/formats.ts";
+import { duplicate, forbidden, invalid, notFound, notSupported, type Problem, required } from "#schema/index.ts";
+import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quantity.ts";
+import {
+  type Amounts,
+  amountOf,
+  compareAmounts,
+  containerAmounts,
+  isExtended,
+  isHugePages,
+  isNative,
+  isPodLevel,
+  mayOvercommit,
+} from "../amounts.ts";
+import type { PodSpec } from "../pod-spec.ts";
+import type { ResourceClaim, ResourceRequirements } from "../resources.ts";
+import { malformed } from "./problems.ts";
+
+const computeResources = ["cpu", "memory", "ephemeral-storage"];
+const countedResources = [
+  "pods",
+  "resourcequotas",
+  "services",
+  "replicationcontrollers",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "services.nodeports",
+  "services.loadbalancers",
+];
+const quotaResources = new Set([
+  ...computeResources,
+  ...computeResources.flatMap((name) => [`requests.${name}`, `limits.${name}`]),
+  "requests.storage",
+  ...countedResources,
+]);
+
+const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.startsWith("requests.hugepages-");
+export const isQuotaResource = (name: string): boolean => quotaResources.has(name) || isQuotaHugePages(name);
+const isStandard = (name: string): boolean => isQuotaResource(name) || name === "storage";
+const isInteger = (name: string): boolean => countedResources.includes(name) || isExtended(name);
+
+export function* resourceName(at: string, name: string): Iterable<Problem> {
+  const bad = [...malformed(at, name, qualifiedName)];
+  yield* bad;
+  if (bad.length === 0 && !name.includes("/") && !isStandard(name))
+    yield invalid(at, "must be a standard resource type or fully qualified", name);
+}
+
+export function* containerResourceName(at: string, name: string): Iterable<Problem> {
+  yield* resourceName(at, name);
+  if (!name.includes("/")) {
+    if (!computeResources.includes(name) && !isHugePages(name))
+      yield invalid(at, "must be a standard resource for containers", name);
+  } else if (!isNative(name) && !isExtended(name))
+    yield invalid(at, "doesn't follow extended resource name standard", name);
+}
+
+function* podResourceName(at: string, name: string): Iterable<Problem> {
+  const bad = [...resourceName(at, name)];
+  yield* bad;
+  if (bad.length === 0 && !isPodLevel(name)) yield notSupported(at, ["cpu", "hugepages-", "memory"], name);
+}
+
+export function* quotaResourceName(at: string, name: string): Iterable<Problem> {
+  yield* resourceName(at, name);
+  if (!name.includes("/") && !isQuotaResource(name)) yield invalid(at, "must be a standard resource for quota", name);
+}
+
+export function* amount(at: string, name: string, value: string): Iterable<Problem> {
+  const quantity = parseQuantity(value);
+  if (quantity.unscaled < 0n) yield invalid(at, "must be greater than or equal to 0", value);
+  if (isInteger(name) && quantityMilliValue(quantity) % 1000n !== 0n) yield invalid(at, "must be an integer", value);
+}
+
+export function* positiveAmount(at: string, value: string): Iterable<Problem> {
+  if (parseQuantity(value).unscaled <= 0n) yield invalid(at, "must be greater than zero", value);
+}
+
+/** Requests against limits, wherever both are said. */
+export function* checkAmounts({
+  limits,
+  requests,
+}: Pick<ResourceRequirements, "limits" | "requests">): Iterable<Problem> {
+  for (const [at, name, value] of entries("limits", limits)) {
+    yield* amount(at, name, value);
+    yield* hugePageAmount(at, name, value);
+  }
+  for (const [at, name, value] of entries("requests", requests)) {
+    yield* amount(at, name, value);
+    const limit = amountOf(limits, name);
+    if (limit === undefined) {
+      if (!mayOvercommit(name)) yield required("limits", "Limit must be set for non overcommitable resources");
+    } else if (!mayOvercommit(name) && compareAmounts(value, limit) !== 0)
+      yield invalid("requests", `must be equal to ${name} limit of ${limit}`, value);
+    else if (compareAmounts(value, limit) > 0)
+      yield invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value);
+    yield* hugePageAmount(at, name, value);
+  }
+  const names = [...Object.keys(limits ?? {}), ...Object.keys(requests ?? {})];
+  if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
+    yield forbidden("", "HugePages require cpu or memory");
+}
+
+export function* entries(
+  path: string,
+  amounts: Amounts | undefined,
+): Iterable<[at: string, name: string, value: string]> {
+  for (const [name, value] of Object.entries(amounts ?? {})) yield [`${path}[${name}]`, name, value];
+}
+
+function* hugePageAmount(at: string, name: string, value: string): Iterable<Problem> {
+  if (!isHugePages(name) || isMultiple(value, name.slice("hugepages-".length))) return;
+  yield invalid(at, `${value} is not positive integer multiple of ${name}`, value);
+}
+
+function isMultiple(value: string, page: string): boolean {
+  if (!/^[0-9]/.test(page)) return false;
+  try {
+    const size = parseQuantity(page);
+    return (
+      size.unscaled > 0n &&
+      quantityMilliValue(size) % 1000n === 0n &&
+      quantityValue(parseQuantity(value)) % quantityValue(size) === 0n
+    );
+  } catch {
+    return false; // the name says no size
+  }
+}
+
+export function* resourceNames(
+  { limits, requests }: Pick<ResourceRequirements, "limits" | "requests">,
+  check: (at: string, name: string) => Iterable<Problem>,
+): Iterable<Problem> {
+  for (const [at, name] of entries("limits", limits)) yield* check(at, name);
+  for (const [at, name] of entries("requests", requests)) yield* check(at, name);
+}
+
+/** The claims a container uses are those of its pod, each once. */
+export function* checkClaims(
+  claims: readonly ResourceClaim[] | undefined,
+  ofPod: ReadonlySet<string>,
+): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [index, { name, request = "" }] of (claims ?? []).entries()) {
+    const at = `claims[${index}]`;
+    if (name === "") {
+      yield required(at);
+      continue;
+    }
+    const key = request === "" ? name : `${name}/${request}`;
+    if (seen.has(name)) yield duplicate(at, name);
+    else {
+      if (request !== "") yield* malformed(`${at}.request`, request, dns1123Label);
+      if (seen.has(key)) yield duplicate(at, key);
+      else if (request === "" && [...seen].some((other) => other.startsWith(`${name}/`))) yield duplicate(at, name);
+      seen.add(key);
+    }
+    if (!ofPod.has(name)) {
+      const known = ofPod.size === 0 ? " which is empty" : `: ${[...ofPod].toSorted().join(", ")}`;
+      yield { ...notFound(at, name), detail: `must be one of the names in pod.spec.resourceClaims${known}` };
+    }
+  }
+}
+
+/** What the pod asks for as a whole, and whether its containers fit in. Paths are relative to the pod's spec. */
+export function* checkPodResources(spec: PodSpec): Iterable<Problem> {
+  const { resources, os, containers } = spec;
+  if (!resources) return;
+  if (os?.name === "windows") return yield forbidden("resources", "may not be set for a windows pod");
+  if (resources.claims) yield forbidden("resources.claims", "claims may not be set for Resources at pod-level");
+  for (const problem of resourceNames(resources, podResourceName))
+    yield { ...problem, field: `resources.${problem.field}` };
+  for (const [name, total] of containerAmounts(spec, "requests")) {
+    const ofPod = amountOf(resources.requests, name);
+    if (ofPod !== undefined && compareAmounts(total, ofPod) > 0)
+      yield invalid(
+        `resources.requests[${name}]`,
+        `must be greater than or equal to aggregate container requests of ${total}`,
+        ofPod,
+      );
+  }
+  for (const [name, total] of containerAmounts(spec, "limits")) {
+    const ofPod = amountOf(resources.limits, name);
+    if (isHugePages(name) && ofPod !== undefined && compareAmounts(total, ofPod) > 0)
+      yield invalid(
+        `resources.limits[${name}]`,
+        `must be greater than or equal to aggregate container limits of ${total}`,
+        ofPod,
+      );
+  }
+  for (const [index, container] of containers.entries())
+    for (const [name, limit] of Object.entries(container.resources.limits ?? {})) {
+      const ofPod = amountOf(resources.limits, name);
+      if (ofPod !== undefined && compareAmounts(limit, ofPod) > 0)
+        yield invalid(
+          `resources.containers[${index}][${name}].limits`,
+          `must be less than or equal to pod limits of ${ofPod}`,
+          limit,
+        );
+    }
+}
