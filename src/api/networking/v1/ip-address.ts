@@ -11,7 +11,11 @@ export const ParentReference = struct("networking/v1.ParentReference", {
 export interface ParentReference extends Infer<typeof ParentReference> {}
 
 export const IPAddressSpec = struct("networking/v1.IPAddressSpec", {
-  parentRef: ref(1, ParentReference, "What uses the address; cannot change.").immutable().required().pointer(),
+  parentRef: ref(1, ParentReference, "What uses the address; cannot change.")
+    .immutable()
+    .required()
+    .omitEmpty()
+    .pointer(),
 });
 export interface IPAddressSpec extends Infer<typeof IPAddressSpec> {}
 
