@@ -1,0 +1,230 @@
+// The fields in which two objects differ, and all fields of one. Both walk objects along their shape.
+import { equal, own } from "#base/collections.ts";
+import { fieldElement } from "./element.ts";
+import {
+  asMember,
+  emptySet,
+  type FieldSet,
+  type FieldSetDraft,
+  inOrder,
+  insert,
+  isEmptySet,
+  self,
+  union,
+} from "./field-set.ts";
+import type { Filter } from "./filter.ts";
+import { itemElement, type ListShape, type MapShape, type Shape } from "./shape.ts";
+import { isEmptyMap, isMap, type JsonMap } from "./value.ts";
+
+/** A value and what is declared of it. */
+export interface Typed {
+  readonly shape: Shape;
+  readonly value: unknown;
+}
+
+/** No field is in more than one of the sets. */
+export interface Comparison {
+  readonly added: FieldSet;
+  readonly modified: FieldSet;
+  readonly removed: FieldSet;
+  /** Added or modified. */
+  readonly changed: FieldSet;
+}
+
+/** Which of the things a shape allows the value is. Null fits all, and then upstream's order holds: map, scalar, list. */
+export function partOf({ map, scalar, list }: Shape, value: unknown): MapShape | ListShape | "scalar" | undefined {
+  if (typeof value === "object" && value !== null) {
+    if (Array.isArray(value)) {
+      if (list) return list;
+    } else if (map) return map;
+  } else if (value !== null && value !== undefined && scalar) return "scalar";
+  return map ?? (scalar ? "scalar" : list);
+}
+
+export const isListShape = (part: MapShape | ListShape): part is ListShape => "item" in part;
+
+/** The element and the shape of a map's entry; undefined where the schema does not allow it. */
+export function entryShape(map: MapShape, key: string): { element: string; shape: Shape } | undefined {
+  const field = map.fields.get(key);
+  if (field) return field;
+  return map.element && { element: fieldElement(key), shape: map.element };
+}
+
+/** What it takes to get from `before` to `after`. Throws ListItemError when list items cannot be told apart. */
+export function compare(shape: Shape, before: unknown, after: unknown): Comparison {
+  const walk: Walk = { path: [], added: {}, modified: {}, removed: {} };
+  compareValue(walk, shape, before, after);
+  return comparison(inOrder(walk.added), inOrder(walk.modified), inOrder(walk.removed));
+}
+
+const comparison = (added: FieldSet, modified: FieldSet, removed: FieldSet): Comparison => ({
+  added,
+  modified,
+  removed,
+  changed: union(modified, added),
+});
+
+export const filtered = (c: Comparison, filter: Filter): Comparison =>
+  comparison(filter(c.added), filter(c.modified), filter(c.removed));
+
+interface Walk {
+  readonly path: string[];
+  readonly added: FieldSetDraft;
+  readonly modified: FieldSetDraft;
+  readonly removed: FieldSetDraft;
+}
+
+function compareValue(walk: Walk, shape: Shape, before: unknown, after: unknown): void {
+  if (before === after) return;
+  if (before === undefined) insert(walk.added, walk.path, whole(shape, after));
+  else if (after === undefined) insert(walk.removed, walk.path, whole(shape, before));
+  else {
+    const old = partOf(shape, before);
+    const now = partOf(shape, after);
+    if (old !== now) compareAs(walk, old, before, after);
+    compareAs(walk, now, before, after);
+  }
+}
+
+function compareAs(walk: Walk, part: ReturnType<typeof partOf>, before: unknown, after: unknown): void {
+  if (part === undefined || part === "scalar" || part.atomic) compareLeaf(walk, before, after);
+  else if (isListShape(part)) {
+    const old = Array.isArray(before) ? before : [];
+    const now = Array.isArray(after) ? after : [];
+    // Null and empty differ, though neither has anything in it.
+    if (old.length === 0 && now.length === 0) compareLeaf(walk, before, after);
+    else compareItems(walk, part, old, now);
+  } else {
+    const old = isMap(before) ? before : {};
+    const now = isMap(after) ? after : {};
+    if (isEmptyMap(old) && isEmptyMap(now)) compareLeaf(walk, before, after);
+    else compareEntries(walk, part, old, now);
+  }
+}
+
+function compareLeaf(walk: Walk, before: unknown, after: unknown): void {
+  if (!equal(before, after)) insert(walk.modified, walk.path);
+}
+
+function compareEntries(walk: Walk, map: MapShape, before: JsonMap, after: JsonMap): void {
+  for (const key of Object.keys(after)) compareEntry(walk, map, key, own(before, key), after[key]);
+  for (const key of Object.keys(before))
+    if (own(after, key) === undefined) compareEntry(walk, map, key, before[key], undefined);
+}
+
+function compareEntry(walk: Walk, map: MapShape, key: string, before: unknown, after: unknown): void {
+  if (before === after) return;
+  const entry = entryShape(map, key);
+  if (entry === undefined) return;
+  walk.path.push(entry.element);
+  compareValue(walk, entry.shape, before, after);
+  walk.path.pop();
+}
+
+/** Items that cannot be told apart are compared and owned together, by what they have in common: their keys. */
+function compareItems(walk: Walk, list: ListShape, before: readonly unknown[], after: readonly unknown[]): void {
+  const old = itemsByElement(list, before);
+  const now = itemsByElement(list, after);
+  const visit = (element: string, was: readonly unknown[], is: readonly unknown[]) => {
+    walk.path.push(element);
+    if (was.length <= 1 && is.length <= 1) compareValue(walk, list.item, was[0], is[0]);
+    else if (was.length >= 2 && is.length >= 2) compareLeaf(walk, was, is);
+    else if (was.length >= 2) {
+      if (is.length > 0) insert(walk.added, walk.path, whole(list.item, is[0]));
+      insert(walk.removed, walk.path);
+    } else {
+      if (was.length > 0) insert(walk.removed, walk.path, whole(list.item, was[0]));
+      insert(walk.added, walk.path);
+    }
+    walk.path.pop();
+  };
+  for (const [element, was] of old) visit(element, was, now.get(element) ?? []);
+  for (const [element, is] of now) if (!old.has(element)) visit(element, [], is);
+}
+
+function itemsByElement(list: ListShape, items: readonly unknown[]): Map<string, unknown[]> {
+  const found = new Map<string, unknown[]>();
+  for (const item of items) {
+    const element = itemElement(list, item);
+    const same = found.get(element);
+    if (same) same.push(item);
+    else found.set(element, [item]);
+  }
+  return found;
+}
+
+/** The node of a value that is there on one side only: every field of it, down to the leaves. */
+function whole(shape: Shape, value: unknown): FieldSet {
+  const part = partOf(shape, value);
+  if (part === undefined || part === "scalar" || part.atomic) return emptySet;
+  const node: Record<string, FieldSet> = { [self]: emptySet };
+  let empty = true;
+  const add = (element: string, parts: FieldSet) => {
+    node[element] = parts;
+    empty = false;
+  };
+  if (isListShape(part)) {
+    if (Array.isArray(value))
+      for (const [element, items] of itemsByElement(part, value))
+        add(element, items.length === 1 ? whole(part.item, items[0]) : emptySet);
+  } else if (isMap(value)) {
+    for (const key of Object.keys(value)) {
+      const entry = value[key] === undefined ? undefined : entryShape(part, key);
+      if (entry) add(entry.element, whole(entry.shape, value[key]));
+    }
+  }
+  return empty ? emptySet : node;
+}
+
+/**
+ * All fields an applied configuration mentions. Unlike in a comparison, structs and lists are not fields of their own: applying
+ * `spec.replicas` says nothing about `spec`.
+ */
+export const fieldsOf = ({ shape, value }: Typed): FieldSet => inOrder(mentioned(shape, value) ?? emptySet);
+
+function mentioned(shape: Shape, value: unknown): FieldSet | undefined {
+  const part = partOf(shape, value);
+  if (part === undefined || part === "scalar" || part.atomic) return emptySet;
+  const node: Record<string, FieldSet> = {};
+  let empty = true;
+  const add = (element: string, parts: FieldSet | undefined) => {
+    if (parts === undefined) return;
+    node[element] = parts;
+    empty = false;
+  };
+  if (isListShape(part)) {
+    if (Array.isArray(value))
+      for (const [element, items] of itemsByElement(part, value))
+        add(element, items.length === 1 ? asMember(mentioned(part.item, items[0])) : emptySet);
+  } else if (isMap(value)) {
+    for (const key of Object.keys(value)) {
+      const entry = value[key] === undefined ? undefined : entryShape(part, key);
+      if (entry === undefined) continue;
+      const parts = mentioned(entry.shape, value[key]);
+      const isItsOwn = value[key] === null || isEmptyMap(value[key]) || !part.fields.has(key);
+      add(entry.element, isItsOwn ? asMember(parts) : parts);
+    }
+  }
+  return empty ? undefined : node;
+}
+
+/** The set with all declared fields it has parts of: what has `spec.replicas` has `spec`, but not the items and entries on the way. */
+export function withNamedFields(set: FieldSet, shape: Shape): FieldSet {
+  if (isEmptySet(set)) return set;
+  const node: Record<string, FieldSet> = {};
+  for (const element in set) {
+    const part = set[element] as FieldSet;
+    if (element === self || isEmptySet(part)) {
+      node[element] = part;
+      continue;
+    }
+    const name = element.slice(2);
+    const named = element.startsWith("f:") && shape.map?.fields.has(name) === true;
+    const inner = element.startsWith("f:")
+      ? (shape.map && entryShape(shape.map, name)?.shape) || {}
+      : (element.startsWith("k:") && shape.list?.item) || {};
+    const parts = withNamedFields(part, inner);
+    node[element] = named ? asMember(parts) : parts;
+  }
+  return node;
+}

@@ -1,0 +1,115 @@
+// Shapes of what is declared, compiled once. Upstream derives the same from OpenAPI.
+import type { AnyField } from "../any.ts";
+import type { FieldSpec, Type } from "../field.ts";
+import type { AnyKind } from "../kind.ts";
+import { ObjectMeta } from "../object-meta.ts";
+import { type AnyStruct, structOf } from "../struct.ts";
+import { fieldElement } from "./element.ts";
+import { objectShape } from "./json-schema.ts";
+import {
+  deduced,
+  type FieldShape,
+  type KeyShape,
+  keyedBy,
+  keyShape,
+  type MapShape,
+  noFields,
+  type Shape,
+  scalarShapes,
+} from "./shape.ts";
+
+const compiled = { granular: new WeakMap<AnyStruct, Shape>(), atomic: new WeakMap<AnyStruct, Shape>() };
+
+const published = new WeakMap<AnyKind, Shape>();
+
+/** The shape of a kind or struct. */
+export function shapeOf(subject: AnyKind | AnyStruct): Shape {
+  if (!("struct" in subject) || subject.publishedSchema === undefined) return structShape(structOf(subject), undefined);
+  const shape = published.get(subject) ?? objectShape(subject.publishedSchema, structShape(ObjectMeta, undefined));
+  published.set(subject, shape);
+  return shape;
+}
+
+function structShape(struct: AnyStruct, mapType: FieldSpec["mapType"]): Shape {
+  const atomic = mapType === undefined ? (struct.atomic ?? false) : mapType === "atomic";
+  const cache = atomic ? compiled.atomic : compiled.granular;
+  const present = cache.get(struct);
+  if (present) return present;
+  const shape: Shape = { map: new LazyMapShape(struct, atomic) };
+  cache.set(struct, shape);
+  return shape;
+}
+
+/** Structs may contain themselves, so their fields are looked at when they are first asked for. */
+class LazyMapShape implements MapShape {
+  readonly atomic: boolean;
+  readonly element = undefined;
+  readonly #struct: AnyStruct;
+  #fields: ReadonlyMap<string, FieldShape> | undefined;
+
+  constructor(struct: AnyStruct, atomic: boolean) {
+    this.#struct = struct;
+    this.atomic = atomic;
+  }
+
+  get fields(): ReadonlyMap<string, FieldShape> {
+    this.#fields ??= new Map(
+      Object.entries<AnyField>(this.#struct.fields).map(([name, { spec }]) => [
+        name,
+        { element: fieldElement(name), shape: typeShape(spec.type, spec) },
+      ]),
+    );
+    return this.#fields;
+  }
+}
+
+function typeShape(type: Type, { listType, keys = [], mapType }: Partial<FieldSpec>): Shape {
+  switch (type.is) {
+    case "struct":
+      return structShape(type.struct(), mapType);
+    case "map":
+      return { map: { atomic: mapType === "atomic", fields: noFields, element: typeShape(type.value, {}) } };
+    case "list":
+      return {
+        list: {
+          atomic: listType !== "set" && listType !== "map",
+          keys: listType === "map" ? keyShapes(type.item, keys) : [],
+          item: typeShape(type.item, {}),
+        },
+      };
+    case "either":
+      return deduced;
+    default:
+      return scalarShapes[type.is];
+  }
+}
+
+const keyShapes = (item: Type, keys: readonly string[]): readonly KeyShape[] =>
+  keyedBy(keys.map((name) => keyShape(name, keyDefault(item, name))));
+
+/** What stands for a key that an item leaves out. What is written even when zero has that zero as its default in OpenAPI. */
+function keyDefault(item: Type, name: string): unknown {
+  const spec = item.is === "struct" ? (item.struct().fields[name] as AnyField | undefined)?.spec : undefined;
+  return spec?.default ?? (spec && (spec.zeroKey || isWrittenWhenZero(spec)) ? zeros[spec.type.is] : undefined);
+}
+
+const isWrittenWhenZero = (spec: FieldSpec): boolean =>
+  ((spec.required && !spec.omitEmpty) || spec.always === true) && !spec.pointer;
+
+const zeros: Readonly<Record<string, unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 };
+
+/**
+ * The object before anything was set: what Go writes for a new struct. A creation owns the fields in which the new object differs
+ * from this, so structs that are always there and required zeros are owned only by those who fill them.
+ */
+export function zeroOf(struct: AnyStruct): Readonly<Record<string, unknown>> {
+  const zero: Record<string, unknown> = {};
+  for (const [name, { spec }] of Object.entries<AnyField>(struct.fields)) {
+    const written = isWrittenWhenZero(spec) || (spec.required && !spec.omitEmpty);
+    if (spec.type.is === "struct") {
+      if (!spec.pointer && (written || spec.default !== undefined)) zero[name] = zeroOf(spec.type.struct());
+      else if (written) zero[name] = null;
+    } else if (written) zero[name] = spec.pointer ? null : (zeros[spec.type.is] ?? null);
+  }
+  return zero;
+}

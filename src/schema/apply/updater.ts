@@ -1,0 +1,144 @@
+// What a write does to the owners of an object's fields, and what an apply makes of the object. The heart of server-side apply;
+// `apply.ts` tells the whole story.
+import { equal } from "#base/collections.ts";
+import { type Comparison, compare, fieldsOf, filtered, type Typed, withNamedFields } from "./compare.ts";
+import { type Conflict, ConflictError } from "./conflict.ts";
+import { difference, emptySet, type FieldSet, intersection, isEmptySet, union } from "./field-set.ts";
+import type { Filter } from "./filter.ts";
+import type { Managed, Owner } from "./managed.ts";
+import { merge } from "./merge.ts";
+import { reconcile } from "./reconcile.ts";
+import { removeFields } from "./remove.ts";
+import type { Versions } from "./versions.ts";
+
+export interface Context {
+  readonly apiVersion: string;
+  readonly versions: Versions;
+  readonly filter: Filter | undefined;
+}
+
+/** The owners after `next` took the place of `live`, and the fields in which the two differ. Whoever owned such a field loses it. */
+export function afterUpdate(
+  context: Context,
+  live: Typed,
+  next: Typed,
+  managed: Managed,
+): { managed: Managed; changed: FieldSet } {
+  const settled = settle(context, live, next, reconciled(context, managed), undefined, true);
+  return { managed: settled.managed, changed: settled.comparison.changed };
+}
+
+/** The merged object, and the owners with `id` owning what it applied. `object` is undefined when the apply changes nothing. */
+export function afterApply(
+  context: Context,
+  live: Typed,
+  applied: Typed,
+  owners: Managed,
+  id: string,
+  applier: Omit<Owner, "set">,
+  force: boolean,
+): { managed: Managed; object: unknown } {
+  const managed = new Map(reconciled(context, owners));
+  const merged = { shape: live.shape, value: merge(live.shape, live.value, applied.value) };
+  const last = managed.get(id);
+  const set = fieldsOf(applied);
+  managed.set(id, { ...applier, set: context.filter ? context.filter(set) : set });
+  const next = prune(context, merged, managed, last);
+  const settled = settle(context, live, next, managed, id, force);
+  return { managed: settled.managed, object: equal(live.value, next.value) ? undefined : next.value };
+}
+
+/** Owners whose version is gone are gone as well. */
+function reconciled({ versions }: Context, managed: Managed): Managed {
+  let out: Map<string, Owner> | undefined;
+  for (const [id, owner] of managed) {
+    const shape = versions.shape(owner.apiVersion);
+    const set = shape && reconcile(owner.set, shape);
+    if (set === owner.set) continue;
+    out ??= new Map(managed);
+    if (set) out.set(id, { ...owner, set });
+    else out.delete(id);
+  }
+  return out ?? managed;
+}
+
+/** Takes from all owners but `self` the fields that changed and those that are gone. Throws ConflictError unless forced. */
+function settle(
+  context: Context,
+  live: Typed,
+  next: Typed,
+  managed: Managed,
+  self: string | undefined,
+  force: boolean,
+): { managed: Managed; comparison: Comparison } {
+  const compareIn = (before: Typed, after: Typed): Comparison => {
+    const all = compare(before.shape, before.value, after.value);
+    return context.filter ? filtered(all, context.filter) : all;
+  };
+  const comparison = compareIn(live, next);
+  const byVersion = new Map<string, Comparison | undefined>([[context.apiVersion, comparison]]);
+  const compareAt = (version: string): Comparison | undefined => {
+    if (!byVersion.has(version)) {
+      const before = context.versions.convert(live, version);
+      const after = context.versions.convert(next, version);
+      byVersion.set(version, before && after && compareIn(before, after));
+    }
+    return byVersion.get(version);
+  };
+
+  const out = new Map<string, Owner>();
+  const conflicts: Conflict[] = [];
+  for (const [id, owner] of managed) {
+    let { set } = owner;
+    if (id !== self) {
+      const differs = compareAt(owner.apiVersion);
+      if (differs === undefined) continue;
+      const fields = intersection(set, differs.changed);
+      if (!isEmptySet(fields)) conflicts.push({ id, owner, fields });
+      set = difference(difference(set, fields), differs.removed);
+    }
+    if (!isEmptySet(set)) out.set(id, set === owner.set ? owner : { ...owner, set });
+  }
+  if (!force && conflicts.length > 0) throw new ConflictError(conflicts);
+  return { managed: out, comparison };
+}
+
+/**
+ * Removes what the applier applied last time and no longer does, unless someone else owns it. `managed` already has the new set of the
+ * applier. A struct goes when nothing in it is owned; a field that was in no set at all stays.
+ */
+function prune(context: Context, merged: Typed, managed: Managed, last: Owner | undefined): Typed {
+  if (last === undefined || isEmptySet(last.set)) return merged;
+  const { versions, apiVersion } = context;
+  const base = versions.convert(merged, last.apiVersion);
+  if (base === undefined) return merged;
+  const lastSet = withNamedFields(last.set, base.shape);
+  const pruned = addBackOwned(versions, base, removeFields(base, lastSet), last.apiVersion, managed);
+
+  const remaining = versions.convert(pruned, last.apiVersion);
+  if (remaining === undefined) return merged;
+  const gone = difference(allFields(base), allFields(remaining));
+  const result = removeFields(base, intersection(gone, lastSet));
+  return versions.convert(result, apiVersion) ?? merged;
+}
+
+/** Puts back what any owner has, version by version; the version that was pruned first, as others may need its fields to convert. */
+function addBackOwned(versions: Versions, base: Typed, pruned: Typed, prunedVersion: string, managed: Managed): Typed {
+  const owned = new Map<string, FieldSet>([[prunedVersion, emptySet]]);
+  for (const { apiVersion, set } of managed.values())
+    owned.set(apiVersion, union(owned.get(apiVersion) ?? emptySet, set));
+
+  let all = base;
+  let kept = pruned;
+  for (const [version, set] of owned) {
+    const allAt = versions.convert(all, version);
+    const keptAt = versions.convert(kept, version);
+    if (allAt === undefined || keptAt === undefined) continue;
+    const staying = union(allFields(keptAt), withNamedFields(set, allAt.shape));
+    all = allAt;
+    kept = removeFields(allAt, difference(allFields(allAt), staying));
+  }
+  return kept;
+}
+
+const allFields = (typed: Typed): FieldSet => withNamedFields(fieldsOf(typed), typed.shape);

@@ -1,0 +1,35 @@
+// The same object in other versions of its kind. Each manager's set names fields as its own version does.
+import type { AnyKind } from "../kind.ts";
+import type { Typed } from "./compare.ts";
+import { shapeOf } from "./declared.ts";
+import type { Shape } from "./shape.ts";
+import { isMap, type JsonMap } from "./value.ts";
+
+export interface Versions {
+  /** Undefined where there is no such version (any more). */
+  shape(apiVersion: string): Shape | undefined;
+  /** The object in that version; undefined where there is none. */
+  convert(typed: Typed, apiVersion: string): Typed | undefined;
+}
+
+/** `kinds` are all served versions of one kind. */
+export function versionsOf(kinds: readonly AnyKind[]): Versions {
+  const find = (apiVersion: unknown) => kinds.find((kind) => kind.apiVersion === apiVersion);
+  const shape = (apiVersion: string) => {
+    const kind = find(apiVersion);
+    return kind && shapeOf(kind);
+  };
+  const convert = (typed: Typed, apiVersion: string): Typed | undefined => {
+    if (!isMap(typed.value) || typed.value.apiVersion === apiVersion) return typed;
+    const from = find(typed.value.apiVersion);
+    const to = find(apiVersion);
+    return from && to && { shape: shapeOf(to), value: converted(from, to, typed.value) };
+  };
+  return { shape, convert };
+}
+
+function converted(from: AnyKind, to: AnyKind, object: JsonMap): JsonMap {
+  const stored = from.convert ? from.convert.toStored(object as any) : object;
+  const out = to.convert ? to.convert.fromStored(stored) : stored;
+  return { ...out, apiVersion: to.apiVersion, kind: to.kind };
+}
