@@ -151,19 +151,16 @@ function applyOnce(write: ApplyWrite, owners: Managed, force: boolean): Attempt 
 /** The owners after an update, with what it changed now owned by `manager`. */
 function tracked(write: Write, live: JsonMap, updated: JsonMap, managed: Managed, manager: string): Managed {
   const shape = shapeOf(write.kind);
-  const result = afterUpdate(
-    context(write),
-    { shape, value: withoutManaged(live) },
-    { shape, value: withoutManaged(updated) },
-    managed,
-  );
   const updater = owner(write, manager, "Update");
   const id = ownerId(updater);
+  const before: Typed = { shape, value: withoutManaged(live) };
+  const after: Typed = { shape, value: withoutManaged(updated) };
+  const result = afterUpdate(context(write), before, after, managed, id);
   const now = timeText(write.now);
   const taken = stripped(new Map([[id, { ...updater, time: now, set: result.changed }]]), id).get(id);
   if (taken === undefined || isEmptySet(taken.set)) return capUpdaters(result.managed);
-  const before = result.managed.get(id);
-  const set = before ? union(before.set, taken.set) : taken.set;
+  const previous = result.managed.get(id);
+  const set = previous ? union(previous.set, taken.set) : taken.set;
   return capUpdaters(new Map(result.managed).set(id, { ...taken, set }));
 }
 

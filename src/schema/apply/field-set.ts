@@ -80,8 +80,8 @@ export const asMember = (node: FieldSet | undefined): FieldSet => (node === unde
 
 /** What is in either. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptySet(a)) return b;
-  return isEmptySet(b) ? a : unite(a, b);
+  if (isEmptySet(b)) return a;
+  return isEmptySet(a) ? b : unite(a, b);
 }
 
 function unite(a: FieldSet, b: FieldSet): FieldSet {

@@ -17,14 +17,18 @@ export interface Context {
   readonly filter: Filter | undefined;
 }
 
-/** The owners after `next` took the place of `live`, and the fields in which the two differ. Whoever owned such a field loses it. */
+/**
+ * The owners after `next` took the place of `live`, and the fields in which the two differ. Whoever owned such a field loses it, but for
+ * `updater`, who did it.
+ */
 export function afterUpdate(
   context: Context,
   live: Typed,
   next: Typed,
   managed: Managed,
+  updater: string,
 ): { managed: Managed; changed: FieldSet } {
-  const settled = settle(context, live, next, reconciled(context, managed), undefined, true);
+  const settled = settle(context, live, next, reconciled(context, managed), { updater, force: true });
   return { managed: settled.managed, changed: settled.comparison.changed };
 }
 
@@ -44,7 +48,7 @@ export function afterApply(
   const set = fieldsOf(applied);
   managed.set(id, { ...applier, set: context.filter ? context.filter(set) : set });
   const next = prune(context, merged, managed, last);
-  const settled = settle(context, live, next, managed, id, force);
+  const settled = settle(context, live, next, managed, { applier: id, force });
   return { managed: settled.managed, object: equal(live.value, next.value) ? undefined : next.value };
 }
 
@@ -62,14 +66,20 @@ function reconciled({ versions }: Context, managed: Managed): Managed {
   return out ?? managed;
 }
 
-/** Takes from all owners but `self` the fields that changed and those that are gone. Throws ConflictError unless forced. */
+/** Who writes. Only an apply that is not forced can conflict. */
+interface Writer {
+  readonly updater?: string;
+  readonly applier?: string;
+  readonly force: boolean;
+}
+
+/** Takes the fields that changed and those that are gone from all owners but the one who writes. */
 function settle(
   context: Context,
   live: Typed,
   next: Typed,
   managed: Managed,
-  self: string | undefined,
-  force: boolean,
+  { updater, applier, force }: Writer,
 ): { managed: Managed; comparison: Comparison } {
   const compareIn = (before: Typed, after: Typed): Comparison => {
     const all = compare(before.shape, before.value, after.value);
@@ -90,10 +100,10 @@ function settle(
   const conflicts: Conflict[] = [];
   for (const [id, owner] of managed) {
     let { set } = owner;
-    if (id !== self) {
+    if (id !== applier) {
       const differs = compareAt(owner.apiVersion);
       if (differs === undefined) continue;
-      const fields = intersection(set, differs.changed);
+      const fields = id === updater ? emptySet : intersection(set, differs.changed);
       if (!isEmptySet(fields)) conflicts.push({ id, owner, fields });
       set = difference(difference(set, fields), differs.removed);
     }
