@@ -21,9 +21,6 @@ export function sha256(text: string | Uint8Array): Uint8Array {
   return new Uint8Array(digest.buffer);
 }
 
-export const sha256Hex = (text: string | Uint8Array): string =>
-  Array.from(sha256(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
 function padded(message: Uint8Array): Uint8Array<ArrayBuffer> {
   const blocks = Math.ceil((message.length + 9) / 64);
   const all = new Uint8Array(blocks * 64);

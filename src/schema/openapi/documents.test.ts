@@ -74,10 +74,11 @@ const served = (...kinds: readonly AnyKind[]) => {
 };
 const at = (json: unknown, ...path: readonly string[]): unknown =>
   path.reduce((value, key) => (value as Json)[key], json);
-const v3 = (name: string, ...kinds: readonly AnyKind[]) => JSON.parse(served(...kinds).document(name)?.content ?? "");
+const v3 = async (name: string, ...kinds: readonly AnyKind[]) =>
+  JSON.parse((await served(...kinds).document(name))?.content ?? "");
 
-test("a struct becomes a schema with all that clients need to merge and to check", () => {
-  const schemas = at(v3("apis/sea.k8s.io/v1", Ship), "components", "schemas") as Json;
+test("a struct becomes a schema with all that clients need to merge and to check", async () => {
+  const schemas = at(await v3("apis/sea.k8s.io/v1", Ship), "components", "schemas") as Json;
   const meta = "#/components/schemas/io.k8s.apimachinery.pkg";
   assert.deepEqual(schemas["io.k8s.api.sea.v1.Mast"], {
     properties: {
@@ -116,8 +117,8 @@ test("a struct becomes a schema with all that clients need to merge and to check
   assert.deepEqual(at(schemas["io.k8s.api.sea.v1.ShipList"], "required"), ["items"]);
 });
 
-test("every verb and subresource is an operation with upstream's name", () => {
-  const { paths } = v3("apis/sea.k8s.io/v1", Ship);
+test("every verb and subresource is an operation with upstream's name", async () => {
+  const { paths } = await v3("apis/sea.k8s.io/v1", Ship);
   const found = Object.entries(paths as Json).flatMap(([path, item]) =>
     Object.entries(item as Json).flatMap(([method, one]) =>
       method === "parameters" ? [] : [`${method} ${path.replace("/apis/sea.k8s.io/v1", "")} ${at(one, "operationId")}`],
@@ -156,8 +157,12 @@ test("every verb and subresource is an operation with upstream's name", () => {
   );
 });
 
-test("parameters that all operations of a path have are said once", () => {
-  const item = at(v3("apis/sea.k8s.io/v1", Ship), "paths", "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships") as Json;
+test("parameters that all operations of a path have are said once", async () => {
+  const item = at(
+    await v3("apis/sea.k8s.io/v1", Ship),
+    "paths",
+    "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships",
+  ) as Json;
   const names = (parameters: unknown) => (parameters as readonly Json[]).map(({ name }) => name);
   assert.deepEqual(names(item.parameters), ["namespace", "pretty"]);
   assert.deepEqual(names(at(item.get, "parameters")), ["limit", "watch"]);
@@ -167,8 +172,8 @@ test("parameters that all operations of a path have are said once", () => {
   ]);
 });
 
-test("a deletion may answer with the object, a log with text", () => {
-  const { paths } = v3("apis/sea.k8s.io/v1", Ship);
+test("a deletion may answer with the object, a log with text", async () => {
+  const { paths } = await v3("apis/sea.k8s.io/v1", Ship);
   const item = "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships/{name}";
   const answer = (path: string, method: string) => at(paths, path, method, "responses", "200", "content") as Json;
   assert.deepEqual(answer(item, "delete")["application/json"], {
@@ -177,8 +182,8 @@ test("a deletion may answer with the object, a log with text", () => {
   assert.deepEqual(answer(`${item}/log`, "get")["text/plain"], { schema: { type: "string" } });
 });
 
-test("version 2 has no defaults, and lets references have siblings", () => {
-  const document = JSON.parse(served(Ship).wholeDocument().content);
+test("version 2 has no defaults, and lets references have siblings", async () => {
+  const document = JSON.parse((await served(Ship).wholeDocument()).content);
   const properties = at(document, "definitions", "io.k8s.api.sea.v1.Ship", "properties");
   assert.deepEqual(at(properties, "rig"), { $ref: "#/definitions/io.k8s.api.sea.v1.Mast" });
   assert.equal(JSON.stringify(document.definitions).includes('"default"'), false);
@@ -192,7 +197,7 @@ test("version 2 has no defaults, and lets references have siblings", () => {
   );
 });
 
-test("options are known in the group of a document, and in all groups in the whole", () => {
+test("options are known in the group of a document, and in all groups in the whole", async () => {
   const options = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
   const Buoy = resource({
     group: "",
@@ -206,14 +211,17 @@ test("options are known in the group of a document, and in all groups in the who
   const api = served(Ship, Buoy);
   const groups = (schema: unknown) =>
     ((schema as Json)["x-kubernetes-group-version-kind"] as readonly Json[]).map(({ group }) => group);
-  const one = JSON.parse(api.document("api/v1")?.content ?? "");
+  const one = JSON.parse((await api.document("api/v1"))?.content ?? "");
   assert.deepEqual(groups(at(one, "components", "schemas", options)), [""]);
-  assert.deepEqual(groups(at(JSON.parse(api.wholeDocument().content), "definitions", options)), ["", "sea.k8s.io"]);
+  assert.deepEqual(groups(at(JSON.parse((await api.wholeDocument()).content), "definitions", options)), [
+    "",
+    "sea.k8s.io",
+  ]);
 });
 
-test("the index names every document with its hash, and a new kind changes only its own", () => {
+test("the index names every document with its hash, and a new kind changes only its own", async () => {
   const api = served(Ship);
-  const before = JSON.parse(api.index().content).paths as Record<string, { serverRelativeURL: string }>;
+  const before = JSON.parse((await api.index()).content).paths as Record<string, { serverRelativeURL: string }>;
   assert.deepEqual(Object.keys(before), [
     ".well-known/openid-configuration",
     "api",
@@ -223,18 +231,19 @@ test("the index names every document with its hash, and a new kind changes only 
     "openid/v1/jwks",
     "version",
   ]);
-  const ship = api.document("apis/sea.k8s.io/v1");
+  const ship = await api.document("apis/sea.k8s.io/v1");
   assert.equal(before["apis/sea.k8s.io/v1"]?.serverRelativeURL, `/openapi/v3/apis/sea.k8s.io/v1?hash=${ship?.etag}`);
-  const whole = api.wholeDocument().etag;
+  const whole = (await api.wholeDocument()).etag;
   api.serve([Ship, CronTab]);
-  assert.equal(api.document("apis/sea.k8s.io/v1"), ship);
-  assert.ok(api.document("apis/stable.example.com/v1"));
-  assert.notEqual(api.wholeDocument().etag, whole);
+  assert.equal(await api.document("apis/sea.k8s.io/v1"), ship);
+  assert.ok(await api.document("apis/stable.example.com/v1"));
+  assert.notEqual((await api.wholeDocument()).etag, whole);
   api.serve([Ship]);
-  assert.equal(api.document("apis/stable.example.com/v1"), undefined);
-  assert.equal(api.document("apis/stable.example.com"), undefined);
-  assert.equal(api.wholeDocument().etag, whole);
-  assert.equal(served(Ship).index().etag, api.index().etag);
+  assert.equal(await api.document("apis/stable.example.com/v1"), undefined);
+  assert.equal(await api.document("apis/stable.example.com"), undefined);
+  assert.equal((await api.wholeDocument()).etag, whole);
+  assert.equal((await served(Ship).index()).etag, (await api.index()).etag);
+  assert.equal((await api.wholeDocumentProtobuf()).etag, (await served(Ship).wholeDocumentProtobuf()).etag);
 });
 
 const CronTab = resource({
@@ -265,8 +274,8 @@ const CronTab = resource({
   },
 });
 
-test("a kind made at run time shows its author's schema under the name of its group", () => {
-  const document = v3("apis/stable.example.com/v1", CronTab);
+test("a kind made at run time shows its author's schema under the name of its group", async () => {
+  const document = await v3("apis/stable.example.com/v1", CronTab);
   const schema = at(document, "components", "schemas", "com.example.stable.v1.CronTab");
   assert.deepEqual(Object.keys(at(schema, "properties") as Json).sort(), ["apiVersion", "kind", "metadata", "spec"]);
   assert.equal(JSON.stringify(at(schema, "properties", "metadata")).includes("ObjectMeta"), true);
@@ -285,8 +294,8 @@ test("a kind made at run time shows its author's schema under the name of its gr
   });
 });
 
-test("of a kind made at run time, version 2 shows what its readers can cope with", () => {
-  const document = JSON.parse(served(CronTab).wholeDocument().content);
+test("of a kind made at run time, version 2 shows what its readers can cope with", async () => {
+  const document = JSON.parse((await served(CronTab).wholeDocument()).content);
   const spec = at(document, "definitions", "com.example.stable.v1.CronTab", "properties", "spec");
   assert.deepEqual(at(spec, "required"), ["when"]);
   assert.deepEqual(at(spec, "properties", "when"), { type: "string", pattern: "^x" });

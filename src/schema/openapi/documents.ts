@@ -1,5 +1,5 @@
-// All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change.
-import { sha256Hex } from "#base/sha256.ts";
+// All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change. Making one takes tens of
+// milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one.
 import type { AnyKind } from "../kind.ts";
 import type { GroupVersionKind, Json, KindsOf } from "./definitions.ts";
 import { groupPaths, resourcesPaths, rootDocuments } from "./discovery-paths.ts";
@@ -13,8 +13,6 @@ export interface OpenApiOptions {
   readonly meta: MetaStructs;
   /** What the documents call themselves: "Kubernetes" and the version of the API. */
   readonly title: Title;
-  /** Tells one document from another, in hexadecimal. Its own SHA-256 unless told; a host has a faster one. */
-  readonly digest?: (text: string) => string;
 }
 
 export interface Served<Content> {
@@ -25,16 +23,14 @@ export interface Served<Content> {
 
 export class OpenApi {
   readonly #options: OpenApiOptions;
-  readonly #digest: (text: string) => string;
   #groupVersions: ReadonlyMap<string, readonly AnyKind[]> = new Map();
   #kindsOf: (document: string) => KindsOf = () => () => undefined;
-  readonly #documents = new Map<string, Served<string>>();
-  #v2: Served<string> | undefined;
-  #v2Protobuf: Served<Uint8Array> | undefined;
+  readonly #documents = new Map<string, Promise<Served<string>>>();
+  #whole: Promise<Served<string>> | undefined;
+  #protobuf: Promise<Served<Uint8Array>> | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
-    this.#digest = options.digest ?? sha256Hex;
   }
 
   /** Says which kinds are served from now on. Only documents whose kinds are others than before are made anew. */
@@ -44,8 +40,8 @@ export class OpenApi {
     for (const path of new Set([...before.keys(), ...this.#groupVersions.keys()]))
       if (!sameKinds(before.get(path), this.#groupVersions.get(path))) this.#documents.delete(path);
     this.#kindsOf = kindsByStruct(kinds, this.#options.meta);
-    this.#v2 = undefined;
-    this.#v2Protobuf = undefined;
+    this.#whole = undefined;
+    this.#protobuf = undefined;
   }
 
   /** Names of the version 3 documents: "api/v1", "apis/apps", "apis/apps/v1", "version" … */
@@ -57,43 +53,45 @@ export class OpenApi {
   }
 
   /** The version 3 document of a name, or undefined if there is none. */
-  document(name: string): Served<string> | undefined {
+  async document(name: string): Promise<Served<string> | undefined> {
     const made = this.#documents.get(name);
     if (made) return made;
     const paths = this.#pathsOf(name);
     if (!paths) return undefined;
-    const content = JSON.stringify(documentV3(this.#options.title, paths, this.#kindsOf(name)));
-    const served = { content, etag: this.#digest(content) };
-    this.#documents.set(name, served);
-    return served;
+    const making = this.#makeV3(name, paths);
+    this.#documents.set(name, making);
+    return making;
   }
 
   /** `/openapi/v3`: where each document is, with a hash that lets clients keep it for good. */
-  index(): Served<string> {
-    const paths = this.names().map((name): [string, Json] => [
-      name,
-      { serverRelativeURL: `/openapi/v3/${name}?hash=${this.document(name)?.etag}` },
-    ]);
-    const content = JSON.stringify({ paths: Object.fromEntries(paths) });
-    return { content, etag: this.#digest(content) };
+  async index(): Promise<Served<string>> {
+    const paths: [string, Json][] = [];
+    for (const name of this.names()) {
+      const document = await this.document(name);
+      if (document) paths.push([name, { serverRelativeURL: `/openapi/v3/${name}?hash=${document.etag}` }]);
+    }
+    return servedText(JSON.stringify({ paths: Object.fromEntries(paths) }));
   }
 
   /** `/openapi/v2` in JSON. */
-  wholeDocument(): Served<string> {
-    if (!this.#v2) {
-      const content = JSON.stringify(this.#documentV2());
-      this.#v2 = { content, etag: this.#digest(content) };
-    }
-    return this.#v2;
+  wholeDocument(): Promise<Served<string>> {
+    this.#whole ??= this.#makeV2().then((document) => servedText(JSON.stringify(document)));
+    return this.#whole;
   }
 
   /** `/openapi/v2` as a message of gnostic's OpenAPIv2, which kubectl asks for. */
-  wholeDocumentProtobuf(): Served<Uint8Array> {
-    this.#v2Protobuf ??= { content: encodeDocumentV2(this.#documentV2()), etag: this.wholeDocument().etag };
-    return this.#v2Protobuf;
+  wholeDocumentProtobuf(): Promise<Served<Uint8Array>> {
+    this.#protobuf ??= this.#makeV2()
+      .then(encodeDocumentV2)
+      .then((bytes) => served(bytes, bytes));
+    return this.#protobuf;
   }
 
-  #documentV2(): Json {
+  async #makeV3(name: string, paths: Paths): Promise<Served<string>> {
+    return servedText(JSON.stringify(await documentV3(this.#options.title, paths, this.#kindsOf(name))));
+  }
+
+  #makeV2(): Promise<Json> {
     const paths = this.names().flatMap((name) => [...(this.#pathsOf(name) ?? [])]);
     return documentV2(this.#options.title, new Map(paths), this.#kindsOf("all"));
   }
@@ -112,6 +110,13 @@ export class OpenApi {
     const group = /^apis\/([^/]+)$/.exec(name)?.[1];
     return group !== undefined && this.names().includes(name) ? groupPaths(group, meta) : undefined;
   }
+}
+
+const servedText = (content: string): Promise<Served<string>> => served(content, new TextEncoder().encode(content));
+
+async function served<Content>(content: Content, bytes: Uint8Array<ArrayBuffer>): Promise<Served<Content>> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return { content, etag: Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") };
 }
 
 const sameKinds = (a: readonly AnyKind[] | undefined, b: readonly AnyKind[] | undefined): boolean =>

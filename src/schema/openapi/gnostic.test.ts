@@ -41,7 +41,7 @@ function at(bytes: Uint8Array, ...path: readonly number[]): (number | string)[] 
     });
 }
 
-const document = encodeDocumentV2({
+const document = await encodeDocumentV2({
   swagger: "2.0",
   info: { title: "Knärr", version: "v1" },
   paths: {

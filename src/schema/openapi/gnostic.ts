@@ -1,12 +1,26 @@
 // The OpenAPI 2 document as a protobuf message, in the form of gnostic's OpenAPIv2.proto. Only what our documents contain is
 // here; the numbers are that file's. A message is written from its end to its start: the length of what is nested is then
 // known when it is needed, and nothing is copied.
+import { breathe } from "#base/breathe.ts";
 import type { Json } from "./definitions.ts";
 
-export function encodeDocumentV2(document: Json): Uint8Array {
+export async function encodeDocumentV2(document: Json): Promise<Uint8Array<ArrayBuffer>> {
   const out = new BackwardWriter();
-  fieldsOf(documentFields, 16)(out, document);
+  await many(out, [9, 1], schema, document.definitions as Json);
+  await many(out, [8, 2], pathItem, document.paths as Json);
+  shortFields(out, document);
   return out.bytes();
+}
+
+/** A map as a message of its own; gives way to other work between its entries. */
+async function many(out: BackwardWriter, [number, inner]: [number, number], write: Write, map: Json): Promise<void> {
+  const pause = breathe();
+  const end = out.written;
+  for (const [name, value] of Object.entries(map).reverse()) {
+    namedOne(out, inner, write, name, value);
+    if (pause.due()) await pause.now();
+  }
+  out.close(number, end);
 }
 
 /** Writes a field with its number; nothing for a value that protobuf leaves out. */
@@ -180,15 +194,13 @@ const pathItem = message(() => ({
 
 const apiKey = message(() => ({ type: [1, text], name: [2, text], in: [3, text], description: [4, text] }));
 
-const documentFields: Fields = () => ({
+const shortFields = fieldsOf(() => ({
   swagger: [1, text],
   info: [2, message(() => ({ title: [1, text], version: [2, text], description: [3, text] }))],
-  paths: [8, inside(2, named(pathItem))],
-  definitions: [9, inside(1, named(schema))],
   parameters: [10, inside(1, named(parameter))],
   security: [12, repeated(inside(1, named(inside(1, repeated(text)))))],
   securityDefinitions: [13, inside(1, named(inside(2, apiKey)))],
-});
+}));
 
 class BackwardWriter {
   #buffer = new Uint8Array(1 << 16);
@@ -199,7 +211,7 @@ class BackwardWriter {
     return this.#buffer.length - this.#start;
   }
 
-  bytes(): Uint8Array {
+  bytes(): Uint8Array<ArrayBuffer> {
     return this.#buffer.slice(this.#start);
   }
 

@@ -40,7 +40,9 @@ function inChildren(schema: Json, change: (child: Json) => Json): Json {
   return {
     ...schema,
     ...(isObject(properties) && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, change(child as Json)])),
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, isObject(child) ? change(child) : child]),
+      ),
     }),
     ...(isObject(items) && { items: change(items) }),
     ...(isObject(additionalProperties) && { additionalProperties: change(additionalProperties) }),

@@ -3,18 +3,16 @@ import { sha256 } from "#base/sha256.ts";
 import { Definitions, type Json, type KindsOf, type Model } from "./definitions.ts";
 import type { Operation, Paths } from "./operations.ts";
 import { type Parameter, shared } from "./parameters.ts";
-import { bearerToken, extensions, type Title } from "./v3.ts";
+import { bearerToken, eachPath, extensions, type Title } from "./v3.ts";
 
-export function documentV2(title: Title, paths: Paths, kindsOf: KindsOf): Json {
+export async function documentV2(title: Title, paths: Paths, kindsOf: KindsOf): Promise<Json> {
   const definitions = new Definitions(2, kindsOf);
   const parameters = new SharedParameters();
-  const items = [...paths]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([path, operations]): [string, Json] => [path, pathItem(operations, definitions, parameters)]);
+  const items = await eachPath(paths, (operations) => pathItem(operations, definitions, parameters));
   return {
     swagger: "2.0",
     info: title,
-    paths: Object.fromEntries(items),
+    paths: items,
     definitions: definitions.all(),
     parameters: parameters.all(),
     securityDefinitions: { BearerToken: bearerToken },

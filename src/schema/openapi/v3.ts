@@ -1,4 +1,5 @@
 // One OpenAPI 3 document: paths with their operations, and the definitions these refer to.
+import { breathe } from "#base/breathe.ts";
 import { Definitions, type Json, type KindsOf } from "./definitions.ts";
 import type { Operation, Paths } from "./operations.ts";
 import { type Parameter, shared } from "./parameters.ts";
@@ -8,18 +9,27 @@ export interface Title {
   readonly version: string;
 }
 
-export function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): Json {
+export async function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): Promise<Json> {
   const definitions = new Definitions(3, kindsOf);
-  const items = [...paths]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([path, operations]): [string, Json] => [path, pathItem(operations, definitions)]);
+  const items = await eachPath(paths, (operations) => pathItem(operations, definitions));
   const schemas = definitions.all();
   return {
     openapi: "3.0.0",
     info: title,
-    paths: Object.fromEntries(items),
+    paths: items,
     components: { ...(Object.keys(schemas).length > 0 && { schemas }), securitySchemes },
   };
+}
+
+/** Makes something of every path, in order, and gives way to other work in between. */
+export async function eachPath(paths: Paths, make: (operations: readonly Operation[]) => Json): Promise<Json> {
+  const pause = breathe();
+  const items: [string, Json][] = [];
+  for (const [path, operations] of [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    items.push([path, make(operations)]);
+    if (pause.due()) await pause.now();
+  }
+  return Object.fromEntries(items);
 }
 
 export const bearerToken = {
