@@ -10,8 +10,6 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom, systemRandom } from "#base/random.ts";
 import { Compacted, Damaged, type Entry, OutOfSpace, Unavailable } from "../engine.ts";
 import { type EtcdCluster, type EtcdClusterOptions, makeCertificates, noEtcd, startEtcd } from "../testing/etcd.ts";
-import { Recorder, runClient } from "../testing/history.ts";
-import { violationIn } from "../testing/linearizability.ts";
 import { follow } from "../testing.ts";
 import { rpcs } from "./etcd/messages.ts";
 import { Connection } from "./etcd/transport.ts";
@@ -245,6 +243,20 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
     assert.deepEqual(await leasesUnder(endpoints[0]!, "/forever"), [0n]);
   });
 
+  test("a lease that is gone from etcd before its time is replaced", async (t) => {
+    const { endpoints } = await cluster(t);
+    const engine = open(t, { endpoints });
+    await engine.put("/t/a", bytes("1"), 0, 3600);
+    const [lease] = await leasesUnder(endpoints[0]!, "/t/");
+    const connection = new Connection(endpoints[0]!, undefined, systemClock);
+    t.after(() => connection.close());
+    await connection.call(rpcs.leaseRevoke, { id: lease! }, { timeoutMs: 5_000 });
+    assert.equal(await engine.get("/t/a"), undefined);
+    const again = await Promise.all([1, 2, 3].map((i) => engine.put(`/t/${i}`, bytes("1"), 0, 3600)));
+    assert.equal(again.length, 3);
+    assert.ok(!(await leasesUnder(endpoints[0]!, "/t/")).includes(lease!));
+  });
+
   test("keys of one lease go in one revision, in one batch", async (t) => {
     const { endpoints } = await cluster(t);
     const engine = open(t, { endpoints });
@@ -307,24 +319,6 @@ describe("etcd: several engines on one store", { skip: noEtcd }, () => {
     const turn = await engines[0]!.get("compact_rev_key");
     assert.ok(Number(read(turn)) > 0);
   });
-
-  for (const members of [1, 3] as const)
-    test(`random histories of three engines on ${members === 1 ? "one member" : "three members"} are linearizable`, async (t) => {
-      const { endpoints } = await cluster(t, { members });
-      const engines = [1, 2, 3].map(() => open(t, { endpoints }));
-      const recorder = new Recorder();
-      let left = 2_000;
-      await Promise.all(
-        Array.from({ length: 12 }, (_, i) =>
-          runClient(
-            recorder,
-            { engine: engines[i % 3]!, name: `c${i}`, keys: ["/a", "/b", "/c"], random: seededRandom(i) },
-            () => left-- > 0,
-          ),
-        ),
-      );
-      assert.equal(violationIn(recorder.operations), undefined);
-    });
 });
 
 describe("etcd: what a person must look at", { skip: noEtcd }, () => {
@@ -453,6 +447,12 @@ const answers = {
       header: { ...header, revision },
       succeeded: 1,
     }),
+  compacted: (revision: number) =>
+    message("Watch", { header: one(1, Header), canceled: int(4), compactRevision: int(5) }).encode({
+      header,
+      canceled: 1,
+      compactRevision: revision,
+    }),
   created: () => message("Watch", { header: one(1, Header), created: int(3) }).encode({ header, created: 1 }),
 };
 
@@ -511,6 +511,19 @@ describe("etcd: members that misbehave", () => {
     await watcher.caughtUpTo(5);
     await eventually(async () => members.every(({ streams }) => streams.length > 0));
     await watcher.stop();
+  });
+
+  test("watchers are told when history was forgotten while there was no connection", async (t) => {
+    const member = await new FakeMember().start(t);
+    member.onWatch = (stream) => stream.write(answers.created());
+    const engine = open(t, { endpoints: [member.endpoint] });
+    const watchers = ["/", "/a/"].map((prefix) => follow(engine, prefix, 5));
+    for (const watcher of watchers) await watcher.caughtUpTo(5);
+    await eventually(async () => member.streams.length > 0);
+    member.onWatch = (stream) => stream.write(answers.compacted(9));
+    member.streams[0]!.end();
+    for (const watcher of watchers)
+      await assert.rejects(watcher.ended, (error) => error instanceof Compacted && error.oldest === 9);
   });
 
   test("an answer that is no message is refused, and does not end the process", async (t) => {

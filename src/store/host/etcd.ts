@@ -245,7 +245,7 @@ export class EtcdStore implements StoreEngine {
       ttlSeconds,
     }: { key: string; value: Uint8Array; expected: Revision; ttlSeconds: number | undefined },
   ): Promise<TxnResponse> {
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       const lease = ttlSeconds === undefined ? 0n : await this.#leaseFor(what, ttlSeconds);
       try {
         return await this.#txn(what, {
@@ -257,7 +257,8 @@ export class EtcdStore implements StoreEngine {
       } catch (error) {
         if (error instanceof OutOfSpace) await this.#confirmUnwritten(what, key, expected);
         // The write took longer than the lease lived, and was refused as a whole.
-        if (!(error instanceof Error && isLeaseNotFound(error.cause))) throw error;
+        if (tries === 3 || !(error instanceof Error && isLeaseNotFound(error.cause))) throw error;
+        await this.#leases.drop(lease);
       }
     }
   }

@@ -37,6 +37,12 @@ export class EtcdLeases {
     return lease.id;
   }
 
+  /** The lease is gone from etcd before its time: nobody must be given it again. */
+  async drop(id: bigint): Promise<void> {
+    for (const [end, lease] of this.#byEnd)
+      if ((await lease.id.catch(() => undefined)) === id) this.#forget(end, lease);
+  }
+
   /** Stops counting; etcd ends the leases by itself. */
   stop(): void {
     for (const lease of this.#all) lease.cancelTimer();

@@ -36,6 +36,13 @@ export interface Member {
   suspectUntil: number;
 }
 
+interface Patience {
+  /** By the clock's `elapsed`. */
+  readonly deadline: number;
+  /** How long this one member may be silent. */
+  readonly patienceMs: number;
+}
+
 interface Answer {
   readonly header: ResponseHeader | undefined;
 }
@@ -130,7 +137,9 @@ export class Pool {
         if (this.closing.aborted) throw new Unavailable(`${what}: the store is closed`);
         if (left <= 0) throw this.#unavailable(what, failures);
         try {
-          return await this.#ask(member, rpc, draft, { ...request, left });
+          // More patience in each round: when all are slow, leaving each of them too soon would get no answer at all.
+          const patienceMs = this.#members.length === 1 ? left : Math.min(left, this.silenceMs * 2 ** round);
+          return await this.#ask(member, rpc, draft, { ...request, deadline, patienceMs });
         } catch (error) {
           if (request.signal?.aborted) throw request.signal.reason;
           if (isCorrupt(error)) throw new Damaged(`${what}: etcd at ${member.endpoint} is corrupt`, { cause: error });
@@ -151,17 +160,17 @@ export class Pool {
     member: Member,
     rpc: Rpc<D, T>,
     draft: D,
-    { isWrite, isLinearizable, signal, left }: Request & { readonly left: number },
+    { isWrite, isLinearizable, signal, deadline, patienceMs }: Request & Patience,
   ): Promise<T> {
     const { connection } = member;
     const floor = this.#newest;
-    const isAlone = this.#members.length === 1;
-    const patience = isAlone ? left : Math.min(left, this.silenceMs);
-    if (!connection.isReady) await connection.connect({ timeoutMs: patience, signal });
+    if (!connection.isReady) await connection.connect({ timeoutMs: patienceMs, signal });
+    const left = Math.max(1, deadline - this.clock.elapsed());
     // A write must wait for its answer, but nobody else should follow it to a member that is silent.
-    const cancelSuspicion = isWrite && !isAlone ? this.clock.after(patience, () => this.suspect(member)) : undefined;
+    const cancelSuspicion = isWrite ? this.clock.after(patienceMs, () => this.suspect(member)) : undefined;
     try {
-      const answer = await connection.call(rpc, draft, { timeoutMs: isWrite ? left : patience, signal });
+      const timeoutMs = isWrite ? left : Math.min(left, patienceMs);
+      const answer = await connection.call(rpc, draft, { timeoutMs, signal });
       this.#check(member, answer.header, isLinearizable ? floor : 0);
       return answer;
     } finally {

@@ -82,23 +82,40 @@ export class Connection {
 
   /** Resolves when requests can be sent; rejects with the reason when that is not so in time. */
   async connect({ timeoutMs, signal }: CallLimits): Promise<void> {
+    const start = this.#clock.elapsed();
+    const state = await this.#settled({ timeoutMs, signal });
+    signal?.throwIfAborted();
+    if (state === connectivityState.READY) return;
+    if (state !== connectivityState.TRANSIENT_FAILURE)
+      throw new RpcError(rpcCode.unavailable, `no connection within ${Math.round(timeoutMs)} ms`);
+    // The channel does not tell why, but a call does; should it get through after all, so much the better.
+    const leftMs = Math.max(1, timeoutMs - (this.#clock.elapsed() - start));
+    await this.call(rpcs.status, {}, { timeoutMs: leftMs, signal });
+  }
+
+  /** The state of the channel once it is no longer about to change, or when there is no time left. */
+  #settled({ timeoutMs, signal }: CallLimits): Promise<connectivityState> {
     const channel = this.#client.getChannel();
-    const deadline = this.#clock.elapsed() + timeoutMs;
-    for (;;) {
-      signal?.throwIfAborted();
-      const state = channel.getConnectivityState(true);
-      const left = deadline - this.#clock.elapsed();
-      if (state === connectivityState.READY) return;
-      if (state === connectivityState.TRANSIENT_FAILURE) {
-        // The channel does not tell why, but a call does; should it get through after all, so much the better.
-        await this.call(rpcs.status, {}, { timeoutMs: Math.max(1, left), signal });
-        return;
-      }
-      if (left <= 0) throw new RpcError(rpcCode.unavailable, `no connection within ${timeoutMs} ms`);
-      await new Promise<void>((resolve) => {
-        channel.watchConnectivityState(state, new Date(this.#clock.now() + Math.min(left, 100)), () => resolve());
-      });
-    }
+    return new Promise((resolve) => {
+      let state = channel.getConnectivityState(true);
+      let isOver = false;
+      const finish = () => {
+        isOver = true;
+        cancelTimer();
+        signal?.removeEventListener("abort", finish);
+        resolve(state);
+      };
+      const cancelTimer = this.#clock.after(timeoutMs, finish);
+      signal?.addEventListener("abort", finish, { once: true });
+      const look = () => {
+        if (isOver) return;
+        state = channel.getConnectivityState(true);
+        const isChanging = state === connectivityState.IDLE || state === connectivityState.CONNECTING;
+        if (isChanging) channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, look);
+        else finish();
+      };
+      look();
+    });
   }
 
   call<D, T>(rpc: Rpc<D, T>, draft: D, { timeoutMs, signal }: CallLimits): Promise<T> {
