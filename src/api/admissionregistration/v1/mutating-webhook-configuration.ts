@@ -1,22 +1,48 @@
+import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, int32, list, ref, resource, string, struct } from "#schema/index.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
+import { checkWebhook, checkWebhookNames } from "./checks.ts";
 import { MatchCondition, RuleWithOperations } from "./match.ts";
 import { WebhookClientConfig } from "./webhook.ts";
 
-export const MutatingWebhook = struct("admissionregistration/v1.MutatingWebhook", {
-  name: string(1).required(),
-  clientConfig: ref(2, WebhookClientConfig).required(),
-  rules: list(3, RuleWithOperations),
-  failurePolicy: string(4).oneOf("Fail", "Ignore").pointer().default("Fail"),
-  matchPolicy: string(9).oneOf("Equivalent", "Exact").pointer().default("Equivalent"),
-  namespaceSelector: ref(5, LabelSelector).pointer().default({}),
-  objectSelector: ref(11, LabelSelector).pointer().default({}),
-  sideEffects: string(6).oneOf("None", "NoneOnDryRun", "Some", "Unknown").pointer().required().omitEmpty(),
-  timeoutSeconds: int32(7).pointer().default(10),
-  admissionReviewVersions: list(8, "string").required(),
-  reinvocationPolicy: string(10).oneOf("IfNeeded", "Never").pointer().default("Never"),
-  matchConditions: list(12, MatchCondition).keyedBy("name"),
-});
+export const MutatingWebhook = struct(
+  "admissionregistration/v1.MutatingWebhook",
+  {
+    name: string(1, "Name of the webhook, as a domain of three parts or more.").required(),
+    clientConfig: ref(2, WebhookClientConfig, "Where to call it.").required(),
+    rules: list(3, RuleWithOperations, "Which requests it is shown."),
+    failurePolicy: string(4, "What to do when it cannot be asked: Fail the request or Ignore it.")
+      .oneOf("Fail", "Ignore")
+      .pointer()
+      .default("Fail"),
+    matchPolicy: string(9, "Whether other versions of a resource match too (Equivalent) or not (Exact).")
+      .oneOf("Equivalent", "Exact")
+      .pointer()
+      .default("Equivalent"),
+    namespaceSelector: ref(5, LabelSelector, "Shows it only objects of namespaces with these labels.")
+      .pointer()
+      .default({}),
+    objectSelector: ref(11, LabelSelector, "Shows it only objects with these labels.").pointer().default({}),
+    sideEffects: string(6, "Whether calling it has effects elsewhere: None, or NoneOnDryRun.")
+      .known("None", "NoneOnDryRun", "Some", "Unknown")
+      .nonEmpty("must specify one of None, NoneOnDryRun")
+      .pointer()
+      .required()
+      .omitEmpty(),
+    timeoutSeconds: int32(7, "How long to wait for its answer.").pointer().default(10),
+    admissionReviewVersions: list(8, "string", "Versions of the question it understands, the best first.").required(),
+    reinvocationPolicy: string(10, "Whether it is asked again when a later one changed the object.")
+      .oneOf("IfNeeded", "Never")
+      .pointer()
+      .default("Never"),
+    matchConditions: list(12, MatchCondition, "Asks only if all of these hold.").keyedBy("name"),
+  },
+  {
+    *check(hook) {
+      yield* checkWebhook(hook);
+    },
+  },
+);
 export interface MutatingWebhook extends Infer<typeof MutatingWebhook> {}
 
 export const MutatingWebhookConfiguration = resource({
@@ -26,9 +52,22 @@ export const MutatingWebhookConfiguration = resource({
   plural: "mutatingwebhookconfigurations",
   categories: ["api-extensions"],
   scope: "Cluster",
-  doc: "",
+  doc: "Webhooks that may change objects before they are stored.",
   fields: {
-    webhooks: list(2, MutatingWebhook).keyedBy("name"),
+    webhooks: list(2, MutatingWebhook, "The webhooks.").keyedBy("name"),
+  },
+  columns: [
+    nameColumn,
+    {
+      name: "Webhooks",
+      type: "integer",
+      doc: "How many webhooks there are.",
+      cell: ({ webhooks = [] }) => webhooks.length,
+    },
+    ageColumn,
+  ],
+  *check({ webhooks }, old) {
+    yield* checkWebhookNames(webhooks, old && (old.webhooks ?? []));
   },
 });
 export interface MutatingWebhookConfiguration extends Infer<typeof MutatingWebhookConfiguration> {}
