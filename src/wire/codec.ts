@@ -1,0 +1,56 @@
+// What a format can do for the API: an object, a list or a Status to bytes, a body to an object, and a watch to frames and back.
+import type { Decoded } from "#schema/decode.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { AnyStruct } from "#schema/struct.ts";
+
+/** An object and what it is. Formats that say less than JSON need to know the struct. */
+export interface Named {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly struct: AnyStruct;
+}
+
+export interface EventOf<T> {
+  readonly type: string;
+  readonly object: T;
+}
+
+export interface Codec {
+  readonly mediaType: string;
+  /** Whether there is a form of it in this format. Without one an answer is 406 and a body 415. */
+  supports(struct: AnyStruct): boolean;
+  /** The object with its apiVersion and kind, whether it carries them or not. */
+  encode(subject: Named, object: object, options?: { readonly isPretty?: boolean }): Uint8Array;
+  /** A body as an object nobody else holds, with apiVersion and kind if the body has them. Throws DecodeError. */
+  decode(subject: AnyKind | AnyStruct, body: Uint8Array): Decoded;
+  /** Absent where the format has no way to tell where one event ends. */
+  readonly watch?: WatchCodec;
+}
+
+export interface WatchCodec {
+  /** With the parameter that says so. */
+  readonly mediaType: string;
+  encode(subject: Named, event: EventOf<object>): Uint8Array;
+  /** Cuts what arrives into events. One per stream, because a frame may arrive in parts. */
+  frames(): Frames;
+}
+
+export interface Frames {
+  /** The events that are complete with these bytes. Throws DecodeError for what can never become one, or is larger than allowed. */
+  push(bytes: Uint8Array): readonly EventOf<EncodedPart>[];
+  /** Whether bytes of an unfinished event are held: at the end of a stream, it was cut off. */
+  readonly isPartial: boolean;
+}
+
+/** The object of an event, which says what it is before it is read as that. */
+export interface EncodedPart {
+  readonly apiVersion: string;
+  readonly kind: string;
+  decode(subject: AnyKind | AnyStruct): Decoded;
+}
+
+/** No event is larger than the largest object, with room for what goes around it. */
+export const maxFrameBytes = 16 * 1024 * 1024;
+
+/** The struct of a subject with its names. */
+export const named = ({ apiVersion, kind, struct }: AnyKind): Named => ({ apiVersion, kind, struct });
