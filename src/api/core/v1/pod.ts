@@ -206,6 +206,8 @@ export const Pod = resource({
     "spec.hostNetwork": ({ spec }) => String(spec.hostNetwork ?? false),
     "status.phase": ({ status }) => status.phase ?? "",
     "status.podIP": ({ status }) => status.podIPs?.[0]?.ip ?? "",
+    /** Accepted by upstream, where it is always empty. */
+    "status.podIPs": () => "",
     "status.nominatedNodeName": ({ status }) => status.nominatedNodeName ?? "",
   },
   complete(pod): void {
