@@ -1,7 +1,6 @@
 // What clients find out before they ask for anything: groups, versions, resources. Derived from the kinds that are served.
 import { sha256 } from "#base/sha256.ts";
-import type { AnyKind, Subresource } from "./kind.ts";
-import { subresourcesOf } from "./openapi/operations.ts";
+import { type AnyKind, type Subresource, subresourcesOf } from "./kind.ts";
 
 /** Which group comes first, and in a group which version: larger is earlier. */
 export interface GroupPriority {
@@ -130,7 +129,7 @@ function resourceItem(kind: AnyKind): ApiResource {
 }
 
 function subresourceItems(kind: AnyKind, catalog: Catalog): readonly ApiResource[] {
-  return Object.entries(subresourcesOf(kind, catalog)).map(([name, subresource]) => ({
+  return Object.entries(subresourcesOf(kind, catalog.Scale)).map(([name, subresource]) => ({
     name: `${kind.plural}/${name}`,
     singularName: "",
     namespaced: kind.scope === "Namespaced",

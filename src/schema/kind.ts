@@ -137,6 +137,17 @@ export function resource<const F extends Readonly<Record<string, Field<any, bool
   };
 }
 
+/** The subresources with `status: true` and `scale` written out; the latter speaks `Scale`. */
+export function subresourcesOf(kind: AnyKind, Scale: AnyKind): Readonly<Record<string, Subresource>> {
+  const verbs: readonly Verb[] = ["get", "patch", "update"];
+  const entries = Object.entries(kind.subresources ?? {}).flatMap(([name, one]): [string, Subresource][] => {
+    if (one === undefined) return [];
+    if (one === true) return [[name, { verbs }]];
+    return [[name, "verbs" in one ? one : { kind: () => Scale, verbs }]];
+  });
+  return Object.fromEntries(entries);
+}
+
 /** The Go package upstream keeps a group in: "rbac.authorization.k8s.io" is in "rbac". */
 const packageOf = (group: string): string => (group === "" ? "core" : (group.split(".")[0] as string));
 

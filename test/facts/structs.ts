@@ -6,7 +6,7 @@ import { PartialObjectMetadata, PartialObjectMetadataList } from "#api/meta/part
 import { Table, TableOptions } from "#api/meta/table.ts";
 import { metaStructs } from "#api/openapi.ts";
 import type { FieldSpec, Type } from "#schema/field.ts";
-import { subresourcesOf } from "#schema/openapi/operations.ts";
+import { subresourcesOf } from "#schema/kind.ts";
 import type { AnyStruct, Fields } from "#schema/struct.ts";
 
 export const fieldsOf = (struct: AnyStruct): readonly (readonly [string, FieldSpec])[] =>
@@ -30,7 +30,7 @@ export function reachableStructs(): ReadonlyMap<string, AnyStruct> {
   };
   for (const kind of catalog) {
     visit(kind.struct);
-    for (const { kind: other, options } of Object.values(subresourcesOf(kind, metaStructs))) {
+    for (const { kind: other, options } of Object.values(subresourcesOf(kind, metaStructs.Scale))) {
       if (other) visit(other().struct);
       if (options) visit(options());
     }

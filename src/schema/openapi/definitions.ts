@@ -65,6 +65,7 @@ export class Definitions {
     return this.#define(kindDefinitionName(kind), () => ({
       ...publishedSchema(schema, this.#dialect, this.#typeMeta(), this.#metadata(ObjectMeta)),
       ...kinds([kind]),
+      ...selectable(kind),
     }));
   }
 
@@ -85,6 +86,7 @@ export class Definitions {
       required: ["items"],
       type: "object",
       ...kinds([{ group, version, kind: listKind }]),
+      ...selectable(kind),
     });
     return this.#define(kindDefinitionName(kind).replace(/[^.]+$/, listKind), schema);
   }
@@ -259,3 +261,9 @@ const described = (doc: string | undefined): Json => (doc ? { description: doc }
 const kinds = (list: readonly GroupVersionKind[]): Json => ({
   "x-kubernetes-group-version-kind": list.map(({ group, kind, version }) => ({ group, kind, version })),
 });
+
+/** Of a kind made at run time, by which fields it can be selected. */
+const selectable = ({ publishedSchema: schema, selectableFields }: AnyKind): Json =>
+  schema === undefined || selectableFields === undefined
+    ? {}
+    : { "x-kubernetes-selectable-fields": Object.keys(selectableFields).map((fieldPath) => ({ fieldPath })) };

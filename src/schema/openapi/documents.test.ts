@@ -254,6 +254,7 @@ const CronTab = resource({
   scope: "Namespaced",
   doc: "",
   fields: {},
+  selectableFields: { "spec.when": () => "" },
   publishedSchema: {
     type: "object",
     required: ["spec"],
@@ -289,6 +290,8 @@ test("a kind made at run time shows its author's schema under the name of its gr
     false,
   );
   const list = at(document, "components", "schemas", "com.example.stable.v1.CronTabList");
+  for (const one of [schema, list])
+    assert.deepEqual((one as Json)["x-kubernetes-selectable-fields"], [{ fieldPath: "spec.when" }]);
   assert.deepEqual(at(list, "properties", "items", "items"), {
     $ref: "#/components/schemas/com.example.stable.v1.CronTab",
   });

@@ -1,11 +1,11 @@
 // All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change. Making one takes tens of
 // milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one.
-import type { AnyKind } from "../kind.ts";
+import { type AnyKind, subresourcesOf } from "../kind.ts";
 import type { GroupVersionKind, Json, KindsOf } from "./definitions.ts";
 import { groupPaths, resourcesPaths, rootDocuments } from "./discovery-paths.ts";
 import { encodeDocumentV2 } from "./gnostic.ts";
 import { pathOfGroupVersion } from "./names.ts";
-import { type MetaStructs, operationsOf, type Paths, subresourcesOf } from "./operations.ts";
+import { type MetaStructs, operationsOf, type Paths } from "./operations.ts";
 import { documentV2 } from "./v2.ts";
 import { documentV3, type Title } from "./v3.ts";
 
@@ -129,7 +129,7 @@ function kindsByStruct(kinds: readonly AnyKind[], meta: MetaStructs): (document:
   const byStruct = new Map<string, readonly GroupVersionKind[]>();
   const bodies = kinds.flatMap((kind) => [
     kind,
-    ...Object.values(subresourcesOf(kind, meta)).flatMap((one) => one.kind?.() ?? []),
+    ...Object.values(subresourcesOf(kind, meta.Scale)).flatMap((one) => one.kind?.() ?? []),
   ]);
   for (const kind of bodies) byStruct.set(kind.struct.name, [kind]);
   for (const name of ["Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"])

@@ -1,5 +1,5 @@
 // What can be done with a kind, path by path: every verb and subresource under the names upstream gives them.
-import type { AnyKind, Subresource, Verb } from "../kind.ts";
+import { type AnyKind, type Subresource, subresourcesOf, type Verb } from "../kind.ts";
 import type { AnyStruct } from "../struct.ts";
 import type { GroupVersionKind, Model } from "./definitions.ts";
 import { capitalized, idPart, pathOfGroupVersion, tagOf } from "./names.ts";
@@ -66,23 +66,9 @@ export function operationsOf(kind: AnyKind, meta: MetaStructs): Paths {
   };
   const place = placeOf(kind);
   for (const action of actionsOf(kind)) add(operation(kind, place, action, meta));
-  for (const [name, subresource] of Object.entries(subresourcesOf(kind, meta)))
+  for (const [name, subresource] of Object.entries(subresourcesOf(kind, meta.Scale)))
     for (const one of subresourceOperations(kind, place, name, subresource, meta)) add(one);
   return paths;
-}
-
-/** `scale` and `status: true` written out. */
-export function subresourcesOf(
-  kind: AnyKind,
-  { Scale }: Pick<MetaStructs, "Scale">,
-): Readonly<Record<string, Subresource>> {
-  const verbs: readonly Verb[] = ["get", "patch", "update"];
-  const entries = Object.entries(kind.subresources ?? {}).flatMap(([name, one]): [string, Subresource][] => {
-    if (one === undefined) return [];
-    if (one === true) return [[name, { verbs }]];
-    return [[name, "verbs" in one ? one : { kind: () => Scale, verbs }]];
-  });
-  return Object.fromEntries(entries);
 }
 
 interface Place {
