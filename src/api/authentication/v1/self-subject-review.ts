@@ -2,7 +2,7 @@ import { type Infer, ref, resource, struct } from "#schema/index.ts";
 import { UserInfo } from "./user-info.ts";
 
 export const SelfSubjectReviewStatus = struct("authentication/v1.SelfSubjectReviewStatus", {
-  userInfo: ref(1, UserInfo).default({}),
+  userInfo: ref(1, UserInfo, "Who is asking.").default({}),
 });
 export interface SelfSubjectReviewStatus extends Infer<typeof SelfSubjectReviewStatus> {}
 
@@ -14,9 +14,9 @@ export const SelfSubjectReview = resource({
   scope: "Cluster",
   verbs: ["create"],
   stored: false,
-  doc: "",
+  doc: "Tells who the server takes you for.",
   fields: {
-    status: ref(2, SelfSubjectReviewStatus).default({}),
+    status: ref(2, SelfSubjectReviewStatus, "The answer.").default({}),
   },
 });
 export interface SelfSubjectReview extends Infer<typeof SelfSubjectReview> {}

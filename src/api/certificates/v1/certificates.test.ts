@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cellsOf, changed, ruleTests, statusProblemsOf, updateTests } from "../../testing/rules.ts";
+import { CertificateSigningRequest } from "./certificate-signing-request.ts";
+
+const pem = (type: string) => btoa(`-----BEGIN ${type}-----\nAAAA\n-----END ${type}-----\n`);
+const csr = {
+  spec: { request: pem("CERTIFICATE REQUEST"), signerName: "example.com/serving", usages: ["server auth"] },
+};
+
+ruleTests(CertificateSigningRequest, csr, {
+  "another kind of PEM": [
+    { "spec.request": pem("CERTIFICATE") },
+    `spec.request: Invalid value: "${pem("CERTIFICATE")}": PEM block type must be CERTIFICATE REQUEST`,
+  ],
+  "no usage": [{ "spec.usages": [] }, "spec.usages: Required value"],
+  "a usage twice": [{ "spec.usages": ["any", "any"] }, 'spec.usages[1]: Duplicate value: "any"'],
+  "a signer without a path": [
+    { "spec.signerName": "example.com" },
+    "spec.signerName: Invalid value: \"example.com\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
+  ],
+  "a signer of one part": [
+    { "spec.signerName": "example/serving" },
+    'spec.signerName: Invalid value: "example": should be a domain with at least two segments separated by dots',
+  ],
+  "a short life": [
+    { "spec.expirationSeconds": 599 },
+    "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)",
+  ],
+});
+
+const decided = (...types: string[]) => ({ "status.conditions": types.map((type) => ({ type, status: "True" })) });
+updateTests(CertificateSigningRequest, csr, {
+  "an approval past its subresource": [
+    decided("Approved"),
+    'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
+  ],
+  "a certificate past its subresource": [
+    { "status.certificate": pem("CERTIFICATE") },
+    "status.certificate: Forbidden: updates may not set certificate content",
+  ],
+});
+
+test("a signer brings a certificate once, and takes no decision back", () => {
+  const problems = (now: Record<string, unknown>, old: Record<string, unknown> = {}) =>
+    statusProblemsOf(CertificateSigningRequest, changed(csr, now), changed(csr, old));
+  assert.deepEqual(problems({ "status.certificate": pem("CERTIFICATE") }), []);
+  assert.deepEqual(problems({ "status.certificate": pem("KEY") }), [
+    'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "KEY"',
+  ]);
+  assert.deepEqual(problems({}, decided("Approved")), [
+    'status.conditions: Forbidden: updates may not remove a condition of type "Approved"',
+  ]);
+  assert.deepEqual(problems(decided("Approved", "Denied"), decided("Approved", "Denied")), []);
+  assert.deepEqual(problems({ "status.conditions": [{ type: "Failed", status: "False" }] }), [
+    'status.conditions[0].status: Unsupported value: "False": supported values: "True"',
+  ]);
+});
+
+test("a row of a request", () => {
+  const issued = changed(csr, {
+    ...decided("Approved"),
+    "status.certificate": "AAAA",
+    "spec.username": "ann",
+    "spec.expirationSeconds": 3600,
+  });
+  assert.deepEqual(cellsOf(CertificateSigningRequest, issued), [
+    "example",
+    "60s",
+    "example.com/serving",
+    "ann",
+    "60m",
+    "Approved,Issued",
+  ]);
+});

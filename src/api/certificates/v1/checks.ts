@@ -1,0 +1,92 @@
+import { equal } from "#base/collections.ts";
+import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
+import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
+import type { CertificateSigningRequestCondition } from "./certificate-signing-request.ts";
+
+/** `example.com/signer`: a domain of two parts or more, and a path. */
+export function* checkSignerName(field: string, name: string): Iterable<Problem> {
+  if (name === "") {
+    yield required(field);
+    return;
+  }
+  const [domain = "", path = "", ...more] = name.split("/");
+  if (!name.includes("/") || more.length > 0) {
+    yield invalid(field, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+    return;
+  }
+  if (domain.length > 253) yield tooLong(field, 253);
+  yield* checkLabels(field, domain, dns1123Label);
+  if (!domain.includes("."))
+    yield invalid(field, "should be a domain with at least two segments separated by dots", domain);
+  yield* checkLabels(field, path, dns1123Subdomain);
+  if (name.length > 571) yield tooLong(field, 571);
+}
+
+function* checkLabels(field: string, text: string, format: (label: string) => readonly string[]): Iterable<Problem> {
+  const wrong = text.split(".").find((label) => format(label).length > 0);
+  if (wrong !== undefined)
+    for (const detail of format(wrong))
+      yield invalid(field, `validating label ${JSON.stringify(wrong)}: ${detail}`, text);
+}
+
+const isPem = (text: string, type: string): boolean =>
+  new RegExp(`-----BEGIN ${type}-----\\s[A-Za-z0-9+/=\\s]+-----END ${type}-----`).test(text);
+
+/** Whether the request is one, as far as its wrapping tells. What is inside is read by whoever signs it. */
+export function* checkRequest(request: string): Iterable<Problem> {
+  if (!isPem(decoded(request), "CERTIFICATE REQUEST"))
+    yield invalid("request", "PEM block type must be CERTIFICATE REQUEST");
+}
+
+export function* checkCertificate(certificate: string): Iterable<Problem> {
+  const field = "status.certificate";
+  const refuse = (detail: string) => invalid(field, detail, "<certificate data>");
+  const blocks = [...decoded(certificate).matchAll(/-----BEGIN ([A-Z0-9 ]+)-----\s([^-]*)-----END \1-----/g)];
+  const other = blocks.find(([, type]) => type !== "CERTIFICATE");
+  if (other) yield refuse(`only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(other[1])}`);
+  else if (blocks.some(([, , body]) => body?.includes(":"))) yield refuse("no PEM block headers are permitted");
+  else if (blocks.length === 0) yield refuse("must contain at least one CERTIFICATE PEM block");
+}
+
+/** Bytes travel as base64; what is not base64 was refused when the object was decoded. */
+const decoded = (base64: string): string => atob(base64);
+
+type Conditions = readonly CertificateSigningRequestCondition[];
+const decisions = ["Approved", "Denied", "Failed"];
+
+export function* checkDecisions(conditions: Conditions = [], old: Conditions | undefined): Iterable<Problem> {
+  const path = "status.conditions";
+  const has = (list: Conditions, type: string) => list.some((condition) => condition.type === type);
+  const wasBoth = old && has(old, "Approved") && has(old, "Denied");
+  const decided = conditions.filter(({ type }) => type === "Approved" || type === "Denied");
+  for (const [i, { type, status }] of conditions.entries()) {
+    if (type === "") yield required(`${path}[${i}].type`);
+    const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
+    if (status === "") yield required(`${path}[${i}].status`);
+    else if (!allowed.includes(status)) yield notSupported(`${path}[${i}].status`, allowed);
+    const other = decided.some((one) => one.type !== type && conditions.indexOf(one) < i);
+    if (!wasBoth && (type === "Approved" || type === "Denied") && other)
+      yield invalid(path, "Approved and Denied conditions are mutually exclusive", type);
+    if (conditions.findIndex((one) => one.type === type) < i) yield duplicate(`${path}[${i}].type`);
+  }
+}
+
+/** Decisions stay; only the approval subresource makes them, and only the status subresource brings the certificate. */
+export function* checkDecisionUpdate(
+  conditions: Conditions = [],
+  old: Conditions = [],
+  through: "status" | "approval" | "object",
+) {
+  const of = (list: Conditions, type: string) => list.filter((condition) => condition.type === type);
+  for (const type of decisions)
+    if (of(conditions, type).length < of(old, type).length)
+      yield forbidden("status.conditions", `updates may not remove a condition of type "${type}"`);
+  if (through === "approval") return;
+  for (const type of ["Approved", "Denied"]) {
+    const [now, before] = [of(conditions, type), of(old, type)];
+    if (now.length > before.length)
+      yield forbidden("status.conditions", `updates may not add a condition of type "${type}"`);
+    else if (now.length === before.length && !equal(now, before))
+      yield forbidden("status.conditions", `updates may not modify a condition of type "${type}"`);
+  }
+}

@@ -1,0 +1,79 @@
+// The rules of events as events.k8s.io has them, with the paths of the stored form: that is where upstream looks.
+import { equal } from "#base/collections.ts";
+import { qualifiedName } from "#schema/formats.ts";
+import { invalid, type Problem, required } from "#schema/index.ts";
+import type { Event } from "./event.ts";
+
+const mostOfWord = 128;
+const mostOfNote = 1024;
+
+export function* checkEvent(event: Event, old: Event | undefined): Iterable<Problem> {
+  yield* checkReport(event);
+  if (!old || !equal(event.series, old.series)) yield* checkSeries(event);
+  if (old) return;
+  if (!event.eventTime) yield required("eventTime");
+  if (event.type !== "Normal" && event.type !== "Warning")
+    yield invalid("type", `has invalid value: ${event.type ?? ""}`, "");
+  const older = {
+    firstTimestamp: event.deprecatedFirstTimestamp,
+    lastTimestamp: event.deprecatedLastTimestamp,
+    count: event.deprecatedCount,
+    source: event.deprecatedSource.component || event.deprecatedSource.host,
+  };
+  for (const [field, value] of Object.entries(older)) if (value) yield invalid(field, "needs to be unset", "");
+}
+
+function* checkReport(event: Event): Iterable<Problem> {
+  const {
+    metadata,
+    regarding,
+    reportingController = "",
+    reportingInstance = "",
+    action = "",
+    reason = "",
+    note = "",
+  } = event;
+  const elsewhere = event.eventTime
+    ? !regarding.namespace && metadata.namespace !== "default" && metadata.namespace !== "kube-system"
+    : metadata.namespace !== (regarding.namespace || "default");
+  if (elsewhere) yield invalid("involvedObject.namespace", "does not match event.namespace", regarding.namespace ?? "");
+  if (!event.eventTime) return;
+  if (reportingController === "") yield required("reportingController");
+  for (const detail of qualifiedName(reportingController))
+    yield invalid("reportingController", detail, reportingController);
+  for (const [field, word] of Object.entries({ reportingInstance, action, reason })) {
+    if (word === "") yield required(field);
+    if (word.length > mostOfWord) yield invalid(field, `can have at most ${mostOfWord} characters`, "");
+  }
+  if (note.length > mostOfNote) yield invalid("message", `can have at most ${mostOfNote} characters`, "");
+}
+
+function* checkSeries({ series }: Event): Iterable<Problem> {
+  if (!series) return;
+  if (series.count < 2) yield invalid("series.count", "should be at least 2", "");
+  if (!series.lastObservedTime) yield required("series.lastObservedTime");
+}
+
+/** Stored names of the fields that cannot change, by their names here. */
+const fixed = {
+  regarding: "involvedObject",
+  reason: "reason",
+  note: "message",
+  deprecatedSource: "source",
+  deprecatedFirstTimestamp: "firstTimestamp",
+  deprecatedLastTimestamp: "lastTimestamp",
+  deprecatedCount: "count",
+  type: "type",
+  eventTime: "eventTime",
+  action: "action",
+  related: "related",
+  reportingController: "reportingController",
+  reportingInstance: "reportingInstance",
+} as const;
+
+export function* checkEventUpdate(event: Event, old: Event): Iterable<Problem> {
+  for (const [name, stored] of Object.entries(fixed)) {
+    const field = name as keyof typeof fixed;
+    if (!equal(event[field], old[field])) yield invalid(stored, "field is immutable", event[field] ?? null);
+  }
+}
