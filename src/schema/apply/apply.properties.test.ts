@@ -9,13 +9,14 @@ import type { AnyStruct } from "../struct.ts";
 import { arbitraryObject } from "../testing/arbitrary.ts";
 import { applyObject, trackUpdate } from "./apply.ts";
 import { compare, fieldsOf, isListShape, partOf, withNamedFields } from "./compare.ts";
-import { shapeOf, zeroOf } from "./declared.ts";
+import { shapeOf } from "./declared.ts";
 import { pathText } from "./element.ts";
 import { difference, equalSets, type FieldSet, has, intersection, pathsOf, setOf, union } from "./field-set.ts";
 import type { ManagedFieldsEntry } from "./managed.ts";
 import { itemElement, type Shape } from "./shape.ts";
 import { Thing } from "./testing.ts";
 import { isMap, type JsonMap } from "./value.ts";
+import { zeroOf } from "./zero.ts";
 
 const shape = shapeOf(Thing);
 const now = Date.UTC(2026, 0, 1);

@@ -24,9 +24,9 @@ import type { AnyKind } from "../kind.ts";
 import { misfits } from "./check.ts";
 import type { Typed } from "./compare.ts";
 import { ConflictError, conflictStatus } from "./conflict.ts";
-import { shapeOf, zeroOf } from "./declared.ts";
+import { shapeOf } from "./declared.ts";
 import { FieldSetError } from "./element.ts";
-import { isEmptySet, union } from "./field-set.ts";
+import { inOrder, isEmptySet, union } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
 import { lastAppliedManager, remainingConflicts, withLastApplied } from "./last-applied.ts";
 import {
@@ -45,6 +45,7 @@ import { ListItemError } from "./shape.ts";
 import { afterApply, afterUpdate, type Context } from "./updater.ts";
 import { copyJson, isMap, type JsonMap } from "./value.ts";
 import { versionsOf } from "./versions.ts";
+import { zeroOf } from "./zero.ts";
 
 /** Who writes what, and how. */
 export interface Write {
@@ -160,7 +161,8 @@ function tracked(write: Write, live: JsonMap, updated: JsonMap, managed: Managed
   const taken = stripped(new Map([[id, { ...updater, time: now, set: result.changed }]]), id).get(id);
   if (taken === undefined || isEmptySet(taken.set)) return capUpdaters(result.managed);
   const previous = result.managed.get(id);
-  const set = previous ? union(previous.set, taken.set) : taken.set;
+  const all = previous ? union(previous.set, taken.set) : taken.set;
+  const set = all === previous?.set ? all : inOrder(all);
   return capUpdaters(new Map(result.managed).set(id, { ...taken, set }));
 }
 

@@ -1,17 +1,8 @@
-// The fields in which two objects differ, and all fields of one. Both walk objects along their shape.
+// The fields in which two objects differ, and all fields of one. Both walk objects along their shape. The sets made here are in no
+// order, as most serve to change others and are then forgotten; whoever keeps one brings it in order.
 import { equal, own } from "#base/collections.ts";
 import { fieldElement } from "./element.ts";
-import {
-  asMember,
-  emptySet,
-  type FieldSet,
-  type FieldSetDraft,
-  inOrder,
-  insert,
-  isEmptySet,
-  self,
-  union,
-} from "./field-set.ts";
+import { asMember, emptySet, type FieldSet, type FieldSetDraft, insert, isEmptySet, self, union } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
 import { itemElement, type ListShape, type MapShape, type Shape } from "./shape.ts";
 import { isEmptyMap, isMap, type JsonMap } from "./value.ts";
@@ -54,7 +45,7 @@ export function entryShape(map: MapShape, key: string): { element: string; shape
 export function compare(shape: Shape, before: unknown, after: unknown): Comparison {
   const walk: Walk = { path: [], added: {}, modified: {}, removed: {} };
   compareValue(walk, shape, before, after);
-  return comparison(inOrder(walk.added), inOrder(walk.modified), inOrder(walk.removed));
+  return comparison(walk.added, walk.modified, walk.removed);
 }
 
 const comparison = (added: FieldSet, modified: FieldSet, removed: FieldSet): Comparison => ({
@@ -123,32 +114,45 @@ function compareEntry(walk: Walk, map: MapShape, key: string, before: unknown, a
 
 /** Items that cannot be told apart are compared and owned together, by what they have in common: their keys. */
 function compareItems(walk: Walk, list: ListShape, before: readonly unknown[], after: readonly unknown[]): void {
+  // Most lists do not change, and to say so is cheaper than to tell their items apart.
+  if (equal(before, after)) return;
   const old = itemsByElement(list, before);
   const now = itemsByElement(list, after);
-  const visit = (element: string, was: readonly unknown[], is: readonly unknown[]) => {
-    walk.path.push(element);
-    if (was.length <= 1 && is.length <= 1) compareValue(walk, list.item, was[0], is[0]);
-    else if (was.length >= 2 && is.length >= 2) compareLeaf(walk, was, is);
-    else if (was.length >= 2) {
-      if (is.length > 0) insert(walk.added, walk.path, whole(list.item, is[0]));
-      insert(walk.removed, walk.path);
-    } else {
-      if (was.length > 0) insert(walk.removed, walk.path, whole(list.item, was[0]));
-      insert(walk.added, walk.path);
-    }
-    walk.path.pop();
-  };
-  for (const [element, was] of old) visit(element, was, now.get(element) ?? []);
-  for (const [element, is] of now) if (!old.has(element)) visit(element, [], is);
+  for (const [element, was] of old) compareItem(walk, list, element, was, now.get(element));
+  for (const [element, is] of now) if (!old.has(element)) compareItem(walk, list, element, undefined, is);
 }
 
-function itemsByElement(list: ListShape, items: readonly unknown[]): Map<string, unknown[]> {
-  const found = new Map<string, unknown[]>();
+function compareItem(walk: Walk, list: ListShape, element: string, was: unknown, is: unknown): void {
+  const { path } = walk;
+  path.push(element);
+  if (!(was instanceof Alike) && !(is instanceof Alike)) compareValue(walk, list.item, was, is);
+  else if (was instanceof Alike && is instanceof Alike) compareLeaf(walk, was.items, is.items);
+  else if (was instanceof Alike) {
+    if (is !== undefined) insert(walk.added, path, whole(list.item, is));
+    insert(walk.removed, path);
+  } else {
+    if (was !== undefined) insert(walk.removed, path, whole(list.item, was));
+    insert(walk.added, path);
+  }
+  path.pop();
+}
+
+/** Two or more items of the same keys. */
+class Alike {
+  readonly items: unknown[];
+  constructor(...items: unknown[]) {
+    this.items = items;
+  }
+}
+
+function itemsByElement(list: ListShape, items: readonly unknown[]): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>();
   for (const item of items) {
     const element = itemElement(list, item);
     const same = found.get(element);
-    if (same) same.push(item);
-    else found.set(element, [item]);
+    if (same === undefined) found.set(element, item);
+    else if (same instanceof Alike) same.items.push(item);
+    else found.set(element, new Alike(same, item));
   }
   return found;
 }
@@ -165,8 +169,8 @@ function whole(shape: Shape, value: unknown): FieldSet {
   };
   if (isListShape(part)) {
     if (Array.isArray(value))
-      for (const [element, items] of itemsByElement(part, value))
-        add(element, items.length === 1 ? whole(part.item, items[0]) : emptySet);
+      for (const [element, item] of itemsByElement(part, value))
+        add(element, item instanceof Alike ? emptySet : whole(part.item, item));
   } else if (isMap(value)) {
     for (const key of Object.keys(value)) {
       const entry = value[key] === undefined ? undefined : entryShape(part, key);
@@ -180,7 +184,7 @@ function whole(shape: Shape, value: unknown): FieldSet {
  * All fields an applied configuration mentions. Unlike in a comparison, structs and lists are not fields of their own: applying
  * `spec.replicas` says nothing about `spec`.
  */
-export const fieldsOf = ({ shape, value }: Typed): FieldSet => inOrder(mentioned(shape, value) ?? emptySet);
+export const fieldsOf = ({ shape, value }: Typed): FieldSet => mentioned(shape, value) ?? emptySet;
 
 function mentioned(shape: Shape, value: unknown): FieldSet | undefined {
   const part = partOf(shape, value);
@@ -194,8 +198,8 @@ function mentioned(shape: Shape, value: unknown): FieldSet | undefined {
   };
   if (isListShape(part)) {
     if (Array.isArray(value))
-      for (const [element, items] of itemsByElement(part, value))
-        add(element, items.length === 1 ? asMember(mentioned(part.item, items[0])) : emptySet);
+      for (const [element, item] of itemsByElement(part, value))
+        add(element, item instanceof Alike ? emptySet : asMember(mentioned(part.item, item)));
   } else if (isMap(value)) {
     for (const key of Object.keys(value)) {
       const entry = value[key] === undefined ? undefined : entryShape(part, key);

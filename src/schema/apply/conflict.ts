@@ -1,8 +1,7 @@
 // The answer to an apply that would take fields from others.
 import { ApiError } from "#base/errors.ts";
 import { pathText } from "./element.ts";
-import type { FieldSet } from "./field-set.ts";
-import { pathsOf } from "./field-set.ts";
+import { type FieldSet, inOrder, pathsOf } from "./field-set.ts";
 import type { Owner } from "./managed.ts";
 import { compareText, goQuote } from "./value.ts";
 
@@ -28,7 +27,7 @@ export class ConflictError extends Error {
 export function conflictStatus(conflicts: readonly Conflict[]): ApiError {
   const byOwner = conflicts.map(({ owner, fields }) => ({
     owner: ownerText(owner),
-    paths: pathsOf(fields).map(pathText),
+    paths: pathsOf(inOrder(fields)).map(pathText),
   }));
   const causes = byOwner.flatMap(({ owner, paths }) =>
     paths.map((field) => ({ reason: "FieldManagerConflict", message: `conflict with ${owner}`, field })),

@@ -17,6 +17,7 @@ import {
   type Shape,
   scalarShapes,
 } from "./shape.ts";
+import { isWrittenWhenZero, scalarZeros } from "./zero.ts";
 
 const compiled = { granular: new WeakMap<AnyStruct, Shape>(), atomic: new WeakMap<AnyStruct, Shape>() };
 
@@ -90,26 +91,5 @@ const keyShapes = (item: Type, keys: readonly string[]): readonly KeyShape[] =>
 /** What stands for a key that an item leaves out. What is written even when zero has that zero as its default in OpenAPI. */
 function keyDefault(item: Type, name: string): unknown {
   const spec = item.is === "struct" ? (item.struct().fields[name] as AnyField | undefined)?.spec : undefined;
-  return spec?.default ?? (spec && (spec.zeroKey || isWrittenWhenZero(spec)) ? zeros[spec.type.is] : undefined);
-}
-
-const isWrittenWhenZero = (spec: FieldSpec): boolean =>
-  ((spec.required && !spec.omitEmpty) || spec.always === true) && !spec.pointer;
-
-const zeros: Readonly<Record<string, unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 };
-
-/**
- * The object before anything was set: what Go writes for a new struct. A creation owns the fields in which the new object differs
- * from this, so structs that are always there and required zeros are owned only by those who fill them.
- */
-export function zeroOf(struct: AnyStruct): Readonly<Record<string, unknown>> {
-  const zero: Record<string, unknown> = {};
-  for (const [name, { spec }] of Object.entries<AnyField>(struct.fields)) {
-    const written = isWrittenWhenZero(spec) || (spec.required && !spec.omitEmpty);
-    if (spec.type.is === "struct") {
-      if (!spec.pointer && (written || spec.default !== undefined)) zero[name] = zeroOf(spec.type.struct());
-      else if (written) zero[name] = null;
-    } else if (written) zero[name] = spec.pointer ? null : (zeros[spec.type.is] ?? null);
-  }
-  return zero;
+  return spec?.default ?? (spec && (spec.zeroKey || isWrittenWhenZero(spec)) ? scalarZeros[spec.type.is] : undefined);
 }

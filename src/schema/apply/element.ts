@@ -39,6 +39,7 @@ export function parseElement(text: string): string | undefined {
     case "v":
       return valueElement(parseJson(text, body));
     case "k": {
+      if (plainKey.test(text)) return text;
       const keys = parseJson(text, body);
       if (keys !== null && !isMap(keys)) throw new FieldSetError(`parsing key as path element: ${text}: not an object`);
       return keyElement(Object.entries(keys ?? {}).sort(([a], [b]) => compareText(a, b)));
@@ -51,6 +52,9 @@ export function parseElement(text: string): string | undefined {
       return undefined;
   }
 }
+
+/** A single key in the one spelling, as almost all are. */
+const plainKey = /^k:\{"[\w.-]+":(?:"[\w ./:@-]*"|[1-9][0-9]{0,14})\}$/;
 
 function parseJson(text: string, body: string): unknown {
   try {

@@ -156,7 +156,7 @@ export function capUpdaters(managed: Managed): Managed {
 }
 
 /** What belongs to the server or to the request itself is never owned. */
-const serverFields = setOf(
+export const serverFields = setOf(
   ["f:apiVersion"],
   ["f:kind"],
   ["f:metadata"],

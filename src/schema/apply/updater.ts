@@ -3,9 +3,9 @@
 import { equal } from "#base/collections.ts";
 import { type Comparison, compare, fieldsOf, filtered, type Typed, withNamedFields } from "./compare.ts";
 import { type Conflict, ConflictError } from "./conflict.ts";
-import { difference, emptySet, type FieldSet, intersection, isEmptySet, union } from "./field-set.ts";
+import { difference, emptySet, type FieldSet, inOrder, intersection, isEmptySet, union } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
-import type { Managed, Owner } from "./managed.ts";
+import { type Managed, type Owner, serverFields } from "./managed.ts";
 import { merge } from "./merge.ts";
 import { reconcile } from "./reconcile.ts";
 import { removeFields } from "./remove.ts";
@@ -46,7 +46,7 @@ export function afterApply(
   const merged = { shape: live.shape, value: merge(live.shape, live.value, applied.value) };
   const last = managed.get(id);
   const set = fieldsOf(applied);
-  managed.set(id, { ...applier, set: context.filter ? context.filter(set) : set });
+  managed.set(id, { ...applier, set: inOrder(context.filter ? context.filter(set) : set) });
   const next = prune(context, merged, managed, last);
   const settled = settle(context, live, next, managed, { applier: id, force });
   return { managed: settled.managed, object: equal(live.value, next.value) ? undefined : next.value };
@@ -128,7 +128,8 @@ function prune(context: Context, merged: Typed, managed: Managed, last: Owner | 
   const remaining = versions.convert(pruned, last.apiVersion);
   if (remaining === undefined) return merged;
   const gone = difference(allFields(base), allFields(remaining));
-  const result = removeFields(base, intersection(gone, lastSet));
+  // Without a name in the configuration, nobody would seem to own metadata.
+  const result = removeFields(base, difference(intersection(gone, lastSet), serverFields));
   return versions.convert(result, apiVersion) ?? merged;
 }
 

@@ -4,6 +4,7 @@ import type { Typed } from "./compare.ts";
 import { shapeOf } from "./declared.ts";
 import type { Shape } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
+import { completed } from "./zero.ts";
 
 export interface Versions {
   /** Undefined where there is no such version (any more). */
@@ -29,7 +30,8 @@ export function versionsOf(kinds: readonly AnyKind[]): Versions {
 }
 
 function converted(from: AnyKind, to: AnyKind, object: JsonMap): JsonMap {
-  const stored = from.convert ? from.convert.toStored(object as any) : object;
+  const whole = from.publishedSchema ? object : completed(from.struct, object);
+  const stored = from.convert ? from.convert.toStored(whole as any) : whole;
   const out = to.convert ? to.convert.fromStored(stored) : stored;
   return { ...out, apiVersion: to.apiVersion, kind: to.kind };
 }
