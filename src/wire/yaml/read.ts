@@ -109,6 +109,9 @@ class Builder {
 const emptyCollection = (event: { readonly type: number; readonly start: number }): Node =>
   event.type === EVENT_ID.SEQUENCE ? { is: "sequence", items: [] } : { is: "mapping", start: event.start, pairs: [] };
 
+/** More would only fill the answer. */
+const mostDuplicates = 100;
+
 /** Up to here nearly all of a document may come from aliases; the share falls to a tenth at ten times as much. As upstream has it. */
 const freelyAliased = 400_000;
 
@@ -116,6 +119,8 @@ const freelyAliased = 400_000;
 class Evaluation {
   readonly #source: string;
   readonly #duplicates: string[] = [];
+  /** Filled when a line is first asked for, so that a text full of faults is not counted through for each of them. */
+  readonly #lineStarts: number[] = [];
   readonly #open = new Set<Node>();
   #nodes = 0;
   #aliased = 0;
@@ -156,7 +161,7 @@ class Evaluation {
       }
       const key = this.#key(keyNode);
       const value = this.#value(valueNode);
-      if (Object.hasOwn(object, key))
+      if (Object.hasOwn(object, key) && this.#duplicates.length < mostDuplicates)
         this.#duplicates.push(`line ${this.#line(keyNode)}: key ${JSON.stringify(key)} already set in map`);
       setOwn(object, key, value);
     }
@@ -210,10 +215,16 @@ class Evaluation {
   }
 
   #line(node: Node): number {
+    if (this.#lineStarts.length === 0)
+      for (let at = 0; at >= 0; at = this.#source.indexOf("\n", at) + 1 || -1) this.#lineStarts.push(at);
     const start = node.is === "scalar" ? node.start : 0;
-    let line = 1;
-    for (let i = this.#source.indexOf("\n"); i >= 0 && i < start; i = this.#source.indexOf("\n", i + 1)) line++;
-    return line;
+    let low = 0;
+    for (let high = this.#lineStarts.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((this.#lineStarts[middle] as number) <= start) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 

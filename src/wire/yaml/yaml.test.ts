@@ -45,6 +45,12 @@ test("of keys that stand twice the last one counts, and all are told", () => {
   assert.deepEqual(duplicates, ['line 4: key "c" already set in map', 'line 5: key "a" already set in map']);
 });
 
+test("a text full of faults is told of a hundred of them", () => {
+  const { duplicates } = parseYaml("k: 1\n".repeat(5000));
+  assert.equal(duplicates.length, 100);
+  assert.equal(duplicates[99], 'line 101: key "k" already set in map');
+});
+
 test("all documents of a stream are read", () => {
   assert.deepEqual(
     parseYamlDocuments("a: 1\n---\nb: 2\n---\n").map(({ value }) => value),
