@@ -106,7 +106,7 @@ export const cases: readonly Case[] = [
     path: "spec.resources.limits[hugepages-*]",
     object: {
       spec: {
-        resources: {},
+        resources: { limits: { cpu: "1" } },
         containers: [{ name: "a", resources: { limits: { "hugepages-2Mi": "4Mi" } } }],
       },
     },

@@ -5,8 +5,8 @@ import { catalog } from "#api/catalog.ts";
 import { metaStructs } from "#api/openapi.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import { definitionName } from "#schema/openapi/names.ts";
-import { facts, missing } from "./facts.ts";
-import { reachableStructs } from "./structs.ts";
+import { complete, facts, missing } from "./facts.ts";
+import { fieldsOf, reachableStructs } from "./structs.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 interface TypeFacts {
@@ -72,6 +72,17 @@ test("definitions have upstream's names and defaults", { skip: missing }, async 
     });
   });
   assert.deepEqual(wrong, []);
+});
+
+test("every kind and every field says what it is for", (context) => {
+  const silent = [
+    ...catalog.filter(({ doc }) => doc === "").map(({ apiVersion, kind }) => `${apiVersion} ${kind}`),
+    ...[...reachableStructs().values()].flatMap((struct) =>
+      fieldsOf(struct).flatMap(([name, { doc }]) => (doc === "" ? [`${struct.name} ${name}`] : [])),
+    ),
+  ];
+  if (complete) assert.deepEqual(silent, []);
+  else context.diagnostic(`pending: ${silent.length} kinds and fields without words`);
 });
 
 const find = (document: Json, ref: string): unknown =>
