@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
-import { seededRandom, systemRandom } from "#base/random.ts";
+import { systemRandom } from "#base/random.ts";
 import { Compacted, Damaged, type Entry, OutOfSpace, Unavailable } from "../engine.ts";
 import { type EtcdCluster, type EtcdClusterOptions, makeCertificates, noEtcd, startEtcd } from "../testing/etcd.ts";
 import { follow } from "../testing.ts";
@@ -322,25 +322,18 @@ describe("etcd: several engines on one store", { skip: noEtcd }, () => {
 });
 
 describe("etcd: what a person must look at", { skip: noEtcd }, () => {
-  test("endpoints of two clusters are noticed", async (t) => {
+  test("endpoints of two clusters are noticed before anything is written to the wrong one", async (t) => {
     const [one, two] = await Promise.all([cluster(t), cluster(t)]);
-    const engine = open(t, {
-      endpoints: [one.endpoints[0]!, two.endpoints[0]!],
-      silenceMs: 200,
-      random: seededRandom(1),
-    });
-    await engine.revision();
-    await Promise.all([one, two].map(({ members }) => members[0]!.kill()));
-    await assert.rejects(
-      async () => {
-        for (const { members } of [one, two]) {
-          await members[0]!.start();
-          await engine.revision();
-          await members[0]!.kill();
-        }
-      },
-      (error) => error instanceof Damaged && /belongs to cluster/.test(error.message),
-    );
+    const endpoints = [one.endpoints[0]!, two.endpoints[0]!];
+    const engine = open(t, { endpoints, requestMs: 2_000 });
+    await engine.put("/first", bytes("1"), 0);
+    const witness = await Promise.all(endpoints.map((endpoint) => open(t, { endpoints: [endpoint] }).get("/first")));
+    const [home, other] = witness[0] ? [one, two] : [two, one];
+    await home.members[0]!.kill();
+    const isNoticed = (error: unknown) => error instanceof Damaged && /belongs to cluster/.test(error.message);
+    await assert.rejects(engine.get("/first"), isNoticed);
+    await assert.rejects(engine.put("/second", bytes("1"), 0), isNoticed);
+    assert.equal(await open(t, { endpoints: other.endpoints }).get("/second"), undefined);
   });
 
   test("a history that has gone back is noticed", async (t) => {
@@ -402,15 +395,17 @@ class FakeMember {
       responseDeserialize: (b: Buffer) => b,
     };
     const unary = { requestStream: false, responseStream: false, ...plain };
-    const { range, txn, watch } = rpcs;
+    const { range, status, txn, watch } = rpcs;
     this.#server.addService(
       {
         range: { path: range.path, ...unary },
+        status: { path: status.path, ...unary },
         txn: { path: txn.path, ...unary },
         watch: { path: watch.path, requestStream: true, responseStream: true, ...plain },
       },
       {
-        range: (_call: unknown, answer: sendUnaryData<Uint8Array>) => answer(null, answers.range(5)),
+        range: (_call: unknown, answer: sendUnaryData<Uint8Array>) => answer(null, answers.header(5)),
+        status: (_call: unknown, answer: sendUnaryData<Uint8Array>) => answer(null, answers.header(5)),
         txn: (call: { request: Uint8Array }, answer: sendUnaryData<Uint8Array>) => {
           this.txns.push(call.request);
           this.onTxn(answer);
@@ -441,7 +436,8 @@ class FakeMember {
 const Header = message("Header", { clusterId: id(1), revision: int(3) });
 const header = { clusterId: 7n };
 const answers = {
-  range: (revision: number) => message("Range", { header: one(1, Header) }).encode({ header: { ...header, revision } }),
+  header: (revision: number) =>
+    message("Range", { header: one(1, Header) }).encode({ header: { ...header, revision } }),
   txn: (revision: number) =>
     message("Txn", { header: one(1, Header), succeeded: int(2) }).encode({
       header: { ...header, revision },

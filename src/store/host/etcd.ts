@@ -26,7 +26,7 @@ import { toEntry } from "./etcd/follow.ts";
 import { RecentHistory } from "./etcd/history.ts";
 import { EtcdLeases } from "./etcd/leases.ts";
 import { COMPARE_MOD, rpcs, type TxnResponse } from "./etcd/messages.ts";
-import { Pool, type Request } from "./etcd/pool.ts";
+import { type Checked, Pool, type Request } from "./etcd/pool.ts";
 import { RpcError, type TlsOptions } from "./etcd/transport.ts";
 
 export interface EtcdStoreOptions extends RetentionOptions {
@@ -94,7 +94,7 @@ export class EtcdStore implements StoreEngine {
       const wanted = Math.min(part, limit - entries.length);
       const range = { key, rangeEnd, revision: revision ?? 0, limit: wanted, countOnly: wanted === 0 };
       const { kvs, count, header } = await this.#range(range, { what, signal });
-      revision ??= header?.revision ?? 0;
+      revision ??= header.revision;
       let bytes = 1;
       for (const kv of kvs) {
         entries.push(toEntry(kv));
@@ -113,7 +113,7 @@ export class EtcdStore implements StoreEngine {
       encodeKey(key);
       const { header, succeeded, responses } = await this.#putIf(what, { key, value, expected, ttlSeconds });
       if (!succeeded) throw conflict(key, expected, responses);
-      const modified = header?.revision ?? 0;
+      const modified = header.revision;
       const created = expected === 0 ? modified : responses[1]?.range?.kvs[0]?.createRevision;
       if (created === undefined) throw new Error(`${what}: etcd does not say when it was created`);
       return { key, value, created, modified };
@@ -129,7 +129,7 @@ export class EtcdStore implements StoreEngine {
         failure: [{ range: { key } }],
       });
       if (!succeeded || responses[0]?.deleteRange?.deleted !== 1) throw conflict(key, expected, responses);
-      return header?.revision ?? 0;
+      return header.revision;
     });
   }
 
@@ -153,7 +153,7 @@ export class EtcdStore implements StoreEngine {
 
   async revision(signal?: AbortSignal): Promise<Revision> {
     const { header } = await this.#range({ key: FIRST_KEY, countOnly: true }, { what: "revision", signal });
-    return header?.revision ?? 0;
+    return header.revision;
   }
 
   async compact(revision: Revision): Promise<void> {
@@ -197,7 +197,7 @@ export class EtcdStore implements StoreEngine {
         { key: FIRST_KEY, revision: from, countOnly: true },
         { what: `watch from revision ${from}`, signal },
       );
-      return header?.revision ?? 0;
+      return header.revision;
     } catch (error) {
       if (error instanceof FutureRevision) return error.newest;
       throw error;
@@ -244,7 +244,7 @@ export class EtcdStore implements StoreEngine {
       expected,
       ttlSeconds,
     }: { key: string; value: Uint8Array; expected: Revision; ttlSeconds: number | undefined },
-  ): Promise<TxnResponse> {
+  ): Promise<Checked<TxnResponse>> {
     for (let tries = 1; ; tries++) {
       const lease = ttlSeconds === undefined ? 0n : await this.#leaseFor(what, ttlSeconds);
       try {
@@ -278,10 +278,10 @@ export class EtcdStore implements StoreEngine {
     }
   }
 
-  async #txn(what: string, draft: Parameters<typeof rpcs.txn.request.encode>[0]): Promise<TxnResponse> {
+  async #txn(what: string, draft: Parameters<typeof rpcs.txn.request.encode>[0]): Promise<Checked<TxnResponse>> {
     try {
       const answer = await this.#pool.call(rpcs.txn, draft, { what, isWrite: true, isLinearizable: true });
-      if (answer.succeeded) this.#wrote(answer.header?.revision ?? 0);
+      if (answer.succeeded) this.#wrote(answer.header.revision);
       return answer;
     } catch (error) {
       throw await this.#explain(error, what);

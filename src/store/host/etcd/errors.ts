@@ -8,6 +8,8 @@ export const isFutureRevision = (error: unknown): boolean =>
 export const isNoSpace = (error: unknown): boolean => hasText(error, "etcdserver: mvcc: database space exceeded");
 export const isLeaseNotFound = (error: unknown): boolean => hasText(error, "etcdserver: requested lease not found");
 export const isCorrupt = (error: unknown): boolean => error instanceof RpcError && error.code === rpcCode.dataLoss;
+export const isTimeout = (error: unknown): boolean =>
+  error instanceof RpcError && error.code === rpcCode.deadlineExceeded;
 /** Asking again, or another member, will not help. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof RpcError && (error.code === rpcCode.permissionDenied || /permission denied/.test(error.message));

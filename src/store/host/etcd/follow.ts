@@ -31,6 +31,7 @@ export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): 
     const member = pool.pick();
     try {
       for await (const batch of session(pool, member, revision, signal)) {
+        if (failures > 0) pool.log.info("etcd watch resumed", { endpoint: member.endpoint, revision: batch.revision });
         failures = 0;
         if (batch.revision <= revision) continue; // what was seen on an earlier connection
         yield { changes: batch.changes.filter(({ entry }) => entry.modified > revision), revision: batch.revision };
@@ -42,7 +43,7 @@ export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): 
       if (isForbidden(error))
         throw new Error("watch etcd: the user must be allowed to read all keys", { cause: error });
       pool.suspect(member);
-      pool.log.warn("etcd watch interrupted", { endpoint: member.endpoint, revision, error });
+      if (failures === 0) pool.log.warn("etcd watch interrupted", { endpoint: member.endpoint, revision, error });
       const waitMs = backoffMs(BACKOFF, failures++, pool.random);
       await pool.clock.sleep(waitMs, signal).catch(() => undefined); // aborted: the loop ends by itself
     }

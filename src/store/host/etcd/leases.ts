@@ -1,5 +1,4 @@
 // Times to live. etcd deletes keys by lease; a lease is costly, so writes that expire at about the same time share one.
-import type { Revision } from "../../engine.ts";
 import { isLeaseNotFound } from "./errors.ts";
 import { rpcs } from "./messages.ts";
 import type { Pool } from "./pool.ts";
@@ -74,15 +73,13 @@ export class EtcdLeases {
    * etcd would end the lease by itself, but late: it looks every half second, has a shortest time of two seconds,
    * and counts from the start again after each change of its leader.
    */
-  async #end(end: number, lease: Lease): Promise<Revision | undefined> {
+  async #end(end: number, lease: Lease): Promise<void> {
     this.#forget(end, lease);
     try {
       const request = { what: "revoke a lease", isWrite: false, isLinearizable: false };
-      const { header } = await this.#pool.call(rpcs.leaseRevoke, { id: await lease.id }, request);
-      return header?.revision;
+      await this.#pool.call(rpcs.leaseRevoke, { id: await lease.id }, request);
     } catch (error) {
       if (!isLeaseNotFound(error)) this.#pool.log.warn("a lease is left to etcd to end", { error });
-      return undefined;
     }
   }
 

@@ -1,12 +1,13 @@
 // The members of one etcd cluster: which of them to ask, and what to do when it does not answer.
 import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { backoffMs } from "#base/retry.ts";
 import { Damaged, type Revision, Unavailable } from "../../engine.ts";
-import { isCorrupt, outcomeOf } from "./errors.ts";
-import type { ResponseHeader, Rpc } from "./messages.ts";
-import { Connection, type TlsOptions } from "./transport.ts";
+import { isCorrupt, isTimeout, outcomeOf } from "./errors.ts";
+import { type ResponseHeader, type Rpc, rpcs } from "./messages.ts";
+import { type CallLimits, Connection, type TlsOptions } from "./transport.ts";
 
 export interface PoolOptions {
   readonly endpoints: readonly string[];
@@ -34,6 +35,8 @@ export interface Member {
   readonly connection: Connection;
   /** Asked last until then, by the clock's `elapsed`. */
   suspectUntil: number;
+  /** It has been seen to be one of the cluster. */
+  isKnown: boolean;
 }
 
 interface Patience {
@@ -46,6 +49,9 @@ interface Patience {
 interface Answer {
   readonly header: ResponseHeader | undefined;
 }
+
+/** An answer whose header is there, and fits. */
+export type Checked<T> = T & { readonly header: ResponseHeader };
 
 const SUSPICION_MS = 5_000;
 const BACKOFF = { firstMs: 50, maxMs: 500, jitter: 0.5 };
@@ -77,6 +83,7 @@ export class Pool {
       endpoint,
       connection: new Connection(endpoint, tls, clock),
       suspectUntil: 0,
+      isKnown: false,
     }));
     // Several API servers spread over the members.
     this.#preferred = random.below(endpoints.length);
@@ -89,11 +96,6 @@ export class Pool {
 
   get endpoints(): string {
     return this.#options.endpoints.join(", ");
-  }
-
-  /** The newest revision that any answer so far has shown. */
-  get newest(): Revision {
-    return this.#newest;
   }
 
   /** The member to ask next: the one that served last, unless it is under suspicion. */
@@ -126,53 +128,62 @@ export class Pool {
   }
 
   /** Sends a request to one member after another, within one deadline, until one answers. */
-  async call<D, T extends Answer>(rpc: Rpc<D, T>, draft: D, request: Request): Promise<T> {
-    const { what, isWrite } = request;
-    request.signal?.throwIfAborted();
+  async call<D, T extends Answer>(rpc: Rpc<D, T>, draft: D, request: Request): Promise<Checked<T>> {
+    const { what, isWrite, signal } = request;
+    signal?.throwIfAborted();
     const deadline = this.clock.elapsed() + this.requestMs;
     const failures = new Map<string, string>();
     for (let round = 0; ; round++) {
       for (const member of this.#inOrder()) {
         const left = deadline - this.clock.elapsed();
-        if (this.closing.aborted) throw new Unavailable(`${what}: the store is closed`);
+        if (this.closing.aborted) throw this.#closed(what);
         if (left <= 0) throw this.#unavailable(what, failures);
+        // More patience in each round: when all are slow, leaving each of them too soon would get no answer at all.
+        const patienceMs = this.#members.length === 1 ? left : Math.min(left, this.silenceMs * 2 ** round);
+        let isSent = false;
         try {
-          // More patience in each round: when all are slow, leaving each of them too soon would get no answer at all.
-          const patienceMs = this.#members.length === 1 ? left : Math.min(left, this.silenceMs * 2 ** round);
-          return await this.#ask(member, rpc, draft, { ...request, deadline, patienceMs });
+          await this.#prepare(member, { timeoutMs: patienceMs, signal });
+          isSent = true;
+          return await this.#send(member, rpc, draft, { ...request, deadline, patienceMs });
         } catch (error) {
-          if (request.signal?.aborted) throw request.signal.reason;
+          if (signal?.aborted) throw signal.reason;
+          if (this.closing.aborted) throw this.#closed(what);
           if (isCorrupt(error)) throw new Damaged(`${what}: etcd at ${member.endpoint} is corrupt`, { cause: error });
           const outcome = outcomeOf(error);
           if (outcome === "answered") throw error;
           this.suspect(member);
-          failures.set(member.endpoint, error instanceof Error ? error.message : String(error));
-          if (outcome === "unknown" && isWrite) throw this.#unavailable(what, failures, "; its outcome is unknown");
+          // That time ran out in the end says less than what was wrong before.
+          if (!isTimeout(error) || !failures.has(member.endpoint)) failures.set(member.endpoint, explain(error));
+          if (outcome === "unknown" && isSent && isWrite)
+            throw this.#unavailable(what, failures, "; its outcome is unknown");
         }
       }
       const left = deadline - this.clock.elapsed();
       const waitMs = Math.max(0, Math.min(left, backoffMs(BACKOFF, round, this.random)));
-      await this.clock.sleep(waitMs, request.signal ?? this.closing);
+      await this.clock.sleep(waitMs, signal ?? this.closing);
     }
   }
 
-  async #ask<D, T extends Answer>(
+  /** Connects; and before the first request makes sure that it is a member of the same cluster, which alone may do as it is told. */
+  async #prepare(member: Member, limits: CallLimits): Promise<void> {
+    if (!member.connection.isReady) await member.connection.connect(limits);
+    if (!member.isKnown) this.#check(member, await member.connection.call(rpcs.status, {}, limits), 0);
+  }
+
+  async #send<D, T extends Answer>(
     member: Member,
     rpc: Rpc<D, T>,
     draft: D,
     { isWrite, isLinearizable, signal, deadline, patienceMs }: Request & Patience,
-  ): Promise<T> {
-    const { connection } = member;
+  ): Promise<Checked<T>> {
     const floor = this.#newest;
-    if (!connection.isReady) await connection.connect({ timeoutMs: patienceMs, signal });
     const left = Math.max(1, deadline - this.clock.elapsed());
     // A write must wait for its answer, but nobody else should follow it to a member that is silent.
     const cancelSuspicion = isWrite ? this.clock.after(patienceMs, () => this.suspect(member)) : undefined;
     try {
       const timeoutMs = isWrite ? left : Math.min(left, patienceMs);
-      const answer = await connection.call(rpc, draft, { timeoutMs, signal });
-      this.#check(member, answer.header, isLinearizable ? floor : 0);
-      return answer;
+      const answer = await member.connection.call(rpc, draft, { timeoutMs, signal });
+      return this.#check(member, answer, isLinearizable ? floor : 0);
     } finally {
       cancelSuspicion?.();
     }
@@ -190,7 +201,8 @@ export class Pool {
   }
 
   /** Catches what no retry can mend: endpoints of two clusters, and a history that has gone back. */
-  #check(member: Member, header: ResponseHeader | undefined, floor: Revision): void {
+  #check<T extends Answer>(member: Member, answer: T, floor: Revision): Checked<T> {
+    const { header } = answer;
     if (!header) throw new Error(`etcd at ${member.endpoint} answered without a header`);
     if (this.#clusterId === 0n) this.#clusterId = header.clusterId;
     if (header.clusterId !== this.#clusterId)
@@ -202,7 +214,13 @@ export class Pool {
         `etcd at ${member.endpoint} is at revision ${header.revision}, but was at ${floor}: was it restored from a backup?`,
       );
     member.suspectUntil = 0;
+    member.isKnown = true;
     if (header.revision > this.#newest) this.#newest = header.revision;
+    return answer as Checked<T>;
+  }
+
+  #closed(what: string): Unavailable {
+    return new Unavailable(`${what}: the store is closed`);
   }
 
   #unavailable(what: string, failures: ReadonlyMap<string, string>, suffix = ""): Unavailable {
