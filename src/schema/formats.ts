@@ -4,6 +4,8 @@ import type { Format } from "./field.ts";
 import { formatIp, parseCidr, parseIp } from "./ip.ts";
 
 export const maxLengthMessage = (most: number): string => `must be no more than ${most} characters`;
+/** Keys and values of labels are measured in the same bytes, but upstream says so. */
+const maxBytesMessage = (most: number): string => `must be no more than ${most} bytes`;
 export const rangeMessage = (least: number, most: number): string => `must be between ${least} and ${most}, inclusive`;
 
 /** `msg (e.g. 'a', or 'b', regex used for validation is '…')`, as upstream puts it together. */
@@ -124,19 +126,24 @@ export const qualifiedName: Format = (value) => {
     return fine;
   const messages: string[] = [];
   if (prefix === "") messages.push("prefix part must be non-empty");
-  else if (prefix !== undefined) messages.push(...dns1123Subdomain(prefix).map((message) => `prefix part ${message}`));
+  else if (prefix !== undefined)
+    for (const message of dns1123Subdomain(prefix))
+      messages.push(`prefix part ${message === maxLengthMessage(253) ? maxBytesMessage(253) : message}`);
   if (name === "") messages.push("name part must be non-empty");
-  else if (byteLength(name) > 63) messages.push(`name part ${maxLengthMessage(63)}`);
+  else if (byteLength(name) > 63) messages.push(`name part ${maxBytesMessage(63)}`);
   if (!wholeName.test(name)) messages.push(`name part ${nameMessage}`);
   return messages;
 };
 
-export const labelValue = pattern(
+const labelText = pattern(
   `(${namePart})?`,
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
   ["MyValue", "my_value", "12345"],
-  63,
 );
+export const labelValue: Format = (value) => {
+  const long = value.length * 3 > 63 && byteLength(value) > 63;
+  return long ? [maxBytesMessage(63), ...labelText(value)] : labelText(value);
+};
 
 export const cIdentifier = pattern(
   "[A-Za-z_][A-Za-z0-9_]*",

@@ -59,6 +59,10 @@ test("text that is no selector is refused in upstream's words", () => {
     ["x in (a", "unable to parse requirement: found '', expected: ',' or ')'"],
     ["x in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"],
     ["x in (,=", "unable to parse requirement: found '=', expected: ',', or identifier"],
+    [
+      `x=${"a".repeat(64)}`,
+      `unable to parse requirement: values[0][x]: Invalid value: "${"a".repeat(64)}": must be no more than 63 bytes`,
+    ],
     ["-x=a", `unable to parse requirement: <nil>: Invalid value: "-x": ${name}`],
     ["x=a||b", `unable to parse requirement: values[0][x]: Invalid value: "a||b": ${value}`],
     [
