@@ -1,10 +1,22 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
-import { type Infer, int64, list, map, type Problem, ref, resource, string, struct, time } from "#schema/index.ts";
+import {
+  type Infer,
+  int64,
+  list,
+  map,
+  type Problem,
+  type RowCondition,
+  ref,
+  resource,
+  string,
+  struct,
+  time,
+} from "#schema/index.ts";
 import { Eviction } from "../../policy/v1/eviction.ts";
 import { Binding } from "./binding.ts";
 import { checkPod } from "./checks/pod.ts";
 import { checkPodStatus } from "./checks/pod-status.ts";
-import { readinessGates, restartsCell, summarize } from "./columns/pod.ts";
+import { completed, readinessGates, restartsCell, summarize } from "./columns/pod.ts";
 import { ContainerStatus } from "./container-status.ts";
 import { completePod, roundUpAmounts } from "./defaults.ts";
 import { PodAttachOptions, PodExecOptions, PodLogOptions, PodPortForwardOptions, PodProxyOptions } from "./options.ts";
@@ -196,6 +208,7 @@ export const Pod = resource({
       cell: (pod): string => readinessGates(pod),
     },
   ],
+  rowConditions: (pod): readonly RowCondition[] => completed(pod),
   selectableFields: {
     "spec.nodeName": ({ spec }) => spec.nodeName ?? "",
     /** The name very old clients use. */

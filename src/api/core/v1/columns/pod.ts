@@ -1,5 +1,6 @@
 // What `kubectl get pods` shows. One look at the container statuses decides ready, status and restarts together.
 import { age } from "#schema/columns.ts";
+import type { RowCondition } from "#schema/index.ts";
 import { isSidecar } from "../amounts.ts";
 import type { ContainerStatus } from "../container-status.ts";
 import type { Pod } from "../pod.ts";
@@ -111,3 +112,17 @@ export function readinessGates({ spec, status }: Pod): string {
   );
   return `${met.length}/${gates.length}`;
 }
+
+/** By which clients hide pods that have ended. */
+export const completed = ({ status }: Pod): readonly RowCondition[] => {
+  switch (status.phase) {
+    case "Succeeded":
+      return [
+        { type: "Completed", status: "True", reason: "Succeeded", message: "The pod has completed successfully." },
+      ];
+    case "Failed":
+      return [{ type: "Completed", status: "True", reason: "Failed", message: "The pod failed." }];
+    default:
+      return [];
+  }
+};
