@@ -1,60 +1,78 @@
-import { bool, bytes, type Infer, int32, int64, list, ref, resource, string, struct, time } from "#schema/index.ts";
+import {
+  bool,
+  bytes,
+  type Infer,
+  int32,
+  int64,
+  invalid,
+  list,
+  type Problem,
+  ref,
+  resource,
+  string,
+  struct,
+  time,
+} from "#schema/index.ts";
+import { checkApproval, checkNames, checkSpec, checkStoredVersions } from "./checks.ts";
 import { CustomResourceValidation } from "./json-schema.ts";
 
 export const CustomResourceColumnDefinition = struct("apiextensions/v1.CustomResourceColumnDefinition", {
-  name: string(1).required(),
-  type: string(2).required(),
-  format: string(3),
-  description: string(4),
-  priority: int32(5),
-  jsonPath: string(6).required(),
+  name: string(1, "Heading of the column.").required(),
+  type: string(2, "Type of its values: boolean, date, integer, number or string.").required(),
+  format: string(3, "Format of its values, such as byte or int64."),
+  description: string(4, "What the column shows."),
+  priority: int32(5, "With a number above 0, shown only where there is room."),
+  jsonPath: string(6, "Where the value is, such as .spec.size.").required(),
 });
 export interface CustomResourceColumnDefinition extends Infer<typeof CustomResourceColumnDefinition> {}
 
 export const ServiceReference = struct("apiextensions/v1.ServiceReference", {
-  namespace: string(1).required(),
-  name: string(2).required(),
-  path: string(3).pointer(),
-  port: int32(4).pointer().default(443),
+  namespace: string(1, "Namespace of the service.").required(),
+  name: string(2, "Name of the service.").required(),
+  path: string(3, "Path to send requests to.").pointer(),
+  port: int32(4, "Port of the service.").pointer().default(443),
 });
 export interface ServiceReference extends Infer<typeof ServiceReference> {}
 
 export const WebhookClientConfig = struct("apiextensions/v1.WebhookClientConfig", {
-  url: string(3).pointer(),
-  service: ref(1, ServiceReference),
-  caBundle: bytes(2),
+  url: string(3, "Where the webhook is, for one outside the cluster.").pointer(),
+  service: ref(1, ServiceReference, "The service that runs it, for one inside."),
+  caBundle: bytes(2, "Certificates to check the server's by; those of the system if absent."),
 });
 export interface WebhookClientConfig extends Infer<typeof WebhookClientConfig> {}
 
 export const WebhookConversion = struct("apiextensions/v1.WebhookConversion", {
-  clientConfig: ref(2, WebhookClientConfig),
-  conversionReviewVersions: list(3, "string").required(),
+  clientConfig: ref(2, WebhookClientConfig, "Where to call the webhook."),
+  conversionReviewVersions: list(3, "string", "Versions of the question it understands, the best first.").required(),
 });
 export interface WebhookConversion extends Infer<typeof WebhookConversion> {}
 
 export const CustomResourceConversion = struct("apiextensions/v1.CustomResourceConversion", {
-  strategy: string(1).required(),
-  webhook: ref(2, WebhookConversion),
+  strategy: string(1, "Only the apiVersion differs between versions (None), or a Webhook converts them.")
+    .nonEmpty()
+    .oneOf("None", "Webhook")
+    .required(),
+  webhook: ref(2, WebhookConversion, "The webhook that converts."),
 });
 export interface CustomResourceConversion extends Infer<typeof CustomResourceConversion> {}
 
 export const CustomResourceDefinitionCondition = struct("apiextensions/v1.CustomResourceDefinitionCondition", {
-  type: string(1).required(),
-  status: string(2).required(),
-  lastTransitionTime: time(3),
-  reason: string(4),
-  message: string(5),
-  observedGeneration: int64(6),
+  type: string(1, "What the condition is about, such as Established or NamesAccepted.").required(),
+  status: string(2, "True, False or Unknown.").required(),
+  lastTransitionTime: time(3, "When the status last changed."),
+  reason: string(4, "Why it last changed, in one word."),
+  message: string(5, "Why it last changed, in a sentence."),
+  observedGeneration: int64(6, "Generation of the spec that the condition describes."),
 });
 export interface CustomResourceDefinitionCondition extends Infer<typeof CustomResourceDefinitionCondition> {}
 
 export const CustomResourceDefinitionNames = struct("apiextensions/v1.CustomResourceDefinitionNames", {
-  plural: string(1).required(),
-  singular: string(2),
-  shortNames: list(3, "string"),
-  kind: string(4).required(),
-  listKind: string(5),
-  categories: list(6, "string"),
+  plural: string(1, "Plural name, as in paths; in lower case. Cannot change.").required(),
+  singular: string(2, "Singular name in lower case."),
+  shortNames: list(3, "string", "Short names for people to type."),
+  kind: string(4, "Kind of the objects, as they say it themselves.").required(),
+  listKind: string(5, "Kind of lists of them."),
+  categories: list(6, "string", "Categories they are listed under, such as all."),
 });
 export interface CustomResourceDefinitionNames extends Infer<typeof CustomResourceDefinitionNames> {}
 
@@ -62,51 +80,72 @@ export const CustomResourceSubresourceStatus = struct("apiextensions/v1.CustomRe
 export interface CustomResourceSubresourceStatus extends Infer<typeof CustomResourceSubresourceStatus> {}
 
 export const CustomResourceSubresourceScale = struct("apiextensions/v1.CustomResourceSubresourceScale", {
-  specReplicasPath: string(1).required(),
-  statusReplicasPath: string(2).required(),
-  labelSelectorPath: string(3).pointer(),
+  specReplicasPath: string(1, "Where the wanted number is, below .spec.").required(),
+  statusReplicasPath: string(2, "Where the present number is, below .status.").required(),
+  labelSelectorPath: string(3, "Where the selector of the pods is, as text.").pointer(),
 });
 export interface CustomResourceSubresourceScale extends Infer<typeof CustomResourceSubresourceScale> {}
 
 export const CustomResourceSubresources = struct("apiextensions/v1.CustomResourceSubresources", {
-  status: ref(1, CustomResourceSubresourceStatus),
-  scale: ref(2, CustomResourceSubresourceScale),
+  status: ref(1, CustomResourceSubresourceStatus, "Set if the status is written separately from the rest."),
+  scale: ref(2, CustomResourceSubresourceScale, "Set if the objects can be scaled."),
 });
 export interface CustomResourceSubresources extends Infer<typeof CustomResourceSubresources> {}
 
 export const SelectableField = struct("apiextensions/v1.SelectableField", {
-  jsonPath: string(1).required(),
+  jsonPath: string(1, "Where the field is, such as .spec.color.").required(),
 });
 export interface SelectableField extends Infer<typeof SelectableField> {}
 
 export const CustomResourceDefinitionVersion = struct("apiextensions/v1.CustomResourceDefinitionVersion", {
-  name: string(1).required(),
-  served: bool(2).required(),
-  storage: bool(3).required(),
-  deprecated: bool(7),
-  deprecationWarning: string(8).pointer(),
-  schema: ref(4, CustomResourceValidation),
-  subresources: ref(5, CustomResourceSubresources),
-  additionalPrinterColumns: list(6, CustomResourceColumnDefinition),
-  selectableFields: list(9, SelectableField),
+  name: string(1, "Name of the version, such as v1 or v1beta2.").required(),
+  served: bool(2, "Whether clients may use the version.").required(),
+  storage: bool(3, "Whether objects are stored in this version; exactly one is.").required(),
+  deprecated: bool(7, "Whether clients who use it are warned."),
+  deprecationWarning: string(8, "What they are told instead of the usual words.").pointer(),
+  schema: ref(4, CustomResourceValidation, "What the objects look like."),
+  subresources: ref(5, CustomResourceSubresources, "Whether they have a separate status and a scale."),
+  additionalPrinterColumns: list(6, CustomResourceColumnDefinition, "Columns for tables of them."),
+  selectableFields: list(9, SelectableField, "Fields by which they can be selected."),
 });
 export interface CustomResourceDefinitionVersion extends Infer<typeof CustomResourceDefinitionVersion> {}
 
-export const CustomResourceDefinitionSpec = struct("apiextensions/v1.CustomResourceDefinitionSpec", {
-  group: string(1).required(),
-  names: ref(3, CustomResourceDefinitionNames).required(),
-  scope: string(4).required(),
-  versions: list(7, CustomResourceDefinitionVersion).required(),
-  conversion: ref(9, CustomResourceConversion).pointer().default({ strategy: "None" }),
-  preserveUnknownFields: bool(10),
-});
+export const CustomResourceDefinitionSpec = struct(
+  "apiextensions/v1.CustomResourceDefinitionSpec",
+  {
+    group: string(1, "Group of the resource, a domain. Cannot change.").immutable().required(),
+    names: ref(3, CustomResourceDefinitionNames, "What the resource is called.").required(),
+    scope: string(4, "Whether the objects belong to the Cluster or to namespaces (Namespaced).")
+      .nonEmpty()
+      .oneOf("Cluster", "Namespaced")
+      .required(),
+    versions: list(7, CustomResourceDefinitionVersion, "The versions there are.").required(),
+    conversion: ref(9, CustomResourceConversion, "How objects get from one version to another.")
+      .pointer()
+      .default({ strategy: "None" }),
+    preserveUnknownFields: bool(10, "Must be false; for the schema to say where unknown fields stay."),
+  },
+  {
+    complete({ names }) {
+      if (!names?.kind) return;
+      names.singular ||= names.kind.toLowerCase();
+      names.listKind ||= `${names.kind}List`;
+    },
+    *check(spec): Iterable<Problem> {
+      yield* checkSpec(spec);
+    },
+  },
+);
 export interface CustomResourceDefinitionSpec extends Infer<typeof CustomResourceDefinitionSpec> {}
 
 export const CustomResourceDefinitionStatus = struct("apiextensions/v1.CustomResourceDefinitionStatus", {
-  conditions: list(1, CustomResourceDefinitionCondition).keyedBy("type").patch("replace").always(),
-  acceptedNames: ref(2, CustomResourceDefinitionNames).default({}),
-  storedVersions: list(3, "string").always(),
-  observedGeneration: int64(4),
+  conditions: list(1, CustomResourceDefinitionCondition, "Whether the resource is served.")
+    .keyedBy("type")
+    .patch("replace")
+    .always(),
+  acceptedNames: ref(2, CustomResourceDefinitionNames, "The names it is served under.").default({}),
+  storedVersions: list(3, "string", "Versions that objects may be stored in.").always(),
+  observedGeneration: int64(4, "Generation of the spec that this status describes."),
 });
 export interface CustomResourceDefinitionStatus extends Infer<typeof CustomResourceDefinitionStatus> {}
 
@@ -118,11 +157,38 @@ export const CustomResourceDefinition = resource({
   shortNames: ["crd", "crds"],
   categories: ["api-extensions"],
   scope: "Cluster",
-  doc: "",
+  doc: "A resource of your own that the server serves like those it comes with.",
   fields: {
-    spec: ref(2, CustomResourceDefinitionSpec).required(),
-    status: ref(3, CustomResourceDefinitionStatus).default({}),
+    spec: ref(2, CustomResourceDefinitionSpec, "What is wanted.").required(),
+    status: ref(3, CustomResourceDefinitionStatus, "What is served.").default({}),
   },
   subresources: { status: true },
+  complete({ spec, status }) {
+    if ((status.storedVersions ?? []).length > 0) return;
+    const stored = (spec.versions ?? []).find(({ storage }) => storage);
+    if (stored?.name) status.storedVersions = [stored.name];
+  },
+  *check({ metadata, spec, status }, old): Iterable<Problem> {
+    const { names, group } = spec;
+    if (!old && metadata.name && metadata.name !== `${names.plural}.${group}`)
+      yield invalid("metadata.name", 'must be spec.names.plural+"."+spec.group');
+    yield* checkNames(status.acceptedNames, "status.acceptedNames");
+    yield* checkStoredVersions(status.storedVersions, spec.versions);
+    yield* checkApproval(group, metadata.annotations, old?.metadata);
+    if (spec.preserveUnknownFields && !old?.spec.preserveUnknownFields)
+      yield invalid(
+        "spec.preserveUnknownFields",
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+      );
+    if (!old) return;
+    if (names.plural !== old.spec.names.plural) yield invalid("spec.names.plural", "field is immutable");
+    const isEstablished = old.status.conditions.some(({ type, status: is }) => type === "Established" && is === "True");
+    if (!isEstablished) return;
+    if (spec.scope !== old.spec.scope) yield invalid("spec.scope", "field is immutable");
+    if (names.kind !== old.spec.names.kind) yield invalid("spec.names.kind", "field is immutable");
+  },
+  *checkStatus({ status }): Iterable<Problem> {
+    yield* checkNames(status.acceptedNames, "status.acceptedNames");
+  },
 });
 export interface CustomResourceDefinition extends Infer<typeof CustomResourceDefinition> {}

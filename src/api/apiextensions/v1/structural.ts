@@ -1,0 +1,183 @@
+// What makes a schema structural: every field has a type outside of the logical keywords (allOf, anyOf, oneOf, not), and
+// within them fields are only narrowed down. Only then can a server prune, default and merge objects by it.
+import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
+import type { JSONSchemaProps } from "./json-schema.ts";
+
+type Schema = JSONSchemaProps;
+type Level = "root" | "item" | "field";
+
+/** Problems of a schema at a path within the spec of a definition. */
+export function* checkStructural(schema: Schema, path: string): Iterable<Problem> {
+  yield* checkInvariants(schema, "root", path);
+  yield* checkCompleteness(schema, schema, path, `spec.${path}`);
+}
+
+export const itemsOf = ({ items }: Schema): Schema | undefined =>
+  Array.isArray(items) ? undefined : (items as Schema | undefined);
+export const valuesOf = ({ additionalProperties }: Schema): Schema | undefined =>
+  typeof additionalProperties === "object" ? additionalProperties : undefined;
+export const propertiesOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
+  Object.entries(schema.properties ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+const missingType: Readonly<Record<Level, string>> = {
+  root: "must not be empty at the root",
+  item: "must not be empty for specified array items",
+  field: "must not be empty for specified object fields",
+};
+
+function* checkInvariants(schema: Schema, level: Level, path: string): Iterable<Problem> {
+  const items = itemsOf(schema);
+  const values = valuesOf(schema);
+  if (schema.type === "array" && !items) yield required(`${path}.items`, "must be specified");
+  if (items) yield* checkInvariants(items, "item", `${path}.items`);
+  for (const [name, property] of propertiesOf(schema))
+    yield* checkInvariants(property, "field", `${path}.properties[${name}]`);
+  if (schema.additionalProperties !== undefined && level === "root")
+    yield forbidden(`${path}.additionalProperties`, "must not be used at the root");
+  if (values) yield* checkInvariants(values, "field", `${path}.additionalProperties`);
+  yield* checkExtensions(schema, path);
+  yield* checkLogic(schema, level, path, isIntOrString(schema.anyOf), isIntOrString(schema.allOf?.[0]?.anyOf));
+  yield* checkType(schema, level, path);
+  yield* checkMetadata(schema, level, path);
+}
+
+function* checkExtensions(schema: Schema, path: string): Iterable<Problem> {
+  if (!schema["x-kubernetes-int-or-string"]) return;
+  for (const extension of ["x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"] as const)
+    if (schema[extension])
+      yield invalid(`${path}.${extension}`, "must be false if x-kubernetes-int-or-string is true", true);
+}
+
+function* checkType(schema: Schema, level: Level, path: string): Iterable<Problem> {
+  const { type = "" } = schema;
+  const embedded = schema["x-kubernetes-embedded-resource"] === true;
+  if (embedded && type !== "object") {
+    const words = "must be object if x-kubernetes-embedded-resource is true";
+    yield type === "" ? required(`${path}.type`, words) : invalid(`${path}.type`, words, type);
+  } else if (type === "" && !schema["x-kubernetes-int-or-string"] && !schema["x-kubernetes-preserve-unknown-fields"])
+    yield required(`${path}.type`, missingType[level]);
+  if (embedded && schema.additionalProperties !== undefined)
+    yield forbidden(`${path}.additionalProperties`, "must not be used if x-kubernetes-embedded-resource is set");
+  if (level === "root" && type !== "" && type !== "object")
+    yield invalid(`${path}.type`, "must be object at the root", type);
+  if (embedded && !schema["x-kubernetes-preserve-unknown-fields"] && propertiesOf(schema).length === 0)
+    yield required(
+      `${path}.properties`,
+      "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+    );
+}
+
+/** Where an object is one with a kind, its kind, version and metadata are what they always are. */
+function* checkMetadata({ properties = {}, ...schema }: Schema, level: Level, path: string): Iterable<Problem> {
+  const isObject = level === "root" || schema["x-kubernetes-embedded-resource"] === true;
+  for (const name of ["kind", "apiVersion"])
+    if (isObject && properties[name] && properties[name].type !== "string")
+      yield invalid(`${path}.properties[${name}].type`, "must be string", properties[name].type ?? "");
+  const { metadata } = properties;
+  if (!metadata) return;
+  if (isObject && metadata.type !== "object")
+    yield invalid(`${path}.properties[metadata].type`, "must be object", metadata.type ?? "");
+  if (level !== "root") return;
+  const { type: _type, default: _default, properties: inner = {}, ...more } = metadata;
+  if (Object.keys(more).length > 0 || Object.keys(inner).some((name) => name !== "name" && name !== "generateName"))
+    yield forbidden(
+      `${path}.properties[metadata]`,
+      "must not specify anything other than name and generateName, but metadata is implicitly specified",
+    );
+}
+
+/** The one use of types within anyOf that is understood: what is either an integer or a string. */
+const isIntOrString = (anyOf: readonly Schema[] | undefined): boolean =>
+  JSON.stringify(anyOf) === '[{"type":"integer"},{"type":"string"}]';
+
+function* checkLogic(
+  schema: Schema,
+  level: Level,
+  path: string,
+  skipAnyOf = false,
+  skipAllOf = false,
+): Iterable<Problem> {
+  if (!skipAnyOf)
+    for (const [i, one] of (schema.anyOf ?? []).entries()) yield* checkNested(one, level, `${path}.anyOf[${i}]`);
+  for (const [i, one] of (schema.allOf ?? []).entries())
+    yield* checkNested(one, level, `${path}.allOf[${i}]`, skipAllOf && i === 0);
+  for (const [i, one] of (schema.oneOf ?? []).entries()) yield* checkNested(one, level, `${path}.oneOf[${i}]`);
+  if (schema.not) yield* checkNested(schema.not, level, `${path}.not`);
+  const problem = schema.pattern ? patternProblem(schema.pattern) : undefined;
+  if (problem)
+    yield invalid(
+      `${path}.pattern`,
+      `must be a valid regular expression, but isn't: error parsing regexp: ${problem}`,
+      schema.pattern,
+    );
+}
+
+function patternProblem(pattern: string): string | undefined {
+  try {
+    new RegExp(pattern);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const outsideOnly = {
+  type: "must be empty to be structural",
+  additionalProperties: "must be undefined to be structural",
+  default: "must be undefined to be structural",
+  title: "must be empty to be structural",
+  description: "must be empty to be structural",
+  nullable: "must be false to be structural",
+  "x-kubernetes-preserve-unknown-fields": "must be false to be structural",
+  "x-kubernetes-embedded-resource": "must be false to be structural",
+  "x-kubernetes-int-or-string": "must be false to be structural",
+  "x-kubernetes-list-map-keys": "must be empty to be structural",
+  "x-kubernetes-list-type": "must be undefined to be structural",
+  "x-kubernetes-map-type": "must be undefined to be structural",
+  "x-kubernetes-validations": "must be empty to be structural",
+} as const;
+
+/** A schema within a logical keyword: it narrows down, and declares nothing. */
+function* checkNested(schema: Schema, level: Level, path: string, skipAnyOf = false): Iterable<Problem> {
+  yield* checkLogic(schema, level, path, skipAnyOf);
+  const items = itemsOf(schema);
+  if (items) yield* checkNested(items, level, `${path}.items`);
+  for (const [name, property] of propertiesOf(schema))
+    yield* checkNested(property, "field", `${path}.properties[${name}]`);
+  for (const [field, words] of Object.entries(outsideOnly)) {
+    const value = schema[field as keyof typeof outsideOnly];
+    const isSet = Array.isArray(value)
+      ? value.length > 0
+      : field === "default" || field === "additionalProperties"
+        ? value !== undefined
+        : Boolean(value);
+    if (isSet) yield forbidden(`${path}.${field}`, words);
+  }
+  if (schema.properties?.metadata)
+    yield forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context");
+}
+
+/** What a logical keyword speaks of must be declared outside. */
+function* checkCompleteness(narrow: Schema, whole: Schema, wholePath: string, path: string): Iterable<Problem> {
+  const parts: readonly (readonly [string, Schema | undefined])[] = [
+    ["not", narrow.not],
+    ...(narrow.allOf ?? []).map((one, i) => [`allOf[${i}]`, one] as const),
+    ...(narrow.anyOf ?? []).map((one, i) => [`anyOf[${i}]`, one] as const),
+    ...(narrow.oneOf ?? []).map((one, i) => [`oneOf[${i}]`, one] as const),
+  ];
+  for (const [name, part] of parts) if (part) yield* checkDeclared(part, whole, wholePath, `${path}.${name}`);
+}
+
+function* checkDeclared(narrow: Schema, whole: Schema, wholePath: string, path: string): Iterable<Problem> {
+  yield* checkCompleteness(narrow, whole, wholePath, path);
+  const items = itemsOf(narrow);
+  const wholeItems = itemsOf(whole);
+  if (items && !wholeItems) yield required(`${wholePath}.items`, `because it is defined in ${path}.items`);
+  else if (items && wholeItems) yield* checkDeclared(items, wholeItems, `${wholePath}.items`, `${path}.items`);
+  for (const [name, property] of propertiesOf(narrow)) {
+    const at = `properties[${name}]`;
+    const declared = whole.properties?.[name];
+    if (!declared) yield required(`${wholePath}.${at}`, `because it is defined in ${path}.${at}`);
+    else yield* checkDeclared(property, declared, `${wholePath}.${at}`, `${path}.${at}`);
+  }
+}
