@@ -92,14 +92,15 @@ export function exactValue(requirements: readonly Requirement[], key: string): s
     : undefined;
 }
 
-/** Problems of a struct, below `path`. Objects stored before values were checked may keep `oddValues`. */
+/** Problems of a struct, below `path` if it is not empty. Objects stored before values were checked may keep `oddValues`. */
 export function* selectorProblems(selector: SelectorStruct, path: string, oddValues = false): Generator<Problem> {
+  const prefix = path === "" ? "" : `${path}.`;
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
-    for (const message of qualifiedName(key)) yield invalid(`${path}.matchLabels`, message, key);
-    for (const message of labelValue(value)) yield invalid(`${path}.matchLabels`, message, value);
+    for (const message of qualifiedName(key)) yield invalid(`${prefix}matchLabels`, message, key);
+    for (const message of labelValue(value)) yield invalid(`${prefix}matchLabels`, message, value);
   }
   for (const [index, expression] of (selector.matchExpressions ?? []).entries())
-    yield* expressionProblems(expression, `${path}.matchExpressions[${index}]`, oddValues);
+    yield* expressionProblems(expression, `${prefix}matchExpressions[${index}]`, oddValues);
 }
 
 function* expressionProblems(expression: SelectorExpression, path: string, oddValues: boolean): Generator<Problem> {
