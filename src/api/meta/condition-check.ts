@@ -1,25 +1,7 @@
-// Rules of the structs that all groups share.
-import { byteLength, labelValue, patternMessage, qualifiedName } from "#schema/formats.ts";
-import { forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
-import { labelProblems } from "#schema/validate-metadata.ts";
+// What a condition must look like.
+import { byteLength, patternMessage, qualifiedName } from "#schema/formats.ts";
+import { invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import type { Condition } from "./condition.ts";
-import type { LabelSelector, LabelSelectorRequirement } from "./label-selector.ts";
-
-export function* checkSelector({ matchLabels }: LabelSelector): Iterable<Problem> {
-  yield* labelProblems(matchLabels, "matchLabels");
-}
-
-export function* checkRequirement({ key, operator, values = [] }: LabelSelectorRequirement): Iterable<Problem> {
-  if (operator === "In" || operator === "NotIn") {
-    if (values.length === 0) yield required("values", "must be specified when `operator` is 'In' or 'NotIn'");
-  } else if (operator === "Exists" || operator === "DoesNotExist") {
-    if (values.length > 0)
-      yield forbidden("values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-  } else yield invalid("operator", "not a valid selector operator");
-  for (const message of qualifiedName(key)) yield invalid("key", message);
-  for (const [index, value] of values.entries())
-    for (const message of labelValue(value)) yield invalid(`values[${index}]`, message);
-}
 
 const reasonSource = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
 const reason = new RegExp(`^${reasonSource}$`);

@@ -1,5 +1,5 @@
 import { type Infer, int64, type Problem, string, struct, time } from "#schema/index.ts";
-import { checkCondition } from "./checks.ts";
+import { checkCondition } from "./condition-check.ts";
 
 export const Condition = struct(
   "meta/v1.Condition",

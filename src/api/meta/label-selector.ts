@@ -1,5 +1,5 @@
 import { type Infer, list, map, type Problem, string, struct } from "#schema/index.ts";
-import { checkRequirement, checkSelector } from "./checks.ts";
+import { selectorProblems } from "#schema/selector.ts";
 
 export const LabelSelectorRequirement = struct(
   "meta/v1.LabelSelectorRequirement",
@@ -8,10 +8,7 @@ export const LabelSelectorRequirement = struct(
     operator: string(2, "How it is compared with the values: In, NotIn, Exists or DoesNotExist.").required(),
     values: list(3, "string", "Values to compare with; none for Exists and DoesNotExist."),
   },
-  {
-    doc: "A condition on one label.",
-    check: (requirement): Iterable<Problem> => checkRequirement(requirement),
-  },
+  { doc: "A condition on one label." },
 );
 export interface LabelSelectorRequirement extends Infer<typeof LabelSelectorRequirement> {}
 
@@ -24,7 +21,7 @@ export const LabelSelector = struct(
   {
     doc: "Chooses objects by their labels; all conditions must hold, and without any all objects are chosen.",
     atomic: true,
-    check: (selector): Iterable<Problem> => checkSelector(selector),
+    check: (selector): Iterable<Problem> => selectorProblems(selector, ""),
   },
 );
 export interface LabelSelector extends Infer<typeof LabelSelector> {}

@@ -1,4 +1,4 @@
-import { type Infer, ref, resource } from "#schema/index.ts";
+import { type Infer, notSupported, type Problem, ref, required, resource } from "#schema/index.ts";
 import { ObjectReference } from "./references.ts";
 
 export const Binding = resource({
@@ -9,9 +9,13 @@ export const Binding = resource({
   scope: "Namespaced",
   verbs: ["create"],
   stored: false,
-  doc: "",
+  doc: "Puts a pod on a node.",
   fields: {
-    target: ref(2, ObjectReference).required(),
+    target: ref(2, ObjectReference, "The node.").required(),
+  },
+  *check({ target }): Iterable<Problem> {
+    if (target.kind && target.kind !== "Node") yield notSupported("target.kind", ["Node", "<empty>"]);
+    if (!target.name) yield required("target.name");
   },
 });
 export interface Binding extends Infer<typeof Binding> {}

@@ -1,4 +1,8 @@
-import { bool, type Infer, map, resource, string } from "#schema/index.ts";
+import { setOwn } from "#base/collections.ts";
+import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { bool, type Infer, map, type Problem, resource, string } from "#schema/index.ts";
+import { toBase64 } from "#schema/protobuf/base64.ts";
+import { checkSecret } from "./checks/data.ts";
 
 export const Secret = resource({
   group: "",
@@ -6,12 +10,26 @@ export const Secret = resource({
   kind: "Secret",
   plural: "secrets",
   scope: "Namespaced",
-  doc: "",
+  doc: "Passwords, keys and tokens for pods, kept apart from what everyone may read.",
   fields: {
-    immutable: bool(5).pointer(),
-    data: map(2, "bytes"),
-    stringData: map(4, "string"),
-    type: string(3).default("Opaque"),
+    immutable: bool(5, "Once true, neither the data nor this can change.").pointer(),
+    data: map(2, "bytes", "Keys and their bytes, in base64."),
+    stringData: map(4, "string", "Keys and their text, for writing only; becomes part of data."),
+    type: string(3, "What is in it, for programs that need certain keys; cannot change.").default("Opaque").immutable(),
   },
+  columns: [
+    nameColumn,
+    { name: "Type", doc: "What is in it.", cell: ({ type }) => type },
+    { name: "Data", doc: "How many keys there are.", cell: ({ data }) => Object.keys(data ?? {}).length },
+    ageColumn,
+  ],
+  selectableFields: { type: ({ type }) => type },
+  complete(secret): void {
+    const text = Object.entries(secret.stringData ?? {});
+    if (text.length > 0) secret.data ??= {};
+    for (const [key, value] of text) setOwn(secret.data ?? {}, key, toBase64(new TextEncoder().encode(value)));
+    delete secret.stringData;
+  },
+  check: (secret, old): Iterable<Problem> => checkSecret(secret, old),
 });
 export interface Secret extends Infer<typeof Secret> {}

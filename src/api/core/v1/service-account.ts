@@ -1,3 +1,4 @@
+import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { bool, type Infer, list, resource } from "#schema/index.ts";
 import { TokenRequest } from "../../authentication/v1/token-request.ts";
 import { LocalObjectReference, ObjectReference } from "./references.ts";
@@ -7,15 +8,16 @@ export const ServiceAccount = resource({
   version: "v1",
   kind: "ServiceAccount",
   plural: "serviceaccounts",
-  returnsDeleted: true,
   shortNames: ["sa"],
   scope: "Namespaced",
-  doc: "",
+  returnsDeleted: true,
+  doc: "An identity for what runs in pods; roles are bound to it as to a user.",
   fields: {
-    secrets: list(2, ObjectReference).keyedBy("name"),
-    imagePullSecrets: list(3, LocalObjectReference),
-    automountServiceAccountToken: bool(4).pointer(),
+    secrets: list(2, ObjectReference, "Secrets its pods may use; tokens are no longer kept here.").keyedBy("name"),
+    imagePullSecrets: list(3, LocalObjectReference, "Secrets with which its pods pull images."),
+    automountServiceAccountToken: bool(4, "Whether its pods get a token; a pod's own say goes first.").pointer(),
   },
   subresources: { token: { kind: () => TokenRequest, verbs: ["create"] } },
+  columns: [nameColumn, ageColumn],
 });
 export interface ServiceAccount extends Infer<typeof ServiceAccount> {}
