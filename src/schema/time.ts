@@ -49,10 +49,10 @@ export function instantOf(millis: number): Instant {
 
 /** Decides for what the server has written itself, which is nearly all there is. */
 function isCanonical(text: string, length: number): boolean {
-  if (text.length !== length || text[length - 1] !== "Z") return false;
+  if (text.length !== length || text.charCodeAt(length - 1) !== 90) return false;
   for (let i = 0; i < length - 1; i++) {
-    const code = text.charCodeAt(i);
-    if (shape[i] === "0" ? code < 48 || code > 57 : text[i] !== shape[i]) return false;
+    const [code, wanted] = [text.charCodeAt(i), shape.charCodeAt(i)];
+    if (wanted === 48 ? code < 48 || code > 57 : code !== wanted) return false;
   }
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);
@@ -60,7 +60,7 @@ function isCanonical(text: string, length: number): boolean {
     month >= 1 &&
     month <= 12 &&
     day >= 1 &&
-    day <= daysIn(Number(text.slice(0, 4)), month) &&
+    (day <= 28 || day <= daysIn(100 * twoDigits(text, 0) + twoDigits(text, 2), month)) &&
     twoDigits(text, 11) < 24 &&
     twoDigits(text, 14) < 60 &&
     twoDigits(text, 17) < 60

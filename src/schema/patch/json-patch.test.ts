@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { deepFreeze } from "#base/collections.ts";
 import { PatchError } from "./error.ts";
-import { applyJsonPatch } from "./json-patch.ts";
+import { applyJsonPatch, unknownOperationFields } from "./json-patch.ts";
 
 test("operations do what RFC 6902 says", () => {
   const table: [string, unknown, unknown[], unknown][] = [
@@ -105,6 +105,14 @@ test("what does not apply is refused in upstream's words", () => {
   ];
   for (const [patch, code, message] of table)
     assert.throws(() => applyJsonPatch(document, patch), { name: "PatchError", code, message });
+});
+
+test("a strict reading names keys that no operation has", () => {
+  assert.deepEqual(unknownOperationFields([{ op: "add", path: "/a", value: { x: 1 } }, { op: "test", foo: 1 }, null]), [
+    'json patch unknown field "[1].foo"',
+  ]);
+  assert.deepEqual(unknownOperationFields({}), []);
+  assert.equal(unknownOperationFields(Array(1000).fill({ foo: 1 })).length, 100);
 });
 
 test("copies grow a document only so far", () => {

@@ -41,6 +41,19 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   return draft.root;
 }
 
+/** What a strict reading complains about, as a warning or an error: keys that no operation has. */
+export function unknownOperationFields(patch: unknown): readonly string[] {
+  const found = (isList(patch) ? patch : []).flatMap((operation, index) =>
+    Object.keys(isObject(operation) ? operation : {})
+      .filter((key) => !operationFields.has(key))
+      .map((key) => `json patch unknown field ${JSON.stringify(`[${index}].${key}`)}`),
+  );
+  return found.slice(0, mostComplaints);
+}
+
+const operationFields: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
+const mostComplaints = 100;
+
 type Operation = Readonly<Record<string, unknown>>;
 
 function apply(draft: Draft, operation: Operation): void {

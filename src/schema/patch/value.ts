@@ -30,34 +30,16 @@ export function copyObject(object: JsonObject): Record<string, unknown> {
 export const hasKeys = (object: JsonObject): boolean => Object.keys(object).length > 0;
 
 /** Refuses what is nested too deep to be worked on. */
-export function checkDepth(value: unknown): void {
-  measure(value, false);
+export function checkDepth(value: unknown, left = mostDepth): void {
+  if (typeof value !== "object" || value === null) return;
+  if (left === 0) throw new PatchError(400, "exceeded max depth");
+  for (const item of Array.isArray(value) ? value : Object.values(value)) checkDepth(item, left - 1);
 }
 
-/** The length of the value as JSON, in bytes at least. */
-export const jsonSize = (value: unknown): number => measure(value, true);
-
-function measure(root: unknown, sizes: boolean): number {
-  let size = 0;
-  const stack: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { value, depth } = next;
-    if (typeof value !== "object" || value === null) {
-      if (sizes) size += JSON.stringify(value)?.length ?? 4;
-      continue;
-    }
-    if (depth >= mostDepth) throw new PatchError(400, "exceeded max depth");
-    size += 2;
-    if (Array.isArray(value)) {
-      size += value.length;
-      for (const item of value) if (sizes || typeof item === "object") stack.push({ value: item, depth: depth + 1 });
-    } else
-      for (const [key, item] of Object.entries(value)) {
-        size += key.length + 4;
-        if (sizes || typeof item === "object") stack.push({ value: item, depth: depth + 1 });
-      }
-  }
-  return size;
+/** The length of the value as JSON, or less where characters take more than a byte. Refuses what is nested too deep. */
+export function jsonSize(value: unknown): number {
+  checkDepth(value);
+  return JSON.stringify(value)?.length ?? 4;
 }
 
 /** A value as Go prints it with %v, which is how upstream's messages show it. */
