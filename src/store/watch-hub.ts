@@ -42,6 +42,11 @@ export class WatchHub {
     this.#clock = clock;
   }
 
+  /** Whether anyone waits to be told. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   publish(changes: readonly Change[]): void {
     this.announce(changes.map((change) => ({ key: change.entry.key, change: () => change })));
   }

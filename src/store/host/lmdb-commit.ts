@@ -1,8 +1,7 @@
 // Many writers share one flush. One transaction is under way at a time; what arrives meanwhile goes into the next.
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { turn } from "#base/breathe.ts";
-import type { Clock } from "#base/clock.ts";
+import { systemClock } from "#base/clock.ts";
 import { OutOfSpace, Unavailable } from "../engine.ts";
 import type { Databases } from "./lmdb-open.ts";
 
@@ -11,6 +10,8 @@ export interface Job {
   readonly bytes: number;
   /** Hands the writes to LMDB, which copies nothing: buffers must stay as they are until the job ends. */
   write(): void;
+  /** Whether a transaction that failed has written this nevertheless. */
+  isWritten?(): boolean;
   /** The writes are on disk. */
   done(): void;
   /** The writes are not on disk and never will be. */
@@ -24,7 +25,7 @@ export interface Job {
 /** A transaction takes at most so much: a larger one would hold the thread too long when it is handed over and when it ends. */
 const MAX_JOBS = 512;
 const MAX_BYTES = 8 << 20;
-/** LMDB loses track of a transaction that it could not even begin; longer than this no disk takes. */
+/** LMDB loses track of a transaction that it could not even begin. No disk takes longer than this, on the clock of the machine. */
 const PATIENCE_MS = 120_000;
 
 export interface CommitEvents {
@@ -36,16 +37,18 @@ export interface CommitEvents {
 
 export class Committer {
   readonly #databases: Databases;
-  readonly #clock: Clock;
   readonly #events: CommitEvents;
+  /** What goes into the transaction that begins at the end of this turn; undefined while one is under way. */
+  #batch: Job[] | undefined = [];
+  #batchBytes = 0;
   #queue: Job[] = [];
   #running: Promise<void> | undefined;
   #broken: Unavailable | undefined;
 
-  constructor(databases: Databases, clock: Clock, events: CommitEvents) {
+  constructor(databases: Databases, events: CommitEvents) {
     this.#databases = databases;
-    this.#clock = clock;
     this.#events = events;
+    databases.root.on("beforecommit", () => this.#begin());
   }
 
   /** Why nothing can be written any more, if so: it is not known whether the last writes are on disk. */
@@ -55,7 +58,7 @@ export class Committer {
 
   add(job: Job): void {
     this.#queue.push(job);
-    this.#running ??= this.#run();
+    this.#fill();
   }
 
   /** Resolves when all that was added is done or has failed. */
@@ -70,48 +73,70 @@ export class Committer {
     );
   }
 
+  /** Hands to LMDB what fits into the transaction of this turn. */
+  #fill(): void {
+    const batch = this.#batch;
+    if (!batch) return;
+    let taken = 0;
+    for (const job of this.#queue) {
+      if (batch.length > 0 && (batch.length >= MAX_JOBS || this.#batchBytes + job.bytes > MAX_BYTES)) break;
+      batch.push(job);
+      this.#batchBytes += job.bytes;
+      taken++;
+      if (!this.#broken) job.write();
+    }
+    if (taken === this.#queue.length) this.#queue = [];
+    else this.#queue.splice(0, taken);
+    if (taken > 0) this.#running ??= this.#run();
+  }
+
+  /** LMDB begins the transaction: what is added from now on belongs to the next. */
+  #begin(): void {
+    this.#batch = undefined;
+    // lmdb makes a second promise at this moment; if that failed unheard, the process would end.
+    queueMicrotask(() =>
+      this.#databases.root.committed.then(
+        () => undefined,
+        () => undefined,
+      ),
+    );
+  }
+
   async #run(): Promise<void> {
-    while (this.#queue.length > 0) {
-      await turn(); // everyone who was just answered may add the next write
-      const batch = this.#take();
+    while (this.#batch && this.#batch.length > 0) {
+      const batch = this.#batch;
       try {
-        await this.#commit(batch);
+        await this.#committed(batch);
+        for (const job of batch) job.done();
+        this.#next();
+        this.#events.afterBatch();
       } catch (error) {
+        this.#next();
         this.#fail(batch, error instanceof Error ? error : new Error(String(error)));
-        continue;
       }
-      for (const job of batch) job.done();
-      this.#events.afterBatch();
+      await undefined; // everyone who was just answered may add the next write
+      this.#fill();
     }
     this.#running = undefined;
   }
 
-  #take(): Job[] {
-    let bytes = 0;
-    let count = 0;
-    for (const job of this.#queue) {
-      bytes += job.bytes;
-      if (count > 0 && (bytes > MAX_BYTES || count >= MAX_JOBS)) break;
-      count++;
-    }
-    return this.#queue.splice(0, count);
+  #next(): void {
+    this.#batch = [];
+    this.#batchBytes = 0;
   }
 
-  async #commit(batch: readonly Job[]): Promise<void> {
+  async #committed(batch: readonly Job[]): Promise<void> {
     if (this.#broken) throw this.#broken;
     const { root, path } = this.#databases;
-    const before = lastTransaction(root);
-    for (const job of batch) job.write();
-    const committed = Promise.all([root.committed, root.flushed]);
     const { promise: tooLong, reject } = Promise.withResolvers<never>();
-    const cancel = this.#clock.after(PATIENCE_MS, () =>
+    const cancel = systemClock.after(PATIENCE_MS, () =>
       reject(new Unavailable(`store ${path}: a write did not end within ${PATIENCE_MS / 1000} s`)),
     );
     try {
-      await Promise.race([Promise.all([committed, this.#lateFailure()]), tooLong]);
+      await Promise.race([Promise.all([root.committed, root.flushed]), tooLong]);
     } catch (error) {
       const cause = await commitError(error);
-      if (cause === error || lastTransaction(root) !== before) {
+      if (cause === error || batch.some((job) => job.isWritten?.())) {
         this.#broken = new Unavailable(`store ${path}: it is not known what was written; restart to see`, { cause });
         throw this.#broken;
       }
@@ -121,12 +146,6 @@ export class Committer {
     } finally {
       cancel();
     }
-  }
-
-  /** lmdb makes a second promise when it begins the transaction in a later turn; if that failed unheard, the process would end. */
-  async #lateFailure(): Promise<void> {
-    await turn();
-    await this.#databases.root.committed;
   }
 
   #fail(batch: readonly Job[], error: Error): void {
@@ -149,8 +168,6 @@ export class Committer {
     for (const job of failed) job.failed(error);
   }
 }
-
-const lastTransaction = (root: Databases["root"]) => (root.getStats() as { readonly lastTxnId: number }).lastTxnId;
 
 /** LMDB calls it an input/output error when only a part could be written, so the disk is asked. */
 function isFull(path: string, cause: Error): boolean {

@@ -6,8 +6,8 @@ import type { Databases } from "./lmdb-open.ts";
 import { decodeLog, decodeRevision, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
 
 /** The newest changes are kept in memory up to this many bytes of values, or this many. */
-const RECENT_BYTES = 16 << 20;
-const RECENT_COUNT = 20_000;
+const RECENT_BYTES = 8 << 20;
+const RECENT_COUNT = 5_000;
 /** How much of the log is read before others get a turn. */
 const CHUNK = 100;
 /** A watcher that is behind gets so many changes at once. */
@@ -24,7 +24,6 @@ export class LmdbHistory {
   #first = 0;
   #recentBytes = 0;
   #floor: Revision;
-  readonly #byRevision = new Map<Revision, LogRecord>();
   readonly #undos = new Map<Revision, { upTo: Revision; readonly undo: Map<string, Indexed | undefined> }>();
 
   constructor(databases: Databases, newest: Revision, compacted: Revision) {
@@ -47,7 +46,6 @@ export class LmdbHistory {
   append(record: LogRecord): void {
     this.#newest = record.revision;
     this.#recent.push(record);
-    this.#byRevision.set(record.revision, record);
     this.#recentBytes += record.value.length;
     while (this.#recentBytes > RECENT_BYTES || this.#recent.length - this.#first > RECENT_COUNT) this.#dropOldest();
   }
@@ -64,8 +62,8 @@ export class LmdbHistory {
   }
 
   record(revision: Revision): LogRecord {
-    const recent = this.#byRevision.get(revision);
-    if (recent) return recent;
+    const recent = revision > this.#floor ? this.#recent[this.#firstAfter(revision - 1)] : undefined;
+    if (recent?.revision === revision) return recent;
     const bytes = this.#databases.log.getBinary(encodeRevision(revision, this.#scratch));
     if (!bytes) throw new Damaged(`store ${this.#databases.path}: the record of revision ${revision} is missing`);
     return this.#decode(bytes, revision);
@@ -115,7 +113,8 @@ export class LmdbHistory {
     while (cached.upTo < this.#newest) {
       if (at < this.#compacted) throw new Compacted(at, this.#compacted);
       for (const { key, created, previous, revision } of this.#after(cached.upTo)) {
-        if (!undo.has(key)) undo.set(key, previous === 0 ? undefined : { created, modified: previous });
+        if (!undo.has(key))
+          undo.set(key, previous === 0 ? undefined : { created, modified: previous, expiry: undefined });
         cached.upTo = revision;
       }
       if (pause.due()) await pause.now();
@@ -167,7 +166,6 @@ export class LmdbHistory {
     const dropped = this.#recent[this.#first++];
     if (!dropped) return;
     this.#recentBytes -= dropped.value.length;
-    this.#byRevision.delete(dropped.revision);
     this.#floor = dropped.revision;
     if (this.#first > RECENT_COUNT) {
       this.#recent = this.#recent.slice(this.#first);

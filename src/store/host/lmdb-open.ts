@@ -8,7 +8,7 @@ import { SortedMap } from "#base/sorted-map.ts";
 import { Damaged, type Revision } from "../engine.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { verifyFile } from "./lmdb-file.ts";
-import { decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
+import { afterwards, decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
 import { syncFolder, writeDurably } from "./write-durably.ts";
 
 export const DATA_FILE = "store.lmdb";
@@ -109,7 +109,7 @@ export function openFile(path: string, options: { readonly readOnly?: boolean })
   let root: RootDatabase<Buffer, Buffer>;
   try {
     // A map somewhat larger than the file spares it from being enlarged during the first writes.
-    const mapSize = Math.max(1 << 26, 2 ** Math.ceil(Math.log2(size * 1.25)));
+    const mapSize = Math.max(2 ** 31, 2 ** Math.ceil(Math.log2(size * 1.25)));
     root = open<Buffer, Buffer>({ path, noSubdir: true, maxDbs: 4, mapSize, ...options, ...ENCODING });
   } catch (cause) {
     throw new Damaged(`store ${path} cannot be opened; restore it from a snapshot`, { cause });
@@ -169,8 +169,7 @@ export async function load(databases: Databases): Promise<Loaded> {
       for (const { key, value } of log.getRange({ start: encodeRevision(newest + 1), limit: 200 })) {
         const record = decodeLog(value, decodeRevision(key));
         newest = record.revision;
-        const { created, expiry } = record;
-        const indexed = record.type === "put" ? { created, modified: newest, ...(expiry && { expiry }) } : undefined;
+        const indexed = afterwards(record);
         if (indexed) index.set(record.key, indexed);
         else index.delete(record.key);
         dirty.set(record.key, indexed);

@@ -7,7 +7,7 @@ export interface Indexed {
   readonly created: Revision;
   readonly modified: Revision;
   /** When the key is to be deleted, by the wall clock, and how long it was meant to live from its write. */
-  readonly expiry?: Expiry;
+  readonly expiry: Expiry | undefined;
 }
 
 export interface Expiry {
@@ -23,8 +23,14 @@ export interface LogRecord {
   readonly created: Revision;
   /** The revision that wrote what the key held before; 0 if it was absent. */
   readonly previous: Revision;
-  readonly expiry?: Expiry;
+  readonly expiry: Expiry | undefined;
   readonly value: Uint8Array;
+}
+
+/** What a key is once a change has happened to it; undefined if it is absent. */
+export function afterwards({ type, created, revision, expiry }: LogRecord): Indexed | undefined {
+  if (type === "delete") return undefined;
+  return { created, modified: revision, expiry };
 }
 
 // Log record: crc32 u32 | type u8 | 0 u8 | key bytes u16 | revision, created, previous, expiry at, ttl ms: f64 each | key | value
@@ -69,7 +75,7 @@ export function decodeLog(bytes: Buffer, revision: Revision): LogRecord {
     revision,
     created: bytes.readDoubleLE(16),
     previous: bytes.readDoubleLE(24),
-    ...expiryAt(bytes, 32),
+    expiry: expiryAt(bytes, 32),
     value: bytes.subarray(keyEnd),
   };
 }
@@ -88,7 +94,7 @@ export function encodeIndexed(key: Buffer, { created, modified, expiry }: Indexe
 export function decodeIndexed(key: Buffer, bytes: Buffer): Indexed {
   if (bytes.length !== KEY_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4), crc32(key)))
     throw new Damaged(`the record of key ${key.toString()} does not have the checksum it was written with`);
-  return { created: bytes.readDoubleLE(8), modified: bytes.readDoubleLE(16), ...expiryAt(bytes, 24) };
+  return { created: bytes.readDoubleLE(8), modified: bytes.readDoubleLE(16), expiry: expiryAt(bytes, 24) };
 }
 
 /** A number that LMDB sorts as numbers sort. */
@@ -100,7 +106,7 @@ export function encodeRevision(revision: Revision, into = Buffer.allocUnsafe(8))
 
 export const decodeRevision = (bytes: Buffer): Revision => bytes.readUInt32BE(0) * 2 ** 32 + bytes.readUInt32BE(4);
 
-function expiryAt(bytes: Buffer, offset: number): { expiry: Expiry } | undefined {
+function expiryAt(bytes: Buffer, offset: number): Expiry | undefined {
   const at = bytes.readDoubleLE(offset);
-  return at === 0 ? undefined : { expiry: { at, ttlMs: bytes.readDoubleLE(offset + 8) } };
+  return at === 0 ? undefined : { at, ttlMs: bytes.readDoubleLE(offset + 8) };
 }

@@ -21,11 +21,14 @@ export interface UpkeepOptions {
   readonly keepRevisions?: number;
 }
 
-/** So many keys may be behind on disk before they are written; that many records are read again after a crash. */
+/** So many keys may be behind on disk, and by so many revisions, before they are written; after a crash those are read again. */
 const DIRTY_KEYS = 8_192;
+const DIRTY_REVISIONS = 32_768;
 /** How much is handed to one transaction. */
-const KEY_CHUNK = 512;
-const SWEEP_CHUNK = 512;
+const KEY_CHUNK = 128;
+const SWEEP_CHUNK = 192;
+/** Under full load each transaction carries some hundred writes: a sweep that falls behind takes larger steps. */
+const SWEEP_HURRY = { behind: 4_096, chunk: 640 };
 /** Room is measured at most this often. */
 const MEASURE_MS = 1_000;
 
@@ -69,7 +72,8 @@ export class LmdbUpkeep {
 
   /** To be called after every transaction. */
   look(): void {
-    if (this.#dirty.size >= DIRTY_KEYS && !this.#checkpointing) this.#inBackground(this.checkpoint());
+    const isBehind = this.#dirty.size >= DIRTY_KEYS || this.#history.newest() - this.#checkpointed >= DIRTY_REVISIONS;
+    if (isBehind && !this.#checkpointing) this.#inBackground(this.checkpoint());
     const now = this.#clock.elapsed();
     if (now - this.#measuredAt < MEASURE_MS) return;
     this.#measuredAt = now;
@@ -170,8 +174,9 @@ export class LmdbUpkeep {
     const { log } = this.#databases;
     while (this.#swept < this.#history.oldest()) {
       const target = this.#history.oldest();
-      const records = this.#history.logged(this.#swept, SWEEP_CHUNK).filter(({ revision }) => revision <= target);
-      const upTo = records.length < SWEEP_CHUNK ? target : (records.at(-1)?.revision ?? target);
+      const chunk = target - this.#swept > SWEEP_HURRY.behind ? SWEEP_HURRY.chunk : SWEEP_CHUNK;
+      const records = this.#history.logged(this.#swept, chunk).filter(({ revision }) => revision <= target);
+      const upTo = records.length < chunk ? target : (records.at(-1)?.revision ?? target);
       await this.#committer.write(records.length * 64, () => {
         for (const { type, previous, revision } of records) {
           if (previous > 0) void log.remove(encodeRevision(previous));
@@ -185,7 +190,7 @@ export class LmdbUpkeep {
 
   #putNumber(name: NumberName, value: number): void {
     const key = Buffer.from(name);
-    void this.#databases.meta.put(key, encodeIndexed(key, { created: value, modified: 0 }));
+    void this.#databases.meta.put(key, encodeIndexed(key, { created: value, modified: 0, expiry: undefined }));
   }
 
   #watchQuota(): void {

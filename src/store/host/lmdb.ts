@@ -28,11 +28,12 @@ import { countOfPast, itemsOfPast } from "../past.ts";
 import { Retention, type RetentionOptions } from "../retention.ts";
 import { WatchHub } from "../watch-hub.ts";
 import type { FolderLock } from "./folder-lock.ts";
-import { Committer, type Job } from "./lmdb-commit.ts";
+import { Committer } from "./lmdb-commit.ts";
 import { LmdbHistory } from "./lmdb-history.ts";
 import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
-import { type Expiry, encodeLog, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
+import { afterwards, type Expiry, type Indexed, type LogRecord } from "./lmdb-records.ts";
 import { LmdbUpkeep } from "./lmdb-upkeep.ts";
+import { Write } from "./lmdb-write.ts";
 
 export interface LmdbStoreOptions extends RetentionOptions {
   readonly folder: string;
@@ -61,15 +62,7 @@ interface Parts extends LmdbStoreOptions {
   readonly loaded: Loaded;
 }
 
-/** A write on its way to the disk. */
-interface Write extends Job {
-  readonly record: LogRecord;
-  readonly key: string;
-  isSettled: boolean;
-  /** Settles with the write, and never rejects. */
-  readonly settled: Promise<void>;
-}
-
+const NOTHING = new Uint8Array();
 const LIST_CHUNK = 500;
 const EXPIRY_RETRY_MS = 1_000;
 
@@ -87,6 +80,7 @@ export class LmdbStore implements StoreEngine {
   readonly #hub: WatchHub;
   /** The last write of each key that is not on disk yet. */
   readonly #pending = new Map<string, Write>();
+  readonly #onLanded = (record: LogRecord) => this.#land(record);
   /** Writes that are on disk, and are told to everyone at the end of their batch. */
   #landed: LogRecord[] = [];
   #next: Revision;
@@ -102,7 +96,7 @@ export class LmdbStore implements StoreEngine {
     this.#next = loaded.newest + 1;
     this.#history = new LmdbHistory(databases, loaded.newest, loaded.compacted);
     this.#hub = new WatchHub(this.#history, clock);
-    this.#committer = new Committer(databases, clock, {
+    this.#committer = new Committer(databases, {
       afterBatch: () => this.#told(),
       outOfSpace: (error) => this.#upkeep.diskIsFull(error),
     });
@@ -137,7 +131,8 @@ export class LmdbStore implements StoreEngine {
     checkKey(key);
     this.#upkeep.refuseIfFull();
     const ttlMs = ttlSeconds === undefined ? undefined : ttlSeconds * 1000;
-    const { revision, created } = await this.#write(key, value, expected, ttlMs);
+    const write = this.#handOver(key, value, expected, ttlMs);
+    const { revision, created } = await (write ? write.promise : this.#write(key, value, expected, ttlMs));
     return { key, value, created, modified: revision };
   }
 
@@ -242,7 +237,7 @@ export class LmdbStore implements StoreEngine {
     }
   }
 
-  /** Checks against what has been handed to the disk, and hands over the next; an undefined value deletes. */
+  /** Writes as soon as nothing stands against it any more, or refuses; an undefined value deletes. */
   async #write(
     key: string,
     value: Uint8Array | undefined,
@@ -250,60 +245,43 @@ export class LmdbStore implements StoreEngine {
     ttlMs: number | undefined,
   ): Promise<LogRecord> {
     for (;;) {
-      if (this.#committer.broken) throw this.#committer.broken;
-      const pending = this.#pending.get(key);
-      const tip = pending ? afterwards(pending.record) : this.#index.get(key);
-      if ((tip?.modified ?? 0) === expected)
-        return this.#enqueue({
-          type: value ? "put" : "delete",
-          key,
-          revision: this.#next,
-          created: tip?.created ?? this.#next,
-          previous: tip?.modified ?? 0,
-          ...(ttlMs !== undefined && { expiry: { at: this.#clock.now() + ttlMs, ttlMs } }),
-          value: value ?? new Uint8Array(),
-        });
-      if (!pending) throw new Conflict(key, expected, this.#present(key));
-      // What stands against this write may yet fail; a refusal, too, must rest on what is on disk.
-      await pending.settled;
+      const write = this.#handOver(key, value, expected, ttlMs);
+      if (write) return await write.promise;
+      await this.#pending.get(key)?.settled();
       this.#ready("write");
     }
   }
 
-  #enqueue(record: LogRecord): Promise<LogRecord> {
-    this.#next = record.revision + 1;
-    const { key } = record;
-    const bytes = encodeLog(record);
-    const { promise, resolve, reject } = Promise.withResolvers<LogRecord>();
-    const before = this.#pending.get(key);
-    const write: Write = {
-      record,
+  /**
+   * Hands the write to the disk if the last one handed over is what the writer expects. If it is not but may yet fail, gives
+   * undefined: a refusal, too, must rest on what is on disk.
+   */
+  #handOver(
+    key: string,
+    value: Uint8Array | undefined,
+    expected: Revision,
+    ttlMs: number | undefined,
+  ): Write | undefined {
+    if (this.#committer.broken) throw this.#committer.broken;
+    const pending = this.#pending.get(key);
+    const tip = pending ? afterwards(pending.record) : this.#index.get(key);
+    if ((tip?.modified ?? 0) !== expected) {
+      if (pending) return undefined;
+      throw new Conflict(key, expected, this.#present(key));
+    }
+    const revision = this.#next++;
+    const record: LogRecord = {
+      type: value ? "put" : "delete",
       key,
-      bytes: bytes.length,
-      needsSpace: record.type === "put",
-      isSettled: false,
-      settled: promise.then(
-        () => undefined,
-        () => undefined,
-      ),
-      write: () => void this.#databases.log.put(encodeRevision(record.revision), bytes),
-      done: () => {
-        write.isSettled = true;
-        if (this.#pending.get(key) === write) this.#pending.delete(key);
-        this.#land(record);
-        resolve(record);
-      },
-      failed: (error) => {
-        write.isSettled = true;
-        if (this.#pending.get(key) === write)
-          if (before && !before.isSettled) this.#pending.set(key, before);
-          else this.#pending.delete(key);
-        reject(error);
-      },
+      revision,
+      created: tip?.created ?? revision,
+      previous: tip?.modified ?? 0,
+      expiry: ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs },
+      value: value ?? NOTHING,
     };
-    this.#pending.set(key, write);
+    const write = new Write(record, this.#databases.log, this.#pending, this.#onLanded);
     this.#committer.add(write);
-    return promise;
+    return write;
   }
 
   /** A write is on disk: from now on everyone sees it. */
@@ -324,7 +302,8 @@ export class LmdbStore implements StoreEngine {
     if (landed.length === 0) return;
     this.#landed = [];
     this.#retention.wrote(this.#history.newest());
-    this.#hub.announce(landed.map((record) => ({ key: record.key, change: () => this.#history.change(record) })));
+    if (this.#hub.isAwaited)
+      this.#hub.announce(landed.map((record) => ({ key: record.key, change: () => this.#history.change(record) })));
     this.#upkeep.look();
   }
 
@@ -339,11 +318,6 @@ export class LmdbStore implements StoreEngine {
       this.#leases.set(key, modified, EXPIRY_RETRY_MS);
     }
   }
-}
-
-/** What a key is once a change has happened to it. */
-function afterwards({ type, created, revision, expiry }: LogRecord): Indexed | undefined {
-  return type === "put" ? { created, modified: revision, ...(expiry && { expiry }) } : undefined;
 }
 
 /** By the wall clock, which may have been set back while the store was closed: never longer than the key was meant to live. */
