@@ -1,4 +1,5 @@
 // Structs as JSON Schema, in the dialects of OpenAPI 2 and 3.
+import { breathe } from "#base/breathe.ts";
 import type { Either, FieldSpec, Scalar, Type } from "../field.ts";
 import { typeMeta } from "../field.ts";
 import type { AnyKind } from "../kind.ts";
@@ -28,16 +29,23 @@ export type KindsOf = (structName: string) => readonly GroupVersionKind[] | unde
 export class Definitions {
   readonly #dialect: Dialect;
   readonly #kindsOf: KindsOf;
-  readonly #schemas = new Map<string, Json>();
+  readonly #schemas = new Map<string, () => Json>();
 
   constructor(dialect: Dialect, kindsOf: KindsOf) {
     this.#dialect = dialect;
     this.#kindsOf = kindsOf;
   }
 
-  /** All definitions so far, ordered by name. */
-  all(): Json {
-    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  /** All that was referred to, ordered by name. Gives way to other work: there are hundreds. */
+  async all(): Promise<Json> {
+    const pause = breathe();
+    const made: [string, Json][] = [];
+    // Making one may refer to more, which the map then shows to this loop as well.
+    for (const [name, make] of this.#schemas) {
+      made.push([name, make()]);
+      if (pause.due()) await pause.now();
+    }
+    return Object.fromEntries(made.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   refTo(model: Model): Json {
@@ -52,10 +60,7 @@ export class Definitions {
   }
 
   #define(name: string, schema: () => Json): Json {
-    if (!this.#schemas.has(name)) {
-      this.#schemas.set(name, {}); // a struct may contain itself
-      this.#schemas.set(name, schema());
-    }
+    if (!this.#schemas.has(name)) this.#schemas.set(name, schema);
     return { $ref: `${this.#dialect === 2 ? "#/definitions/" : "#/components/schemas/"}${name}` };
   }
 

@@ -1,11 +1,12 @@
 // All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change. Making one takes tens of
 // milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one.
+import { breathe } from "#base/breathe.ts";
 import { type AnyKind, subresourcesOf } from "../kind.ts";
 import type { GroupVersionKind, Json, KindsOf } from "./definitions.ts";
 import { groupPaths, resourcesPaths, rootDocuments } from "./discovery-paths.ts";
 import { encodeDocumentV2 } from "./gnostic.ts";
 import { pathOfGroupVersion } from "./names.ts";
-import { type MetaStructs, operationsOf, type Paths } from "./operations.ts";
+import { type MetaStructs, type Operation, operationsOf, type Paths } from "./operations.ts";
 import { documentV2 } from "./v2.ts";
 import { documentV3, type Title } from "./v3.ts";
 
@@ -75,7 +76,7 @@ export class OpenApi {
 
   /** `/openapi/v2` in JSON. */
   wholeDocument(): Promise<Served<string>> {
-    this.#whole ??= this.#makeV2().then((document) => servedText(JSON.stringify(document)));
+    this.#whole ??= this.#makeV2().then(textOf).then(servedText);
     return this.#whole;
   }
 
@@ -88,12 +89,18 @@ export class OpenApi {
   }
 
   async #makeV3(name: string, paths: Paths): Promise<Served<string>> {
-    return servedText(JSON.stringify(await documentV3(this.#options.title, paths, this.#kindsOf(name))));
+    return servedText(await textOf(await documentV3(this.#options.title, paths, this.#kindsOf(name))));
   }
 
-  #makeV2(): Promise<Json> {
-    const paths = this.names().flatMap((name) => [...(this.#pathsOf(name) ?? [])]);
-    return documentV2(this.#options.title, new Map(paths), this.#kindsOf("all"));
+  async #makeV2(): Promise<Json> {
+    const kindsOf = this.#kindsOf("all");
+    const pause = breathe();
+    const paths = new Map<string, readonly Operation[]>();
+    for (const name of this.names()) {
+      for (const [path, operations] of this.#pathsOf(name) ?? []) paths.set(path, operations);
+      if (pause.due()) await pause.now();
+    }
+    return documentV2(this.#options.title, paths, kindsOf);
   }
 
   #pathsOf(name: string): Paths | undefined {
@@ -110,6 +117,19 @@ export class OpenApi {
     const group = /^apis\/([^/]+)$/.exec(name)?.[1];
     return group !== undefined && this.names().includes(name) ? groupPaths(group, meta) : undefined;
   }
+}
+
+const textOf = (document: Json): Promise<string> => jsonText(document, 3, breathe());
+
+/** As JSON.stringify, but gives way to other work between the entries of the outer objects. */
+async function jsonText(value: unknown, depth: number, pause: ReturnType<typeof breathe>): Promise<string> {
+  if (depth === 0 || typeof value !== "object" || value === null || Array.isArray(value)) return JSON.stringify(value);
+  const parts: string[] = [];
+  for (const [name, inner] of Object.entries(value)) {
+    parts.push(`${JSON.stringify(name)}:${await jsonText(inner, depth - 1, pause)}`);
+    if (pause.due()) await pause.now();
+  }
+  return `{${parts.join(",")}}`;
 }
 
 const servedText = (content: string): Promise<Served<string>> => served(content, new TextEncoder().encode(content));

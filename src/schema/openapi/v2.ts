@@ -13,7 +13,7 @@ export async function documentV2(title: Title, paths: Paths, kindsOf: KindsOf): 
     swagger: "2.0",
     info: title,
     paths: items,
-    definitions: definitions.all(),
+    definitions: await definitions.all(),
     parameters: parameters.all(),
     securityDefinitions: { BearerToken: bearerToken },
     security: [{ BearerToken: [] }],

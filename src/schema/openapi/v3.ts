@@ -12,7 +12,7 @@ export interface Title {
 export async function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): Promise<Json> {
   const definitions = new Definitions(3, kindsOf);
   const items = await eachPath(paths, (operations) => pathItem(operations, definitions));
-  const schemas = definitions.all();
+  const schemas = await definitions.all();
   return {
     openapi: "3.0.0",
     info: title,
