@@ -2,7 +2,7 @@
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { checkExpression } from "../../cel.ts";
 import type { JSONSchemaProps } from "./json-schema.ts";
-import { itemsOf, propertiesOf, valuesOf } from "./structural.ts";
+import { itemsOf, propertiesOf, propertyOf, valuesOf } from "./structural.ts";
 
 type Schema = JSONSchemaProps;
 
@@ -133,7 +133,7 @@ function* checkMapKeys(schema: Schema, path: string): Iterable<Problem> {
   }
   for (const [i, key] of keys.entries()) {
     const field = `${path}.items.properties[${key}]`;
-    const property = items.properties?.[key];
+    const property = propertyOf(items, key);
     if (!property) yield invalid(keysField, "entries must all be names of item properties", keys);
     else if (property.type === "array" || property.type === "object")
       yield invalid(
@@ -195,7 +195,7 @@ export function fieldAt(
     }
     if (match[2] !== undefined && !brackets) return { problem: "array notation is not allowed" };
     const name = match[1] ?? (match[2] as string).replace(/\\(.)/g, "$1");
-    const next = at.properties ? at.properties[name] : valuesOf(at);
+    const next = at.properties ? propertyOf(at, name) : valuesOf(at);
     if (!next) return { problem: "does not refer to a valid field" };
     at = next;
     rest = rest.slice(match[0].length);

@@ -16,6 +16,9 @@ export const itemsOf = ({ items }: Schema): Schema | undefined =>
   Array.isArray(items) ? undefined : (items as Schema | undefined);
 export const valuesOf = ({ additionalProperties }: Schema): Schema | undefined =>
   typeof additionalProperties === "object" ? additionalProperties : undefined;
+/** One property, and nothing that every object inherits. */
+export const propertyOf = ({ properties = {} }: Schema, name: string): Schema | undefined =>
+  Object.hasOwn(properties, name) ? properties[name] : undefined;
 export const propertiesOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
   Object.entries(schema.properties ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
@@ -176,7 +179,7 @@ function* checkDeclared(narrow: Schema, whole: Schema, wholePath: string, path: 
   else if (items && wholeItems) yield* checkDeclared(items, wholeItems, `${wholePath}.items`, `${path}.items`);
   for (const [name, property] of propertiesOf(narrow)) {
     const at = `properties[${name}]`;
-    const declared = whole.properties?.[name];
+    const declared = propertyOf(whole, name);
     if (!declared) yield required(`${wholePath}.${at}`, `because it is defined in ${path}.${at}`);
     else yield* checkDeclared(property, declared, `${wholePath}.${at}`, `${path}.${at}`);
   }

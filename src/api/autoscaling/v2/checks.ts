@@ -5,18 +5,20 @@ import type { HorizontalPodAutoscalerSpec, MetricSpec, MetricTarget } from "./ho
 
 const sources = ["object", "external", "pods", "resource", "containerResource"] as const;
 type Source = (typeof sources)[number];
-const sourceOf: Readonly<Record<string, Source>> = {
-  ContainerResource: "containerResource",
-  External: "external",
-  Object: "object",
-  Pods: "pods",
-  Resource: "resource",
-};
+const sourceOf: ReadonlyMap<string, Source> = new Map<string, Source>(
+  Object.entries({
+    ContainerResource: "containerResource",
+    External: "external",
+    Object: "object",
+    Pods: "pods",
+    Resource: "resource",
+  } as const),
+);
 
 /** One source, the one that `type` names. Of several, only the first is looked into. */
 export function* checkMetric(metric: MetricSpec): Iterable<Problem> {
-  const types = Object.keys(sourceOf);
-  const expected = sourceOf[metric.type];
+  const types = [...sourceOf.keys()];
+  const expected = sourceOf.get(metric.type);
   if (metric.type === "") yield required("type", "must specify a metric source type");
   if (!expected) yield notSupported("type", types);
   const present = sources.filter((source) => metric[source]);

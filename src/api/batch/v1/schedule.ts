@@ -30,15 +30,17 @@ const bounds: readonly Bounds[] = [
   { least: 0, most: 6, names: weekdays },
 ];
 
-const descriptors: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *",
-};
+const descriptors: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+  }),
+);
 
 /** Reads a schedule; throws an Error that says what is wrong with it. */
 export function parseSchedule(text: string): Schedule {
@@ -65,8 +67,8 @@ export function isTimeZone(name: string): boolean {
 
 function parseTimes(text: string): Schedule {
   if (text.startsWith("@every ")) return { everyMs: parseEvery(text.slice("@every ".length)) };
-  if (text.startsWith("@") && !descriptors[text]) throw new Error(`unrecognized descriptor: ${text}`);
-  const fields = (descriptors[text] ?? text).split(/\s+/).filter((field) => field !== "");
+  if (text.startsWith("@") && !descriptors.has(text)) throw new Error(`unrecognized descriptor: ${text}`);
+  const fields = (descriptors.get(text) ?? text).split(/\s+/).filter((field) => field !== "");
   if (fields.length !== 5) throw new Error(`expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`);
   const sets = fields.map((field, i) => parseField(field, bounds[i] as Bounds));
   const [minutes, hours, days, monthsSet, weekdaysSet] = sets as [Times, Times, Times, Times, Times];
