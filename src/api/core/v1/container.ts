@@ -136,7 +136,11 @@ export const Container = struct(
 export interface Container extends Infer<typeof Container> {}
 
 /** The fields of a container. Those that an ephemeral one may not use are refused in the pod's check. */
-export const EphemeralContainerCommon = struct("core/v1.EphemeralContainerCommon", { ...Container.fields });
+export const EphemeralContainerCommon = struct(
+  "core/v1.EphemeralContainerCommon",
+  { ...Container.fields },
+  { doc: "A program to run in a pod for a while." },
+);
 export interface EphemeralContainerCommon extends Infer<typeof EphemeralContainerCommon> {}
 
 export const EphemeralContainer = struct(
