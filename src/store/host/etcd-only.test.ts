@@ -32,6 +32,14 @@ function open(t: TestContext, options: Partial<EtcdStoreOptions> & Pick<EtcdStor
   return engine;
 }
 
+/** A hundred times as fast as the world. */
+const hurried: Clock = {
+  now: () => systemClock.now(),
+  elapsed: () => systemClock.elapsed() * 100,
+  after: (ms, run) => systemClock.after(ms / 100, run),
+  sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
+};
+
 /** Asks again until it is so. */
 async function eventually(isSo: () => Promise<boolean>): Promise<void> {
   for (const deadline = performance.now() + 20_000; !(await isSo()); ) {
@@ -221,6 +229,20 @@ describe("etcd: limits", { skip: noEtcd }, () => {
     stop.abort();
     assert.deepEqual(seen, wanted);
     assert.equal((await slow.next()).done, true);
+  });
+});
+
+describe("etcd: silence", { skip: noEtcd }, () => {
+  test("a silent watcher hears every minute how far it has seen", async (t) => {
+    const { endpoints } = await cluster(t);
+    const engine = open(t, { endpoints, clock: hurried, requestMs: 1_000_000, silenceMs: 1_000_000 });
+    const watcher = follow(engine, "/w/", await engine.revision());
+    for (let minute = 0; minute < 3; minute++) {
+      const { modified } = await engine.put(`/elsewhere/${minute}`, bytes("1"), 0);
+      await watcher.caughtUpTo(modified);
+    }
+    await watcher.stop();
+    assert.deepEqual(watcher.changes, []);
   });
 });
 
@@ -497,12 +519,8 @@ describe("etcd: members that misbehave", () => {
   test("a watch on a member that is silent moves to another one", async (t) => {
     const members = await Promise.all([new FakeMember().start(t), new FakeMember().start(t)]);
     for (const member of members) member.onWatch = (stream) => stream.write(answers.created());
-    const hurried: Clock = {
-      ...systemClock,
-      after: (ms, run) => systemClock.after(ms / 50, run),
-      sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
-    };
-    const engine = open(t, { endpoints: members.map(({ endpoint }) => endpoint), clock: hurried });
+    const endpoints = members.map(({ endpoint }) => endpoint);
+    const engine = open(t, { endpoints, clock: hurried, requestMs: 1_000_000 });
     const watcher = follow(engine, "/", 5);
     await watcher.caughtUpTo(5);
     await eventually(async () => members.every(({ streams }) => streams.length > 0));
