@@ -41,21 +41,34 @@ function jsonSchemaProps(): AnyStruct {
   return JSONSchemaProps;
 }
 
-const schemaOr = (name: string, numbers: { schema: number; other: number }, other: Either["other"]): Either => ({
+const schemaOr = (
+  name: string,
+  doc: string,
+  numbers: { schema: number; other: number },
+  other: Either["other"],
+): Either => ({
   name: `apiextensions/v1.${name}`,
+  doc,
   struct: jsonSchemaProps,
   structNumber: numbers.schema,
   other,
   otherNumber: numbers.other,
 });
-const schemaOrBool = schemaOr("JSONSchemaPropsOrBool", { schema: 2, other: 1 }, scalars.bool);
+const schemaOrBool = schemaOr(
+  "JSONSchemaPropsOrBool",
+  "A schema, or whether anything is allowed.",
+  { schema: 2, other: 1 },
+  scalars.bool,
+);
 const schemaOrArray = schemaOr(
   "JSONSchemaPropsOrArray",
+  "A schema, or one for each item.",
   { schema: 1, other: 2 },
   { is: "list", item: { is: "struct", struct: jsonSchemaProps } },
 );
 const schemaOrStrings = schemaOr(
   "JSONSchemaPropsOrStringArray",
+  "A schema, or the names of fields.",
   { schema: 1, other: 2 },
   { is: "list", item: scalars.string },
 );
@@ -120,6 +133,6 @@ export const JSONSchemaProps = struct("apiextensions/v1.JSONSchemaProps", {
 export interface JSONSchemaProps extends Infer<typeof JSONSchemaProps> {}
 
 export const CustomResourceValidation = struct("apiextensions/v1.CustomResourceValidation", {
-  openAPIV3Schema: ref(1, JSONSchemaProps),
+  openAPIV3Schema: ref(1, JSONSchemaProps, "The schema that objects must follow."),
 });
 export interface CustomResourceValidation extends Infer<typeof CustomResourceValidation> {}
