@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyDefaults } from "#schema/defaults.ts";
 import { cases, elsewhere } from "./conditional-defaults.ts";
-import { complete, facts, missing } from "./facts.ts";
+import { facts, isPending, missing } from "./facts.ts";
 import { reachableStructs } from "./structs.ts";
 
 interface DefaultFacts {
@@ -39,8 +39,11 @@ test("every default of upstream is filled in", { skip: missing }, (context) => {
         return [`${where} (${fact.when}): ${JSON.stringify(found)}, upstream ${JSON.stringify(expected)}`];
       }
     });
-  if (complete) assert.deepEqual(wrong, []);
-  else for (const line of wrong) context.diagnostic(`pending: ${line}`);
+  for (const line of wrong.filter(isPending)) context.diagnostic(`pending: ${line}`);
+  assert.deepEqual(
+    wrong.filter((line) => !isPending(line)),
+    [],
+  );
 });
 
 test("defaults that are filled in are stable: a second time changes nothing", { skip: missing }, () => {

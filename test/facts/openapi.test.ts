@@ -5,7 +5,7 @@ import { catalog } from "#api/catalog.ts";
 import { metaStructs } from "#api/openapi.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import { definitionName } from "#schema/openapi/names.ts";
-import { complete, facts, missing } from "./facts.ts";
+import { facts, isPending, missing } from "./facts.ts";
 import { fieldsOf, reachableStructs } from "./structs.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -75,14 +75,16 @@ test("definitions have upstream's names and defaults", { skip: missing }, async 
 });
 
 test("every kind and every field says what it is for", (context) => {
-  const silent = [
-    ...catalog.filter(({ doc }) => doc === "").map(({ apiVersion, kind }) => `${apiVersion} ${kind}`),
-    ...[...reachableStructs().values()].flatMap((struct) =>
-      fieldsOf(struct).flatMap(([name, { doc }]) => (doc === "" ? [`${struct.name} ${name}`] : [])),
-    ),
-  ];
-  if (complete) assert.deepEqual(silent, []);
-  else context.diagnostic(`pending: ${silent.length} kinds and fields without words`);
+  const silent = [...reachableStructs().values()].flatMap((struct) =>
+    fieldsOf(struct).flatMap(([name, { doc }]) => (doc === "" ? [`${struct.name} ${name}`] : [])),
+  );
+  const kinds = catalog.filter(({ doc }) => doc === "").map(({ struct }) => struct.name);
+  const wrong = [...kinds, ...silent];
+  context.diagnostic(`pending: ${wrong.filter(isPending).length} kinds and fields without words`);
+  assert.deepEqual(
+    wrong.filter((line) => !isPending(line)),
+    [],
+  );
 });
 
 const find = (document: Json, ref: string): unknown =>
