@@ -297,6 +297,15 @@ test("a kind made at run time shows its author's schema under the name of its gr
   });
 });
 
+test("a kind made at run time does not stand in for a built-in one of a like group", async () => {
+  const { fields: _, struct: __, ...rules } = CronTab;
+  const impostor = resource({ ...rules, group: "sea.example.com", kind: "Ship", fields: {} });
+  const api = served(Ship, impostor);
+  const document = JSON.parse((await api.document("apis/sea.k8s.io/v1"))?.content ?? "");
+  const ship = at(document, "components", "schemas", "io.k8s.api.sea.v1.Ship") as Json;
+  assert.deepEqual(ship["x-kubernetes-group-version-kind"], [{ group: "sea.k8s.io", kind: "Ship", version: "v1" }]);
+});
+
 test("of a kind made at run time, version 2 shows what its readers can cope with", async () => {
   const document = JSON.parse((await served(CronTab).wholeDocument()).content);
   const spec = at(document, "definitions", "com.example.stable.v1.CronTab", "properties", "spec");

@@ -73,11 +73,12 @@ const any: Write = (out, number, value) => {
 
 /** The contents of a message. What begins with `x-` goes into its list of extensions. */
 const fieldsOf = (fields: Fields, extensions?: number) => {
-  let table: ReturnType<Fields> | undefined;
+  // Messages contain each other, so the table is read when it is first needed.
+  let table: ReadonlyMap<string, readonly [number, Write]> | undefined;
   return (out: BackwardWriter, object: Json): void => {
-    table ??= fields();
+    table ??= new Map(Object.entries(fields()));
     for (const name of Object.keys(object).reverse()) {
-      const field = table[name];
+      const field = table.get(name);
       if (field) field[1](out, field[0], object[name]);
       else if (extensions !== undefined && name.startsWith("x-")) namedOne(out, extensions, any, name, object[name]);
     }
