@@ -2,13 +2,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "#base/clock.ts";
+import { createLog } from "#base/log.ts";
+import { systemRandom } from "#base/random.ts";
 import { retry } from "#base/retry.ts";
 import { Unavailable } from "#store/engine.ts";
+import { EtcdStore } from "#store/host/etcd.ts";
 import { noEtcd } from "#store/testing/etcd.ts";
 import { follow } from "#store/testing.ts";
 import { openEtcd, pause, REQUEST_MS, startLoad, startThree } from "./etcd-load.ts";
 
 const value = new TextEncoder().encode("1");
+
+/** Reads until the cluster answers again. */
+const isBack = (engine: EtcdStore) =>
+  retry(
+    (signal) => engine.get("/registry/a", signal),
+    { clock: systemClock, firstMs: 50, maxMs: 50, tries: 10 },
+    new AbortController().signal,
+  );
 
 test("members may die, hang and come back: nothing acknowledged is lost, no watch event missed or repeated", {
   skip: noEtcd,
@@ -84,14 +95,39 @@ test("without a majority every call fails in time and says why, and all goes on 
 
   two!.resume();
   await one!.start();
-  const present = await retry(
-    (signal) => engine.get("/registry/a", signal),
-    { clock: systemClock, firstMs: 50, maxMs: 50, tries: 10 },
-    new AbortController().signal,
-  );
+  const present = await isBack(engine);
   const next = await engine.put("/registry/a", value, present!.modified);
   await watcher.caughtUpTo(next.modified);
   await watcher.stop();
   assert.equal(watcher.changes.at(-1)?.entry.modified, next.modified);
+  passed();
+});
+
+test("a watch on a member that has lost its cluster does not wait there in silence", {
+  skip: noEtcd,
+  timeout: 120_000,
+}, async (t) => {
+  const { cluster, passed } = await startThree(t);
+  const [alone, ...others] = cluster.members;
+  const interrupted = Promise.withResolvers<string>();
+  const log = createLog({ clock: systemClock, write: (line) => interrupted.resolve(line) });
+  const endpoints = [alone!.endpoint];
+  const engine = new EtcdStore({ endpoints, clock: systemClock, random: systemRandom, log });
+  t.after(() => engine.close());
+  const first = await engine.put("/registry/a", value, 0);
+  const watcher = follow(engine, "/registry/", first.modified);
+  await watcher.caughtUpTo(first.modified);
+
+  for (const member of others) member.pause();
+  assert.match(await interrupted.promise, /etcd watch interrupted.*etcdserver: no leader/);
+  for (const member of others) member.resume();
+  await isBack(engine);
+  const next = await engine.put("/registry/b", value, 0);
+  await watcher.caughtUpTo(next.modified);
+  await watcher.stop();
+  assert.deepEqual(
+    watcher.changes.map(({ entry }) => entry.modified),
+    [next.modified],
+  );
   passed();
 });

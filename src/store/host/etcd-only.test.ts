@@ -362,9 +362,12 @@ describe("etcd: what a person must look at", { skip: noEtcd }, () => {
     const { endpoints, members } = await cluster(t);
     const engine = open(t, { endpoints });
     for (let i = 0; i < 5; i++) await engine.put(`/${i}`, bytes("1"), 0);
+    const watcher = follow(engine, "/", 1);
+    await watcher.caughtUpTo(await engine.revision());
     await members[0]!.kill();
     members[0]!.wipe();
     await members[0]!.start();
+    await assert.rejects(watcher.ended, Damaged);
     await assert.rejects(
       engine.get("/1"),
       (error) => error instanceof Damaged && /restored from a backup/.test(error.message),

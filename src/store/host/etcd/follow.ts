@@ -4,7 +4,7 @@
 // exactly how far we are. etcd's own answers to that question (manual progress notices) overtake events in the
 // versions before 3.4.25 and 3.5.8 (etcd issue 15220); here they only prove that the member is alive.
 import { backoffMs } from "#base/retry.ts";
-import { type Change, Compacted, type Entry, type Revision } from "../../engine.ts";
+import { type Change, Compacted, Damaged, type Entry, type Revision } from "../../engine.ts";
 import { isForbidden } from "./errors.ts";
 import { EVENT_DELETE, type Event, type KeyValue, rpcs, type WatchResponse } from "./messages.ts";
 import type { Member, Pool } from "./pool.ts";
@@ -22,7 +22,7 @@ const BACKOFF = { firstMs: 50, maxMs: 2_000, jitter: 0.5 };
 const EVERYTHING = "\0";
 
 /**
- * Ends only by the signal (quietly), by Compacted, or by a refusal that no other member would take back.
+ * Ends only by the signal (quietly), by Compacted or Damaged, or by a refusal that no other member would take back.
  * The reader may take its time: what it does not read waits at the server, on a connection of its own.
  */
 export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): AsyncGenerator<Batch> {
@@ -30,6 +30,8 @@ export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): 
   for (let failures = 0; !signal.aborted; ) {
     const member = pool.pick();
     try {
+      // After an interruption etcd may be another one, whose history has not come so far: it would wait in silence.
+      if (failures > 0) await pool.confirm(revision, signal);
       for await (const batch of session(pool, member, revision, signal)) {
         if (failures > 0) pool.log.info("etcd watch resumed", { endpoint: member.endpoint, revision: batch.revision });
         failures = 0;
@@ -39,7 +41,7 @@ export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): 
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof Compacted) throw error;
+      if (error instanceof Compacted || error instanceof Damaged) throw error;
       if (isForbidden(error))
         throw new Error("watch etcd: the user must be allowed to read all keys", { cause: error });
       pool.suspect(member);

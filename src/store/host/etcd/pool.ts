@@ -121,6 +121,13 @@ export class Pool {
     return () => this.#suspicion.delete(listener);
   }
 
+  /** Throws Damaged if the cluster has not come as far as it once had. */
+  async confirm(revision: Revision, signal: AbortSignal): Promise<void> {
+    this.#newest = Math.max(this.#newest, revision);
+    const request = { what: "resume a watch", isWrite: false, isLinearizable: true, signal };
+    await this.call(rpcs.range, { key: "\0", countOnly: true }, request);
+  }
+
   /** Ends all requests and streams. */
   close(): void {
     this.#closing.abort(new Unavailable("the store is closed"));
