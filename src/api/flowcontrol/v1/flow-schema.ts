@@ -180,7 +180,7 @@ export const FlowSchema = resource({
     {
       name: "DistinguisherMethod",
       doc: "How its requests are told apart.",
-      cell: ({ spec }) => spec.distinguisherMethod?.type ?? "<none>",
+      cell: ({ spec }) => spec.distinguisherMethod?.type || "<none>",
     },
     ageColumn,
     {

@@ -1,10 +1,11 @@
+import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, ref, resource, struct } from "#schema/index.ts";
 import { ObjectMeta } from "#schema/object-meta.ts";
 import { ResourceClaimSpec } from "./resource-claim.ts";
 
 export const ResourceClaimTemplateSpec = struct("resource/v1.ResourceClaimTemplateSpec", {
-  metadata: ref(1, ObjectMeta).default({}),
-  spec: ref(2, ResourceClaimSpec).required(),
+  metadata: ref(1, ObjectMeta, "Labels and annotations of the claims.").default({}),
+  spec: ref(2, ResourceClaimSpec, "What the claims ask for.").required(),
 });
 export interface ResourceClaimTemplateSpec extends Infer<typeof ResourceClaimTemplateSpec> {}
 
@@ -15,9 +16,10 @@ export const ResourceClaimTemplate = resource({
   plural: "resourceclaimtemplates",
   returnsDeleted: true,
   scope: "Namespaced",
-  doc: "",
+  doc: "Makes a claim of its own for every pod that refers to it.",
   fields: {
-    spec: ref(2, ResourceClaimTemplateSpec).required(),
+    spec: ref(2, ResourceClaimTemplateSpec, "The claims to make; cannot change.").immutable().required(),
   },
+  columns: [nameColumn, ageColumn],
 });
 export interface ResourceClaimTemplate extends Infer<typeof ResourceClaimTemplate> {}
