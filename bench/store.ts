@@ -1,12 +1,16 @@
-// The embedded store against raw LMDB with awaited flush, in the same run and on the same disk.
-// KNARR_BENCH_PART=puts|stall|scan|watchers|open|size measures only that.
+// The embedded store against raw LMDB with awaited flush and against a real etcd, in the same run and on the same disk.
+// KNARR_BENCH_PART=puts|etcd|stall|scan|watchers|open|size measures only that.
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { open } from "lmdb";
 import { ManualClock, systemClock } from "#base/clock.ts";
+import { silentLog } from "#base/log.ts";
+import { systemRandom } from "#base/random.ts";
 import type { StoreEngine } from "#store/engine.ts";
+import { EtcdStore } from "#store/host/etcd.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
+import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { follow } from "#store/testing.ts";
 import type { Report } from "./figure.ts";
 
@@ -20,6 +24,7 @@ export async function run(report: Report): Promise<void> {
   const folder = () => join(root, `${next++}`);
   const parts: Record<string, () => Promise<void>> = {
     puts: () => puts(folder, report),
+    etcd: () => putsToEtcd(folder(), report),
     stall: () => stall(folder(), report),
     scan: () => scan(folder(), report),
     watchers: () => watchers(folder(), report),
@@ -94,6 +99,24 @@ async function puts(folder: () => string, report: Report): Promise<void> {
         report({ name: `${name}: ratio`, value: rates.ours / rates.raw, unit: "×", goal: { atLeast: 0.7 } });
       });
     }
+}
+
+async function putsToEtcd(folder: string, report: Report): Promise<void> {
+  if (noEtcd) return console.error(`bench: etcd is left out, ${noEtcd}`);
+  const cluster = await startEtcd();
+  try {
+    const embedded = engineWriter(await openLmdbStore({ folder, clock: systemClock }));
+    const { endpoints } = cluster;
+    const store = new EtcdStore({ endpoints, clock: systemClock, random: systemRandom, log: silentLog });
+    const name = "put 1 KB, 256 writers, against etcd";
+    await compareWriters({ embedded, etcd: engineWriter(store) }, { writers: 256, bytes: 1_000 }, (rates) => {
+      report({ name: `${name}: embedded`, value: rates.embedded, unit: "1/s" });
+      report({ name: `${name}: etcd`, value: rates.etcd, unit: "1/s" });
+      report({ name: `${name}: ratio`, value: rates.embedded / rates.etcd, unit: "×", goal: { atLeast: 5 } });
+    });
+  } finally {
+    await cluster.stop();
+  }
 }
 
 /** Short waves of writes that take turns, so that a busy moment of the machine falls on all; the middle wave counts. */

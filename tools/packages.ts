@@ -10,6 +10,7 @@ interface SystemPackage {
 
 export const packages: readonly SystemPackage[] = [
   { name: "etcd-server", provides: "/usr/bin/etcd", for: "the etcd engine's tests" },
+  { name: "openssl", provides: "/usr/bin/openssl", for: "the etcd engine's tests of certificates" },
 ];
 
 /** Installs what is missing where that is possible (root on a Debian-like system), and returns what is still missing. */

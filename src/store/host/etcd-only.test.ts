@@ -9,7 +9,14 @@ import { type Clock, systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { Compacted, Damaged, type Entry, OutOfSpace, Unavailable } from "../engine.ts";
-import { type EtcdCluster, type EtcdClusterOptions, makeCertificates, noEtcd, startEtcd } from "../testing/etcd.ts";
+import {
+  type EtcdCluster,
+  type EtcdClusterOptions,
+  makeCertificates,
+  noEtcd,
+  noTls,
+  startEtcd,
+} from "../testing/etcd.ts";
 import { follow } from "../testing.ts";
 import { rpcs } from "./etcd/messages.ts";
 import { Connection } from "./etcd/transport.ts";
@@ -48,7 +55,7 @@ async function eventually(isSo: () => Promise<boolean>): Promise<void> {
   }
 }
 
-describe("etcd: identity", { skip: noEtcd }, () => {
+describe("etcd: identity", { skip: noTls }, () => {
   test("client and server know each other by certificate", async (t) => {
     const { endpoints, certificate } = await cluster(t, { tls: true });
     const engine = open(t, { endpoints, tls: certificate! });

@@ -7,9 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const ETCD = "/usr/bin/etcd";
+const OPENSSL = "/usr/bin/openssl";
 
 /** Why etcd cannot be tested on this machine; false where it can. For `test(…, { skip: noEtcd })`. */
 export const noEtcd: string | false = existsSync(ETCD) ? false : `${ETCD} is absent (Debian package etcd-server)`;
+
+/** The same for clusters with `tls`. */
+export const noTls: string | false = noEtcd || (existsSync(OPENSSL) ? false : `${OPENSSL} is absent (package openssl)`);
 
 export interface EtcdClusterOptions {
   readonly members?: 1 | 3;
@@ -263,7 +267,7 @@ interface ServerFiles {
 export function makeCertificates(folder: string): { server: ServerFiles; client: ClientCertificate } {
   mkdirSync(folder, { recursive: true });
   const path = (name: string) => join(folder, name);
-  const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const openssl = (...args: string[]) => execFileSync(OPENSSL, args, { stdio: ["ignore", "ignore", "pipe"] });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
   openssl("req", "-x509", ...key, "-keyout", path("ca.key"), "-out", path("ca.crt"), "-days", "2", "-subj", "/CN=test");
   const issue = (name: string, extensions: string) => {
