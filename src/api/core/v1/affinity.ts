@@ -140,7 +140,7 @@ export const Toleration = struct(
       "Lt",
     ),
     value: string(3, "Value of the taints it is about."),
-    effect: string(4, "Effect of the taints it is about; all when left out.").oneOf(
+    effect: string(4, "Effect of the taints it is about; all when left out.").known(
       "NoExecute",
       "NoSchedule",
       "PreferNoSchedule",

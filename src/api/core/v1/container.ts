@@ -113,7 +113,7 @@ export const Container = struct(
       "/dev/termination-log",
     ),
     terminationMessagePolicy: string(20, "Whether the log serves when that file is empty and the container failed.")
-      .oneOf("FallbackToLogsOnError", "File")
+      .known("FallbackToLogsOnError", "File")
       .default("File"),
     imagePullPolicy: string(14, "When to pull the image; Always if its tag is latest, else IfNotPresent.").oneOf(
       "Always",

@@ -262,9 +262,9 @@ const cases: [kind: AnyKind, object: Json, ...problems: string[]][] = [
   [
     PersistentVolume,
     { spec: {} },
-    "spec.accessModes: Required value",
     "spec.capacity: Required value",
     'spec.capacity: Unsupported value: null: supported values: "storage"',
+    "spec.accessModes: Required value",
     "spec: Required value: must specify a volume type",
   ],
   [

@@ -1,4 +1,16 @@
-import { bool, type Infer, int64, list, string, struct, time, typeMeta } from "#schema/index.ts";
+import {
+  bool,
+  forbidden,
+  type Infer,
+  int64,
+  invalid,
+  list,
+  type Problem,
+  string,
+  struct,
+  time,
+  typeMeta,
+} from "#schema/index.ts";
 
 export const NodeProxyOptions = struct(
   "core/v1.NodeProxyOptions",
@@ -54,7 +66,16 @@ export const PodLogOptions = struct(
     insecureSkipTLSVerifyBackend: bool(9, "Whether to trust a node whose certificate cannot be checked."),
     stream: string(10, "All, Stdout or Stderr.").off("PodLogsQuerySplitStreams").pointer().default("All"),
   },
-  { doc: "Which part of a log to read." },
+  {
+    doc: "Which part of a log to read.",
+    *check({ tailLines, limitBytes, sinceSeconds, sinceTime }): Iterable<Problem> {
+      if (limitBytes !== undefined && limitBytes < 1) yield invalid("limitBytes", "must be greater than 0");
+      if (tailLines !== undefined && tailLines < 0) yield invalid("tailLines", "must be greater than or equal to 0");
+      if (sinceSeconds !== undefined && sinceTime !== undefined)
+        yield forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified");
+      else if (sinceSeconds !== undefined && sinceSeconds < 1) yield invalid("sinceSeconds", "must be greater than 0");
+    },
+  },
 );
 export interface PodLogOptions extends Infer<typeof PodLogOptions> {}
 

@@ -109,7 +109,7 @@ export const PodSpec = struct(
       "name",
     ),
     restartPolicy: string(3, "Which containers are started again when they end.")
-      .oneOf("Always", "Never", "OnFailure")
+      .known("Always", "Never", "OnFailure")
       .default("Always"),
     terminationGracePeriodSeconds: int64(4, "Seconds the containers get to end by themselves before they are killed.")
       .pointer()
@@ -119,7 +119,7 @@ export const PodSpec = struct(
       .max(2 ** 31 - 1)
       .pointer(),
     dnsPolicy: string(6, "Where names are looked up: in the cluster first, as the node does, or as dnsConfig says.")
-      .oneOf("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+      .known("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
       .default("ClusterFirst"),
     nodeSelector: map(7, "string", "Labels a node must have to run the pod.").atomic(),
     serviceAccountName: string(8, "Service account whose rights the pod has.").is(dns1123Subdomain),
@@ -152,7 +152,7 @@ export const PodSpec = struct(
     runtimeClassName: string(29, "Runtime class to run the pod with.").pointer(),
     enableServiceLinks: bool(30, "Whether variables tell the addresses of services.").pointer(),
     preemptionPolicy: string(31, "Whether the pod may push out pods of lower priority.")
-      .oneOf("Never", "PreemptLowerPriority")
+      .known("Never", "PreemptLowerPriority")
       .pointer(),
     overhead: map(32, "quantity", "What running the pod costs besides its containers; taken from the runtime class."),
     topologySpreadConstraints: list(33, TopologySpreadConstraint, "How evenly pods like this are spread.").keyedBy(

@@ -31,7 +31,7 @@ const cases: [change: Change, ...problems: string[]][] = [
   ],
   [
     { "spec.restartPolicy": "Sometimes" },
-    'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+    'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
   ],
   [{ "spec.containers.0.imagePullPolicy": "Never" }],
   // ports

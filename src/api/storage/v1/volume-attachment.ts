@@ -15,6 +15,8 @@ import {
   time,
   tooLong,
 } from "#schema/index.ts";
+import { checkInlineVolume } from "../../core/v1/checks/persistent-volume.ts";
+import { under } from "../../core/v1/checks/problems.ts";
 import { PersistentVolumeSpec } from "../../core/v1/persistent-volume.ts";
 import { checkSize, driverName, mostDriverNameBytes } from "./checks.ts";
 
@@ -32,6 +34,7 @@ export const VolumeAttachmentSource = struct(
       else if (name === "") yield required("persistentVolumeName", "must specify non empty persistentVolumeName");
       if (name !== undefined)
         for (const detail of dns1123Subdomain(name)) yield invalid("persistentVolumeName", detail);
+      if (inline && name === undefined) yield* under("inlineVolumeSpec", checkInlineVolume(inline));
     },
   },
 );

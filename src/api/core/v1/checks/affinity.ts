@@ -12,7 +12,7 @@ import type {
   TopologySelectorTerm,
   TopologySpreadConstraint,
 } from "../affinity.ts";
-import { each, malformed } from "./problems.ts";
+import { each, malformed, oneOf } from "./problems.ts";
 
 export function* checkNodeSelector({ nodeSelectorTerms }: NodeSelector): Iterable<Problem> {
   if (nodeSelectorTerms.length === 0) yield required("nodeSelectorTerms", "must have at least one node selector term");
@@ -124,13 +124,11 @@ export function* checkTolerations(path: string, tolerations: readonly Toleration
         `${at}.operator`,
         operator === "Lt" || operator === "Gt" ? ["Equal", "Exists", "Lt", "Gt"] : ["Equal", "Exists"],
       );
+    if (effect !== "") yield* taintEffect(`${at}.effect`, effect);
   }
 }
 
-export function* taintEffect(at: string, effect: string): Iterable<Problem> {
-  if (effect === "") yield required(at);
-  else if (!effects.includes(effect)) yield notSupported(at, effects, effect);
-}
+export const taintEffect = (at: string, effect: string): Iterable<Problem> => oneOf(at, effect, effects);
 
 export function* checkSpread(constraint: TopologySpreadConstraint): Iterable<Problem> {
   const { maxSkew, topologyKey, whenUnsatisfiable, minDomains } = constraint;

@@ -4,7 +4,7 @@ import { duplicate, forbidden, invalid, notSupported, type Problem, required, to
 import type { Container, ContainerPort, VolumeMount } from "../container.ts";
 import { checkEnvSource } from "./env.ts";
 import { descending, noBacksteps } from "./paths.ts";
-import { each, under } from "./problems.ts";
+import { each, oneOf, under } from "./problems.ts";
 import { containerResourceName, resourceNames } from "./resources.ts";
 
 export function* checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): Iterable<Problem> {
@@ -26,6 +26,7 @@ export function* checkMount({ name, mountPath, subPath = "", subPathExpr = "" }:
 }
 
 export function* checkContainer(container: Container): Iterable<Problem> {
+  yield* oneOf("terminationMessagePolicy", container.terminationMessagePolicy, ["File", "FallbackToLogsOnError"]);
   yield* portNames(container.ports);
   for (const source of container.envFrom ?? []) yield* under("envFrom", checkEnvSource(source));
   yield* checkMounts(container);
@@ -109,11 +110,6 @@ function* checkResizePolicy({ resizePolicy }: Container): Iterable<Problem> {
     yield* oneOf("resizePolicy", resourceName, ["cpu", "memory"]);
     yield* oneOf("resizePolicy", restartPolicy, ["NotRequired", "RestartContainer"]);
   }
-}
-
-function* oneOf(at: string, value: string, supported: readonly string[]): Iterable<Problem> {
-  if (value === "") yield required(at);
-  else if (!supported.includes(value)) yield notSupported(at, supported, value);
 }
 
 const restartPolicies = ["Always", "Never", "OnFailure"];

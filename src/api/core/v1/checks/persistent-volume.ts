@@ -4,7 +4,7 @@ import { forbidden, invalid, notSupported, type Problem, required } from "#schem
 import type { CSIPersistentVolumeSource, PersistentVolume, PersistentVolumeSpec } from "../persistent-volume.ts";
 import type { SecretReference } from "../references.ts";
 import { checkAccessModes, sensible } from "./persistent-volume-claim.ts";
-import { malformed, under } from "./problems.ts";
+import { isEmpty, malformed, under } from "./problems.ts";
 import { entries, positiveAmount } from "./resources.ts";
 import { difference, same } from "./same.ts";
 import { csiDriverName, iscsiNameLength, oneSource } from "./volumes.ts";
@@ -41,10 +41,31 @@ export function* checkPersistentVolume({ metadata, spec }: PersistentVolume): It
   yield* iscsiNameLength("spec.iscsi.targetportal", metadata.name ?? "", iscsi, iscsi?.targetPortal ?? "");
 }
 
-/** Also what an attachment to a volume without an object of its own carries. Paths are relative to the spec. */
-export function* checkVolumeSpec(spec: PersistentVolumeSpec): Iterable<Problem> {
-  yield* checkAccessModes(spec.accessModes ?? [], "");
+/** Paths are relative to the spec. */
+function* checkVolumeSpec(spec: PersistentVolumeSpec): Iterable<Problem> {
   yield* checkCapacity(spec);
+  yield* checkStorage(spec);
+}
+
+const notInline = "may not be specified in the context of inline volumes";
+
+/** The spec of a volume without an object of its own, as an attachment carries it. */
+export function* checkInlineVolume(spec: PersistentVolumeSpec): Iterable<Problem> {
+  for (const name of ["claimRef", "capacity", "nodeAffinity", "storageClassName"] as const) {
+    const value = spec[name];
+    if (value !== undefined && value !== "" && !(name === "capacity" && isEmpty(spec.capacity)))
+      yield forbidden(name, notInline);
+  }
+  if (!spec.csi) yield required("csi", "has to be specified in the context of inline volumes");
+  if (spec.persistentVolumeReclaimPolicy !== "Retain")
+    yield forbidden("persistentVolumeReclaimPolicy", "may only be Retain in the context of inline volumes");
+  if (spec.volumeMode !== "Filesystem")
+    yield forbidden("volumeMode", "may not specify volumeMode other than Filesystem in the context of inline volumes");
+  yield* checkStorage(spec);
+}
+
+function* checkStorage(spec: PersistentVolumeSpec): Iterable<Problem> {
+  yield* checkAccessModes(spec.accessModes ?? [], "");
   yield* oneSource(sources.filter((name) => spec[name] !== undefined));
   if (spec.local && !spec.nodeAffinity) yield required("nodeAffinity", "Local volume requires node affinity");
   if (spec.iscsi?.secretRef && !spec.iscsi.secretRef.name) yield required("iscsi.secretRef.name");

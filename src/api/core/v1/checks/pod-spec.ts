@@ -13,7 +13,7 @@ import type { HostAlias, PodDNSConfig, PodResourceClaim, PodSpec } from "../pod-
 import { checkTolerations, spreadRepeats } from "./affinity.ts";
 import { checkContainers } from "./containers.ts";
 import { checkOs } from "./pod-os.ts";
-import { each, malformed, under } from "./problems.ts";
+import { each, malformed, oneOf, under } from "./problems.ts";
 import { checkAmounts, checkPodResources, containerResourceName, entries } from "./resources.ts";
 import { checkSysctls } from "./security.ts";
 
@@ -22,6 +22,7 @@ export function* checkPodSpec(spec: PodSpec): Iterable<Problem> {
   yield* uniqueClaims(spec);
   yield* checkContainers(spec);
   yield* checkPodResources(spec);
+  yield* checkPolicies(spec);
   yield* labelProblems(spec.nodeSelector, "nodeSelector");
   yield* checkSysctls(spec);
   yield* checkNamespaces(spec);
@@ -34,6 +35,13 @@ export function* checkPodSpec(spec: PodSpec): Iterable<Problem> {
     yield* malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain);
   yield* checkOverhead(spec);
   yield* checkOs(spec);
+}
+
+function* checkPolicies({ restartPolicy, dnsPolicy, preemptionPolicy }: PodSpec): Iterable<Problem> {
+  yield* oneOf("restartPolicy", restartPolicy, ["Always", "OnFailure", "Never"]);
+  yield* oneOf("dnsPolicy", dnsPolicy, ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]);
+  if (preemptionPolicy !== undefined)
+    yield* oneOf("preemptionPolicy", preemptionPolicy, ["PreemptLowerPriority", "Never"]);
 }
 
 function* checkVolumeNames({ volumes }: PodSpec): Iterable<Problem> {

@@ -1,5 +1,5 @@
 // Small tools of the checks.
-import { type Format, invalid, type Problem } from "#schema/index.ts";
+import { type Format, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 
 /** What a format has to say about a value, at a path. The value is shown even where the path leads elsewhere. */
 export function* malformed(path: string, value: string, format: Format): Iterable<Problem> {
@@ -23,3 +23,9 @@ export const isEmpty = (value: object | undefined): boolean => value === undefin
 
 /** Go writes strings in messages with %q. */
 export const quoted = (text: string): string => JSON.stringify(text);
+
+/** One of some words, told in the order upstream tells them. */
+export function* oneOf(at: string, value: string, supported: readonly string[]): Iterable<Problem> {
+  if (value === "") yield required(at);
+  else if (!supported.includes(value)) yield notSupported(at, supported, value);
+}
