@@ -5,7 +5,8 @@ import { addQuantity, compareQuantity, formatQuantity, parseQuantity } from "#sc
 
 export type Amounts = Readonly<Record<string, string>>;
 
-export const compareAmounts = (a: string, b: string): number => compareQuantity(parseQuantity(a), parseQuantity(b));
+export const compareAmounts = (a: string, b: string): number =>
+  a === b ? 0 : compareQuantity(parseQuantity(a), parseQuantity(b));
 
 /** The amount under a name that anyone may have chosen, `constructor` included. */
 export const amountOf = (amounts: Amounts | undefined, name: string): string | undefined =>

@@ -15,7 +15,7 @@ export const HostAlias = struct(
   "core/v1.HostAlias",
   {
     ip: string(1, "The address.").required(),
-    hostnames: list(2, "string", "Names for the address.").is(dns1123Subdomain),
+    hostnames: list(2, "string", "Names for the address."),
   },
   { doc: "A line of the pod's hosts file.", check: (alias): Iterable<Problem> => checkHostAlias(alias) },
 );

@@ -241,9 +241,9 @@ const cases: [change: Change, ...problems: string[]][] = [
   ],
   [
     { "spec.containers.0.resources": { requests: { cpu: "-1", pears: "1" } } },
-    'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0',
     'spec.containers[0].resources.requests[pears]: Invalid value: "pears": must be a standard resource type or fully qualified',
     'spec.containers[0].resources.requests[pears]: Invalid value: "pears": must be a standard resource for containers',
+    'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0',
   ],
   [
     { "spec.containers.0.resources": { limits: { "hugepages-2Mi": "3Mi" } } },

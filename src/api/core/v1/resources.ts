@@ -1,5 +1,4 @@
-import { type Infer, list, map, type Problem, string, struct } from "#schema/index.ts";
-import { checkAmounts } from "./checks/resources.ts";
+import { type Infer, list, map, string, struct } from "#schema/index.ts";
 import { roundUpAmounts } from "./defaults.ts";
 
 export const ResourceClaim = struct(
@@ -25,7 +24,6 @@ export const ResourceRequirements = struct(
       roundUpAmounts(value.limits);
       roundUpAmounts(value.requests);
     },
-    check: (value): Iterable<Problem> => checkAmounts(value),
   },
 );
 export interface ResourceRequirements extends Infer<typeof ResourceRequirements> {}

@@ -5,7 +5,7 @@ import type { Container, ContainerPort, VolumeMount } from "../container.ts";
 import { checkEnvSource } from "./env.ts";
 import { descending, noBacksteps } from "./paths.ts";
 import { each, oneOf, under } from "./problems.ts";
-import { containerResourceName, resourceNames } from "./resources.ts";
+import { checkAmounts, containerResourceName, resourceNames } from "./resources.ts";
 
 export function* checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): Iterable<Problem> {
   if (containerPort === 0) yield required("containerPort");
@@ -32,6 +32,7 @@ export function* checkContainer(container: Container): Iterable<Problem> {
   yield* checkMounts(container);
   yield* checkDevices(container);
   yield* under("resources", resourceNames(container.resources, containerResourceName));
+  yield* under("resources", checkAmounts(container.resources));
   yield* checkResizePolicy(container);
   yield* checkRestartRules(container);
 }

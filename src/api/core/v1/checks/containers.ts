@@ -3,6 +3,7 @@ import { duplicate, forbidden, invalid, notFound, notSupported, type Problem } f
 import { isSidecar } from "../amounts.ts";
 import type { Container, EphemeralContainer } from "../container.ts";
 import type { PodSpec } from "../pod-spec.ts";
+import type { Volume } from "../volume.ts";
 import { checkProbes, checkSleeps } from "./probes.ts";
 import { each, isEmpty, under } from "./problems.ts";
 import { checkClaims } from "./resources.ts";
@@ -17,15 +18,23 @@ export function* allContainers(
 }
 
 export function* checkContainers(spec: PodSpec): Iterable<Problem> {
-  for (const [at, container] of allContainers(spec)) yield* under(at, inPod(container, spec));
+  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  const claims = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ""));
+  for (const [at, container] of allContainers(spec)) {
+    yield* under(at, withVolumes(container, volumes));
+    yield* under(`${at}.resources`, checkClaims(container.resources.claims, claims));
+    yield* under(at, withSettings(container, spec));
+  }
   yield* checkRegular(spec);
   yield* checkInit(spec);
   yield* checkEphemeral(spec);
 }
 
-/** What any container has to do with its pod. */
-function* inPod(container: Container | EphemeralContainer, spec: PodSpec): Iterable<Problem> {
-  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+/** What a container wants of the pod's volumes. */
+function* withVolumes(
+  container: Container | EphemeralContainer,
+  volumes: ReadonlyMap<string, Volume>,
+): Iterable<Problem> {
   for (const [at, { name }] of each("volumeMounts", container.volumeMounts))
     if (!volumes.has(name)) yield notFound(`${at}.name`);
   for (const [at, { name }] of each("volumeDevices", container.volumeDevices)) {
@@ -45,8 +54,10 @@ function* inPod(container: Container | EphemeralContainer, spec: PodSpec): Itera
     if (!volume) yield notFound(path);
     else if (!volume.emptyDir) yield invalid(path, "referenced volume must be of type emptyDir");
   }
-  const claims = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ""));
-  yield* under("resources", checkClaims(container.resources.claims, claims));
+}
+
+/** What of a container depends on settings of the pod. */
+function* withSettings(container: Container | EphemeralContainer, spec: PodSpec): Iterable<Problem> {
   if (spec.restartPolicy === "Never")
     for (const { restartPolicy } of container.resizePolicy ?? [])
       if (restartPolicy !== "NotRequired")

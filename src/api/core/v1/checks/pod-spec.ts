@@ -116,8 +116,9 @@ export function* checkDnsConfig({ nameservers = [], searches = [], options }: Po
   for (const [at, { name }] of each("options", options)) if (!name) yield required(at, "must not be empty");
 }
 
-export function* checkHostAlias({ ip }: HostAlias): Iterable<Problem> {
+export function* checkHostAlias({ ip, hostnames }: HostAlias): Iterable<Problem> {
   yield* malformed("ip", ip, ipAnyForm);
+  for (const [at, name] of each("hostnames", hostnames)) yield* malformed(at, name, dns1123Subdomain);
 }
 
 function* checkGates({ readinessGates, schedulingGates }: PodSpec): Iterable<Problem> {

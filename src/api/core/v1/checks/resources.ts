@@ -15,7 +15,7 @@ import {
 } from "../amounts.ts";
 import type { PodSpec } from "../pod-spec.ts";
 import type { ResourceClaim, ResourceRequirements } from "../resources.ts";
-import { malformed } from "./problems.ts";
+import { malformed, under } from "./problems.ts";
 
 const computeResources = ["cpu", "memory", "ephemeral-storage"];
 const countedResources = [
@@ -39,7 +39,8 @@ const quotaResources = new Set([
 const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.startsWith("requests.hugepages-");
 export const isQuotaResource = (name: string): boolean => quotaResources.has(name) || isQuotaHugePages(name);
 const isStandard = (name: string): boolean => isQuotaResource(name) || name === "storage";
-const isInteger = (name: string): boolean => countedResources.includes(name) || isExtended(name);
+const counted = new Set(countedResources);
+const isInteger = (name: string): boolean => counted.has(name) || isExtended(name);
 
 export function* resourceName(at: string, name: string): Iterable<Problem> {
   const bad = [...malformed(at, name, qualifiedName)];
@@ -69,9 +70,10 @@ export function* quotaResourceName(at: string, name: string): Iterable<Problem> 
 }
 
 export function* amount(at: string, name: string, value: string): Iterable<Problem> {
-  const quantity = parseQuantity(value);
-  if (quantity.unscaled < 0n) yield invalid(at, "must be greater than or equal to 0", value);
-  if (isInteger(name) && quantityMilliValue(quantity) % 1000n !== 0n) yield invalid(at, "must be an integer", value);
+  if (value.startsWith("-") && parseQuantity(value).unscaled < 0n)
+    yield invalid(at, "must be greater than or equal to 0", value);
+  if (isInteger(name) && quantityMilliValue(parseQuantity(value)) % 1000n !== 0n)
+    yield invalid(at, "must be an integer", value);
 }
 
 export function* positiveAmount(at: string, value: string): Iterable<Problem> {
@@ -170,8 +172,8 @@ export function* checkPodResources(spec: PodSpec): Iterable<Problem> {
   if (!resources) return;
   if (os?.name === "windows") return yield forbidden("resources", "may not be set for a windows pod");
   if (resources.claims) yield forbidden("resources.claims", "claims may not be set for Resources at pod-level");
-  for (const problem of resourceNames(resources, podResourceName))
-    yield { ...problem, field: `resources.${problem.field}` };
+  yield* under("resources", resourceNames(resources, podResourceName));
+  yield* under("resources", checkAmounts(resources));
   for (const [name, total] of containerAmounts(spec, "requests")) {
     const ofPod = amountOf(resources.requests, name);
     if (ofPod !== undefined && compareAmounts(total, ofPod) > 0)
