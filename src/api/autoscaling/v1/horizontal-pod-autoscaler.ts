@@ -86,7 +86,9 @@ function toV2({ spec, status, metadata, kind }: Autoscaler) {
 function toV1({ spec, status, metadata, kind }: HorizontalPodAutoscalerV2) {
   const { metrics = [], behavior, ...scaling } = spec;
   const { currentMetrics, conditions, ...counts } = status;
-  const ofCpu = currentMetrics.filter(({ type, resource }) => type === "Resource" && resource?.name === "cpu");
+  const ofCpu = currentMetrics
+    .filter(({ type, resource }) => type === "Resource" && resource?.name === "cpu")
+    .map(({ resource }) => resource?.current.averageUtilization);
   return {
     apiVersion: HorizontalPodAutoscaler.apiVersion,
     kind,
@@ -101,8 +103,7 @@ function toV1({ spec, status, metadata, kind }: HorizontalPodAutoscalerV2) {
     status: {
       currentReplicas: 0,
       ...counts,
-      currentCPUUtilizationPercentage: ofCpu.findLast(({ resource }) => resource?.current.averageUtilization)?.resource
-        ?.current.averageUtilization,
+      currentCPUUtilizationPercentage: ofCpu.findLast((utilization) => utilization !== undefined),
     },
   };
 }
