@@ -8,6 +8,8 @@ import { join } from "node:path";
 
 const ETCD = "/usr/bin/etcd";
 const OPENSSL = "/usr/bin/openssl";
+/** Where there is this, the kernel ends etcd together with a test that was killed. */
+const SETPRIV = "/usr/bin/setpriv";
 
 /** Why etcd cannot be tested on this machine; false where it can. For `test(…, { skip: noEtcd })`. */
 export const noEtcd: string | false = existsSync(ETCD) ? false : `${ETCD} is absent (Debian package etcd-server)`;
@@ -134,9 +136,13 @@ export class EtcdMember {
     const { name, client, peer, health, folder, initialCluster, tls, flags } = this.#place;
     const scheme = tls ? "https" : "http";
     const log = openSync(this.#logPath, "a");
+    const [command, ...before] = existsSync(SETPRIV)
+      ? ([SETPRIV, "--pdeathsig=KILL", ETCD] as const)
+      : ([ETCD] as const);
     const child = spawn(
-      ETCD,
+      command,
       [
+        ...before,
         `--name=${name}`,
         `--data-dir=${join(folder, name)}`,
         `--listen-client-urls=${scheme}://127.0.0.1:${client}`,
