@@ -40,7 +40,11 @@ const Custom = custom({
         },
         labels: { type: "object", additionalProperties: { type: "string" } },
         whole: { type: "object", properties: { a: { type: "string" } }, "x-kubernetes-map-type": "atomic" },
-        open: { type: "object", properties: { a: { type: "string" } }, "x-kubernetes-preserve-unknown-fields": true },
+        open: {
+          type: "object",
+          properties: { a: { type: "string" }, inner: { type: "object", properties: { b: { type: "string" } } } },
+          "x-kubernetes-preserve-unknown-fields": true,
+        },
         anything: { "x-kubernetes-preserve-unknown-fields": true },
         embedded: { type: "object", "x-kubernetes-embedded-resource": true, properties: { data: { type: "string" } } },
       },
@@ -72,7 +76,9 @@ test("a custom resource is owned as its schema says", () => {
       '.spec.items[name="n",zone="b"].name .spec.items[name="n",zone="b"].zone ' +
       '.spec.labels.l .spec.open.a .spec.open.extra .spec.open.extra.deep .spec.set[="x"]',
   ]);
-  story.apply("bob", { spec: { set: ["y"], items: [{ name: "n", zone: "a", n: 1 }], open: { more: 1 } } });
+  story.apply("bob", {
+    spec: { set: ["y"], items: [{ name: "n", zone: "a", n: 1 }], open: { more: 1, inner: { b: "1", c: 2 } } },
+  });
   const spec = story.object?.spec as Readonly<Record<string, unknown>>;
   assert.deepEqual(spec.set, ["x", "y"]);
   assert.deepEqual(spec.items, [

@@ -1,7 +1,6 @@
 // Shapes of custom resources, from the schemas of their definitions.
 import { fieldElement } from "./element.ts";
 import {
-  anyObject,
   deduced,
   type FieldShape,
   keyedBy,
@@ -11,13 +10,21 @@ import {
   type Shape,
   scalarShapes,
   untyped,
+  untypedAtomic,
 } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
 
-/** The shape of a whole object: what all objects have, and what its schema says. A schema may not say anything about metadata. */
+interface Context {
+  /** The shape of metadata, which no schema describes. */
+  readonly metadata: Shape;
+  /** Fields that are not declared are kept: an object says so for itself and for all below it. */
+  readonly keepsUnknown: boolean;
+}
+
+/** The shape of a whole object: what all objects have, and what its schema says. */
 export function objectShape(schema: JsonMap, metadata: Shape): Shape {
-  const { map = anyObject.map } = shapeOfSchema(schema, metadata);
-  return { map: { ...(map as MapShape), atomic: false, fields: withObjectFields(map?.fields ?? new Map(), metadata) } };
+  const map = mapShape(schema, { metadata, keepsUnknown: keepsUnknown(schema) });
+  return { map: { ...map, atomic: false, fields: withObjectFields(map.fields, metadata) } };
 }
 
 const withObjectFields = (fields: ReadonlyMap<string, FieldShape>, metadata: Shape): ReadonlyMap<string, FieldShape> =>
@@ -28,59 +35,65 @@ const withObjectFields = (fields: ReadonlyMap<string, FieldShape>, metadata: Sha
     ["metadata", { element: fieldElement("metadata"), shape: metadata }],
   ]);
 
-function shapeOfSchema(schema: JsonMap, metadata: Shape): Shape {
-  if (schema["x-kubernetes-int-or-string"] === true) return untyped;
+const keepsUnknown = (schema: JsonMap): boolean => schema["x-kubernetes-preserve-unknown-fields"] === true;
+
+function shapeOfSchema(schema: unknown, outer: Context): Shape {
+  if (!isMap(schema)) return deduced;
+  const context = keepsUnknown(schema) ? { ...outer, keepsUnknown: true } : outer;
   switch (schema.type) {
     case "object":
-      return { map: mapShape(schema, metadata) };
+      return { map: mapShape(schema, context) };
     case "array":
-      return { list: listShape(schema, metadata) };
+      return { list: listShape(schema, context) };
     case "string":
-      return schema.format === undefined || schema.format === "" || schema.format === "byte"
-        ? scalarShapes.string
-        : untyped;
+      return !schema.format || schema.format === "byte" ? scalarShapes.string : untyped;
     case "integer":
     case "number":
       return scalarShapes.double;
     case "boolean":
       return scalarShapes.bool;
     default:
-      return deduced;
+      return { scalar: "untyped", list: listShape(schema, context), map: mapShape(schema, context) };
   }
 }
 
-function mapShape(schema: JsonMap, metadata: Shape): MapShape {
-  const atomic = schema["x-kubernetes-map-type"] === "atomic";
+function mapShape(schema: JsonMap, context: Context): MapShape {
   const { properties, additionalProperties } = schema;
-  const keepsAll = schema["x-kubernetes-preserve-unknown-fields"] === true;
-  const isEmbedded = schema["x-kubernetes-embedded-resource"] === true;
-  const entries = isMap(properties) ? Object.entries(properties) : [];
   const declared = new Map(
-    entries.map(([name, property]) => [
+    Object.entries(isMap(properties) ? properties : {}).map(([name, property]) => [
       name,
-      { element: fieldElement(name), shape: isMap(property) ? shapeOfSchema(property, metadata) : deduced },
+      { element: fieldElement(name), shape: shapeOfSchema(property, context) },
     ]),
   );
-  const fields = isEmbedded ? withObjectFields(declared, metadata) : declared;
-  if (isMap(additionalProperties)) return { atomic, fields, element: shapeOfSchema(additionalProperties, metadata) };
-  // An object of which nothing is said may hold anything.
-  const open = keepsAll || additionalProperties === true || fields.size === 0;
-  return { atomic, fields, element: open ? deduced : undefined };
+  const isEmbedded = schema["x-kubernetes-embedded-resource"] === true;
+  return {
+    atomic: schema["x-kubernetes-map-type"] === "atomic",
+    fields: isEmbedded ? withObjectFields(declared, context.metadata) : declared,
+    element: elementShape(additionalProperties, context, declared.size === 0 && !isEmbedded),
+  };
 }
 
-function listShape(schema: JsonMap, metadata: Shape): ListShape {
+/** An object of which nothing is said may hold anything. */
+function elementShape(additional: unknown, context: Context, saysNothing: boolean): Shape | undefined {
+  if (isMap(additional)) return shapeOfSchema(additional, context);
+  if (additional === undefined) return context.keepsUnknown || saysNothing ? deduced : undefined;
+  return additional === true ? deduced : undefined;
+}
+
+function listShape(schema: JsonMap, context: Context): ListShape {
   const type = schema["x-kubernetes-list-type"];
-  const items = isMap(schema.items) ? schema.items : {};
+  const { items } = schema;
   const names = schema["x-kubernetes-list-map-keys"];
   const keys = type === "map" && Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
   return {
     atomic: type !== "set" && type !== "map",
     keys: keyedBy(keys.map((name) => keyShape(name, defaultOf(items, name)))),
-    item: shapeOfSchema(items, metadata),
+    item: items === undefined ? untypedAtomic : shapeOfSchema(items, context),
   };
 }
 
-function defaultOf(items: JsonMap, name: string): unknown {
-  const property = isMap(items.properties) ? items.properties[name] : undefined;
+function defaultOf(items: unknown, name: string): unknown {
+  const properties = isMap(items) ? items.properties : undefined;
+  const property = isMap(properties) ? properties[name] : undefined;
   return isMap(property) ? property.default : undefined;
 }

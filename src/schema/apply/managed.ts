@@ -123,20 +123,20 @@ function seconds({ time }: Owner): number {
   return Number.isNaN(parsed) ? 0 : Math.floor(parsed / 1000);
 }
 
-/** More managers than this, and the oldest entries made by updates become one per version. */
-const maxUpdaters = 10;
-
-/** Appliers are never merged: their sets say what to remove when they no longer apply it. */
-export function capUpdaters(managed: Managed): Managed {
+/**
+ * With more managers than `most`, the oldest entries made by updates become one per version. Appliers are never merged: their sets say
+ * what to remove when they no longer apply it.
+ */
+export function capUpdaters(managed: Managed, most = 10): Managed {
   const updaters = [...managed].filter(([, owner]) => owner.operation === "Update");
-  if (updaters.length <= maxUpdaters) return managed;
+  if (updaters.length <= most) return managed;
   updaters.sort(([a, one], [b, other]) => seconds(one) - seconds(other) || compareText(a, b));
 
   const capped = new Map(managed);
   const oldest = new Map<string, string>();
   let count = updaters.length;
   for (const [id, owner] of updaters) {
-    if (count <= maxUpdaters) break;
+    if (count <= most) break;
     const { apiVersion } = owner;
     const first = oldest.get(apiVersion);
     if (first === undefined) {

@@ -42,7 +42,8 @@ export interface KeyShape {
 export const noFields: ReadonlyMap<string, FieldShape> = new Map();
 
 const scalarShape = (scalar: ScalarShape): Shape => ({ scalar });
-const untypedAtomic: Shape = {
+/** Of a value whose schema is not known, inside something that is owned as a whole. */
+export const untypedAtomic: Shape = {
   scalar: "untyped",
   list: {
     atomic: true,
