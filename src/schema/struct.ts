@@ -16,7 +16,10 @@ export interface StructRules<F extends Fields> {
   complete?(value: Mutable<InferFields<F>>): void;
   /** What is validated in place of the value, where a part becomes whole only later. */
   checkedAs?(value: InferFields<F>): InferFields<F>;
-  /** Problems beyond those of the single fields, with paths relative to this struct. On update `old` is the struct as stored. */
+  /**
+   * Problems beyond those of the single fields, with paths relative to this struct. On update `old` is the struct as stored.
+   * Where it calls a function that takes this very struct, its result must be annotated: the type is still being inferred.
+   */
   check?(value: InferFields<F>, old: InferFields<F> | undefined): Iterable<Problem>;
 }
 
