@@ -418,6 +418,7 @@ class FakeMember {
   onWatch: (stream: ServerDuplexStream<Uint8Array, Uint8Array>) => void = () => undefined;
   readonly #server = new Server();
   endpoint = "";
+  version = "3.6.1";
 
   async start(t: TestContext): Promise<this> {
     const plain = {
@@ -437,7 +438,7 @@ class FakeMember {
       },
       {
         range: (_call: unknown, answer: sendUnaryData<Uint8Array>) => answer(null, answers.header(5)),
-        status: (_call: unknown, answer: sendUnaryData<Uint8Array>) => answer(null, answers.header(5)),
+        status: (_call: unknown, answer: sendUnaryData<Uint8Array>) => answer(null, answers.status(this.version)),
         txn: (call: { request: Uint8Array }, answer: sendUnaryData<Uint8Array>) => {
           this.txns.push(call.request);
           this.onTxn(answer);
@@ -470,6 +471,11 @@ const header = { clusterId: 7n };
 const answers = {
   header: (revision: number) =>
     message("Range", { header: one(1, Header) }).encode({ header: { ...header, revision } }),
+  status: (version: string) =>
+    message("Status", { header: one(1, Header), version: text(2) }).encode({
+      header: { ...header, revision: 5 },
+      version,
+    }),
   txn: (revision: number) =>
     message("Txn", { header: one(1, Header), succeeded: int(2) }).encode({
       header: { ...header, revision },
@@ -548,6 +554,19 @@ describe("etcd: members that misbehave", () => {
     member.streams[0]!.end();
     for (const watcher of watchers)
       await assert.rejects(watcher.ended, (error) => error instanceof Compacted && error.oldest === 9);
+  });
+
+  test("an etcd that is too old is refused by its version", async (t) => {
+    const member = await new FakeMember().start(t);
+    for (const version of ["3.3.27", "2.3.8"]) {
+      member.version = version;
+      const engine = open(t, { endpoints: [member.endpoint] });
+      await assert.rejects(
+        engine.put("/a", bytes("1"), 0),
+        new RegExp(`has version ${version}; 3.4 or newer is needed`),
+      );
+    }
+    assert.equal(member.txns.length, 0);
   });
 
   test("an answer that is no message is refused, and does not end the process", async (t) => {

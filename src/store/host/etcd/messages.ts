@@ -14,7 +14,7 @@ const rpc = <D, T>(path: string, request: Message<unknown, D>, response: Message
   response,
 });
 
-export const ResponseHeader = message("ResponseHeader", { clusterId: id(1), memberId: id(2), revision: int(3) });
+export const ResponseHeader = message("ResponseHeader", { clusterId: id(1), revision: int(3) });
 export type ResponseHeader = Decoded<typeof ResponseHeader>;
 
 export const KeyValue = message("KeyValue", {
@@ -129,10 +129,8 @@ const StatusResponse = message("StatusResponse", {
   header: one(1, ResponseHeader),
   version: text(2),
   dbSize: int(3),
-  leader: id(4),
   errors: texts(8),
   dbSizeInUse: int(9),
-  isLearner: bool(10),
 });
 
 export const rpcs = {

@@ -174,7 +174,11 @@ export class Pool {
   /** Connects; and before the first request makes sure that it is a member of the same cluster, which alone may do as it is told. */
   async #prepare(member: Member, limits: CallLimits): Promise<void> {
     if (!member.connection.isReady) await member.connection.connect(limits);
-    if (!member.isKnown) this.#check(member, await member.connection.call(rpcs.status, {}, limits), 0);
+    if (member.isKnown) return;
+    const status = await member.connection.call(rpcs.status, {}, limits);
+    if (isTooOld(status.version))
+      throw new Error(`etcd at ${member.endpoint} has version ${status.version}; 3.4 or newer is needed`);
+    this.#check(member, status, 0);
   }
 
   async #send<D, T extends Answer>(
@@ -234,4 +238,10 @@ export class Pool {
     const tried = [...failures].map(([endpoint, reason]) => `${endpoint}: ${reason}`).join("; ");
     return new Unavailable(`${what}: etcd at ${this.endpoints} is not available${suffix} (${tried || "no time left"})`);
   }
+}
+
+/** Before 3.4 a watch could not be asked for a sign of life. */
+function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 0 && (major < 3 || (major === 3 && minor < 4));
 }

@@ -65,6 +65,7 @@ test("bytes that are no such message are refused with a reason", () => {
     ["08ffffffffffffffff7f", /negative or beyond 2\^53/],
     ["08ffffffffffffffffff01", /negative or beyond 2\^53/],
     ["10ffffffffffffffffffff01", /64-bit number is too long/],
+    ["48ffffffffffffffffffff01", /64-bit number is too long/],
     ["2205ff", /a field of 5 bytes, but only 1 are left/],
     ["22ffffffff0f", /but only 0 are left/],
     ["22ffffffff1f", /32-bit number is too long/],

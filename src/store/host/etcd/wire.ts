@@ -226,11 +226,16 @@ class Reader {
 
   skip(number: number, wireType: number): void {
     if (number === 0) throw new Error("field number 0");
-    if (wireType === 0) this.uint64();
+    if (wireType === 0) this.#skipVarint();
     else if (wireType === 1) this.#forward(8);
     else if (wireType === 2) this.#delimited();
     else if (wireType === 5) this.#forward(4);
     else throw new Error(`field ${number} has unknown wire type ${wireType}`);
+  }
+
+  #skipVarint(): void {
+    for (let length = 1; this.#byte() >= 0x80; length++)
+      if (length === 10) throw new Error("a 64-bit number is too long");
   }
 
   #byte(): number {
