@@ -1,4 +1,5 @@
 import type { Command } from "./command.ts";
+import { apiserver } from "./commands/apiserver.ts";
 import { version } from "./commands/version.ts";
 
-export const commands: readonly Command[] = [version];
+export const commands: readonly Command[] = [apiserver, version];

@@ -1,3 +1,23 @@
 /** Our own version, and the Kubernetes release whose behaviour we reproduce. */
 export const knarrVersion = "0.1.0";
 export const kubernetesVersion = "v1.36.4";
+
+/** What `/version` answers. */
+export function apiVersionInfo() {
+  const [major = "", minor = ""] = kubernetesVersion.slice(1).split(".");
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion: `${kubernetesVersion}+knarr`,
+    gitCommit: "",
+    gitTreeState: "clean",
+    buildDate: "1970-01-01T00:00:00Z",
+    goVersion: "none",
+    compiler: "V8",
+    platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+  };
+}

@@ -1,0 +1,98 @@
+// Puts an API server together over a store: a cache and a registry for each stored resource, and the paths around them.
+import { Scale } from "#api/autoscaling/v1/scale.ts";
+import { catalog } from "#api/catalog.ts";
+import { groupPriorities } from "#api/group-priorities.ts";
+import { metaStructs } from "#api/openapi.ts";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import type { Component } from "#base/supervise.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { OpenApi } from "#schema/openapi/documents.ts";
+import type { StoreEngine } from "#store/engine.ts";
+import type { User } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import type { Question, Verdict } from "./authorization.ts";
+import { type HealthCheck, pathHandler } from "./paths.ts";
+import type { Admission } from "./registry/admission.ts";
+import { keyPrefix, Registry } from "./registry/registry.ts";
+import { Resources, type ServedResource } from "./resources.ts";
+import { type ApiServer, apiServer } from "./server.ts";
+import { StoreFollower } from "./store-follower.ts";
+import { StoredForm } from "./stored.ts";
+import { strategyOf } from "./strategies/list.ts";
+import { subresourceHandlers } from "./subresources/list.ts";
+
+export interface AssemblyOptions {
+  readonly store: StoreEngine;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly identify: (request: HttpRequest) => Promise<User>;
+  readonly authorize: (question: Question) => Promise<Verdict>;
+  readonly admission: Admission;
+  /** What `/version` says. */
+  readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
+}
+
+export interface Assembly extends ApiServer, Component {
+  /** Resolves when every cache has been filled. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+export function assembleApiServer(options: AssemblyOptions): Assembly {
+  const { store, clock, log, version } = options;
+  const follower = new StoreFollower({ store, clock, log });
+  const kinds = catalog.filter(({ stored }) => stored !== false);
+  const registries = new Map(kinds.filter(({ convert }) => !convert).map((kind) => [kind, registryOf(kind, options)]));
+  const served = kinds.map((kind): ServedResource => {
+    const registry = registries.get(kind.convert?.to() ?? kind);
+    if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
+    return { kind, registry, subresources: subresourceHandlers(kind) };
+  });
+
+  const openApi = new OpenApi({
+    meta: metaStructs,
+    title: { title: "Kubernetes", version: version.gitVersion },
+  });
+  openApi.serve(catalog);
+  const server = apiServer({
+    ...options,
+    resources: new Resources(served),
+    paths: pathHandler({
+      catalog: { kinds: catalog, priorities: groupPriorities, Scale },
+      openApi,
+      healthChecks: healthChecks(store, follower),
+      version,
+    }),
+  });
+  return {
+    ...server,
+    name: "apiserver",
+    run: (signal) => follower.run(signal),
+    ready: (signal) => follower.seen(0, signal),
+  };
+
+  function registryOf(kind: AnyKind, { admission, random }: AssemblyOptions): Registry {
+    const form = new StoredForm(kind);
+    const cache = follower.add(keyPrefix(kind), form);
+    return new Registry({ kind, strategy: strategyOf(kind), store, cache, follower, form, admission, clock, random });
+  }
+}
+
+const healthChecks = (store: StoreEngine, follower: StoreFollower): readonly HealthCheck[] => [
+  { name: "ping", check: async () => undefined },
+  {
+    name: "etcd",
+    check: async (signal) => {
+      const { alarm } = await store.status(signal);
+      if (alarm !== undefined) throw new Error(alarm);
+    },
+  },
+  {
+    name: "informer-sync",
+    check: async () => {
+      if (follower.revision < 0) throw new Error("the caches are not filled yet");
+    },
+  },
+];

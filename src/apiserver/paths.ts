@@ -1,0 +1,174 @@
+// What the server answers besides resources: discovery, OpenAPI, health, version.
+import { sha256 } from "#base/sha256.ts";
+import type { Catalog } from "#schema/discovery.ts";
+import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupDiscoveryList } from "#schema/discovery.ts";
+import type { OpenApi, Served } from "#schema/openapi/documents.ts";
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Resolves when all is well, rejects with the reason if not. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+export interface PathOptions {
+  readonly catalog: Catalog;
+  readonly openApi: OpenApi;
+  readonly healthChecks: readonly HealthCheck[];
+  readonly version: object;
+}
+
+/** The answer for a path, or undefined if there is none. */
+export type PathHandler = (request: HttpRequest) => Promise<HttpResponse | undefined>;
+
+export function pathHandler(options: PathOptions): PathHandler {
+  const { catalog, openApi, healthChecks, version } = options;
+  return async (request) => {
+    const path = request.path.length > 1 && request.path.endsWith("/") ? request.path.slice(0, -1) : request.path;
+    const [, first, second, third, fourth] = path.split("/");
+    switch (first) {
+      case "":
+      case undefined:
+        return plainJson({ paths: rootPaths(catalog, openApi) });
+      case "version":
+        return second === undefined ? plainJson(version) : undefined;
+      case "healthz":
+      case "livez":
+      case "readyz":
+        return health(request, first, second, healthChecks);
+      case "api":
+        if (second === undefined)
+          return discovery(
+            request,
+            () => apiVersions(request.headers.host ?? ""),
+            () => groupDiscoveryList(catalog, "api"),
+          );
+        return third === undefined ? maybeJson(apiResourceList(catalog, "", second)) : undefined;
+      case "apis":
+        if (second === undefined)
+          return discovery(
+            request,
+            () => apiGroupList(catalog),
+            () => groupDiscoveryList(catalog, "apis"),
+          );
+        if (third === undefined) return maybeJson(apiGroup(catalog, second));
+        return fourth === undefined ? maybeJson(apiResourceList(catalog, second, third)) : undefined;
+      case "openapi":
+        return openApiPath(request, openApi, path);
+      default:
+        return undefined;
+    }
+  };
+}
+
+const plainJson = (object: object): HttpResponse => ({
+  code: 200,
+  headers: { "content-type": "application/json" },
+  body: `${JSON.stringify(object)}\n`,
+});
+const maybeJson = (object: object | undefined): HttpResponse | undefined => object && plainJson(object);
+
+const aggregated = /application\/json;[^,]*as=APIGroupDiscoveryList/;
+
+function discovery(request: HttpRequest, plain: () => object, whole: () => object): HttpResponse {
+  const accept = request.headers.accept ?? "";
+  if (!aggregated.test(accept) || !accept.includes("v=v2;"))
+    return { ...plainJson(plain()), headers: { "content-type": "application/json", vary: "Accept" } };
+  const content = JSON.stringify(whole());
+  const contentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  return tagged(request, { content, etag: hash(content) }, contentType);
+}
+
+/** A document that the client may already have. */
+function tagged(
+  request: HttpRequest,
+  { content, etag }: Served<string | Uint8Array>,
+  contentType: string,
+): HttpResponse {
+  const headers = {
+    "content-type": contentType,
+    etag: `"${etag}"`,
+    vary: "Accept",
+    "cache-control": "no-cache, private",
+  };
+  if (request.headers["if-none-match"]?.includes(`"${etag}"`)) return { code: 304, headers, body: "" };
+  return { code: 200, headers, body: content };
+}
+
+async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string): Promise<HttpResponse | undefined> {
+  if (path === "/openapi/v2") {
+    if (request.headers.accept?.includes("application/com.github.proto-openapi.spec.v2"))
+      return tagged(
+        request,
+        await openApi.wholeDocumentProtobuf(),
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+      );
+    return tagged(request, await openApi.wholeDocument(), "application/json");
+  }
+  if (path === "/openapi/v3") return tagged(request, await openApi.index(), "application/json");
+  if (!path.startsWith("/openapi/v3/")) return undefined;
+  const served = await openApi.document(path.slice("/openapi/v3/".length));
+  if (!served) return undefined;
+  const response = tagged(request, served, "application/json");
+  const hash = request.query.get("hash");
+  return hash === served.etag
+    ? { ...response, headers: { ...response.headers, "cache-control": "public, immutable" } }
+    : response;
+}
+
+async function health(
+  request: HttpRequest,
+  kind: string,
+  only: string | undefined,
+  checks: readonly HealthCheck[],
+): Promise<HttpResponse | undefined> {
+  const excluded = new Set(request.query.getAll("exclude"));
+  const chosen = checks.filter(({ name }) => (only === undefined ? !excluded.has(name) : name === only));
+  if (only !== undefined && chosen.length === 0) return undefined;
+  const lines: string[] = [];
+  let failed = 0;
+  for (const { name, check } of chosen) {
+    try {
+      await check(request.signal);
+      lines.push(`[+]${name} ok`);
+    } catch (error) {
+      failed++;
+      lines.push(`[-]${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  for (const name of excluded) lines.push(`[+]${name} excluded: ok`);
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache, private",
+  };
+  if (failed > 0) return { code: 500, headers, body: `${lines.join("\n")}\n${kind} check failed\n` };
+  return {
+    code: 200,
+    headers,
+    body: request.query.has("verbose") ? `${lines.join("\n")}\n${kind} check passed\n` : "ok",
+  };
+}
+
+function rootPaths(catalog: Catalog, openApi: OpenApi): readonly string[] {
+  const groups = catalog.kinds.flatMap(({ group, version }) =>
+    group === "" ? ["/api", `/api/${version}`] : ["/apis", `/apis/${group}`, `/apis/${group}/${version}`],
+  );
+  const documents = openApi.names().map((name) => `/openapi/v3/${name}`);
+  return [
+    ...new Set([
+      ...groups,
+      "/healthz",
+      "/livez",
+      "/metrics",
+      "/openapi/v2",
+      "/openapi/v3",
+      ...documents,
+      "/readyz",
+      "/version",
+    ]),
+  ].sort();
+}
+
+const hash = (text: string): string =>
+  Array.from(sha256(text), (byte) => byte.toString(16).padStart(2, "0").toUpperCase()).join("");

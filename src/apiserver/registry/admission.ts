@@ -1,0 +1,21 @@
+// Where admission plugs in: the chain is given to the registry, which calls it at two moments.
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
+
+export interface AdmissionCall {
+  readonly request: ApiRequest;
+  readonly kind: AnyKind;
+  readonly operation: "create" | "update" | "delete" | "connect";
+  readonly old: ApiObject | undefined;
+  readonly dryRun: boolean;
+}
+
+export interface Admission {
+  /** May change the object or refuse it, by throwing ApiError. Of a deletion there is no object. */
+  mutate(call: AdmissionCall, object: DraftObject | undefined): Promise<void>;
+  /** May only refuse. */
+  validate(call: AdmissionCall, object: ApiObject | undefined): Promise<void>;
+}
+
+export const admitAll: Admission = { mutate: async () => undefined, validate: async () => undefined };

@@ -1,0 +1,179 @@
+// What the query of a request asks for, checked as upstream checks it.
+import { DeleteOptions } from "#api/meta/options.ts";
+import { exactFieldValue, FieldSelectorError, fieldMatcher, parseFieldSelector } from "#schema/field-selector.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject } from "#schema/object.ts";
+import { forbidden, invalid, notSupported, type Problem, tooLong } from "#schema/problem.ts";
+import { labelMatcher, parseSelector, SelectorError } from "#schema/selector.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
+import { badRequest, invalidObject } from "#wire/status.ts";
+
+export interface ListOptions {
+  /** Whether an object is wanted; undefined when all are. */
+  readonly wants: ((object: ApiObject) => boolean) | undefined;
+  /** The only name wanted, where the field selector says so. */
+  readonly name: string | undefined;
+  readonly limit: number | undefined;
+  readonly continue: string | undefined;
+  readonly resourceVersion: string;
+  readonly match: "" | "Exact" | "NotOlderThan";
+  readonly bookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly timeoutSeconds: number | undefined;
+}
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: "Strict" | "Warn" | "Ignore";
+  readonly force: boolean;
+}
+
+const metaKind = (kind: string) => ({ group: "meta.k8s.io", kind });
+
+export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiRequest): ListOptions {
+  const text = (key: string) => query.get(key) ?? "";
+  const options = {
+    ...selection(kind, text("labelSelector"), text("fieldSelector"), name),
+    limit: count(query, "limit") || undefined,
+    continue: text("continue") || undefined,
+    resourceVersion: text("resourceVersion"),
+    match: text("resourceVersionMatch") as ListOptions["match"],
+    bookmarks: flag(query, "allowWatchBookmarks") ?? false,
+    sendInitialEvents: flag(query, "sendInitialEvents"),
+    timeoutSeconds: count(query, "timeoutSeconds"),
+  };
+  const problems = [...(verb === "watch" ? watchProblems(options) : listProblems(options))];
+  if (problems.length > 0) throw invalidObject(metaKind("ListOptions"), "", problems);
+  return options;
+}
+
+/** Turns both selectors into one question. A name in the path is a field selector, too: `watch` of one object. */
+function selection(kind: AnyKind, labels: string, fields: string, pathName: string | undefined) {
+  try {
+    const labelRequirements = parseSelector(labels);
+    const fieldRequirements = parseFieldSelector(fields);
+    const matchesLabels = labelRequirements.length > 0 ? labelMatcher(labelRequirements) : undefined;
+    const matchesFields = fieldRequirements.length > 0 ? fieldMatcher(kind, fieldRequirements) : undefined;
+    const name = pathName ?? exactFieldValue(fieldRequirements, "metadata.name");
+    const tests: ((object: ApiObject) => boolean)[] = [];
+    if (matchesLabels) tests.push((object) => matchesLabels(object.metadata.labels));
+    if (matchesFields) tests.push((object) => matchesFields(object as never));
+    if (pathName !== undefined) tests.push((object) => object.metadata.name === pathName);
+    const [first] = tests;
+    const wants = tests.length < 2 ? first : (object: ApiObject) => tests.every((test) => test(object));
+    return { wants, name };
+  } catch (error) {
+    if (error instanceof SelectorError || error instanceof FieldSelectorError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+function* listProblems({ match, resourceVersion, continue: token, sendInitialEvents }: ListOptions): Iterable<Problem> {
+  const field = "resourceVersionMatch";
+  if (match !== "") {
+    if (resourceVersion === "") yield forbidden(field, `${field} is forbidden unless resourceVersion is provided`);
+    if (token) yield forbidden(field, `${field} is forbidden when continue is provided`);
+    if (match !== "Exact" && match !== "NotOlderThan") yield notSupported(field, ["Exact", "NotOlderThan", ""], match);
+    if (match === "Exact" && resourceVersion === "0")
+      yield forbidden(field, `${field} "exact" is forbidden for resourceVersion "0"`);
+  }
+  if (sendInitialEvents !== undefined) yield forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+}
+
+function* watchProblems({ match, continue: token, sendInitialEvents }: ListOptions): Iterable<Problem> {
+  const field = "resourceVersionMatch";
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan")
+    yield forbidden(field, `sendInitialEvents requires setting ${field} to NotOlderThan`);
+  if (match === "") return;
+  if (sendInitialEvents === undefined)
+    yield forbidden(field, `${field} is forbidden for watch unless sendInitialEvents is provided`);
+  if (match !== "NotOlderThan") yield notSupported(field, ["NotOlderThan"], match);
+  if (token) yield forbidden(field, `${field} is forbidden when continue is provided`);
+}
+
+/** Options of create, update and patch. */
+export function parseWriteOptions(
+  request: ApiRequest,
+  kindName: "CreateOptions" | "UpdateOptions" | "PatchOptions",
+): WriteOptions {
+  const { query, userAgent, body } = request;
+  const problems: Problem[] = [];
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  for (const value of dryRun) if (value !== "All") problems.push(notSupported("dryRun", ["All"], value));
+  const fieldValidation = query.get("fieldValidation") || "Warn";
+  if (!["Strict", "Warn", "Ignore"].includes(fieldValidation))
+    problems.push(notSupported("fieldValidation", ["", "Ignore", "Strict", "Warn"], fieldValidation));
+  const given = query.get("fieldManager") ?? "";
+  if (given.length > 128) problems.push(tooLong("fieldManager", 128));
+  const unprintable = [...given].findIndex((character) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character));
+  if (unprintable >= 0)
+    problems.push(
+      invalid("fieldManager", `invalid character ${given[unprintable]} (at position ${unprintable})`, given),
+    );
+  const applies = body?.patchType === "apply";
+  if (applies && given === "")
+    problems.push({ type: "Required", field: "fieldManager", detail: "is required for apply patch" });
+  const force = flag(query, "force");
+  if (force !== undefined && kindName === "PatchOptions" && !applies)
+    problems.push(forbidden("force", "may not be specified for non-apply patch"));
+  if (problems.length > 0) throw invalidObject(metaKind(kindName), "", problems);
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager: given || userAgent.split("/")[0]?.slice(0, 128) || "unknown",
+    fieldValidation: fieldValidation as WriteOptions["fieldValidation"],
+    force: force ?? false,
+  };
+}
+
+export interface DeletionOptions {
+  readonly dryRun: boolean;
+  readonly graceSeconds: number | undefined;
+  readonly propagation: "Orphan" | "Background" | "Foreground" | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}
+
+/** Options of a deletion: the body if there is one, else the query. */
+export function parseDeleteOptions({ query, body }: ApiRequest): DeletionOptions {
+  const sent = body?.decode(DeleteOptions).object;
+  const dryRun: readonly string[] = sent?.dryRun ?? query.getAll("dryRun").filter((value) => value !== "");
+  const orphan: boolean | undefined = sent?.orphanDependents ?? flag(query, "orphanDependents");
+  const propagation: string | undefined = sent?.propagationPolicy ?? (query.get("propagationPolicy") || undefined);
+  const problems: Problem[] = dryRun
+    .filter((value) => value !== "All")
+    .map((value) => notSupported("dryRun", ["All"], value));
+  if (orphan !== undefined && propagation !== undefined)
+    problems.push(
+      invalid("propagationPolicy", "orphanDependents and deletionPropagation cannot be both set", propagation),
+    );
+  const known = ["Foreground", "Background", "Orphan"];
+  if (propagation !== undefined && !known.includes(propagation))
+    problems.push(notSupported("propagationPolicy", [...known, "nil"], propagation));
+  if (problems.length > 0) throw invalidObject(metaKind("DeleteOptions"), "", problems);
+  const grace: number | undefined = sent?.gracePeriodSeconds ?? count(query, "gracePeriodSeconds");
+  return {
+    dryRun: dryRun.length > 0,
+    graceSeconds: grace !== undefined && grace < 0 ? 1 : grace,
+    propagation:
+      orphan === undefined ? (propagation as DeletionOptions["propagation"]) : orphan ? "Orphan" : "Background",
+    uid: sent?.preconditions?.uid,
+    resourceVersion: sent?.preconditions?.resourceVersion,
+  };
+}
+
+/** Go's reading of a boolean in a query: present and empty is true. */
+function flag(query: URLSearchParams, key: string): boolean | undefined {
+  const value = query.get(key);
+  if (value === null) return undefined;
+  return value !== "false" && value !== "0";
+}
+
+function count(query: URLSearchParams, key: string): number | undefined {
+  const value = query.get(key);
+  if (value === null || value === "") return undefined;
+  const number = Number(value);
+  if (!Number.isSafeInteger(number))
+    throw badRequest(`${key}: strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return number;
+}

@@ -1,0 +1,55 @@
+// Patches of the four types, each turned into a change of the stored object.
+
+import { ApiError } from "#base/errors.ts";
+import { decodeValue } from "#schema/decode.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { PatchError } from "#schema/patch/error.ts";
+import { applyJsonPatch } from "#schema/patch/json-patch.ts";
+import { applyMergePatch } from "#schema/patch/merge-patch.ts";
+import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";
+import type { PatchType } from "#wire/api-request.ts";
+import { badRequest } from "#wire/status.ts";
+
+export interface Patched {
+  readonly object: DraftObject;
+  readonly strictErrors: readonly string[];
+}
+
+/** The object that a JSON, merge or strategic patch makes of `current`, decoded. */
+export function patched(kind: AnyKind, type: Exclude<PatchType, "apply">, current: ApiObject, patch: unknown): Patched {
+  const value = located(() => {
+    switch (type) {
+      case "json":
+        return applyJsonPatch(current, patch);
+      case "merge":
+        return applyMergePatch(current, patch);
+      case "strategic":
+        return applyStrategicPatch(kind.struct, current, patch);
+    }
+  });
+  const { object, strictErrors } = decodeValue(kind, structuredClone(value));
+  return { object: object as DraftObject, strictErrors };
+}
+
+function located<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PatchError)) throw error;
+    if (error.code === 422)
+      throw new ApiError({
+        code: 422,
+        reason: "Invalid",
+        message: `the server rejected our request due to an error in our request: ${error.message}`,
+        details: {},
+      });
+    if (error.code === 413)
+      throw new ApiError({
+        code: 413,
+        reason: "RequestEntityTooLarge",
+        message: `Request entity too large: ${error.message}`,
+      });
+    throw badRequest(error.message);
+  }
+}

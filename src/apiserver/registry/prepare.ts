@@ -1,0 +1,83 @@
+// What the server itself writes into an object on its way in: identity, times, generation, and what a client may not change here.
+import { equal } from "#base/collections.ts";
+import type { Random } from "#base/random.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { timeOf } from "#schema/time.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
+
+/** Without vowels and look-alikes, so that no word arises and none is misread. */
+const alphabet = "bcdfghjklmnpqrstvwxz2456789";
+const longestPrefix = 58;
+
+export function generatedName(prefix: string, random: Random): string {
+  const suffix = Array.from({ length: 5 }, () => alphabet[random.below(alphabet.length)]).join("");
+  return prefix.slice(0, longestPrefix) + suffix;
+}
+
+export function prepareForCreate(
+  kind: AnyKind,
+  strategy: Strategy,
+  object: DraftObject,
+  context: StrategyContext,
+): void {
+  const { metadata } = object;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+  metadata.uid = context.random.uuid();
+  metadata.creationTimestamp = timeOf(context.clock.now());
+  if (strategy.countsGenerations) metadata.generation = 1;
+  else delete metadata.generation;
+  if (kind.subresources?.status && !strategy.keepsStatusOnCreate) object.status = {};
+  strategy.prepareForCreate?.(object, context);
+}
+
+export function prepareForUpdate(
+  kind: AnyKind,
+  strategy: Strategy,
+  object: DraftObject,
+  old: ApiObject,
+  context: StrategyContext,
+): void {
+  keepIdentity(object, old);
+  if (kind.subresources?.status) takeFrom(object, old, "status");
+  strategy.prepareForUpdate?.(object, old, context);
+  if (strategy.countsGenerations && !equal(wanted(strategy, object as ApiObject), wanted(strategy, old)))
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+/** Through `status` only the status changes, and of metadata what a controller may note there. */
+export function prepareForStatusUpdate(
+  kind: AnyKind,
+  strategy: Strategy,
+  object: DraftObject,
+  old: ApiObject,
+  context: StrategyContext,
+): void {
+  keepIdentity(object, old);
+  for (const field of Object.keys(kind.fields)) if (field !== "status") takeFrom(object, old, field);
+  strategy.prepareForStatusUpdate?.(object, old, context);
+}
+
+/** What a client leaves out of an update stays; what it may not change is left to validation, which names it. */
+function keepIdentity(object: DraftObject, old: ApiObject): void {
+  const { metadata } = object;
+  metadata.uid ??= old.metadata.uid;
+  metadata.creationTimestamp ??= old.metadata.creationTimestamp;
+  delete metadata.selfLink;
+  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const)
+    takeFrom(metadata, old.metadata, field);
+}
+
+function takeFrom(target: Record<string, unknown>, source: Readonly<Record<string, unknown>>, field: string): void {
+  if (source[field] === undefined) delete target[field];
+  else target[field] = source[field];
+}
+
+function wanted(strategy: Strategy, object: ApiObject): unknown {
+  if (strategy.wanted) return strategy.wanted(object);
+  const { metadata: _metadata, status: _status, ...rest } = object;
+  return rest;
+}

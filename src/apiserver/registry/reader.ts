@@ -1,0 +1,208 @@
+// Get, list and watch, served from the watch cache; only lists of the past go to the store.
+import { breathe } from "#base/breathe.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { Compacted, FutureRevision, type Revision } from "#store/engine.ts";
+import type { ApiRequest, ListPage, WatchEvent } from "#wire/api-request.ts";
+import { badRequest, expired, invalidObject, notFound, notYetWritten, tooOld } from "#wire/status.ts";
+import type { Stored } from "../stored.ts";
+import { watchEvents } from "../watcher.ts";
+import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import type { ListOptions } from "./options.ts";
+import type { Registry } from "./registry.ts";
+
+/** How long a reader waits for a revision that has not been written yet. */
+const futureWaitMs = 3000;
+
+export async function getObject(registry: Registry, request: ApiRequest): Promise<Stored> {
+  const { name = "", namespace, signal, query } = request;
+  const asked = parseRevision(query.get("resourceVersion") ?? "", "get");
+  const { cache } = registry.options;
+  if (asked === undefined) {
+    const stored = await registry.current(registry.keyOf(namespace, name), signal);
+    if (!stored) throw notFound(registry.resource, name);
+    return stored;
+  }
+  await reached(registry, asked, signal);
+  const stored = cache.get(registry.keyOf(namespace, name));
+  if (!stored) throw notFound(registry.resource, name);
+  return stored;
+}
+
+export async function listObjects(registry: Registry, request: ApiRequest, options: ListOptions): Promise<ListPage> {
+  const { kind, follower } = registry.options;
+  const { namespace, signal } = request;
+  const prefix = namespace === undefined ? registry.prefix : `${registry.prefix}${namespace}/`;
+  if (options.continue) {
+    const { after, revision } = decodeContinue(options.continue, prefix);
+    return pastPage(registry, prefix, {
+      revision: revision < 0 ? undefined : revision,
+      after,
+      options,
+      signal,
+      resumed: true,
+    });
+  }
+  const asked = parseRevision(options.resourceVersion, "list");
+  const exact =
+    options.match === "Exact" ||
+    (options.match === "" && options.limit !== undefined && asked !== undefined && asked > 0);
+  if (exact && asked !== undefined && asked !== follower.revision)
+    return pastPage(registry, prefix, { revision: asked, after: undefined, options, signal, resumed: false });
+  await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
+  return presentPage(kind, registry, prefix, namespace, options);
+}
+
+/** A page of the newest objects, all taken in one turn of the event loop, so that they belong together. */
+function presentPage(
+  kind: AnyKind,
+  registry: Registry,
+  prefix: string,
+  namespace: string | undefined,
+  options: ListOptions,
+): ListPage {
+  const { cache, follower } = registry.options;
+  const { wants, name, limit = Number.POSITIVE_INFINITY } = options;
+  const resourceVersion = String(follower.revision);
+  if (name !== undefined && (namespace !== undefined || kind.scope === "Cluster")) {
+    const stored = cache.get(prefix + name);
+    return { kind, resourceVersion, items: stored && (!wants || wants(stored.object)) ? [stored] : [] };
+  }
+  const items: Stored[] = [];
+  for (const [, stored] of cache.range(prefix)) {
+    if (wants && !wants(stored.object)) continue;
+    if (items.length === limit) {
+      const last = items.at(-1) as Stored;
+      return {
+        kind,
+        resourceVersion,
+        items,
+        continue: encodeContinue(last.key, prefix, follower.revision),
+        ...(!wants && { remainingItemCount: cache.count(prefix, last.key) }),
+      };
+    }
+    items.push(stored);
+  }
+  return { kind, resourceVersion, items };
+}
+
+interface PastPage {
+  readonly revision: Revision | undefined;
+  readonly after: string | undefined;
+  readonly options: ListOptions;
+  readonly signal: AbortSignal;
+  readonly resumed: boolean;
+}
+
+async function pastPage(
+  registry: Registry,
+  prefix: string,
+  { revision, after: start, options, signal, resumed }: PastPage,
+): Promise<ListPage> {
+  const { kind, store, form } = registry.options;
+  const { wants, limit } = options;
+  const items: Stored[] = [];
+  const pause = breathe();
+  let after = start;
+  let at = revision;
+  try {
+    for (;;) {
+      const wanted = limit === undefined ? 1000 : limit - items.length;
+      const page = await store.list(
+        prefix,
+        { limit: Math.max(wanted, 1), ...(at !== undefined && { at }), ...(after !== undefined && { after }) },
+        signal,
+      );
+      at = page.revision;
+      for (const entry of page.entries) {
+        const stored = form.of(entry);
+        if (!wants || wants(stored.object)) items.push(stored);
+        after = entry.key;
+        if (pause.due()) await pause.now();
+      }
+      const more = page.remaining > 0;
+      if (more && (limit === undefined || items.length < limit)) continue;
+      return {
+        kind,
+        resourceVersion: String(at),
+        items,
+        ...(more && { continue: encodeContinue(after as string, prefix, at) }),
+        ...(more && !wants && { remainingItemCount: page.remaining }),
+      };
+    }
+  } catch (error) {
+    if (error instanceof Compacted) throw resumed ? expiredPage() : tooOld(revision ?? 0, error.oldest);
+    if (error instanceof FutureRevision) throw notYetWritten(revision ?? 0, error.newest);
+    throw error;
+  }
+}
+
+const expiredPage = () =>
+  expired(
+    "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.",
+  );
+
+export async function watchObjects(
+  registry: Registry,
+  request: ApiRequest,
+  options: ListOptions,
+): Promise<AsyncIterable<readonly WatchEvent[]>> {
+  const { kind, cache, follower, clock } = registry.options;
+  const { namespace, signal } = request;
+  const prefix = namespace === undefined ? registry.prefix : `${registry.prefix}${namespace}/`;
+  const { wants } = options;
+  const asked = parseRevision(options.resourceVersion, "watch");
+  const initial = options.sendInitialEvents ?? (asked === undefined || asked === 0);
+
+  await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
+  const from = initial ? follower.revision : (asked ?? follower.revision);
+  if (from < cache.oldest) throw tooOld(from, cache.oldest);
+  const matches = (stored: Stored) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
+  const present = initial ? [...cache.range(prefix)].map(([, stored]) => stored).filter(matches) : [];
+  return watchEvents(
+    {
+      cache,
+      follower,
+      clock,
+      wants: matches,
+      from,
+      initial: present,
+      bookmark: options.bookmarks ? { kind: kind.kind, apiVersion: kind.apiVersion } : undefined,
+      marksInitial: options.sendInitialEvents === true,
+    },
+    signal,
+  );
+}
+
+/** Waits until the cache has reached a revision, and refuses one that does not come. */
+async function reached(registry: Registry, revision: Revision, signal: AbortSignal): Promise<void> {
+  const { follower, clock, store } = registry.options;
+  if (follower.revision >= revision) return;
+  const wait = new AbortController();
+  const cancel = clock.after(futureWaitMs, () => wait.abort(new Error("waited long enough")));
+  try {
+    await follower.seen(revision, AbortSignal.any([signal, wait.signal]));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw notYetWritten(revision, await store.revision(signal));
+  } finally {
+    cancel();
+  }
+}
+
+/** Undefined for an absent one, which means the newest. */
+function parseRevision(text: string, verb: string): Revision | undefined {
+  if (text === "") return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (verb === "watch")
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  throw invalidObject({ group: "meta.k8s.io", kind: "ListOptions" }, "", [
+    {
+      type: "Invalid",
+      field: "resourceVersion",
+      value: text,
+      detail: `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    },
+  ]);
+}

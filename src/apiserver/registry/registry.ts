@@ -1,0 +1,231 @@
+// Create, update, patch and delete of any kind; reads are in reader.ts. One registry serves one stored resource, in all its versions.
+
+import type { Clock } from "#base/clock.ts";
+import { equal } from "#base/collections.ts";
+import type { Random } from "#base/random.ts";
+import { applyDefaults } from "#schema/defaults.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { validateObject, validateStatus } from "#schema/validate.ts";
+import { Conflict, OutOfSpace, type StoreEngine, Unavailable } from "#store/engine.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
+import {
+  alreadyExists,
+  invalidObject,
+  modifiedMeanwhile,
+  noFreeName,
+  notFound,
+  type ResourceName,
+  serviceUnavailable,
+} from "#wire/status.ts";
+import { registryPrefix, type StoreFollower } from "../store-follower.ts";
+import type { Stored, StoredForm } from "../stored.ts";
+import type { WatchCache } from "../watch-cache.ts";
+import type { Admission, AdmissionCall } from "./admission.ts";
+import type { WriteOptions } from "./options.ts";
+import { generatedName, prepareForCreate, prepareForStatusUpdate, prepareForUpdate } from "./prepare.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
+
+export interface RegistryOptions {
+  readonly kind: AnyKind;
+  readonly strategy: Strategy;
+  readonly store: StoreEngine;
+  readonly cache: WatchCache;
+  readonly follower: StoreFollower;
+  readonly form: StoredForm;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Makes the object to store from the one that is stored. Called again when another write came between. */
+export type Change = (current: ApiObject) => DraftObject;
+
+const nameTries = 8;
+
+export class Registry {
+  readonly options: RegistryOptions;
+  /** How this resource is called in refusals. */
+  readonly resource: ResourceName;
+  /** Keys of all objects start with this. */
+  readonly prefix: string;
+  /** Writers of one key wait for each other here, instead of failing at the store. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(options: RegistryOptions) {
+    this.options = options;
+    const { group, plural } = options.kind;
+    this.resource = { group, resource: plural };
+    this.prefix = keyPrefix(options.kind);
+  }
+
+  keyOf(namespace: string | undefined, name: string): string {
+    return this.options.kind.scope === "Namespaced" ? `${this.prefix}${namespace}/${name}` : this.prefix + name;
+  }
+
+  /** The object as of now: at least as new as every write acknowledged before the call. */
+  async current(key: string, signal: AbortSignal): Promise<Stored | undefined> {
+    await this.options.follower.current(signal);
+    return this.options.cache.get(key);
+  }
+
+  async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {
+    const { kind, strategy, random, admission } = this.options;
+    const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
+    await admission.mutate(call, object);
+    const { generateName } = object.metadata;
+    const generates = !object.metadata.name && generateName !== undefined;
+    for (let tries = 1; ; tries++) {
+      if (generates) object.metadata.name = generatedName(generateName, random);
+      prepareForCreate(kind, strategy, object, this.#context(request));
+      applyDefaults(kind, object);
+      this.#refuseInvalid(object, validateObject(kind, object));
+      await admission.validate(call, object as ApiObject);
+      const name = object.metadata.name as string;
+      const key = this.keyOf(object.metadata.namespace, name);
+      try {
+        return await this.#put(key, object, 0, options.dryRun);
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error;
+        if (!generates) throw alreadyExists(this.resource, name);
+        if (tries === nameTries) throw noFreeName(this.resource, name);
+      }
+    }
+  }
+
+  /**
+   * Changes a stored object: reads it, lets `change` make the new one, checks and writes that. A write of someone else in between
+   * means another round, unless `change` insists on a resourceVersion. Answers the stored object, also when nothing changed.
+   */
+  async update(request: ApiRequest, key: string, change: Change, options: WriteOptions): Promise<Stored> {
+    return this.inTurn(key, async () => {
+      let current = await this.current(key, request.signal);
+      for (;;) {
+        if (!current) throw notFound(this.resource, request.name ?? "");
+        const object = change(current.object);
+        const based = object.metadata.resourceVersion;
+        if (based !== undefined && based !== "" && based !== current.object.metadata.resourceVersion)
+          throw modifiedMeanwhile(this.resource, current.object.metadata.name as string);
+        object.metadata.resourceVersion = current.object.metadata.resourceVersion;
+        await this.#prepareUpdate(request, object, current.object, options);
+        if (equal(object, current.object)) return current;
+        if (isDeletable(object) && (this.options.strategy.mayGo?.(object as ApiObject) ?? true))
+          return await this.#remove(current, object, options.dryRun);
+        try {
+          return await this.#put(key, object, current.revision, options.dryRun);
+        } catch (error) {
+          if (!(error instanceof Conflict)) throw error;
+          current = error.present && this.options.form.of(error.present);
+        }
+      }
+    });
+  }
+
+  /** Removes the object if it is still at that revision. Throws the store's Conflict if not. */
+  async remove(stored: Stored, dryRun: boolean): Promise<Stored> {
+    return this.#remove(stored, stored.object, dryRun);
+  }
+
+  /** Runs `work` when all earlier work on the same key is done. */
+  async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key);
+    const mine = before ? before.then(work, work) : work();
+    this.#turns.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(key) === mine) this.#turns.delete(key);
+    }
+  }
+
+  /**
+   * A change that the server itself makes, such as a binding: neither prepared nor checked as a client's would be. `change` may refuse
+   * by throwing, and answers undefined to have the object removed.
+   */
+  async modify(
+    request: ApiRequest,
+    key: string,
+    dryRun: boolean,
+    change: (current: ApiObject) => DraftObject | undefined,
+  ): Promise<Stored> {
+    return this.inTurn(key, async () => {
+      let current = await this.current(key, request.signal);
+      for (;;) {
+        if (!current) throw notFound(this.resource, request.name ?? "");
+        const object = change(current.object);
+        try {
+          return await (object
+            ? this.#put(key, object, current.revision, dryRun)
+            : this.#remove(current, current.object, dryRun));
+        } catch (error) {
+          if (!(error instanceof Conflict)) throw error;
+          current = error.present && this.options.form.of(error.present);
+        }
+      }
+    });
+  }
+
+  /** Writes what a deletion leaves for now. Throws the store's Conflict if the object has changed since. */
+  async write(key: string, object: DraftObject, based: Stored, dryRun: boolean): Promise<Stored> {
+    return this.#put(key, object, based.revision, dryRun);
+  }
+
+  async #prepareUpdate(request: ApiRequest, object: DraftObject, old: ApiObject, options: WriteOptions): Promise<void> {
+    const { kind, strategy, admission } = this.options;
+    const context = this.#context(request);
+    const call: AdmissionCall = { request, kind, operation: "update", old, dryRun: options.dryRun };
+    const isStatus = request.subresource === "status";
+    await admission.mutate(call, object);
+    if (isStatus) prepareForStatusUpdate(kind, strategy, object, old, context);
+    else prepareForUpdate(kind, strategy, object, old, context);
+    applyDefaults(kind, object);
+    this.#refuseInvalid(object, isStatus ? validateStatus(kind, object, old) : validateObject(kind, object, old));
+    await admission.validate(call, object as ApiObject);
+  }
+
+  #refuseInvalid(object: DraftObject, problems: ReturnType<typeof validateObject>): void {
+    if (problems.length > 0) throw invalidObject(this.options.kind, object.metadata.name ?? "", problems);
+  }
+
+  #context({ user }: ApiRequest): StrategyContext {
+    const { clock, random } = this.options;
+    return { clock, random, user };
+  }
+
+  async #put(key: string, object: DraftObject, expected: number, dryRun: boolean): Promise<Stored> {
+    const { store, form, strategy, cache } = this.options;
+    const value = form.encode(object as ApiObject);
+    if (dryRun) {
+      if (expected === 0 && cache.get(key)) throw alreadyExists(this.resource, object.metadata.name ?? "");
+      return form.of({ key, value, created: expected, modified: expected });
+    }
+    const entry = await storeErrors(() => store.put(key, value, expected, strategy.ttlSeconds));
+    return form.of(entry);
+  }
+
+  async #remove(stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {
+    const { store, form } = this.options;
+    if (dryRun) return stored;
+    const revision = await storeErrors(() => store.delete(stored.key, stored.revision));
+    return form.of({ key: stored.key, value: form.encode(last as ApiObject), created: revision, modified: revision });
+  }
+}
+
+/** Where a kind's objects are kept: `/registry/pods/`, `/registry/apps/deployments/`. */
+export const keyPrefix = ({ group, plural }: AnyKind): string =>
+  group === "" ? `${registryPrefix}${plural}/` : `${registryPrefix}${group}/${plural}/`;
+
+/** An object that waits for deletion, and whose last finalizer an update has just removed. */
+const isDeletable = ({ metadata }: DraftObject): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  (metadata.finalizers ?? []).length === 0 &&
+  (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+
+async function storeErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof OutOfSpace) throw serviceUnavailable(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+// What is special about storing a kind, where it differs from what all kinds do. Most kinds have no entry in the list.
+import type { Clock } from "#base/clock.ts";
+import type { Random } from "#base/random.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { User } from "#wire/api-request.ts";
+
+export interface StrategyContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly user: User;
+}
+
+export interface Strategy {
+  /** An update of an object that does not exist creates it. */
+  readonly createOnUpdate?: boolean;
+  /** An update must say which resourceVersion it is based on. */
+  readonly needsResourceVersion?: boolean;
+  /** The status a client sends along with a create is kept. */
+  readonly keepsStatusOnCreate?: boolean;
+  /** Changes of what is wanted are counted in metadata.generation. */
+  readonly countsGenerations?: boolean;
+  /** What counts as wanted; everything but metadata and status unless told. */
+  readonly wanted?: (object: ApiObject) => unknown;
+  /** Objects vanish this long after their last write. */
+  readonly ttlSeconds?: number;
+  /** After defaults, before validation. */
+  prepareForCreate?(object: DraftObject, context: StrategyContext): void;
+  prepareForUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  prepareForStatusUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  /** Seconds a deleted object is given to end by itself; 0 removes it at once. Without this, all are removed at once. */
+  graceSeconds?(object: ApiObject, asked: number | undefined): number;
+  /** Whether nothing but finalizers in metadata holds the object back; a namespace has some of its own. */
+  mayGo?(object: ApiObject): boolean;
+  /** When a deletion has been accepted but the object stays for now. */
+  prepareForDeletion?(object: DraftObject): void;
+  /** What happens to dependents of a deleted object when the client does not say. */
+  readonly orphansDependents?: boolean;
+}
+
+export const plainStrategy: Strategy = {};

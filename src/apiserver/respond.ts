@@ -1,0 +1,228 @@
+// The last stage: an answer in the form the client wants. What is stored goes out as the bytes that were made when it was
+// written; only tables, metadata alone and foreign encodings are made for one answer.
+import { PartialObjectMetadata, PartialObjectMetadataList } from "#api/meta/partial-object-metadata.ts";
+import { Status } from "#api/meta/status.ts";
+import { Table } from "#api/meta/table.ts";
+import type { ApiError } from "#base/errors.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject } from "#schema/object.ts";
+import { listStruct } from "#schema/protobuf/list.ts";
+import {
+  type IncludeObject,
+  type MetaVersion,
+  parseIncludeObject,
+  partialObjectMetadata,
+  partialObjectMetadataList,
+  tableOfList,
+  tableOfObject,
+} from "#schema/table.ts";
+import type { ApiResponse, ListPage, WatchEvent } from "#wire/api-request.ts";
+import { type Codec, type Named, named } from "#wire/codec.ts";
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { jsonCodec } from "#wire/json.ts";
+import { type Conversion, negotiate, offers } from "#wire/negotiate.ts";
+import { protobufCodec } from "#wire/protobuf.ts";
+import { notAcceptable, statusOf } from "#wire/status.ts";
+import { yamlCodec } from "#wire/yaml.ts";
+
+/** What the client wants to get, chosen from its Accept header before anything is done. */
+export interface Wanted {
+  readonly codec: Codec;
+  readonly as: "object" | "table" | "metadata";
+  readonly metaVersion: MetaVersion;
+  readonly includeObject: IncludeObject;
+  readonly pretty: boolean;
+}
+
+const codecs: ReadonlyMap<string, Codec> = new Map(
+  [jsonCodec, yamlCodec, protobufCodec].map((codec) => [codec.mediaType, codec]),
+);
+const shapes: Readonly<Record<string, Wanted["as"]>> = {
+  Table: "table",
+  PartialObjectMetadata: "metadata",
+  PartialObjectMetadataList: "metadata",
+};
+
+/** Throws ApiError 406 if there is nothing the client would take. */
+export function wantedBy({ headers, query }: HttpRequest, isWatch: boolean): Wanted {
+  const result = negotiate(headers.accept, { offers, isWatch, allows: isAllowed });
+  if ("acceptable" in result) throw notAcceptable(result.acceptable);
+  const { mediaType, convert, isPretty } = result.accepted;
+  const asked = query.get("pretty");
+  const isPerson = /^(curl|Wget|Mozilla)\//.test(headers["user-agent"] ?? "");
+  return {
+    codec: codecs.get(mediaType) ?? jsonCodec,
+    as: shapes[convert?.kind ?? ""] ?? "object",
+    metaVersion: convert?.version === "v1beta1" ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1",
+    includeObject: parseIncludeObject(query.get("includeObject") ?? undefined),
+    pretty: isPretty || (asked === null ? isPerson : asked !== "false" && asked !== "0"),
+  };
+}
+
+const isAllowed = ({ kind, group, version }: Conversion, mediaType: string): boolean =>
+  group === "meta.k8s.io" &&
+  (version === "v1" || version === "v1beta1") &&
+  shapes[kind] !== undefined &&
+  (kind !== "Table" || mediaType !== protobufCodec.mediaType);
+
+/** For refusals of requests that never got so far as to say what they want. */
+const plainJson: Wanted = {
+  codec: jsonCodec,
+  as: "object",
+  metaVersion: "meta.k8s.io/v1",
+  includeObject: "Metadata",
+  pretty: false,
+};
+
+const statusNamed: Named = { apiVersion: "v1", kind: "Status", struct: Status };
+const tableNamed = (apiVersion: string): Named => ({ apiVersion, kind: "Table", struct: Table });
+
+export function respond(response: ApiResponse, wanted: Wanted, now: number): HttpResponse {
+  const headers = {
+    "content-type": response.type === "watch" ? contentTypeOfWatch(wanted.codec) : wanted.codec.mediaType,
+    ...(response.warnings?.length && { warning: response.warnings.map((text) => `299 - ${JSON.stringify(text)}`) }),
+  };
+  switch (response.type) {
+    case "object": {
+      const { kind, stored, code } = response;
+      const body = isStoredJson(wanted) ? stored.json : encode(wanted, shaped(kind, stored.object, wanted, now));
+      return { code, headers, body };
+    }
+    case "plain": {
+      const { kind, object, code } = response;
+      return { code, headers, body: encode(wanted, { named: kind ? named(kind) : statusNamed, object }) };
+    }
+    case "list": {
+      const { page } = response;
+      return {
+        code: 200,
+        headers,
+        body: isStoredJson(wanted) ? listBytes(page) : encode(wanted, listAs(page, wanted, now)),
+      };
+    }
+    case "watch":
+      return { code: 200, headers, body: watchBytes(response.kind, response.events, wanted, now) };
+  }
+}
+
+export const respondError = (error: ApiError, wanted: Wanted = plainJson): HttpResponse => ({
+  code: error.code,
+  headers: {
+    "content-type": wanted.codec.mediaType,
+    ...(error.details?.retryAfterSeconds !== undefined && { "retry-after": String(error.details.retryAfterSeconds) }),
+    ...(error.code === 401 && { "www-authenticate": 'Bearer realm="kubernetes"' }),
+  },
+  body: encode(wanted, { named: statusNamed, object: statusOf(error) }),
+});
+
+/** What is stored is what is wanted: nothing has to be encoded. */
+const isStoredJson = ({ codec, as, pretty }: Wanted): boolean => codec === jsonCodec && as === "object" && !pretty;
+
+/** In JSON a watch is announced without the parameter that asks for it; clients choose their decoder by that. */
+const contentTypeOfWatch = (codec: Codec): string =>
+  codec === jsonCodec ? codec.mediaType : (codec.watch?.mediaType ?? codec.mediaType);
+
+interface Shaped {
+  readonly named: Named;
+  readonly object: object;
+}
+
+function encode({ codec, pretty }: Wanted, { named, object }: Shaped): Uint8Array {
+  if (!codec.supports(named.struct)) throw notAcceptable([jsonCodec.mediaType, yamlCodec.mediaType]);
+  return codec.encode(named, object, { isPretty: pretty });
+}
+
+/** One object in the shape asked for. */
+function shaped(kind: AnyKind, object: ApiObject, { as, metaVersion, includeObject }: Wanted, now: number): Shaped {
+  switch (as) {
+    case "object":
+      return { named: named(kind), object };
+    case "metadata":
+      return {
+        named: { apiVersion: metaVersion, kind: "PartialObjectMetadata", struct: PartialObjectMetadata },
+        object: partialObjectMetadata(object, metaVersion),
+      };
+    case "table":
+      return {
+        named: tableNamed(metaVersion),
+        object: tableOfObject(kind, object, { apiVersion: metaVersion, includeObject, now }),
+      };
+  }
+}
+
+function listAs(page: ListPage, { as, metaVersion, includeObject }: Wanted, now: number): Shaped {
+  const { kind } = page;
+  const list = { metadata: listMetadata(page), items: page.items.map(({ object }) => object) };
+  switch (as) {
+    case "object":
+      return {
+        named: { apiVersion: kind.apiVersion, kind: `${kind.kind}List`, struct: listStruct(kind) },
+        object: list,
+      };
+    case "metadata":
+      return {
+        named: { apiVersion: metaVersion, kind: "PartialObjectMetadataList", struct: PartialObjectMetadataList },
+        object: partialObjectMetadataList(list, metaVersion),
+      };
+    case "table":
+      return {
+        named: tableNamed(metaVersion),
+        object: tableOfList(kind, list, { apiVersion: metaVersion, includeObject, now }),
+      };
+  }
+}
+
+const listMetadata = ({ resourceVersion, continue: next, remainingItemCount }: ListPage) => ({
+  resourceVersion,
+  ...(next !== undefined && { continue: next }),
+  ...(remainingItemCount !== undefined && { remainingItemCount }),
+});
+
+const encoder = new TextEncoder();
+const comma = encoder.encode(",");
+const end = encoder.encode("]}\n");
+
+/** A head, the items' own bytes and a tail. */
+function listBytes(page: ListPage): readonly Uint8Array[] {
+  const { kind, items } = page;
+  const metadata = JSON.stringify(listMetadata(page));
+  const head = `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${metadata},"items":[`;
+  const parts: Uint8Array[] = [encoder.encode(head)];
+  for (const [i, { json }] of items.entries()) {
+    if (i > 0) parts.push(comma);
+    parts.push(json);
+  }
+  parts.push(end);
+  return parts;
+}
+
+async function* watchBytes(
+  kind: AnyKind,
+  events: AsyncIterable<readonly WatchEvent[]>,
+  wanted: Wanted,
+  now: number,
+): AsyncGenerator<Uint8Array> {
+  const { codec, as, metaVersion, includeObject } = wanted;
+  const frames = codec.watch;
+  if (!frames) throw new Error(`${codec.mediaType} has no way to send events`);
+  let headers = true;
+  for await (const batch of events) {
+    for (const event of batch) {
+      const { type, object } = event;
+      if (type === "ERROR") yield frames.encode(statusNamed, { type, object });
+      else if (as === "object") yield codec === jsonCodec ? event.json() : frames.encode(named(kind), event);
+      else if (as === "table") {
+        const bookmark = type === "BOOKMARK";
+        const options = { apiVersion: metaVersion, includeObject, headers, bookmark, now };
+        yield frames.encode(tableNamed(metaVersion), {
+          type,
+          object: tableOfObject(kind, object as ApiObject, options),
+        });
+        headers = false;
+      } else {
+        const one = shaped(kind, object as ApiObject, wanted, now);
+        yield frames.encode(one.named, { type, object: one.object });
+      }
+    }
+  }
+}

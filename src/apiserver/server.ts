@@ -1,0 +1,154 @@
+// The path of a request. Each stage is one line in `handle`, in the order in which they happen:
+//
+//   identify   who is asking                     authentication.ts
+//   address    what is asked                     request-path.ts
+//   authorize  may they                          authorization.ts
+//   admit, validate, store                       registry/
+//   respond    in the form they want             respond.ts
+//
+// Parts of the same process enter at `request`, with objects instead of bytes, and meet the same stages.
+import type { Clock } from "#base/clock.ts";
+import { ApiError } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
+import { structOf } from "#schema/struct.ts";
+import type { ApiRequest, ApiResponse, PatchType, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
+import { jsonCodec } from "#wire/json.ts";
+import { bodyType } from "#wire/negotiate.ts";
+import { protobufCodec } from "#wire/protobuf.ts";
+import {
+  badRequest,
+  forbidden,
+  internalError,
+  methodNotAllowed,
+  unknownPath,
+  unsupportedMediaType,
+} from "#wire/status.ts";
+import { parseYaml } from "#wire/yaml/read.ts";
+import { yamlCodec } from "#wire/yaml.ts";
+import { type Question, refusalText, type Verdict } from "./authorization.ts";
+import type { PathHandler } from "./paths.ts";
+import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
+import type { Resources } from "./resources.ts";
+import { respond, respondError, type Wanted, wantedBy } from "./respond.ts";
+
+export interface ApiServerOptions {
+  readonly identify: (request: HttpRequest) => Promise<User>;
+  readonly authorize: (question: Question) => Promise<Verdict>;
+  readonly resources: Resources;
+  readonly paths: PathHandler;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ApiServer {
+  readonly handle: HttpHandler;
+  request(request: ApiRequest): Promise<ApiResponse>;
+}
+
+export function apiServer(options: ApiServerOptions): ApiServer {
+  const { identify, authorize, resources, paths, clock, log } = options;
+
+  const permit = async (question: Question): Promise<void> => {
+    const { decision, reason } = await authorize(question);
+    if (decision === "allow") return;
+    const why = `${refusalText(question)}${reason ? `: ${reason}` : ""}`;
+    if (question.type === "path") throw forbidden(undefined, "", why);
+    throw forbidden({ group: question.group, resource: question.resource }, question.name ?? "", why);
+  };
+
+  const request = async (asked: ApiRequest): Promise<ApiResponse> => {
+    await permit({ ...asked, type: "resource" });
+    return resources.handle(asked);
+  };
+
+  const handle: HttpHandler = async (http) => {
+    let wanted: Wanted | undefined;
+    try {
+      const user = await identify(http);
+      const address = parseResourcePath(http.path);
+      if (!address) return await servePath(http, user);
+      const verb = verbOf(http.method, address, http.query);
+      if (!verb) throw methodNotAllowed();
+      wanted = wantedBy(http, verb === "watch");
+      const response = await request(await apiRequest(http, user, address, verb));
+      return respond(response, wanted, clock.now());
+    } catch (error) {
+      if (http.signal.aborted) throw error;
+      return respondError(asApiError(error, http), wanted);
+    }
+  };
+
+  const servePath = async (http: HttpRequest, user: User): Promise<HttpResponse> => {
+    await permit({ type: "path", user, verb: http.method.toLowerCase(), path: http.path });
+    if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed();
+    const response = await paths(http);
+    if (response) return response;
+    if (http.path.startsWith("/api")) throw unknownPath();
+    return { code: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" };
+  };
+
+  /** Anything but a refusal is a bug of ours: the client learns that there was one, the log learns which. */
+  const asApiError = (error: unknown, { method, path }: HttpRequest): ApiError => {
+    if (error instanceof ApiError) return error;
+    if (error instanceof DecodeError) return badRequest(error.message);
+    log.error("request failed", { method, path, error });
+    return internalError(error instanceof Error ? error.message : String(error));
+  };
+
+  return { handle, request };
+}
+
+async function apiRequest(
+  http: HttpRequest,
+  user: User,
+  address: ResourcePath,
+  verb: RequestVerb,
+): Promise<ApiRequest> {
+  const { method, query, headers, signal } = http;
+  const hasBody = method === "POST" || method === "PUT" || method === "PATCH" || method === "DELETE";
+  const body = hasBody ? requestBody(await http.body(), headers["content-type"] ?? "", method) : undefined;
+  const because = headers["knarr-because"];
+  return {
+    ...address,
+    verb,
+    user,
+    query,
+    signal,
+    userAgent: headers["user-agent"] ?? "",
+    ...(body && { body }),
+    ...(because !== undefined && { because }),
+  };
+}
+
+const patchTypes: Readonly<Record<string, PatchType>> = {
+  "application/json-patch+json": "json",
+  "application/merge-patch+json": "merge",
+  "application/strategic-merge-patch+json": "strategic",
+  "application/apply-patch+yaml": "apply",
+};
+
+function requestBody(bytes: Uint8Array, contentType: string, method: string): RequestBody | undefined {
+  if (bytes.length === 0) return undefined;
+  if (method === "PATCH") {
+    const patchType = patchTypes[bodyType(contentType, Object.keys(patchTypes)) ?? ""];
+    if (!patchType || contentType === "") throw unsupportedMediaType(Object.keys(patchTypes));
+    const codec = patchType === "apply" ? yamlCodec : jsonCodec;
+    const text = () => decodeUtf8(bytes);
+    const value = () => (patchType === "apply" ? parseYaml(text()).value : parseJson(text()).value);
+    return { patchType, value, decode: (subject) => codec.decode(subject, bytes) };
+  }
+  const codec = bodyCodecs.find(({ mediaType }) => mediaType === bodyType(contentType, bodyTypes));
+  if (!codec) throw unsupportedMediaType(bodyTypes);
+  return {
+    value: () => parseJson(decodeUtf8(bytes)).value,
+    decode(subject) {
+      if (!codec.supports(structOf(subject))) throw unsupportedMediaType([jsonCodec.mediaType, yamlCodec.mediaType]);
+      return codec.decode(subject, bytes);
+    },
+  };
+}
+
+const bodyCodecs = [jsonCodec, yamlCodec, protobufCodec];
+const bodyTypes = bodyCodecs.map(({ mediaType }) => mediaType);

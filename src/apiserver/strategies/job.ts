@@ -1,0 +1,29 @@
+import type { Strategy } from "../registry/strategy.ts";
+
+/** Unless told otherwise, a job selects its pods by its own uid, which no other object can have. */
+export const job: Strategy = {
+  countsGenerations: true,
+  orphansDependents: true,
+  prepareForCreate(object) {
+    const { spec, metadata } = object;
+    if (spec?.manualSelector) return;
+    const template = { metadata: {}, ...spec.template };
+    spec.selector = {
+      ...spec.selector,
+      matchLabels: { ...spec.selector?.matchLabels, "batch.kubernetes.io/controller-uid": metadata.uid },
+    };
+    spec.template = {
+      ...template,
+      metadata: {
+        ...template.metadata,
+        labels: {
+          ...template.metadata.labels,
+          "batch.kubernetes.io/controller-uid": metadata.uid,
+          "batch.kubernetes.io/job-name": metadata.name,
+          "controller-uid": metadata.uid,
+          "job-name": metadata.name,
+        },
+      },
+    };
+  },
+};

@@ -1,0 +1,47 @@
+import { Binding } from "#api/core/v1/binding.ts";
+import type { DraftObject } from "#schema/object.ts";
+import { timeOf } from "#schema/time.ts";
+import { badRequest, conflict, methodNotAllowed } from "#wire/status.ts";
+import { parseWriteOptions } from "../registry/options.ts";
+import type { SubresourceHandler } from "../resources.ts";
+
+/** Gives a pod its node, once and for all: what a scheduler does in the end. */
+export const binding: SubresourceHandler = async (request, { registry }) => {
+  if (request.verb !== "create") throw methodNotAllowed();
+  if (!request.body) throw badRequest("the body of the request is missing");
+  const { dryRun } = parseWriteOptions(request, "CreateOptions");
+  const { object } = request.body.decode(Binding);
+  const node: string | undefined = object.target?.name;
+  if (!node) throw badRequest("target.name: Required value");
+  if (object.target.kind && object.target.kind !== "Node")
+    throw badRequest(
+      `target.kind: Unsupported value: ${JSON.stringify(object.target.kind)}: supported values: "Node", "<empty>"`,
+    );
+  const { clock } = registry.options;
+  const key = registry.keyOf(request.namespace, request.name ?? "");
+  await registry.modify(request, key, dryRun, (current) => {
+    const name = current.metadata.name ?? "";
+    const refuse = (why: string) => conflict({ group: "", resource: "pods/binding" }, name, why);
+    if (current.metadata.deletionTimestamp !== undefined)
+      throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
+    if (current.spec.nodeName)
+      throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(current.spec.nodeName)}`);
+    if ((current.spec.schedulingGates ?? []).length > 0)
+      throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+    const pod = structuredClone(current) as DraftObject;
+    pod.spec.nodeName = node;
+    if (object.metadata?.annotations)
+      pod.metadata.annotations = { ...pod.metadata.annotations, ...object.metadata.annotations };
+    const others = (pod.status.conditions ?? []).filter(({ type }: { type: string }) => type !== "PodScheduled");
+    pod.status.conditions = [
+      ...others,
+      { type: "PodScheduled", status: "True", lastTransitionTime: timeOf(clock.now()) },
+    ];
+    return pod;
+  });
+  return {
+    type: "plain",
+    code: 201,
+    object: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 },
+  };
+};

@@ -1,0 +1,114 @@
+// An API server in memory, on a clock that stands still, for tests of this layer.
+import { ManualClock } from "#base/clock.ts";
+import { silentLog } from "#base/log.ts";
+import { seededRandom } from "#base/random.ts";
+import type { ApiObject } from "#schema/object.ts";
+import type { StoreEngine } from "#store/engine.ts";
+import { MemoryStore } from "#store/memory.ts";
+import type { User } from "#wire/api-request.ts";
+import { type HttpResponse, isStream } from "#wire/http.ts";
+import { type Assembly, assembleApiServer } from "./assemble.ts";
+import { type Admission, admitAll } from "./registry/admission.ts";
+
+/** An object or a list, or whatever else an answer holds. */
+export type Json = ApiObject & {
+  readonly metadata: ApiObject["metadata"] & { readonly continue?: string; readonly remainingItemCount?: number };
+};
+
+export interface Answer {
+  readonly code: number;
+  readonly headers: HttpResponse["headers"];
+  /** The parsed body. */
+  readonly json: Json;
+  readonly text: string;
+}
+
+export interface TestServer extends AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly store: StoreEngine;
+  readonly server: Assembly;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Starts a watch; its events come out of the iterator. */
+  watch(path: string, signal?: AbortSignal): Promise<AsyncIterator<ApiObject>>;
+}
+
+export const testUser: User = { name: "tester", groups: ["system:masters", "system:authenticated"] };
+
+export async function testServer(
+  options: { readonly store?: StoreEngine; readonly admission?: Admission } = {},
+): Promise<TestServer> {
+  const clock = new ManualClock("2026-01-01T00:00:00Z");
+  const store = options.store ?? new MemoryStore({ clock });
+  const stop = new AbortController();
+  const server = assembleApiServer({
+    store,
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    identify: async () => testUser,
+    authorize: async () => ({ decision: "allow" }),
+    admission: options.admission ?? admitAll,
+    version: { gitVersion: "v1.36.4" },
+  });
+  const running = server.run(stop.signal);
+  await server.ready(stop.signal);
+
+  const send = (
+    method: string,
+    url: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ) => {
+    const [path = "", query = ""] = url.split("?");
+    const bytes =
+      body === undefined
+        ? new Uint8Array()
+        : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+    return server.handle({
+      method,
+      path,
+      query: new URLSearchParams(query),
+      headers: { "content-type": "application/json", "user-agent": "test/1", ...headers },
+      body: async () => bytes,
+      clientCertificate: undefined,
+      remoteAddress: "127.0.0.1",
+      signal,
+    });
+  };
+
+  return {
+    clock,
+    store,
+    server,
+    async call(method, url, body, headers = {}) {
+      const response = await send(method, url, body, headers, new AbortController().signal);
+      if (isStream(response.body)) throw new Error("a stream was not expected");
+      const text =
+        typeof response.body === "string"
+          ? response.body
+          : Buffer.concat(response.body instanceof Uint8Array ? [response.body] : response.body).toString();
+      return {
+        code: response.code,
+        headers: response.headers,
+        text,
+        json: text.startsWith("{") ? JSON.parse(text) : undefined,
+      };
+    },
+    async watch(url, signal = stop.signal) {
+      const response = await send("GET", url, undefined, {}, signal);
+      if (!isStream(response.body)) throw new Error(`expected a stream, got ${response.code} ${response.body}`);
+      return parseLines(response.body);
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort(new Error("the test is over"));
+      await running;
+      await store.close();
+    },
+  };
+}
+
+async function* parseLines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<ApiObject> {
+  for await (const part of parts)
+    for (const line of Buffer.from(part).toString().trim().split("\n")) yield JSON.parse(line);
+}

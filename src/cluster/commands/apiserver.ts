@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import { assembleApiServer } from "#apiserver/assemble.ts";
+import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication.ts";
+import { type Authorizer, allowAll, anyOf, denyAll, mastersFirst, publicPathsFirst } from "#apiserver/authorization.ts";
+import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
+import { admitAll } from "#apiserver/registry/admission.ts";
+import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { writeToStderr } from "#base/host/stderr.ts";
+import { createLog, type Log } from "#base/log.ts";
+import { systemRandom } from "#base/random.ts";
+import { supervise } from "#base/supervise.ts";
+import type { StoreEngine } from "#store/engine.ts";
+import { EtcdStore } from "#store/host/etcd.ts";
+import { openLmdbStore } from "#store/host/lmdb.ts";
+import { MemoryStore } from "#store/memory.ts";
+import { httpsFront } from "#wire/host/https.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
+import { apiVersionInfo } from "../version.ts";
+
+const flags = {
+  "secure-port": { type: "int", default: 6443, help: "Port to serve HTTPS on; 0 takes a free one" },
+  "bind-address": { type: "string", default: "0.0.0.0", help: "Address to listen on" },
+  "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with" },
+  "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
+  "client-ca-file": { type: "string", value: "FILE", help: "Authority whose client certificates are believed" },
+  "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
+  "authorization-mode": { type: "strings", value: "MODES", help: "AlwaysAllow or AlwaysDeny; AlwaysAllow unless told" },
+  store: {
+    type: "string",
+    value: "embedded|memory",
+    help: "Where state lives when no etcd is named",
+    default: "embedded",
+  },
+  "data-dir": { type: "string", value: "FOLDER", help: "Folder of the embedded store" },
+  "etcd-servers": { type: "strings", value: "URLS", help: "Endpoints of an etcd to keep state in" },
+  "etcd-cafile": { type: "string", value: "FILE", help: "Authority of the etcd's certificates" },
+  "etcd-certfile": { type: "string", value: "FILE", help: "Certificate to show to the etcd" },
+  "etcd-keyfile": { type: "string", value: "FILE", help: "Key of that certificate" },
+  "service-cluster-ip-range": {
+    type: "string",
+    value: "CIDR",
+    default: "10.96.0.0/16",
+    help: "Range of service addresses",
+  },
+  "service-node-port-range": { type: "string", value: "A-B", default: "30000-32767", help: "Range of node ports" },
+  v: { type: "int", default: 0, help: "Log more: 2 adds details" },
+} as const;
+type Settings = Parsed<typeof flags>;
+
+export const apiserver: Command = {
+  name: "apiserver",
+  use: "apiserver [FLAGS]",
+  short: "Serve the Kubernetes API",
+  help: flagsHelp(flags),
+  async run(args) {
+    const { flags: settings, rest } = parseFlags(flags, args);
+    if (rest.length > 0) throw new UsageError(`apiserver takes no arguments, got ${JSON.stringify(rest[0])}`);
+    const log = createLog({ clock: systemClock, level: settings.v >= 2 ? "debug" : "info", write: writeToStderr });
+    const stop = new AbortController();
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+    await serve(settings, log, stop.signal);
+  },
+};
+
+async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
+  const cert = required(settings, "tls-cert-file");
+  const key = required(settings, "tls-private-key-file");
+  const clientCa =
+    settings["client-ca-file"] === undefined ? undefined : readFileSync(settings["client-ca-file"], "utf8");
+  const store = await openStore(settings, log);
+  try {
+    const server = assembleApiServer({
+      store,
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      identify: firstOf(authenticators(settings, clientCa)),
+      authorize: anyOf([
+        mastersFirst,
+        publicPathsFirst,
+        ...settings["authorization-mode"].map(authorizer),
+        ...(settings["authorization-mode"].length === 0 ? [allowAll] : []),
+      ]),
+      admission: admitAll,
+      version: apiVersionInfo(),
+    });
+    const front = httpsFront({
+      cert: readFileSync(cert, "utf8"),
+      key: readFileSync(key, "utf8"),
+      clientCa,
+      handler: server.handle,
+      log,
+    });
+    await supervise(
+      [
+        server,
+        {
+          name: "https",
+          async run(inner) {
+            const port = await front.listen(settings["secure-port"], settings["bind-address"]);
+            await server.ready(inner);
+            log.info("serving", { port, address: settings["bind-address"] });
+            await new Promise((resolve) => inner.addEventListener("abort", resolve, { once: true }));
+            await front.close(5000);
+          },
+        },
+      ],
+      signal,
+    );
+  } finally {
+    await store.close();
+  }
+}
+
+function required(settings: Settings, name: "tls-cert-file" | "tls-private-key-file"): string {
+  const value = settings[name];
+  if (value === undefined) throw new UsageError(`--${name} is needed`);
+  return value;
+}
+
+function authenticators(settings: Settings, clientCa: string | undefined): readonly Authenticator[] {
+  const tokens = settings["token-auth-file"];
+  return [
+    ...(clientCa === undefined ? [] : [certificateAuthenticator]),
+    ...(tokens === undefined ? [] : [tokenAuthenticator(readFileSync(tokens, "utf8"))]),
+  ];
+}
+
+function authorizer(mode: string): Authorizer {
+  if (mode === "AlwaysAllow") return allowAll;
+  if (mode === "AlwaysDeny") return denyAll;
+  throw new UsageError(`--authorization-mode: ${JSON.stringify(mode)} is not known; use AlwaysAllow or AlwaysDeny`);
+}
+
+async function openStore(settings: Settings, log: Log): Promise<StoreEngine> {
+  const endpoints = settings["etcd-servers"];
+  const [clock, random] = [systemClock, systemRandom];
+  if (endpoints.length > 0) return new EtcdStore({ endpoints, clock, random, log, ...etcdTls(settings) });
+  if (settings.store === "memory") return new MemoryStore({ clock });
+  if (settings.store !== "embedded")
+    throw new UsageError(`--store is embedded or memory, not ${JSON.stringify(settings.store)}`);
+  const folder = settings["data-dir"];
+  if (folder === undefined)
+    throw new UsageError("--data-dir says where the embedded store lives; or use --store=memory or --etcd-servers");
+  return openLmdbStore({ folder, clock, log });
+}
+
+function etcdTls(settings: Settings) {
+  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, "utf8"));
+  const [ca, cert, key] = [
+    read(settings["etcd-cafile"]),
+    read(settings["etcd-certfile"]),
+    read(settings["etcd-keyfile"]),
+  ];
+  if (ca === undefined && cert === undefined) return {};
+  return {
+    tls: { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) },
+  };
+}

@@ -1,0 +1,88 @@
+// Flags as data: the parser, the help text and the type of the result all follow from one object.
+import { UsageError } from "#base/errors.ts";
+
+interface FlagOf<T extends "string" | "int" | "bool" | "strings"> {
+  readonly type: T;
+  readonly help: string;
+  /** What stands in the help for the value. */
+  readonly value?: string;
+}
+export type Flag = FlagOf<"string"> | FlagOf<"int"> | FlagOf<"bool"> | FlagOf<"strings">;
+export type Flags = Readonly<Record<string, Flag & { readonly default?: string | number | boolean }>>;
+
+type ValueOf<F> = F extends { type: "int" }
+  ? number
+  : F extends { type: "bool" }
+    ? boolean
+    : F extends { type: "strings" }
+      ? readonly string[]
+      : string;
+/** A flag with a default is always there, a list at least empty. */
+export type Parsed<F extends Flags> = {
+  readonly [K in keyof F]: F[K] extends { default: unknown } | { type: "strings" }
+    ? ValueOf<F[K]>
+    : ValueOf<F[K]> | undefined;
+};
+
+/** Reads `--name=value`, `--name value` and `--switch`; what is no flag is left over. Throws UsageError that names the flag. */
+export function parseFlags<const F extends Flags>(
+  flags: F,
+  args: readonly string[],
+): { readonly flags: Parsed<F>; readonly rest: readonly string[] } {
+  const found: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(flags)) {
+    if (flag.type === "strings") found[name] = [];
+    else if (flag.default !== undefined) found[name] = flag.default;
+  }
+  const rest: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] as string;
+    if (arg === "--") {
+      rest.push(...args.slice(i + 1));
+      break;
+    }
+    if (!arg.startsWith("--")) {
+      rest.push(arg);
+      continue;
+    }
+    const [name = "", ...value] = arg.slice(2).split("=");
+    const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
+    if (!flag) throw new UsageError(`unknown flag --${name}`);
+    let text = value.length > 0 ? value.join("=") : undefined;
+    if (text === undefined && flag.type !== "bool") {
+      text = args[++i];
+      if (text === undefined) throw new UsageError(`--${name} needs a value`);
+    }
+    const parsed = parseValue(name, flag, text);
+    if (flag.type === "strings") (found[name] as string[]).push(...(parsed as string[]));
+    else found[name] = parsed;
+  }
+  return { flags: found as Parsed<F>, rest };
+}
+
+function parseValue(name: string, { type }: Flag, text: string | undefined): unknown {
+  switch (type) {
+    case "bool":
+      if (text !== undefined && !["true", "false"].includes(text))
+        throw new UsageError(`--${name} is true or false, not ${JSON.stringify(text)}`);
+      return text !== "false";
+    case "int":
+      if (!/^-?\d+$/.test(text ?? "")) throw new UsageError(`--${name} is a whole number, not ${JSON.stringify(text)}`);
+      return Number(text);
+    case "strings":
+      return (text ?? "").split(",").filter((part) => part !== "");
+    case "string":
+      return text;
+  }
+}
+
+export function flagsHelp(flags: Flags): string {
+  const left = (name: string, { type, value }: Flag) =>
+    `--${name}${type === "bool" ? "" : `=${value ?? type.toUpperCase()}`}`;
+  const width = Math.max(...Object.entries(flags).map(([name, flag]) => left(name, flag).length));
+  const lines = Object.entries(flags).map(([name, flag]) => {
+    const usual = flag.default === undefined || flag.default === false ? "" : ` (default ${flag.default})`;
+    return `  ${left(name, flag).padEnd(width)}   ${flag.help}${usual}`;
+  });
+  return ["Flags:", ...lines].join("\n");
+}

@@ -1,0 +1,92 @@
+// What a client asks of the API and what it gets back, free of HTTP. The HTTPS front turns bytes into an ApiRequest and an
+// ApiResponse into bytes; parts of the same process call the same handler with objects. Both go the same way through
+// authentication, authorization, admission and validation: there is no hidden superuser.
+import type { Decoded } from "#schema/decode.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject } from "#schema/object.ts";
+import type { AnyStruct } from "#schema/struct.ts";
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What may be done to a resource; `connect` covers the streaming subresources, whatever the HTTP method. */
+export type RequestVerb =
+  | "get"
+  | "list"
+  | "watch"
+  | "create"
+  | "update"
+  | "patch"
+  | "delete"
+  | "deletecollection"
+  | "connect";
+
+/** Which resource is meant. `namespace` and `name` are absent where the path has none. */
+export interface ResourceAddress {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+export type PatchType = "json" | "merge" | "strategic" | "apply";
+
+/** The body of a request, decoded once it is known what it should be. */
+export interface RequestBody {
+  /** An object nobody else holds. Throws DecodeError. */
+  decode(subject: AnyKind | AnyStruct): Decoded;
+  /** Any JSON, for patches. Throws DecodeError. */
+  value(): unknown;
+  /** Set when the body is a patch. */
+  readonly patchType?: PatchType;
+}
+
+export interface ApiRequest extends ResourceAddress {
+  readonly user: User;
+  readonly verb: RequestVerb;
+  readonly query: URLSearchParams;
+  readonly body?: RequestBody;
+  /** Names the writer in managedFields where the query does not. */
+  readonly userAgent: string;
+  /** What the writer acted on: `pods/default/web@17`. */
+  readonly because?: string;
+  readonly signal: AbortSignal;
+}
+
+/** An object with its JSON, made once and sent as it is to whoever wants that version in JSON. */
+export interface EncodedObject {
+  readonly object: ApiObject;
+  readonly json: Uint8Array;
+}
+
+export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+
+export interface WatchEvent {
+  readonly type: WatchEventType;
+  readonly object: object;
+  /** The whole event as a line of JSON, shared by all watchers of the stored version. */
+  json(): Uint8Array;
+}
+
+export interface ListPage {
+  readonly kind: AnyKind;
+  /** Held by the server: read it before the next turn of the event loop changes anything, or keep the array. */
+  readonly items: readonly EncodedObject[];
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+export type ApiResponse = { readonly warnings?: readonly string[] } & (
+  | { readonly type: "object"; readonly code: number; readonly kind: AnyKind; readonly stored: EncodedObject }
+  /** Not stored, or not as it is: encoded for this answer alone. */
+  | { readonly type: "plain"; readonly code: number; readonly object: object; readonly kind?: AnyKind }
+  | { readonly type: "list"; readonly page: ListPage }
+  | { readonly type: "watch"; readonly kind: AnyKind; readonly events: AsyncIterable<readonly WatchEvent[]> }
+);

@@ -1,0 +1,268 @@
+// The HTTPS front: HTTP/2 and HTTP/1.1 on one port. It knows nothing of Kubernetes but the size a body may have.
+// HTTP/2 goes through the stream API: Node's compatibility layer over it costs a third of the throughput.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  constants,
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { promisify } from "node:util";
+import { createGzip, gzip } from "node:zlib";
+import type { Log } from "#base/log.ts";
+import { type HttpHandler, type HttpRequest, type HttpResponse, isStream } from "../http.ts";
+import { tooLarge } from "../status.ts";
+
+export interface HttpsOptions {
+  readonly cert: string;
+  readonly key: string;
+  /** Certificates of the authorities whose clients are known; every client is asked for a certificate, none must have one. */
+  readonly clientCa: string | undefined;
+  readonly handler: HttpHandler;
+  readonly log: Log;
+  /** Largest body that is read, in bytes. */
+  readonly bodyLimit?: number;
+}
+
+export interface HttpsFront {
+  /** Starts to listen; resolves with the port. */
+  listen(port: number, address: string): Promise<number>;
+  /** Takes no new requests, aborts the signals of those under way, and waits for their ends, at most `graceMs`. */
+  close(graceMs: number): Promise<void>;
+  readonly server: Http2SecureServer;
+}
+
+const zip = promisify(gzip);
+/** Smaller answers are not worth the work; upstream draws the same line. */
+const gzipFrom = 128 * 1024;
+
+export function httpsFront(options: HttpsOptions): HttpsFront {
+  const { handler, log, bodyLimit = 3 * 1024 * 1024 } = options;
+  const stopping = new AbortController();
+  const sockets = new Set<Socket>();
+
+  const server = createSecureServer({
+    cert: options.cert,
+    key: options.key,
+    ...(options.clientCa !== undefined && { ca: options.clientCa }),
+    requestCert: true,
+    rejectUnauthorized: false,
+    allowHTTP1: true,
+    minVersion: "TLSv1.2",
+    settings: { maxConcurrentStreams: 1000, initialWindowSize: 256 * 1024 },
+    maxSessionInvalidFrames: 100,
+    maxHeaderListPairs: 200,
+  });
+
+  const respond = async (request: HttpRequest, send: (response: HttpResponse) => Promise<void>) => {
+    let response: HttpResponse;
+    try {
+      response = await handler(request);
+    } catch (error) {
+      if (request.signal.aborted) return;
+      log.error("request failed", { method: request.method, path: request.path, error });
+      response = { code: 500, headers: { "content-type": "text/plain" }, body: "internal error\n" };
+    }
+    try {
+      await send(await compressed(response, request.headers["accept-encoding"]));
+    } catch (error) {
+      if (!request.signal.aborted && !isDisconnect(error))
+        log.warn("answer could not be sent", { path: request.path, error });
+    }
+  };
+
+  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+    if (message.httpVersionMajor >= 2) return;
+    const gone = new AbortController();
+    response.on("close", () => gone.abort(new Error("the client is gone")));
+    const request = requestOf(
+      message.method ?? "GET",
+      message.url ?? "/",
+      message.headers,
+      message,
+      message.socket as TLSSocket,
+      AbortSignal.any([gone.signal, stopping.signal]),
+      bodyLimit,
+    );
+    void respond(request, (answer) => sendHttp1(response, answer));
+  });
+  // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
+  server.removeAllListeners("stream");
+  server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    const gone = new AbortController();
+    stream.on("close", () => gone.abort(new Error("the client is gone")));
+    stream.on("error", (error) => log.debug("stream failed", { error }));
+    const socket = stream.session?.socket as TLSSocket | undefined;
+    const request = requestOf(
+      String(headers[":method"]),
+      String(headers[":path"]),
+      headers,
+      stream,
+      socket,
+      AbortSignal.any([gone.signal, stopping.signal]),
+      bodyLimit,
+    );
+    void respond(request, (answer) => sendHttp2(stream, answer));
+  });
+  server.on("sessionError", (error) => log.debug("session failed", { error }));
+  server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
+  server.on("secureConnection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", (error) => log.debug("connection failed", { error }));
+  });
+
+  return {
+    server,
+    listen: (port, address) =>
+      new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, address, () => {
+          server.off("error", reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    async close(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      stopping.abort(new Error("the server is stopping"));
+      const deadline = AbortSignal.timeout(graceMs);
+      const cut = new Promise<void>((resolve) =>
+        deadline.addEventListener("abort", () => {
+          for (const socket of sockets) socket.destroy();
+          resolve();
+        }),
+      );
+      for (const socket of sockets) if ("encrypted" in socket) socket.end();
+      await Promise.race([closed, cut]);
+    },
+  };
+}
+
+function requestOf(
+  method: string,
+  url: string,
+  headers: IncomingHttpHeaders,
+  source: AsyncIterable<Uint8Array>,
+  socket: TLSSocket | undefined,
+  signal: AbortSignal,
+  bodyLimit: number,
+): HttpRequest {
+  const question = url.indexOf("?");
+  return {
+    method,
+    path: question < 0 ? url : url.slice(0, question),
+    query: new URLSearchParams(question < 0 ? "" : url.slice(question + 1)),
+    headers: headers as Record<string, string | undefined>,
+    body: () => readBody(source, bodyLimit),
+    clientCertificate: socket?.authorized ? socket.getPeerCertificate().raw : undefined,
+    remoteAddress: socket?.remoteAddress ?? "",
+    signal,
+  };
+}
+
+async function readBody(source: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of source) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+}
+
+async function compressed(response: HttpResponse, accepted: string | undefined): Promise<HttpResponse> {
+  const { body, headers } = response;
+  if (!accepted?.includes("gzip") || isStream(body)) return response;
+  const parts = typeof body === "string" ? [Buffer.from(body)] : body instanceof Uint8Array ? [body] : body;
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  if (size < gzipFrom) return response;
+  const more = { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" };
+  if (parts.length === 1) return { ...response, headers: more, body: await zip(parts[0] as Uint8Array, { level: 1 }) };
+  return { ...response, headers: more, body: gzipped(parts) };
+}
+
+async function* gzipped(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  const stream = createGzip({ level: 1 });
+  const feed = (async () => {
+    for (const part of parts) if (!stream.write(part)) await new Promise((resolve) => stream.once("drain", resolve));
+    stream.end();
+  })();
+  yield* stream;
+  await feed;
+}
+
+interface Sink {
+  write(chunk: Uint8Array): boolean;
+  once(event: "drain" | "close", listener: () => void): unknown;
+  off(event: "drain" | "close", listener: () => void): unknown;
+  readonly destroyed: boolean;
+}
+
+async function sendHttp1(response: ServerResponse, { code, headers, body }: HttpResponse): Promise<void> {
+  response.writeHead(code, { ...headers } as Record<string, string | string[]>);
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    response.end(body);
+    return;
+  }
+  if (isStream(body)) response.flushHeaders();
+  await pump(response, body);
+  response.end();
+}
+
+async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: HttpResponse): Promise<void> {
+  if (stream.destroyed || stream.closed) return;
+  const head = { [constants.HTTP2_HEADER_STATUS]: code, ...headers } as Record<string, string | number | string[]>;
+  stream.respond(head);
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    stream.end(body);
+    return;
+  }
+  await pump(stream, body);
+  stream.end();
+}
+
+/** Writes part by part, waiting for the client to take what was written. */
+async function pump(sink: Sink, body: readonly Uint8Array[] | AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const part of isStream(body) ? body : batches(body)) {
+    if (sink.destroyed) return;
+    if (!sink.write(part)) await drained(sink);
+  }
+}
+
+function drained(sink: Sink): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      sink.off("drain", done);
+      sink.off("close", done);
+      resolve();
+    };
+    sink.once("drain", done);
+    sink.once("close", done);
+  });
+}
+
+/** Joins small parts: a write per object would cost more than copying them together. */
+function* batches(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  let batch: Uint8Array[] = [];
+  let size = 0;
+  for (const part of parts) {
+    batch.push(part);
+    size += part.length;
+    if (size < 64 * 1024) continue;
+    yield Buffer.concat(batch, size);
+    batch = [];
+    size = 0;
+  }
+  if (batch.length > 0) yield Buffer.concat(batch, size);
+}
+
+const isDisconnect = (error: unknown): boolean =>
+  error instanceof Error &&
+  "code" in error &&
+  ["ERR_HTTP2_INVALID_STREAM", "ERR_STREAM_DESTROYED", "EPIPE", "ECONNRESET", "ERR_STREAM_WRITE_AFTER_END"].includes(
+    String(error.code),
+  );

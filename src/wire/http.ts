@@ -1,0 +1,29 @@
+// HTTP as the server sees it, free of Node: what a front must understand to serve the API.
+
+export interface HttpRequest {
+  readonly method: string;
+  /** As sent, still escaped, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Reads the body; rejects with ApiError 413 beyond the limit. */
+  body(): Promise<Uint8Array>;
+  /** DER of the client's certificate, if it sent one that our authority signed. */
+  readonly clientCertificate: Uint8Array | undefined;
+  readonly remoteAddress: string;
+  /** Aborts when the client is gone or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface HttpResponse {
+  readonly code: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Whole, in parts, or as it comes. A stream is flushed part by part. */
+  readonly body: string | Uint8Array | readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+}
+
+export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
+
+export const isStream = (body: HttpResponse["body"]): body is AsyncIterable<Uint8Array> =>
+  typeof body === "object" && Symbol.asyncIterator in body;
