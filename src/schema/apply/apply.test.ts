@@ -366,6 +366,16 @@ test("an object whose managedFields cannot be read cannot be applied to", () => 
   assert.equal(error.message, "failed to decode managed fields: missing fieldsType in managed fields entry 0");
 });
 
+test("an object whose list items cannot be told apart cannot be applied to", () => {
+  const story = new Story(Thing, { spec: { set: [["a"]] } });
+  const error = refusal(() => story.apply("ann", { spec: { set: ["b"] } }));
+  assert.equal(error.code, 500);
+  assert.equal(
+    error.message,
+    "failed to create typed live object (/it; test/v1, Kind=Thing): not supported: associative list with lists as elements",
+  );
+});
+
 test("an object whose list items cannot be told apart is stored without managedFields", () => {
   const story = new Story(Thing).apply("ann", { spec: { size: 1 } });
   story.update("bob", (o) => ({ ...o, spec: { size: 1, set: [["a"]] } }));

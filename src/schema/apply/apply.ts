@@ -108,6 +108,7 @@ export function applyObject(write: ApplyWrite): Applied {
     return { object: copyJson(withoutManaged(object)), managedFields: encodeManaged(result.managed) };
   } catch (error) {
     if (error instanceof ConflictError) throw conflictStatus(error.conflicts);
+    if (error instanceof ListItemError) throw misfitStatus("live", write.live ?? applied, error.message, error);
     throw error;
   }
 }
@@ -220,10 +221,14 @@ function checkConfiguration(kind: AnyKind, applied: JsonMap): void {
   if (Array.isArray(managedFieldsOf(applied)))
     throw new ApiError({ code: 400, reason: "BadRequest", message: "metadata.managedFields must be nil" });
   const wrong = misfits(shapeOf(kind), applied);
-  if (wrong === undefined) return;
-  const { namespace = "", name = "" } = isMap(applied.metadata) ? applied.metadata : {};
-  const message = `failed to create typed patch object (${namespace}/${name}; ${named}): ${wrong}`;
-  throw new ApiError({ code: 500, reason: "", message });
+  if (wrong !== undefined) throw misfitStatus("patch", applied, wrong);
+}
+
+/** Upstream has no better answer for objects that do not fit their schema than 500 and this text. */
+function misfitStatus(which: "patch" | "live", object: JsonMap, wrong: string, cause?: Error): ApiError {
+  const { namespace = "", name = "" } = isMap(object.metadata) ? object.metadata : {};
+  const message = `failed to create typed ${which} object (${namespace}/${name}; ${groupVersionKind(object)}): ${wrong}`;
+  return new ApiError({ code: 500, reason: "", message }, { cause });
 }
 
 /** As Go prints it: "apps/v1, Kind=Deployment", "/v1, Kind=Pod". */

@@ -115,7 +115,7 @@ function settle(
 
 /**
  * Removes what the applier applied last time and no longer does, unless someone else owns it. `managed` already has the new set of the
- * applier. A struct goes when nothing in it is owned; a field that was in no set at all stays.
+ * applier. A field in nobody's set stays, unless the struct or item around it goes: so defaults go with what they were filled into.
  */
 function prune(context: Context, merged: Typed, managed: Managed, last: Owner | undefined): Typed {
   if (last === undefined || isEmptySet(last.set)) return merged;
