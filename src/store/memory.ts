@@ -1,6 +1,7 @@
 // The reference engine: everything in memory, nothing kept. Read this one to know what the others must do.
 import type { Clock } from "#base/clock.ts";
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
+import type { Image } from "./copy.ts";
 import {
   type Change,
   Compacted,
@@ -113,6 +114,23 @@ export class MemoryStore implements StoreEngine {
       usedBytes: undefined,
       alarm: undefined,
     };
+  }
+
+  /** How long the key has to live, if not for ever. */
+  ttlSeconds(key: string): number | undefined {
+    const left = this.#leases.leftMs(key);
+    return left === undefined ? undefined : left / 1000;
+  }
+
+  /** Takes in what another store holds, with its revisions. Only a fresh store can. */
+  async adopt({ revision, entries }: Image): Promise<void> {
+    this.#ready("adopt");
+    if (this.#revision > 1) throw new Error("adopt: the store is not fresh");
+    for await (const { ttlSeconds, ...entry } of entries) {
+      this.#present.set(entry.key, entry);
+      this.#leases.set(entry.key, entry.modified, ttlSeconds === undefined ? undefined : ttlSeconds * 1000);
+    }
+    this.#revision = this.#compacted = revision;
   }
 
   async close(): Promise<void> {

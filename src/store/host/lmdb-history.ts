@@ -50,6 +50,11 @@ export class LmdbHistory {
     while (this.#recentBytes > RECENT_BYTES || this.#recent.length - this.#first > RECENT_COUNT) this.#dropOldest();
   }
 
+  /** The store begins at a revision that another one had reached. */
+  beginAt(revision: Revision): void {
+    this.#newest = this.#floor = this.#compacted = revision;
+  }
+
   /** From now on what is before `revision` is unknown. */
   forget(revision: Revision): void {
     this.#compacted = revision;

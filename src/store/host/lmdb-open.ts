@@ -1,5 +1,5 @@
 // Opens the file of an embedded store, or makes it, and never the one in place of the other.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { breathe } from "#base/breathe.ts";
@@ -133,7 +133,7 @@ export function openFile(path: string, options: { readonly readOnly?: boolean })
 const NO_CREATE: object = { create: false };
 
 /** The format and identity of the store, as they are written in the marker file too. */
-function readFormat({ meta, path }: Databases): string {
+export function readFormat({ meta, path }: Databases): string {
   const text = meta.get(Buffer.from("format"))?.toString() ?? "";
   if (!text.includes(`"${FORMAT}"`))
     throw new Damaged(`${path} is an LMDB file, but not one of a knarr store that this version can read (${text})`);
@@ -161,6 +161,8 @@ export async function load(databases: Databases): Promise<Loaded> {
       if (pause.due()) await pause.now();
     }
 
+    if (readNumber(databases, "adopting") !== undefined)
+      throw new Damaged("another store was being copied into it, and did not arrive as a whole");
     const checkpoint = readNumber(databases, "checkpoint") ?? 1;
     const dirty = new Map<string, Indexed | undefined>();
     let newest = checkpoint;
@@ -185,13 +187,10 @@ export async function load(databases: Databases): Promise<Loaded> {
   }
 }
 
-export type NumberName = "checkpoint" | "compacted" | "swept";
+/** `adopting` is there only while another store is being copied into this one. */
+export type NumberName = "checkpoint" | "compacted" | "swept" | "adopting";
 
 export function readNumber({ meta }: Databases, name: NumberName): number | undefined {
   const bytes = meta.get(Buffer.from(name));
   return bytes && decodeIndexed(Buffer.from(name), bytes).created;
 }
-
-/** The marker as it was written; undefined if there is none. */
-export const readMarker = (folder: string): string | undefined =>
-  existsSync(join(folder, MARKER_FILE)) ? readFileSync(join(folder, MARKER_FILE), "utf8") : undefined;

@@ -3,11 +3,12 @@
 import { dirname } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
+import type { ImageEntry } from "../copy.ts";
 import { OutOfSpace, type Revision } from "../engine.ts";
 import type { Committer } from "./lmdb-commit.ts";
 import type { LmdbHistory } from "./lmdb-history.ts";
 import type { Databases, Loaded, NumberName } from "./lmdb-open.ts";
-import { encodeIndexed, encodeRevision, type Indexed } from "./lmdb-records.ts";
+import { encodeIndexed, encodeLog, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
 import { Reserve } from "./reserve.ts";
 
 export interface UpkeepOptions {
@@ -123,6 +124,39 @@ export class LmdbUpkeep {
 
   measure(): { sizeBytes: number; usedBytes: number } {
     return measure(this.#databases);
+  }
+
+  /** Writes an image into a fresh store. Until it is whole the file says so, and cannot be opened. */
+  async adopt(
+    revision: Revision,
+    entries: AsyncIterable<ImageEntry>,
+    onKey: (key: string, indexed: Indexed) => void,
+  ): Promise<void> {
+    await this.#committer.write(64, () => this.#putNumber("adopting", revision));
+    const chunk: [LogRecord, Indexed][] = [];
+    const flush = async () => {
+      const written = chunk.splice(0);
+      const bytes = written.reduce((sum, [{ value }]) => sum + value.length, 0);
+      await this.#committer.write(bytes, () => {
+        for (const [record] of written)
+          void this.#databases.log.put(encodeRevision(record.revision), encodeLog(record));
+        this.#putKeys(written.map(([{ key }, indexed]) => [key, indexed]));
+      });
+      for (const [{ key }, indexed] of written) onKey(key, indexed);
+    };
+    for await (const { key, value, created, modified, ttlSeconds } of entries) {
+      const ttlMs = ttlSeconds === undefined ? undefined : ttlSeconds * 1000;
+      const expiry = ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs };
+      const record: LogRecord = { type: "put", key, revision: modified, created, previous: 0, expiry, value };
+      if (chunk.push([record, { created, modified, expiry }]) >= KEY_CHUNK) await flush();
+    }
+    await flush();
+    this.#history.beginAt(revision);
+    this.#checkpointed = this.#swept = revision;
+    await this.#committer.write(256, () => {
+      for (const name of ["checkpoint", "compacted", "swept"] as const) this.#putNumber(name, revision);
+      void this.#databases.meta.remove(Buffer.from("adopting"));
+    });
   }
 
   async end(): Promise<void> {

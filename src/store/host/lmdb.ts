@@ -9,6 +9,7 @@ import type { Clock } from "#base/clock.ts";
 import { type Log, silentLog } from "#base/log.ts";
 import { type Random, systemRandom } from "#base/random.ts";
 import { prefixEnd, type SortedMap } from "#base/sorted-map.ts";
+import type { Image } from "../copy.ts";
 import {
   Compacted,
   Conflict,
@@ -180,6 +181,17 @@ export class LmdbStore implements StoreEngine {
   ttlSeconds(key: string): number | undefined {
     const left = this.#leases.leftMs(key);
     return left === undefined ? undefined : left / 1000;
+  }
+
+  /** Takes in what another store holds, with its revisions. Only a fresh store can; one that was interrupted cannot be opened. */
+  async adopt({ revision, entries }: Image): Promise<void> {
+    this.#ready("adopt");
+    if (this.#next > 2) throw new Error(`adopt: store ${this.#databases.path} is not fresh`);
+    await this.#upkeep.adopt(revision, entries, (key, indexed) => {
+      this.#index.set(key, indexed);
+      if (indexed.expiry) this.#leases.set(key, indexed.modified, leftMs(indexed.expiry, this.#clock));
+    });
+    this.#next = revision + 1;
   }
 
   close(): Promise<void> {

@@ -16,8 +16,11 @@ export function writeDurably(path: string, text: string): void {
 }
 
 /** Makes renames in a folder durable. */
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, "r");
+export const syncFolder = (folder: string): void => syncFile(folder);
+
+/** Makes what was written to a file durable. */
+export function syncFile(path: string): void {
+  const handle = openSync(path, "r");
   try {
     fsyncSync(handle);
   } finally {

@@ -1,0 +1,194 @@
+// The words after `knarr store`.
+import { parseArgs } from "node:util";
+import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { copyStore } from "#store/copy.ts";
+import { openLmdbStore } from "#store/host/lmdb.ts";
+import {
+  type CheckReport,
+  checkStore,
+  figuresOf,
+  restoreStore,
+  shrinkStore,
+  snapshotStore,
+} from "#store/host/lmdb-operate.ts";
+import { showProgress } from "../progress.ts";
+import { openSource, openTarget } from "./location.ts";
+
+export interface StoreVerb {
+  readonly name: string;
+  readonly use: string;
+  readonly help: readonly string[];
+  run(args: readonly string[]): Promise<void>;
+}
+
+const status: StoreVerb = {
+  name: "status",
+  use: "status STORE",
+  help: ["Revisions, number of keys and size. The store may be in use."],
+  async run(args) {
+    const [location] = positionals("status STORE", args, 1);
+    if (/^etcds?:/.test(location)) {
+      const { engine, close } = await openSource(location, {});
+      const { revision, compacted, sizeBytes, usedBytes, alarm } = await engine.status().finally(close);
+      const known = (bytes: number | undefined) => (bytes === undefined ? "unknown" : mebibytes(bytes));
+      print({ revision, "oldest kept": compacted, size: known(sizeBytes), "in use": known(usedBytes), alarm });
+      return;
+    }
+    const { revision, compacted, keys, sizeBytes, usedBytes } = await figuresOf(location);
+    print({ revision, "oldest kept": compacted, keys, size: mebibytes(sizeBytes), "in use": mebibytes(usedBytes) });
+  },
+};
+
+const snapshot: StoreVerb = {
+  name: "snapshot",
+  use: "snapshot FOLDER FILE",
+  help: ["Writes a consistent copy of an embedded store to a new file, and checks it. The store may be in use."],
+  async run(args) {
+    const [folder, file] = positionals("snapshot FOLDER FILE", args, 2);
+    const report = await withProgress("checking the copy", (update) => snapshotStore(folder, file, update));
+    console.log(`${file}: ${summary(report)}`);
+  },
+};
+
+const restore: StoreVerb = {
+  name: "restore",
+  use: "restore FILE FOLDER",
+  help: ["Checks a snapshot and puts it into a folder that holds no store yet."],
+  async run(args) {
+    const [file, folder] = positionals("restore FILE FOLDER", args, 2);
+    const report = await withProgress("checking the snapshot", (update) => restoreStore(file, folder, update));
+    console.log(`${folder}: ${summary(report)}`);
+  },
+};
+
+const check: StoreVerb = {
+  name: "check",
+  use: "check STORE",
+  help: ["Looks at every page and every record of an embedded store or a snapshot. The store may be in use."],
+  async run(args) {
+    const [path] = positionals("check STORE", args, 1);
+    const report = await withProgress("checking", (update) => checkStore(path, update));
+    console.log(`${path} is sound: ${summary(report)}`);
+  },
+};
+
+const compact: StoreVerb = {
+  name: "compact",
+  use: "compact FOLDER [--revision=N]",
+  help: [
+    "Forgets history before a revision, or before the newest. The store must not be in use:",
+    "one that is compacts itself.",
+  ],
+  async run(args) {
+    const { values, positionals: rest } = parse("compact FOLDER [--revision=N]", args, {
+      revision: { type: "string" },
+    });
+    const [folder] = positionals("compact FOLDER [--revision=N]", rest, 1);
+    await figuresOf(folder); // an error for a folder without a store, where opening would make one
+    const engine = await openLmdbStore({ folder, clock: systemClock });
+    try {
+      const newest = await engine.revision();
+      const revision = values.revision === undefined ? newest : Number(values.revision);
+      if (!Number.isSafeInteger(revision) || revision < 1)
+        throw new UsageError(`--revision=${values.revision}: must be a positive whole number`);
+      const before = await engine.status();
+      await engine.compact(revision);
+      const after = await engine.status();
+      console.log(
+        `${folder}: history before revision ${after.compacted} is forgotten; ${mebibytes(before.usedBytes ?? 0)} in use before, ${mebibytes(after.usedBytes ?? 0)} now`,
+      );
+    } finally {
+      await engine.close();
+    }
+  },
+};
+
+const shrink: StoreVerb = {
+  name: "shrink",
+  use: "shrink FOLDER",
+  help: ["Rewrites the file of a store without its free room. The store must not be in use."],
+  async run(args) {
+    const [folder] = positionals("shrink FOLDER", args, 1);
+    const { before, after } = await withProgress("checking the copy", (update) => shrinkStore(folder, update));
+    console.log(`${folder}: ${mebibytes(before)} before, ${mebibytes(after)} now`);
+  },
+};
+
+const copy: StoreVerb = {
+  name: "copy",
+  use: "copy FROM TO [--cacert=FILE --cert=FILE --key=FILE]",
+  help: [
+    "Copies what a store holds at this moment into an empty one of any engine. An embedded target keeps all revisions;",
+    "etcd gives its own, so clients must list again. History before the copy is not taken along.",
+  ],
+  async run(args) {
+    const text = { type: "string" } as const;
+    const { values, positionals: rest } = parse(copy.use, args, { cacert: text, cert: text, key: text });
+    const [from, to] = positionals(copy.use, rest, 2);
+    const source = await openSource(from, values);
+    try {
+      const target = await openTarget(to, values);
+      try {
+        const { entries, revision, keptRevisions } = await withProgress("copying", (update) =>
+          copyStore(source.engine, target.engine, new AbortController().signal, update),
+        );
+        const kept = keptRevisions ? "with their revisions" : "with new revisions: clients must list again";
+        console.log(`${to}: ${entries} keys as of revision ${revision}, ${kept}`);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  },
+};
+
+export const storeVerbs: readonly StoreVerb[] = [status, snapshot, restore, check, compact, shrink, copy];
+
+const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+const summary = ({ revision, compacted, keys, records, sizeBytes }: CheckReport) =>
+  `revision ${revision}, ${keys} keys, ${records} records of history from revision ${compacted} on, ${mebibytes(sizeBytes)}`;
+
+function print(facts: Readonly<Record<string, string | number | undefined>>): void {
+  for (const [name, value] of Object.entries(facts)) if (value !== undefined) console.log(`${name.padEnd(12)}${value}`);
+}
+
+async function withProgress<T>(
+  what: string,
+  work: (update: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  const progress = showProgress(what, systemClock);
+  try {
+    return await work(progress.update);
+  } finally {
+    progress.end();
+  }
+}
+
+function positionals<N extends 1 | 2>(
+  use: string,
+  args: readonly string[],
+  count: N,
+): N extends 1 ? [string] : [string, string];
+function positionals(use: string, args: readonly string[], count: number): string[] {
+  const flag = args.find((arg) => arg.startsWith("-"));
+  if (flag) throw new UsageError(`store: unknown flag ${flag}; usage: knarr store ${use}`);
+  if (args.length !== count)
+    throw new UsageError(`store: ${args.length} arguments where ${count} are needed; usage: knarr store ${use}`);
+  return [...args];
+}
+
+function parse<N extends string>(
+  use: string,
+  args: readonly string[],
+  options: Readonly<Record<N, { readonly type: "string" }>>,
+): { values: Partial<Record<N, string>>; positionals: string[] } {
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    return { values: values as Partial<Record<N, string>>, positionals };
+  } catch (cause) {
+    throw new UsageError(`${cause instanceof Error ? cause.message : cause}; usage: knarr store ${use}`);
+  }
+}

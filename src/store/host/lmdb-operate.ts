@@ -1,0 +1,188 @@
+// What an administrator does with the file of an embedded store: snapshot, restore, check, shrink. All work on copies and
+// put them in place as a whole, so that nothing is lost when one of them is interrupted.
+import { constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { breathe } from "#base/breathe.ts";
+import { Damaged, type Revision } from "../engine.ts";
+import { lockFolder } from "./folder-lock.ts";
+import { type FileReport, verifyFile } from "./lmdb-file.ts";
+import { DATA_FILE, type Databases, load, MARKER_FILE, openFile, readFormat } from "./lmdb-open.ts";
+import { decodeLog, decodeRevision, encodeRevision } from "./lmdb-records.ts";
+import { measure } from "./lmdb-upkeep.ts";
+import { syncFile, syncFolder, writeDurably } from "./write-durably.ts";
+
+export interface StoreFigures {
+  readonly revision: Revision;
+  readonly compacted: Revision;
+  readonly keys: number;
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+}
+
+export interface CheckReport extends StoreFigures {
+  readonly file: FileReport;
+  readonly records: number;
+}
+
+type Progress = (done: number, total: number) => void;
+const unseen: Progress = () => undefined;
+
+/** The data file of a folder, or the file itself if it is one. */
+export function dataFile(path: string): string {
+  if (!existsSync(path)) throw new Error(`${path} does not exist`);
+  if (!statSync(path).isDirectory()) return path;
+  const file = join(path, DATA_FILE);
+  if (!existsSync(file)) throw new Error(`${path} holds no store: there is no ${DATA_FILE} in it`);
+  return file;
+}
+
+/** Figures of a store that may be in use. */
+export async function figuresOf(path: string): Promise<StoreFigures> {
+  return await reading(dataFile(path), figures);
+}
+
+/** Writes a consistent copy of a store, which may be in use, to a new file. */
+export async function snapshotStore(path: string, target: string, onProgress = unseen): Promise<CheckReport> {
+  if (existsSync(target)) throw new Error(`${target} exists; choose another name, or delete it first`);
+  const draft = `${target}.new`;
+  try {
+    await copyAside(dataFile(path), draft);
+    const report = await checkFile(draft, onProgress);
+    renameSync(draft, target);
+    syncFolder(dirname(target));
+    return report;
+  } finally {
+    discard(draft);
+  }
+}
+
+/** Puts a snapshot into a folder that holds no store. */
+export async function restoreStore(snapshot: string, folder: string, onProgress = unseen): Promise<CheckReport> {
+  const source = dataFile(snapshot);
+  const report = await checkFile(source, onProgress);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const lock = lockFolder(folder, "store.lock");
+  const target = join(folder, DATA_FILE);
+  try {
+    if (existsSync(target))
+      throw new Error(`${folder} holds a store already; restore into another folder, or move this one away`);
+    copyFileSync(source, `${target}.new`, constants.COPYFILE_FICLONE);
+    syncFile(`${target}.new`);
+    const marker = await reading(`${target}.new`, async (databases) => readFormat(databases));
+    renameSync(`${target}.new`, target);
+    writeDurably(join(folder, MARKER_FILE), marker);
+    return report;
+  } finally {
+    discard(`${target}.new`);
+    lock.release();
+  }
+}
+
+/** Rewrites a store that is not in use without its free room. */
+export async function shrinkStore(folder: string, onProgress = unseen): Promise<{ before: number; after: number }> {
+  const file = dataFile(folder);
+  const lock = lockFolder(folder, "store.lock");
+  const draft = `${file}.new`;
+  try {
+    const before = statSync(file).size;
+    await verifyFile(file);
+    await copyAside(file, draft);
+    await checkFile(draft, onProgress);
+    renameSync(draft, file);
+    rmSync(`${file}-lock`, { force: true });
+    syncFolder(folder);
+    return { before, after: statSync(file).size };
+  } finally {
+    discard(draft);
+    lock.release();
+  }
+}
+
+/** Looks at every page and every record of a store. One in use is copied first, and the copy is looked at. */
+export async function checkStore(path: string, onProgress = unseen): Promise<CheckReport> {
+  const file = dataFile(path);
+  if (file === path) return await checkFile(file, onProgress);
+  let lock: ReturnType<typeof lockFolder>;
+  try {
+    lock = lockFolder(path, "store.lock");
+  } catch {
+    // In use, or in a folder that cannot be written: if the copy cannot be made either, that error tells.
+    const copy = join(path, `store.check-${process.pid}`);
+    try {
+      await copyAside(file, copy);
+      return await checkFile(copy, onProgress);
+    } finally {
+      discard(copy);
+    }
+  }
+  try {
+    return await checkFile(file, onProgress);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Throws Damaged unless all of the file can be trusted: pages, checksums, and that index and log agree. */
+async function checkFile(path: string, onProgress: Progress): Promise<CheckReport> {
+  const file = await verifyFile(path);
+  return await reading(path, async (databases) => {
+    const { index } = await load(databases);
+    const { log } = databases;
+    const total = file.entries.log ?? 0;
+    const pause = breathe();
+    let records = 0;
+    for (let last = 0; ; ) {
+      let read = 0;
+      for (const { key, value } of log.getRange({ start: encodeRevision(last + 1), limit: 200 })) {
+        last = decodeRevision(key);
+        explainDamage(path, () => decodeLog(value, last));
+        read++;
+      }
+      if (read === 0) break;
+      records += read;
+      if (pause.due()) {
+        onProgress(records, total);
+        await pause.now();
+      }
+    }
+    for (const [key, { modified }] of index.range()) {
+      const bytes = log.getBinary(encodeRevision(modified));
+      const record = bytes && explainDamage(path, () => decodeLog(bytes, modified));
+      if (record?.key !== key || record.type !== "put")
+        throw new Damaged(`store file ${path} is damaged (the value of ${key} is missing); restore it from a snapshot`);
+      if (pause.due()) await pause.now();
+    }
+    return { ...(await figures(databases)), file, records };
+  });
+}
+
+function explainDamage<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new Damaged(`store file ${path} is damaged; restore it from a snapshot`, { cause });
+  }
+}
+
+async function figures(databases: Databases): Promise<StoreFigures> {
+  const { newest, compacted, index } = await load(databases);
+  return { revision: newest, compacted, keys: index.size, ...measure(databases) };
+}
+
+async function copyAside(file: string, target: string): Promise<void> {
+  await reading(file, ({ root }) => root.backup(target, true));
+  syncFile(target);
+}
+
+async function reading<T>(file: string, work: (databases: Databases) => Promise<T>): Promise<T> {
+  const databases = openFile(file, { readOnly: true });
+  try {
+    return await work(databases);
+  } finally {
+    await databases.root.close();
+  }
+}
+
+function discard(file: string): void {
+  for (const path of [file, `${file}-lock`]) rmSync(path, { force: true });
+}
