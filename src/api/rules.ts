@@ -1,13 +1,13 @@
 // Rules that kinds of several groups share.
-import { equal } from "#base/collections.ts";
 import { dns1123Subdomain, patternMessage } from "#schema/formats.ts";
 import { invalid, type Problem, required } from "#schema/index.ts";
 import { valueAt } from "#schema/validate.ts";
+import { same } from "./core/v1/checks/same.ts";
 
 /** Fields that cannot change in this place, though the same struct may change in another. */
 export function* unchanged(value: unknown, old: unknown, ...fields: readonly string[]): Iterable<Problem> {
   for (const field of fields)
-    if (!equal(valueAt(value, field), valueAt(old, field))) yield invalid(field, "field is immutable");
+    if (!same(valueAt(value, field), valueAt(old, field))) yield invalid(field, "field is immutable");
 }
 
 /** An invalid value that the answer does not repeat. */

@@ -1,4 +1,3 @@
-import { equal } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { dns1123Label } from "#schema/formats.ts";
 import {
@@ -15,6 +14,7 @@ import {
   struct,
   time,
 } from "#schema/index.ts";
+import { same } from "../../core/v1/checks/same.ts";
 import { PersistentVolumeClaim } from "../../core/v1/persistent-volume-claim.ts";
 import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
@@ -156,7 +156,7 @@ export const StatefulSetSpec = struct(
       if (!old && serviceName) for (const detail of dns1123Label(serviceName)) yield invalid("serviceName", detail);
       yield* checkSelector(spec, "statefulset", "");
       yield* checkRunsForever(spec, "StatefulSet");
-      if (old && !equal(fixed(spec), fixed(old))) yield forbidden("", fixedWords);
+      if (old && !same(fixed(spec), fixed(old))) yield forbidden("", fixedWords);
     },
   },
 );

@@ -18,6 +18,7 @@ import {
   time,
 } from "#schema/index.ts";
 import { parseQuantity } from "#schema/quantity.ts";
+import { containerResourceName } from "../../core/v1/checks/resources.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 import { checkMetric, checkObjectVersions, checkScaleTarget, checkTarget } from "./checks.ts";
 import { formatTargets } from "./targets.ts";
@@ -48,6 +49,7 @@ export const ContainerResourceMetricSource = struct(
   {
     *check({ name, container }) {
       if (name === "") yield required("name", "must specify a resource name");
+      else yield* containerResourceName("name", name);
       if (container === "") yield required("container", "must specify a container");
       else for (const detail of dns1123Label(container)) yield invalid("container", detail);
     },

@@ -1,7 +1,7 @@
-import { dns1123Label, dns1123Subdomain, ip, labelValue } from "#schema/formats.ts";
+import { dns1123Label, dns1123Subdomain, ip, ipAnyForm, labelValue } from "#schema/formats.ts";
 import { duplicate, invalid, type Problem, required, tooMany } from "#schema/index.ts";
 import { parseIp } from "#schema/ip.ts";
-import { oldIp } from "../../networking/v1/checks.ts";
+import { reachable } from "../../core/v1/checks/addresses.ts";
 import type { EndpointHints, EndpointPort } from "./endpoint-slice.ts";
 
 export const most = { endpoints: 1000, addresses: 100, ports: 20_000, topologyLabels: 16, zoneHints: 8, nodeHints: 8 };
@@ -14,12 +14,12 @@ export function* checkAddress(type: string, list: string, index: number, address
     return;
   }
   if (type !== "IPv4" && type !== "IPv6") return;
-  const problems = type === "IPv4" ? oldIp(address) : ip(address);
+  const problems = type === "IPv4" ? ipAnyForm(address) : ip(address);
   for (const detail of problems) yield invalid(field, detail);
   if (problems.length > 0) return;
   const parsed = parseIp(address);
   if (parsed && parsed.family !== (type === "IPv4" ? 4 : 6)) yield invalid(list, `must be an ${type} address`, address);
-  if (parsed) yield* checkReachable(field, address, parsed.family, parsed.value);
+  yield* reachable(field, address);
 }
 
 function* checkFqdn(field: string, name: string): Iterable<Problem> {
@@ -32,18 +32,6 @@ function* checkFqdn(field: string, name: string): Iterable<Problem> {
     const wrong = bare.split(".").find((label) => dns1123Label(label).length > 0);
     if (wrong) yield invalid(field, dns1123Label(wrong).join(","), wrong);
   }
-}
-
-/** Addresses that mean the machine itself or its link can be nobody's endpoint. */
-function* checkReachable(field: string, address: string, family: 4 | 6, value: bigint): Iterable<Problem> {
-  const begins = (prefix: bigint, bits: number) => value >> BigInt((family === 4 ? 32 : 128) - bits) === prefix;
-  if (value === 0n) yield invalid(field, `may not be unspecified (${address})`);
-  if (family === 4 ? begins(127n, 8) : value === 1n)
-    yield invalid(field, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
-  if (family === 4 ? begins(0xa9fen, 16) : begins(0xfe80n >> 6n, 10))
-    yield invalid(field, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
-  if (family === 4 ? begins(0xe00000n, 24) : begins(0xff02n, 16))
-    yield invalid(field, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }
 
 export function* checkHints({ forZones = [], forNodes = [] }: EndpointHints): Iterable<Problem> {

@@ -130,6 +130,9 @@ export const PriorityLevelConfigurationStatus = struct(
 );
 export interface PriorityLevelConfigurationStatus extends Infer<typeof PriorityLevelConfigurationStatus> {}
 
+/** Set by an older version of the API to tell a share of zero from none; it has no place in this one. */
+const preserveZero = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
 export const PriorityLevelConfiguration = resource({
   group: "flowcontrol.apiserver.k8s.io",
   version: "v1",
@@ -169,6 +172,8 @@ export const PriorityLevelConfiguration = resource({
   ],
   *check({ metadata, spec }) {
     const { name = "" } = metadata;
+    if (metadata.annotations?.[preserveZero] !== undefined)
+      yield forbidden("metadata.annotations", `annotation '${preserveZero}' is forbidden`);
     if ((name === "exempt") !== (spec.type === "Exempt"))
       yield invalid("spec.type", "must be 'Exempt' if and only if `name` is 'exempt'");
     const fixed = mandatoryPriorityLevels.get(name);

@@ -3,7 +3,6 @@ import {
   cidr,
   dns1123Label,
   dns1123Subdomain,
-  ip,
   portName,
   portNumber,
   wildcardDns1123Subdomain,
@@ -104,11 +103,6 @@ export function* checkPeer({ podSelector, namespaceSelector, ipBlock }: NetworkP
   else if (ipBlock && (podSelector || namespaceSelector))
     yield forbidden("", "may not specify both ipBlock and another peer");
 }
-
-/** Fields that took any address once take strict ones now, but not only the canonical form. */
-const inOldField = (messages: readonly string[]) => messages.filter((one) => !one.startsWith("must be in canonical"));
-export const oldCidr = (value: string): readonly string[] => inOldField(cidr(value));
-export const oldIp = (value: string): readonly string[] => inOldField(ip(value));
 
 /** The exceptions lie within the block and are smaller. */
 export function* checkBlock({ cidr: whole, except = [] }: IPBlock): Iterable<Problem> {

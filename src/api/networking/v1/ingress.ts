@@ -1,5 +1,5 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
-import { dns1123Subdomain } from "#schema/formats.ts";
+import { dns1123Subdomain, ipAnyForm } from "#schema/formats.ts";
 import {
   type Infer,
   inline,
@@ -13,7 +13,7 @@ import {
   struct,
 } from "#schema/index.ts";
 import { TypedLocalObjectReference } from "../../core/v1/references.ts";
-import { checkBackend, checkPath, hostName, hostOfBalancer, hostOfRule, oldIp } from "./checks.ts";
+import { checkBackend, checkPath, hostName, hostOfBalancer, hostOfRule } from "./checks.ts";
 
 export const ServiceBackendPort = struct(
   "networking/v1.ServiceBackendPort",
@@ -82,7 +82,7 @@ export const IngressPortStatus = struct("networking/v1.IngressPortStatus", {
 export interface IngressPortStatus extends Infer<typeof IngressPortStatus> {}
 
 export const IngressLoadBalancerIngress = struct("networking/v1.IngressLoadBalancerIngress", {
-  ip: string(1, "An address of the load balancer.").is(oldIp),
+  ip: string(1, "An address of the load balancer.").is(ipAnyForm),
   hostname: string(2, "A name of the load balancer.").is(hostOfBalancer),
   ports: list(4, IngressPortStatus, "How its ports are doing."),
 });

@@ -1,4 +1,5 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { cidrAnyForm } from "#schema/formats.ts";
 import {
   type Infer,
   int32,
@@ -14,13 +15,13 @@ import {
 } from "#schema/index.ts";
 import { formatSelector } from "#schema/selector.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
-import { checkBlock, checkPeer, checkPolicyPort, oldCidr } from "./checks.ts";
+import { checkBlock, checkPeer, checkPolicyPort } from "./checks.ts";
 
 export const IPBlock = struct(
   "networking/v1.IPBlock",
   {
-    cidr: string(1, "The range of addresses.").nonEmpty().is(oldCidr).required(),
-    except: list(2, "string", "Ranges within it that are left out.").is(oldCidr),
+    cidr: string(1, "The range of addresses.").nonEmpty().is(cidrAnyForm).required(),
+    except: list(2, "string", "Ranges within it that are left out.").is(cidrAnyForm),
   },
   {
     *check(block): Iterable<Problem> {

@@ -1,9 +1,9 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { dns1123Label } from "#schema/formats.ts";
-import { duplicate, type Infer, invalid, list, map, ref, resource, string, struct } from "#schema/index.ts";
-import { parseQuantity } from "#schema/quantity.ts";
+import { duplicate, type Infer, list, map, ref, resource, string, struct } from "#schema/index.ts";
 import { labelProblems } from "#schema/validate-metadata.ts";
 import { Toleration } from "../../core/v1/affinity.ts";
+import { checkAmounts, containerResourceName } from "../../core/v1/checks/resources.ts";
 
 export const Overhead = struct(
   "node/v1.Overhead",
@@ -11,10 +11,10 @@ export const Overhead = struct(
     podFixed: map(1, "quantity", "What every pod uses beside its containers."),
   },
   {
+    // Judged as the limits of a container are, and named so in the answer.
     *check({ podFixed = {} }) {
-      for (const [name, amount] of Object.entries(podFixed))
-        if (parseQuantity(amount).unscaled < 0n)
-          yield invalid(`limits[${name}]`, "must be greater than or equal to 0", amount);
+      for (const name of Object.keys(podFixed)) yield* containerResourceName(`limits[${name}]`, name);
+      yield* checkAmounts({ limits: podFixed });
     },
   },
 );

@@ -1,5 +1,6 @@
 import { pathSegment } from "#schema/formats.ts";
-import { type Infer, list, ref, resource, struct } from "#schema/index.ts";
+import { type Infer, invalid, list, ref, resource, struct } from "#schema/index.ts";
+import { isValidSelector } from "../../label-selection.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 import { PolicyRule } from "./policy-rule.ts";
 
@@ -26,5 +27,10 @@ export const ClusterRole = resource({
     ),
   },
   nameFormat: pathSegment,
+  *check({ aggregationRule }) {
+    for (const [i, selector] of (aggregationRule?.clusterRoleSelectors ?? []).entries())
+      if (!isValidSelector(selector))
+        yield invalid(`aggregationRule.clusterRoleSelectors[${i}]`, "invalid label selector.");
+  },
 });
 export interface ClusterRole extends Infer<typeof ClusterRole> {}

@@ -2,6 +2,7 @@
 import { equal } from "#base/collections.ts";
 import { byteLength, cIdentifier, dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
+import { formatIp, parseCidr } from "#schema/ip.ts";
 import { driverName, mostDriverNameBytes } from "../../storage/v1/checks.ts";
 
 export const most = {
@@ -123,6 +124,14 @@ export function* checkRaw(field: string, value: unknown, limit: number): Iterabl
   if (value === undefined || value === null) yield required(field);
   else if (byteLength(JSON.stringify(value)) > limit) yield tooLong(field, limit);
 }
+
+/** `10.9.8.7/24`: an address and the prefix of its network, in the one form there is for them. */
+export const interfaceAddress = (text: string): readonly string[] => {
+  const parsed = parseCidr(text);
+  if (!parsed) return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"];
+  const canonical = `${formatIp(parsed.address)}/${parsed.length}`;
+  return text === canonical ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
+};
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -22,9 +22,11 @@ import {
   checkBindings,
   checkClaimStatus,
   checkPoolName,
+  checkRaw,
   checkRequestName,
   checkSet,
   checkUid,
+  interfaceAddress,
   most,
   requestNames,
 } from "./checks.ts";
@@ -32,7 +34,7 @@ import { DeviceClaim, DeviceConfiguration, DeviceToleration } from "./device-req
 
 export const NetworkDeviceData = struct("resource/v1.NetworkDeviceData", {
   interfaceName: string(1, "Name of the network interface in the pod.").maxLength(256),
-  ips: list(2, "string", "Addresses of the interface, with their prefix.").maxItems(16),
+  ips: list(2, "string", "Addresses of the interface, with their prefix.").maxItems(16).is(interfaceAddress),
   hardwareAddress: string(3, "Hardware address of the interface.").maxLength(128),
 });
 export interface NetworkDeviceData extends Infer<typeof NetworkDeviceData> {}
@@ -49,10 +51,11 @@ export const AllocatedDeviceStatus = struct(
     networkData: ref(6, NetworkDeviceData, "What the device is on the network."),
   },
   {
-    *check({ pool, device, shareID }) {
+    *check({ pool, device, shareID, data }) {
       yield* checkPoolName("pool", pool);
       for (const detail of dns1123Label(device)) yield invalid("device", detail);
       yield* checkUid("shareID", shareID);
+      if (data !== undefined) yield* checkRaw("data", data, most.parameterBytes);
     },
   },
 );

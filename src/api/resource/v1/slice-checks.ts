@@ -2,6 +2,7 @@
 import { dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
 import { compareQuantity, parseQuantity, quantityValue } from "#schema/quantity.ts";
+import { under } from "../../core/v1/checks/problems.ts";
 import { checkBindings, checkLabel, checkPoolName, checkQualifiedName, checkSet } from "./checks.ts";
 import type {
   CapacityRequestPolicy,
@@ -52,10 +53,6 @@ export function* checkSlice(spec: ResourceSliceSpec): Iterable<Problem> {
     else yield* checkLabel(`sharedCounters[${i}].name`, name);
     yield* checkCounters(`sharedCounters[${i}].counters`, counters);
   }
-}
-
-function* under(path: string, problems: Iterable<Problem>): Iterable<Problem> {
-  for (const problem of problems) yield { ...problem, field: problem.field === "" ? path : `${path}.${problem.field}` };
 }
 
 /** Which nodes reach the devices: said in one way. */
