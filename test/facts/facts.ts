@@ -33,9 +33,3 @@ export class Exceptions {
     return Object.keys(this.#reasons).filter((one) => !this.#used.has(one));
   }
 }
-
-/** Packages that are still being filled in: what they lack is reported and does not fail. */
-const unfinished: readonly string[] = ["resource/v1"];
-
-/** Whether a struct, by its name, is of such a package. */
-export const isPending = (structName: string): boolean => unfinished.includes(structName.replace(/\..*$/, ""));

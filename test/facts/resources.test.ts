@@ -6,7 +6,7 @@ import { groupPriorities } from "#api/group-priorities.ts";
 import { metaStructs } from "#api/openapi.ts";
 import { apiGroupList, apiResourceList, type Catalog, storageVersionHash } from "#schema/discovery.ts";
 import type { AnyKind } from "#schema/index.ts";
-import { Exceptions, facts, isPending, missing } from "./facts.ts";
+import { Exceptions, facts, missing } from "./facts.ts";
 
 interface ResourceFacts {
   readonly group: string;
@@ -95,17 +95,13 @@ test("what is stored, and in which form, equals upstream", { skip: missing }, ()
   assert.deepEqual(exceptions.unused(), []);
 });
 
-test("field selectors may name what upstream lets them name", { skip: missing }, (context) => {
+test("field selectors may name what upstream lets them name", { skip: missing }, () => {
   const wrong = byDefault().flatMap((fact) => {
     const kind = kindOf(fact);
     if (!kind || !fact.fieldSelectors) return [];
     const expected = fact.fieldSelectors.map((text) => text.replace(/\(.*\)$/, "")).toSorted();
     const ours = selectable(kind);
     if (ours.join() === expected.join()) return [];
-    if (isPending(kind.struct.name) && !kind.selectableFields) {
-      context.diagnostic(`pending: ${nameOf(fact)}`);
-      return [];
-    }
     return [`${nameOf(fact)}: ${ours.join(" ")}, upstream ${expected.join(" ")}`];
   });
   assert.deepEqual(wrong, []);
