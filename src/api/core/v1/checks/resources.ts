@@ -50,10 +50,10 @@ export function* resourceName(at: string, name: string): Iterable<Problem> {
 }
 
 export function* containerResourceName(at: string, name: string): Iterable<Problem> {
+  if (computeResources.includes(name)) return;
   yield* resourceName(at, name);
   if (!name.includes("/")) {
-    if (!computeResources.includes(name) && !isHugePages(name))
-      yield invalid(at, "must be a standard resource for containers", name);
+    if (!isHugePages(name)) yield invalid(at, "must be a standard resource for containers", name);
   } else if (!isNative(name) && !isExtended(name))
     yield invalid(at, "doesn't follow extended resource name standard", name);
 }
