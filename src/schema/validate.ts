@@ -16,7 +16,8 @@ type Validator = (value: any, old: any, updating: boolean, problems: Problem[]) 
 /** Every problem of a defaulted object, none if it may be stored. With `old`, of the update from old to it. */
 export function validateObject(subject: AnyKind | AnyStruct, object: Values, old?: Values): Problem[] {
   const problems: Problem[] = [];
-  if ("struct" in subject)
+  // What is only asked and answered, like an access review, needs no name.
+  if ("struct" in subject && subject.stored !== false)
     at("metadata", problems, () => validateMetadata(subject, object.metadata, old?.metadata, problems));
   structValidator(structOf(subject))?.(object, old, old !== undefined, problems);
   return problems;

@@ -8,12 +8,10 @@ import { LocalSubjectAccessReview } from "./local-subject-access-review.ts";
 import { SelfSubjectAccessReview } from "./self-subject-access-review.ts";
 import { SubjectAccessReview } from "./subject-access-review.ts";
 
-/** Questions have no name, so only the problems of what they ask are looked at. */
 const problems = (kind: AnyKind, spec: Record<string, unknown>, metadata: Record<string, unknown> = {}) =>
-  validateObject(
-    kind.struct,
-    applyDefaults(kind, { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec }),
-  ).map(problemText);
+  validateObject(kind, applyDefaults(kind, { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec })).map(
+    problemText,
+  );
 
 const resourceAttributes = { verb: "get", resource: "pods" };
 const nonResourceAttributes = { verb: "get", path: "/" };
