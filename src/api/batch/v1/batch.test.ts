@@ -4,7 +4,6 @@ import { tableOfObject } from "#schema/table.ts";
 import { changed, defaulted, problemsOf, statusProblemsOf } from "../../testing/rules.ts";
 import { CronJob } from "./cron-job.ts";
 import { Job } from "./job.ts";
-import { generateSelector } from "./job-update.ts";
 import { parseSchedule } from "./schedule.ts";
 
 const template = {
@@ -198,20 +197,6 @@ test("a job must find the labels and the selector that the server made", () => {
       `spec.template.metadata.labels[job-name]: Invalid value: ${JSON.stringify({ ...labels, "job-name": "x" })}: must be 'example'`,
     ],
   );
-});
-
-test("a job that the server ties to its pods is valid, and its own labels stay", () => {
-  const made = defaulted(Job, { metadata: { name: "example", namespace: "default", uid: "u1" }, spec: { template } });
-  generateSelector(made as never);
-  assert.deepEqual(specOf(made).selector, { matchLabels: { "batch.kubernetes.io/controller-uid": "u1" } });
-  assert.deepEqual((specOf(made).template as typeof template).metadata.labels, {
-    app: "sum",
-    "controller-uid": "u1",
-    "batch.kubernetes.io/controller-uid": "u1",
-    "job-name": "example",
-    "batch.kubernetes.io/job-name": "example",
-  });
-  assert.deepEqual(problemsOf(Job, made), []);
 });
 
 test("a job that runs keeps its template; one that is suspended may move elsewhere", () => {

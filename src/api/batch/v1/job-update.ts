@@ -1,7 +1,7 @@
 // What of a job may change, and which changes of its status make sense.
 import { equal } from "#base/collections.ts";
 import { dns1123Label } from "#schema/formats.ts";
-import { duplicate, invalid, type Mutable, type Problem, required } from "#schema/index.ts";
+import { duplicate, invalid, type Problem, required } from "#schema/index.ts";
 import { same } from "../../core/v1/checks/same.ts";
 import type { PodSpec, PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { isValidSelector, selects } from "../../label-selection.ts";
@@ -12,18 +12,6 @@ import type { Job, JobCondition } from "./job.ts";
 /** The labels that tie pods to their job; the short ones are older. */
 const uidLabels = ["controller-uid", "batch.kubernetes.io/controller-uid"] as const;
 const nameLabels = ["job-name", "batch.kubernetes.io/job-name"] as const;
-
-/** Ties pods to a new job by its uid, which no other job has: what the server does on creation unless the selector is manual. */
-export function generateSelector({ metadata, spec }: Mutable<Job>): void {
-  if (spec.manualSelector) return;
-  const { uid, name } = metadata;
-  const generated = Object.fromEntries([
-    ...uidLabels.map((label) => [label, uid]),
-    ...nameLabels.map((label) => [label, name]),
-  ]);
-  spec.template.metadata.labels = { ...generated, ...spec.template.metadata.labels };
-  spec.selector = { ...spec.selector, matchLabels: { [uidLabels[1]]: uid, ...spec.selector?.matchLabels } };
-}
 
 /** Unless the selector is manual, the server made it and labelled the template; nobody may have changed that since. */
 export function* checkGeneratedSelector(job: Job, old: Job | undefined): Iterable<Problem> {
