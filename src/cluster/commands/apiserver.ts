@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { assembleApiServer } from "#apiserver/assemble.ts";
 import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication.ts";
-import { type Authorizer, allowAll, anyOf, denyAll, mastersFirst, publicPathsFirst } from "#apiserver/authorization.ts";
+import {
+  type Authorizer,
+  allowKnown,
+  anyOf,
+  denyAll,
+  mastersFirst,
+  publicPathsFirst,
+} from "#apiserver/authorization.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
 import { systemClock } from "#base/clock.ts";
@@ -10,13 +17,11 @@ import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
-import type { StoreEngine } from "#store/engine.ts";
-import { EtcdStore } from "#store/host/etcd.ts";
-import { openLmdbStore } from "#store/host/lmdb.ts";
-import { MemoryStore } from "#store/memory.ts";
 import { httpsFront } from "#wire/host/https.ts";
 import type { Command } from "../command.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
+import { openStore } from "../open-store.ts";
+import { servingCertificates } from "../serving-certificates.ts";
 import { apiVersionInfo } from "../version.ts";
 
 const flags = {
@@ -24,6 +29,11 @@ const flags = {
   "bind-address": { type: "string", default: "0.0.0.0", help: "Address to listen on" },
   "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with" },
   "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
+  "cert-dir": {
+    type: "string",
+    value: "FOLDER",
+    help: "Where our own certificates are kept when none are given; pki in the data folder unless told",
+  },
   "client-ca-file": { type: "string", value: "FILE", help: "Authority whose client certificates are believed" },
   "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
   "authorization-mode": { type: "strings", value: "MODES", help: "AlwaysAllow or AlwaysDeny; AlwaysAllow unless told" },
@@ -65,10 +75,7 @@ export const apiserver: Command = {
 };
 
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
-  const cert = required(settings, "tls-cert-file");
-  const key = required(settings, "tls-private-key-file");
-  const clientCa =
-    settings["client-ca-file"] === undefined ? undefined : readFileSync(settings["client-ca-file"], "utf8");
+  const { cert, key, clientCa, writeKubeconfig } = await servingCertificates(settings);
   const store = await openStore(settings, log);
   try {
     const server = assembleApiServer({
@@ -81,18 +88,12 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
         mastersFirst,
         publicPathsFirst,
         ...settings["authorization-mode"].map(authorizer),
-        ...(settings["authorization-mode"].length === 0 ? [allowAll] : []),
+        ...(settings["authorization-mode"].length === 0 ? [allowKnown] : []),
       ]),
       admission: admitAll,
       version: apiVersionInfo(),
     });
-    const front = httpsFront({
-      cert: readFileSync(cert, "utf8"),
-      key: readFileSync(key, "utf8"),
-      clientCa,
-      handler: server.handle,
-      log,
-    });
+    const front = httpsFront({ cert, key, clientCa, handler: server.handle, log });
     await supervise(
       [
         server,
@@ -101,6 +102,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
           async run(inner) {
             const port = await front.listen(settings["secure-port"], settings["bind-address"]);
             await server.ready(inner);
+            writeKubeconfig(port);
             log.info("serving", { port, address: settings["bind-address"] });
             await new Promise((resolve) => inner.addEventListener("abort", resolve, { once: true }));
             await front.close(5000);
@@ -114,12 +116,6 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   }
 }
 
-function required(settings: Settings, name: "tls-cert-file" | "tls-private-key-file"): string {
-  const value = settings[name];
-  if (value === undefined) throw new UsageError(`--${name} is needed`);
-  return value;
-}
-
 function authenticators(settings: Settings, clientCa: string | undefined): readonly Authenticator[] {
   const tokens = settings["token-auth-file"];
   return [
@@ -129,33 +125,7 @@ function authenticators(settings: Settings, clientCa: string | undefined): reado
 }
 
 function authorizer(mode: string): Authorizer {
-  if (mode === "AlwaysAllow") return allowAll;
+  if (mode === "AlwaysAllow") return allowKnown;
   if (mode === "AlwaysDeny") return denyAll;
   throw new UsageError(`--authorization-mode: ${JSON.stringify(mode)} is not known; use AlwaysAllow or AlwaysDeny`);
-}
-
-async function openStore(settings: Settings, log: Log): Promise<StoreEngine> {
-  const endpoints = settings["etcd-servers"];
-  const [clock, random] = [systemClock, systemRandom];
-  if (endpoints.length > 0) return new EtcdStore({ endpoints, clock, random, log, ...etcdTls(settings) });
-  if (settings.store === "memory") return new MemoryStore({ clock });
-  if (settings.store !== "embedded")
-    throw new UsageError(`--store is embedded or memory, not ${JSON.stringify(settings.store)}`);
-  const folder = settings["data-dir"];
-  if (folder === undefined)
-    throw new UsageError("--data-dir says where the embedded store lives; or use --store=memory or --etcd-servers");
-  return openLmdbStore({ folder, clock, log });
-}
-
-function etcdTls(settings: Settings) {
-  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, "utf8"));
-  const [ca, cert, key] = [
-    read(settings["etcd-cafile"]),
-    read(settings["etcd-certfile"]),
-    read(settings["etcd-keyfile"]),
-  ];
-  if (ca === undefined && cert === undefined) return {};
-  return {
-    tls: { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) },
-  };
 }

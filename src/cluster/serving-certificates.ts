@@ -1,0 +1,78 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { Certificates } from "./certificates.ts";
+import { kubeconfig } from "./kubeconfig.ts";
+
+/** Where the API server's certificates come from, by the names of its flags. */
+export interface CertificateFlags {
+  readonly "tls-cert-file": string | undefined;
+  readonly "tls-private-key-file": string | undefined;
+  readonly "client-ca-file": string | undefined;
+  readonly "cert-dir": string | undefined;
+  readonly "data-dir": string | undefined;
+  readonly "bind-address": string;
+  readonly "service-cluster-ip-range": string;
+}
+
+export interface ServingCertificates {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string | undefined;
+  /** Lets an administrator in; does nothing where the certificates are not ours. */
+  writeKubeconfig(port: number): void;
+}
+
+/** Those that were given; else our own, made at the first start and kept beside the store. */
+export async function servingCertificates(settings: CertificateFlags): Promise<ServingCertificates> {
+  const [certFile, keyFile, clientCaFile] = [
+    settings["tls-cert-file"],
+    settings["tls-private-key-file"],
+    settings["client-ca-file"],
+  ];
+  const given = clientCaFile === undefined ? undefined : readFileSync(clientCaFile, "utf8");
+  if (certFile !== undefined && keyFile !== undefined)
+    return {
+      cert: readFileSync(certFile, "utf8"),
+      key: readFileSync(keyFile, "utf8"),
+      clientCa: given,
+      writeKubeconfig: () => undefined,
+    };
+  if (certFile !== undefined || keyFile !== undefined)
+    throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
+  const folder =
+    settings["cert-dir"] ?? (settings["data-dir"] === undefined ? undefined : join(settings["data-dir"], "pki"));
+  if (folder === undefined)
+    throw new UsageError(
+      "--tls-cert-file and --tls-private-key-file, or --cert-dir for certificates of our own, are needed with this store",
+    );
+  const own = new Certificates(folder, systemClock);
+  const authority = await own.authority();
+  const [firstServiceIp] = settings["service-cluster-ip-range"].split("/");
+  const hosts = [
+    "localhost",
+    "127.0.0.1",
+    hostname(),
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    ...(firstServiceIp ? [firstServiceIp.replace(/0$/, "1")] : []),
+    ...(/^0\.0\.0\.0$|^::$/.test(settings["bind-address"]) ? [] : [settings["bind-address"]]),
+  ];
+  const { cert, key } = await own.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] });
+  const admin = await own.issue("admin", { commonName: "kubernetes-admin", organizations: ["system:masters"] });
+  return {
+    cert,
+    key,
+    clientCa: given === undefined ? authority.cert : `${given}\n${authority.cert}`,
+    writeKubeconfig: (port) =>
+      writeFileSync(
+        join(folder, "admin.kubeconfig"),
+        kubeconfig("knarr", `https://127.0.0.1:${port}`, authority.cert, admin),
+        { mode: 0o600 },
+      ),
+  };
+}
