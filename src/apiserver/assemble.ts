@@ -16,7 +16,8 @@ import type { Question, Verdict } from "./authorization.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
-import { Resources, type ServedResource } from "./resources.ts";
+import { Resources } from "./resources.ts";
+import type { ServedResource } from "./served-resource.ts";
 import { type ApiServer, apiServer } from "./server.ts";
 import { StoreFollower } from "./store-follower.ts";
 import { StoredForm } from "./stored.ts";
@@ -48,7 +49,8 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const served = kinds.map((kind): ServedResource => {
     const registry = registries.get(kind.convert?.to() ?? kind);
     if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
-    return { kind, registry, subresources: subresourceHandlers(kind) };
+    const versions = kinds.filter((other) => (other.convert?.to() ?? other) === registry.options.kind);
+    return { kind, registry, versions, subresources: subresourceHandlers(kind) };
   });
 
   const openApi = new OpenApi({

@@ -524,3 +524,27 @@ test("paths that climb or are wrongly escaped are refused", async () => {
     assert.ok(code === 400 || code === 404, `${path}: ${code}`);
   }
 });
+
+test("an empty list of managed fields makes the server forget who owned what", async () => {
+  await using s = await testServer();
+  const { json } = await s.call("POST", configMaps, configMap("a", { k: "v" }));
+  assert.equal(json.metadata.managedFields?.[0]?.manager, "test");
+  const reset = await s.call("PUT", `${configMaps}/a`, configMap("a", { k: "v" }, { managedFields: [] }));
+  assert.equal(reset.json.metadata.managedFields, undefined);
+});
+
+test("a watch speaks the version it was asked in", async () => {
+  await using s = await testServer();
+  const v1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+  const spec = { maxReplicas: 5, scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" } };
+  await s.call("POST", v1, {
+    apiVersion: "autoscaling/v1",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name: "a" },
+    spec,
+  });
+  for (const version of ["v1", "v2"]) {
+    const events = await s.watch(`${v1.replace("v1", version)}?watch=true`);
+    assert.equal((await events.next()).value.object.apiVersion, `autoscaling/${version}`);
+  }
+});

@@ -123,7 +123,8 @@ function without(value: Record<string, unknown>, dropped: readonly string[]): Re
 function fieldDecoder(spec: FieldSpec): Decoder {
   const decoder = typeDecoder(spec.type);
   if (spec.gateOff) return (value, at) => void decoder(value, at);
-  if (spec.pointer || spec.always || (spec.required && !spec.omitEmpty) || spec.type.is === "struct") return decoder;
+  if (spec.pointer || spec.always || spec.keepsEmpty || (spec.required && !spec.omitEmpty) || spec.type.is === "struct")
+    return decoder;
   switch (spec.type.is) {
     case "list":
       return (value, at) => {

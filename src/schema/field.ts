@@ -78,6 +78,8 @@ export interface FieldSpec {
   /** Not required, but written even when it is zero. */
   always?: boolean;
   default?: unknown;
+  /** An empty list says something else than none at all, so decoding keeps it. */
+  keepsEmpty?: boolean;
   enum?: readonly string[];
   /** Values outside `enum` are refused by the struct's own `check`, or not at all. */
   enumOpen?: boolean;
@@ -182,6 +184,11 @@ export class Field<T, Set extends boolean = false> {
   /** Of a string, or of each string in a list or map; checked unless empty. */
   is(...formats: readonly Format[]): this {
     this.#with({ formats });
+    return this;
+  }
+  /** An empty list is kept as it was sent: it says something. */
+  keepsEmpty(): this {
+    this.#with({ keepsEmpty: true });
     return this;
   }
   immutable(): this {

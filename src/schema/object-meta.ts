@@ -55,7 +55,11 @@ export const ObjectMeta = struct(
     annotations: map(12, "string", "Names and values for tools; not selected by."),
     ownerReferences: list(13, OwnerReference, "What this object depends on.").keyedBy("uid"),
     finalizers: list(14, "string", "Who must act before the object may be removed.").asSet().patch("merge"),
-    managedFields: list(17, ManagedFieldsEntry, "Which manager owns which fields; kept by the server."),
+    managedFields: list(
+      17,
+      ManagedFieldsEntry,
+      "Which manager owns which fields; kept by the server. Sent empty, it makes the server forget them all.",
+    ).keepsEmpty(),
   },
   { doc: "What all objects have." },
 );

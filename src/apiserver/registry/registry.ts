@@ -3,6 +3,7 @@
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
 import type { Random } from "#base/random.ts";
+import { keepTimes } from "#schema/apply/keep-times.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -108,7 +109,7 @@ export class Registry {
           throw modifiedMeanwhile(this.resource, current.object.metadata.name as string);
         object.metadata.resourceVersion = current.object.metadata.resourceVersion;
         await this.#prepareUpdate(request, object, current.object, options);
-        if (equal(object, current.object)) return current;
+        if (equal(keepTimes(current.object, object), current.object)) return current;
         if (isDeletable(object) && (this.options.strategy.mayGo?.(object as ApiObject) ?? true))
           return await this.#remove(current, object, options.dryRun);
         try {

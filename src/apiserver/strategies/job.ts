@@ -17,11 +17,11 @@ export const job: Strategy = {
       metadata: {
         ...template.metadata,
         labels: {
-          ...template.metadata.labels,
           "batch.kubernetes.io/controller-uid": metadata.uid,
           "batch.kubernetes.io/job-name": metadata.name,
           "controller-uid": metadata.uid,
           "job-name": metadata.name,
+          ...template.metadata.labels, // validation refuses labels that say otherwise
         },
       },
     };

@@ -3,7 +3,7 @@ import type { DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
 import { badRequest, conflict, methodNotAllowed } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
-import type { SubresourceHandler } from "../resources.ts";
+import type { SubresourceHandler } from "../served-resource.ts";
 
 /** Gives a pod its node, once and for all: what a scheduler does in the end. */
 export const binding: SubresourceHandler = async (request, { registry }) => {

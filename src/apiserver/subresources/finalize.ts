@@ -2,7 +2,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import type { DraftObject } from "#schema/object.ts";
 import { badRequest, methodNotAllowed } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
-import type { SubresourceHandler } from "../resources.ts";
+import type { SubresourceHandler } from "../served-resource.ts";
 
 /** Takes finalizers of a namespace away: all that this subresource may change. The last one gone, so is the namespace. */
 export const finalize: SubresourceHandler = async (request, { kind, registry }) => {

@@ -1,6 +1,6 @@
 // Subresources that are more than a part of the object, by group and plural of the kind and by their own name.
 import type { AnyKind, ScalePaths } from "#schema/kind.ts";
-import type { SubresourceHandler } from "../resources.ts";
+import type { SubresourceHandler } from "../served-resource.ts";
 import { binding } from "./binding.ts";
 import { finalize } from "./finalize.ts";
 import { scale } from "./scale.ts";

@@ -10,7 +10,7 @@ import { badRequest, invalidObject, methodNotAllowed } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import { patched } from "../registry/patching.ts";
 import { getObject } from "../registry/reader.ts";
-import type { SubresourceHandler } from "../resources.ts";
+import type { SubresourceHandler } from "../served-resource.ts";
 
 export const scale =
   (paths: ScalePaths): SubresourceHandler =>

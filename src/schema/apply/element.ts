@@ -2,6 +2,7 @@
 // `v:"x"` the member of a set, `i:0` an index. An element is kept as that text, always in one spelling, so two elements
 // are equal when their texts are, and the text serves as a property name: its prefix keeps it apart from whatever a
 // plain object inherits (`f:__proto__` is a name like any other).
+import { parseJson } from "../json.ts";
 import { compareText, compareValues, goJson, goQuote, isMap } from "./value.ts";
 
 /** Why a text is no set of fields: a client sent it, or the store was tampered with. */
@@ -23,7 +24,7 @@ export const fieldName = (element: string): string => element.slice(2);
 
 /** The keys of a list item, in the order of their names. */
 export const keysOf = (element: string): readonly (readonly [string, unknown])[] =>
-  Object.entries(JSON.parse(element.slice(2)) as object).sort(([a], [b]) => compareText(a, b));
+  Object.entries(parseJson(element.slice(2)).value as object).sort(([a], [b]) => compareText(a, b));
 
 /**
  * The element in its one spelling. Undefined for kinds of elements that are not known: a later version may have written
@@ -37,10 +38,10 @@ export function parseElement(text: string): string | undefined {
     case "f":
       return text;
     case "v":
-      return valueElement(parseJson(text, body));
+      return valueElement(parsed(text, body));
     case "k": {
       if (plainKey.test(text)) return text;
-      const keys = parseJson(text, body);
+      const keys = parsed(text, body);
       if (keys !== null && !isMap(keys)) throw new FieldSetError(`parsing key as path element: ${text}: not an object`);
       return keyElement(Object.entries(keys ?? {}).sort(([a], [b]) => compareText(a, b)));
     }
@@ -56,9 +57,9 @@ export function parseElement(text: string): string | undefined {
 /** A single key in the one spelling, as almost all are. */
 const plainKey = /^k:\{"[\w.-]+":(?:"[\w ./:@-]*"|[1-9][0-9]{0,14})\}$/;
 
-function parseJson(text: string, body: string): unknown {
+function parsed(text: string, body: string): unknown {
   try {
-    return JSON.parse(body);
+    return parseJson(body).value;
   } catch (cause) {
     throw new FieldSetError(`parsing key as path element: ${text}`, { cause });
   }
@@ -74,7 +75,7 @@ export function compareElements(a: string, b: string): number {
   if (kind !== rank(b)) return kind - rank(b);
   if (kind === 1) return compareText(a, b);
   if (kind === 2) return compareKeys(keysOf(a), keysOf(b));
-  if (kind === 3) return compareValues(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
+  if (kind === 3) return compareValues(parseJson(a.slice(2)).value, parseJson(b.slice(2)).value);
   return Number(a.slice(2)) - Number(b.slice(2));
 }
 
@@ -101,7 +102,7 @@ export function elementText(element: string): string {
         .map(([name, value]) => `${name}=${valueText(value)}`)
         .join(",")}]`;
     case "v":
-      return `[=${valueText(JSON.parse(body))}]`;
+      return `[=${valueText(parseJson(body).value)}]`;
     default:
       return `[${body}]`;
   }

@@ -2,7 +2,9 @@
 // its fields are owned by an update. When kubectl then applies on the server, what it would take from such an update is its
 // own: fields that stand in the annotation as they are in the object are no conflicts. The annotation is kept up to date, so
 // that the way back stays open.
+
 import { own } from "#base/collections.ts";
+import { parseJson } from "../json.ts";
 import { misfits } from "./check.ts";
 import { compare, fieldsOf } from "./compare.ts";
 import type { Conflict } from "./conflict.ts";
@@ -42,7 +44,7 @@ function lastAppliedFields(shape: Shape, apiVersion: string, live: JsonMap): Fie
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text).value;
   } catch {
     // A broken annotation is no claim to any field; the conflicts then stand as they are.
     return undefined;

@@ -1,9 +1,11 @@
 // autoscaling/v1 knows one metric, the use of CPU. All else of a v2 autoscaler travels in annotations, and comes back
 // from them. Annotations are what a client may write: what cannot be read there is left out, as upstream does.
+
 import { decodeText, decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyStruct, Infer } from "#schema/index.ts";
 import { list, struct } from "#schema/index.ts";
+import { parseJson } from "#schema/json.ts";
 import {
   HorizontalPodAutoscalerBehavior,
   HorizontalPodAutoscalerCondition,
@@ -90,7 +92,7 @@ function read<S extends AnyStruct>(subject: S, text: string | undefined): Infer<
 function readList<T>(subject: AnyStruct & { readonly fields: { items: { infer: T } } }, text: string | undefined) {
   if (text === undefined) return undefined;
   try {
-    const { object } = decodeValue(subject, { items: JSON.parse(text) });
+    const { object } = decodeValue(subject, { items: parseJson(text).value });
     return applyDefaults(subject, object).items as T;
   } catch {
     return undefined; // as above
@@ -107,7 +109,7 @@ function capitalized(value: unknown): unknown {
 }
 
 const lowered = (text: string): string =>
-  JSON.stringify(JSON.parse(text), (_key, value: unknown) =>
+  JSON.stringify(parseJson(text).value, (_key, value: unknown) =>
     typeof value !== "object" || value === null || Array.isArray(value)
       ? value
       : Object.fromEntries(

@@ -1,7 +1,9 @@
 // Config maps and secrets.
+
 import { equal } from "#base/collections.ts";
 import { byteLength, configMapKey } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required, tooLong } from "#schema/index.ts";
+import { parseJson } from "#schema/json.ts";
 import { fromBase64 } from "#schema/protobuf/base64.ts";
 import type { ConfigMap } from "../config-map.ts";
 import type { Secret } from "../secret.ts";
@@ -90,7 +92,7 @@ function* jsonAt(key: string, data: Readonly<Record<string, string>>): Iterable<
 function jsonError(bytes: Uint8Array): string | undefined {
   if (bytes.length === 0) return "unexpected end of JSON input";
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const value: unknown = parseJson(new TextDecoder().decode(bytes)).value;
     return typeof value === "object" && !Array.isArray(value)
       ? undefined
       : `json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value of type map[string]interface {}`;

@@ -1,5 +1,7 @@
 // Templates of pods, and the annotations that pods and templates may carry.
+
 import { forbidden, invalid, type Problem } from "#schema/index.ts";
+import { parseJson } from "#schema/json.ts";
 import { annotationProblems, labelProblems } from "#schema/validate-metadata.ts";
 import type { Toleration } from "../affinity.ts";
 import type { PodSpec, PodTemplateSpec } from "../pod-spec.ts";
@@ -50,7 +52,7 @@ const isInt32 = (text: string): boolean =>
 function* checkSerialized(text: string): Iterable<Problem> {
   let tolerations: readonly Toleration[];
   try {
-    tolerations = JSON.parse(text);
+    tolerations = parseJson(text).value as readonly Toleration[];
   } catch (error) {
     return yield invalid("", error instanceof Error ? error.message : String(error), tolerationsAnnotation);
   }

@@ -1,0 +1,39 @@
+// One stored object, several versions: what comes in is turned into the stored version, what goes out into the one asked for.
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { EncodedObject, WatchEvent } from "#wire/api-request.ts";
+import { plain } from "./watcher.ts";
+
+export const toStored = (kind: AnyKind, object: DraftObject): DraftObject =>
+  kind.convert ? (structuredClone(kind.convert.toStored(object as never)) as DraftObject) : object;
+
+export const fromStored = (kind: AnyKind, object: ApiObject): ApiObject =>
+  kind.convert ? (kind.convert.fromStored(object) as ApiObject) : object;
+
+const encoder = new TextEncoder();
+
+export function inVersion(kind: AnyKind, stored: EncodedObject): EncodedObject {
+  if (!kind.convert) return stored;
+  const object = fromStored(kind, stored.object);
+  return { object, json: encoder.encode(JSON.stringify(object)) };
+}
+
+/** The events of a watch; those of the stored version are passed on as they are, with their bytes. */
+export function eventsInVersion(
+  kind: AnyKind,
+  events: AsyncIterable<readonly WatchEvent[]>,
+): AsyncIterable<readonly WatchEvent[]> {
+  return kind.convert ? converted(kind, events) : events;
+}
+
+async function* converted(
+  kind: AnyKind,
+  events: AsyncIterable<readonly WatchEvent[]>,
+): AsyncGenerator<readonly WatchEvent[]> {
+  for await (const batch of events)
+    yield batch.map((event) =>
+      event.type === "ERROR" || event.type === "BOOKMARK"
+        ? event
+        : plain(event.type, fromStored(kind, event.object as ApiObject)),
+    );
+}
