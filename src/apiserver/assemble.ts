@@ -22,6 +22,7 @@ import { type ApiServer, apiServer } from "./server.ts";
 import { StoreFollower } from "./store-follower.ts";
 import { StoredForm } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
+import type { ServiceNetwork } from "./strategies/service/ranges.ts";
 import { subresourceHandlers } from "./subresources/list.ts";
 
 export interface AssemblyOptions {
@@ -32,6 +33,8 @@ export interface AssemblyOptions {
   readonly identify: (request: HttpRequest) => Promise<User>;
   readonly authorize: (question: Question) => Promise<Verdict>;
   readonly admission: Admission;
+  /** Where services get their addresses and node ports from. */
+  readonly network: ServiceNetwork;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
 }
@@ -75,10 +78,12 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     ready: (signal) => follower.seen(0, signal),
   };
 
-  function registryOf(kind: AnyKind, { admission, random }: AssemblyOptions): Registry {
+  function registryOf(kind: AnyKind, { admission, random, network }: AssemblyOptions): Registry {
     const form = new StoredForm(kind);
     const cache = follower.add(keyPrefix(kind), form);
-    return new Registry({ kind, strategy: strategyOf(kind), store, cache, follower, form, admission, clock, random });
+    const strategy = strategyOf(kind);
+    const reserver = strategy.reserver?.({ cache, follower, random, network });
+    return new Registry({ kind, strategy, reserver, store, cache, follower, form, admission, clock, random });
   }
 }
 

@@ -9,6 +9,7 @@ import type { User } from "#wire/api-request.ts";
 import { type HttpResponse, isStream } from "#wire/http.ts";
 import { type Assembly, assembleApiServer } from "./assemble.ts";
 import { type Admission, admitAll } from "./registry/admission.ts";
+import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
 
 /** An object or a list, or whatever else an answer holds. */
 export type Json = ApiObject & {
@@ -35,7 +36,13 @@ export interface TestServer extends AsyncDisposable {
 export const testUser: User = { name: "tester", groups: ["system:masters", "system:authenticated"] };
 
 export async function testServer(
-  options: { readonly store?: StoreEngine; readonly admission?: Admission } = {},
+  options: {
+    readonly store?: StoreEngine;
+    readonly admission?: Admission;
+    /** Ranges of services: of their addresses and of their node ports. */
+    readonly addresses?: string;
+    readonly nodePorts?: string;
+  } = {},
 ): Promise<TestServer> {
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   const store = options.store ?? new MemoryStore({ clock });
@@ -48,6 +55,10 @@ export async function testServer(
     identify: async () => testUser,
     authorize: async () => ({ decision: "allow" }),
     admission: options.admission ?? admitAll,
+    network: {
+      addresses: parseAddressRanges(options.addresses ?? "10.96.0.0/16"),
+      nodePorts: parsePortRange(options.nodePorts ?? "30000-32767"),
+    },
     version: { gitVersion: "v1.36.4" },
   });
   const running = server.run(stop.signal);

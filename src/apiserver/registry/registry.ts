@@ -25,11 +25,13 @@ import type { WatchCache } from "../watch-cache.ts";
 import type { Admission, AdmissionCall } from "./admission.ts";
 import type { WriteOptions } from "./options.ts";
 import { generatedName, prepareForCreate, prepareForStatusUpdate, prepareForUpdate } from "./prepare.ts";
+import type { Reserver } from "./reservation.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly kind: AnyKind;
   readonly strategy: Strategy;
+  readonly reserver?: Reserver | undefined;
   readonly store: StoreEngine;
   readonly cache: WatchCache;
   readonly follower: StoreFollower;
@@ -71,14 +73,20 @@ export class Registry {
   }
 
   async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {
-    const { kind, strategy, random, admission } = this.options;
+    const { kind, admission } = this.options;
     const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
     await admission.mutate(call, object);
+    if (this.options.reserver) await this.options.follower.current(request.signal);
+    return this.#reserving(object, undefined, options, () => this.#createAdmitted(call, object, options));
+  }
+
+  async #createAdmitted(call: AdmissionCall, object: DraftObject, options: WriteOptions): Promise<Stored> {
+    const { kind, strategy, random, admission } = this.options;
     const { generateName } = object.metadata;
     const generates = !object.metadata.name && generateName !== undefined;
     for (let tries = 1; ; tries++) {
       if (generates) object.metadata.name = generatedName(generateName, random);
-      prepareForCreate(kind, strategy, object, this.#context(request));
+      prepareForCreate(kind, strategy, object, this.#context(call.request));
       applyDefaults(kind, object);
       this.#refuseInvalid(object, validateObject(kind, object));
       await admission.validate(call, object as ApiObject);
@@ -108,18 +116,49 @@ export class Registry {
         if (based !== undefined && based !== "" && based !== current.object.metadata.resourceVersion)
           throw modifiedMeanwhile(this.resource, current.object.metadata.name as string);
         object.metadata.resourceVersion = current.object.metadata.resourceVersion;
-        await this.#prepareUpdate(request, object, current.object, options);
-        if (equal(keepTimes(current.object, object), current.object)) return current;
-        if (isDeletable(object) && (this.options.strategy.mayGo?.(object as ApiObject) ?? true))
-          return await this.#remove(current, object, options.dryRun);
         try {
-          return await this.#put(key, object, current.revision, options.dryRun);
+          return await this.#updateOnce(request, object, current, options);
         } catch (error) {
           if (!(error instanceof Conflict)) throw error;
           current = error.present && this.options.form.of(error.present);
         }
       }
     });
+  }
+
+  /** Throws the store's Conflict if the object has changed since. */
+  async #updateOnce(request: ApiRequest, object: DraftObject, current: Stored, options: WriteOptions): Promise<Stored> {
+    const { kind, strategy, admission } = this.options;
+    const { dryRun } = options;
+    const call: AdmissionCall = { request, kind, operation: "update", old: current.object, dryRun };
+    const write = async () => {
+      await this.#prepareUpdate(call, object, current.object);
+      if (equal(keepTimes(current.object, object), current.object)) return current;
+      if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
+        return this.#remove(current, object, dryRun);
+      return this.#put(current.key, object, current.revision, dryRun);
+    };
+    await admission.mutate(call, object);
+    return request.subresource === "status" ? write() : this.#reserving(object, current.object, options, write);
+  }
+
+  /** Writes an object that holds what it needs, which it keeps if the write succeeds. */
+  async #reserving(
+    object: DraftObject,
+    old: ApiObject | undefined,
+    { dryRun }: WriteOptions,
+    write: () => Promise<Stored>,
+  ): Promise<Stored> {
+    const reservation = this.options.reserver?.reserve(object, old);
+    try {
+      const stored = await write();
+      if (dryRun) reservation?.release();
+      else reservation?.commit(stored.revision);
+      return stored;
+    } catch (error) {
+      reservation?.release();
+      throw error;
+    }
   }
 
   /** Removes the object if it is still at that revision. Throws the store's Conflict if not. */
@@ -171,12 +210,10 @@ export class Registry {
     return this.#put(key, object, based.revision, dryRun);
   }
 
-  async #prepareUpdate(request: ApiRequest, object: DraftObject, old: ApiObject, options: WriteOptions): Promise<void> {
+  async #prepareUpdate(call: AdmissionCall, object: DraftObject, old: ApiObject): Promise<void> {
     const { kind, strategy, admission } = this.options;
-    const context = this.#context(request);
-    const call: AdmissionCall = { request, kind, operation: "update", old, dryRun: options.dryRun };
-    const isStatus = request.subresource === "status";
-    await admission.mutate(call, object);
+    const context = this.#context(call.request);
+    const isStatus = call.request.subresource === "status";
     if (isStatus) prepareForStatusUpdate(kind, strategy, object, old, context);
     else prepareForUpdate(kind, strategy, object, old, context);
     applyDefaults(kind, object);

@@ -3,6 +3,7 @@ import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { User } from "#wire/api-request.ts";
+import type { Reserver, ReserverParts } from "./reservation.ts";
 
 export interface StrategyContext {
   readonly clock: Clock;
@@ -23,6 +24,8 @@ export interface Strategy {
   readonly wanted?: (object: ApiObject) => unknown;
   /** Objects vanish this long after their last write. */
   readonly ttlSeconds?: number;
+  /** Makes what gives objects of the kind things that no two may share. */
+  reserver?(parts: ReserverParts): Reserver;
   /** After defaults, before validation. */
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
   prepareForUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;

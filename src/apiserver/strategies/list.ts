@@ -6,6 +6,7 @@ import { job } from "./job.ts";
 import { namespace } from "./namespace.ts";
 import { persistentVolume } from "./persistent-volume.ts";
 import { pod } from "./pod.ts";
+import { service } from "./service.ts";
 
 const counted: Strategy = { countsGenerations: true };
 const createdByUpdate: Strategy = { createOnUpdate: true };
@@ -70,7 +71,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
       object.type ||= old.type;
     },
   },
-  "/services": createdByUpdate,
+  "/services": service,
 };
 
 export const strategyOf = ({ group, plural }: AnyKind): Strategy => strategies[`${group}/${plural}`] ?? {};

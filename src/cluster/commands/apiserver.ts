@@ -11,6 +11,7 @@ import {
 } from "#apiserver/authorization.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
+import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
@@ -91,6 +92,10 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
         ...(settings["authorization-mode"].length === 0 ? [allowKnown] : []),
       ]),
       admission: admitAll,
+      network: {
+        addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
+        nodePorts: parsePortRange(settings["service-node-port-range"]),
+      },
       version: apiVersionInfo(),
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log });

@@ -1,0 +1,31 @@
+// What an object needs and no two objects may share, such as the address of a service: taken before the object is checked,
+// kept when it has been written, given back when it has not.
+import type { Random } from "#base/random.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { Revision } from "#store/engine.ts";
+import type { StoreFollower } from "../store-follower.ts";
+import type { ServiceNetwork } from "../strategies/service/ranges.ts";
+import type { WatchCache } from "../watch-cache.ts";
+
+export interface Reserver {
+  /**
+   * Takes what the object asks for or lacks, and writes the latter into it. `old` is what an update replaces. Runs in one turn of
+   * the event loop, so that two writers never take the same. Throws ApiError if it cannot be had, having taken nothing.
+   */
+  reserve(object: DraftObject, old: ApiObject | undefined): Reservation;
+}
+
+export interface Reservation {
+  /** The object has been written at that revision. */
+  commit(revision: Revision): void;
+  /** The object has not been written, or was not meant to be. */
+  release(): void;
+}
+
+/** What a reserver works with. */
+export interface ReserverParts {
+  readonly cache: WatchCache;
+  readonly follower: StoreFollower;
+  readonly random: Random;
+  readonly network: ServiceNetwork;
+}

@@ -1,0 +1,43 @@
+import type { Service, ServiceSpec } from "#api/core/v1/service.ts";
+import { isReachedFromOutside, needsHealthCheck } from "#api/core/v1/service-defaults.ts";
+import { equal } from "#base/collections.ts";
+import type { Mutable } from "#schema/index.ts";
+import type { Strategy } from "../registry/strategy.ts";
+import { sameList } from "./service/families.ts";
+import { hasNodePorts, nodePortsOf } from "./service/omitted.ts";
+import { ServiceReserver } from "./service/reserver.ts";
+
+export const service: Strategy = {
+  createOnUpdate: true,
+  prepareForUpdate(object, old) {
+    dropOfOtherType(object.spec, (old as Service).spec);
+    if (object.spec.type !== "LoadBalancer") object.status = { ...object.status, loadBalancer: {} };
+  },
+  reserver: (parts) => new ServiceReserver(parts),
+};
+
+/** When a service changes its type, goes what its new type has no use for, unless the client says something about it. */
+function dropOfOtherType(spec: Mutable<ServiceSpec>, old: ServiceSpec): void {
+  if (old.type !== "ExternalName" && spec.type === "ExternalName") {
+    if (spec.clusterIP === old.clusterIP && sameList(spec.clusterIPs, old.clusterIPs)) {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+    }
+    if (sameList(spec.ipFamilies, old.ipFamilies)) delete spec.ipFamilies;
+    if (spec.ipFamilyPolicy === old.ipFamilyPolicy) delete spec.ipFamilyPolicy;
+  }
+  if (hasNodePorts(old) && !hasNodePorts(spec)) {
+    const before = new Set(nodePortsOf(old));
+    if (nodePortsOf(spec).every((port) => before.has(port)))
+      spec.ports = spec.ports?.map(({ nodePort: _nodePort, ...port }) => port);
+  }
+  const drop = (field: keyof ServiceSpec, uses: (spec: ServiceSpec) => boolean) => {
+    if (uses(old) && !uses(spec) && equal(spec[field], old[field])) delete spec[field];
+  };
+  drop("healthCheckNodePort", needsHealthCheck);
+  drop("allocateLoadBalancerNodePorts", isBalanced);
+  drop("loadBalancerClass", isBalanced);
+  drop("externalTrafficPolicy", isReachedFromOutside);
+}
+
+const isBalanced = ({ type }: ServiceSpec): boolean => type === "LoadBalancer";

@@ -1,0 +1,96 @@
+// Node ports of services, and the port that load balancers ask for a node's health.
+import type { ServicePort, ServiceSpec } from "#api/core/v1/service.ts";
+import { needsHealthCheck } from "#api/core/v1/service-defaults.ts";
+import type { ApiError } from "#base/errors.ts";
+import type { Random } from "#base/random.ts";
+import { invalid, type Mutable, type Problem } from "#schema/index.ts";
+import { internalError } from "#wire/status.ts";
+import type { Claim } from "./holdings.ts";
+import { getsNodePorts, hasNodePorts, nodePortsOf } from "./omitted.ts";
+import { freeNumber, isWithin, type NumberRange } from "./ranges.ts";
+
+export interface PortTaking {
+  readonly claim: Claim;
+  readonly range: NumberRange;
+  readonly random: Random;
+  isTaken(port: string): boolean;
+  refuse(...problems: readonly Problem[]): ApiError;
+}
+
+/** What a service no longer has is free once the change is stored. */
+export function takeNodePorts(spec: Mutable<ServiceSpec>, old: ServiceSpec | undefined, taking: PortTaking): void {
+  if (hasNodePorts(spec) && spec.ports) spec.ports = old ? updated(spec, old, taking) : created(spec, taking);
+  if (needsHealthCheck(spec) && !(old && needsHealthCheck(old))) takeHealthCheckPort(spec, taking);
+}
+
+/** Ports of one number, such as DNS over TCP and UDP, share a node port unless they ask for different ones. */
+function created(spec: ServiceSpec, taking: PortTaking): ServicePort[] {
+  const shared = new Map<number, number>();
+  const ports: ServicePort[] = [];
+  for (const [index, port] of (spec.ports ?? []).entries()) {
+    const asked = port.nodePort ?? 0;
+    if (asked === 0 && !getsNodePorts(spec)) {
+      ports.push(port);
+      continue;
+    }
+    const known = shared.get(port.port);
+    let nodePort = asked || known;
+    if (known === undefined) {
+      const wanted = spec.ports?.slice(index).find((other) => other.port === port.port && other.nodePort)?.nodePort;
+      nodePort = wanted ? take(index, wanted, taking) : takeAny(taking);
+      shared.set(port.port, nodePort);
+    } else if (asked !== 0 && asked !== known) take(index, asked, taking);
+    ports.push({ ...port, nodePort });
+  }
+  return ports;
+}
+
+function updated(spec: ServiceSpec, old: ServiceSpec, taking: PortTaking): ServicePort[] {
+  const held = new Set(nodePortsOf(old));
+  return (spec.ports ?? []).map((port, index) => {
+    const asked = port.nodePort ?? 0;
+    if (asked === 0) return getsNodePorts(spec) ? { ...port, nodePort: takeAny(taking) } : port;
+    if (!held.has(asked)) take(index, asked, taking);
+    held.add(asked);
+    return port;
+  });
+}
+
+function take(index: number, port: number, { refuse, ...taking }: PortTaking): number {
+  const why = problemOf(port, taking);
+  if (why) throw refuse(invalid(`spec.ports[${index}].nodePort`, why, port));
+  taking.claim.take(String(port));
+  return port;
+}
+
+function problemOf(port: number, { range, isTaken }: Pick<PortTaking, "range" | "isTaken">): string | undefined {
+  if (!Number.isInteger(port) || !isWithin(range, BigInt(port)))
+    return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
+  return isTaken(String(port)) ? "provided port is already allocated" : undefined;
+}
+
+function takeAny(taking: PortTaking): number {
+  const port = anyPort(taking);
+  if (port === undefined) throw internalError("failed to allocate a nodePort: range is full");
+  return port;
+}
+
+function anyPort({ range, isTaken, random, claim }: PortTaking): number | undefined {
+  const free = freeNumber(range, (port) => isTaken(String(port)), random);
+  if (free === undefined) return undefined;
+  claim.take(String(free));
+  return Number(free);
+}
+
+function takeHealthCheckPort(spec: Mutable<ServiceSpec>, taking: PortTaking): void {
+  const asked = spec.healthCheckNodePort ?? 0;
+  if (asked === 0) {
+    const port = anyPort(taking);
+    if (port === undefined) throw internalError("failed to allocate a HealthCheck NodePort 0: range is full");
+    spec.healthCheckNodePort = port;
+    return;
+  }
+  const why = problemOf(asked, taking);
+  if (why) throw internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${why}`);
+  taking.claim.take(String(asked));
+}
