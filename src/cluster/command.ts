@@ -1,11 +1,16 @@
-/** One word after `knarr`. Adding one is a file in commands/ and a line in commands.ts. */
+/** One word after `knarr`. Adding one is a file in commands/ and an entry in commands.ts. */
 export interface Command {
-  readonly name: string;
-  /** The shape of the command line, beginning with the name. */
+  /** The shape of the command line, beginning with the word. */
   readonly use: string;
-  /** One line, without a full stop. */
-  readonly short: string;
   readonly help?: string;
   /** Throws UsageError for what the person got wrong, anything else for what went wrong. */
   run(args: readonly string[]): Promise<void>;
+}
+
+/** What is known of a command before it is loaded: `knarr version` must not pay for the API server. */
+export interface CommandEntry {
+  readonly name: string;
+  /** One line, without a full stop. */
+  readonly short: string;
+  load(): Promise<Command>;
 }

@@ -1,6 +1,6 @@
 // argv → command.
 import { explain, UsageError } from "#base/errors.ts";
-import type { Command } from "./command.ts";
+import type { CommandEntry } from "./command.ts";
 import { commands } from "./commands.ts";
 
 /** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage. */
@@ -8,17 +8,18 @@ export async function main(args: readonly string[]): Promise<number> {
   const [name = "help", ...rest] = args;
   try {
     if (name === "help" || name === "--help" || name === "-h") {
-      const about = commands.find((command) => command.name === rest[0]);
-      console.log(about ? commandHelp(about) : help());
+      const about = commands.find((entry) => entry.name === rest[0]);
+      if (!about && rest[0] !== undefined) throw unknownCommand(rest[0]);
+      console.log(about ? await commandHelp(about) : help());
       return 0;
     }
-    const command = commands.find((candidate) => candidate.name === (name === "--version" ? "version" : name));
-    if (!command) throw new UsageError(`unknown command "${name}"; run "knarr help" to see them all`);
+    const entry = commands.find((candidate) => candidate.name === (name === "--version" ? "version" : name));
+    if (!entry) throw unknownCommand(name);
     if (rest.includes("--help") || rest.includes("-h")) {
-      console.log(commandHelp(command));
+      console.log(await commandHelp(entry));
       return 0;
     }
-    await command.run(rest);
+    await (await entry.load()).run(rest);
     return 0;
   } catch (error) {
     console.error(`knarr: ${explain(error)}`);
@@ -42,5 +43,10 @@ function help(): string {
   ].join("\n");
 }
 
-const commandHelp = ({ use, short, help }: Command) =>
-  [`Usage: knarr ${use}`, "", `${short}.`, ...(help ? ["", help] : [])].join("\n");
+async function commandHelp({ short, load }: CommandEntry): Promise<string> {
+  const { use, help } = await load();
+  return [`Usage: knarr ${use}`, "", `${short}.`, ...(help ? ["", help] : [])].join("\n");
+}
+
+const unknownCommand = (name: string): UsageError =>
+  new UsageError(`unknown command "${name}"; run "knarr help" to see them all`);

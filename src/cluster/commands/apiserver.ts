@@ -61,9 +61,7 @@ const flags = {
 type Settings = Parsed<typeof flags>;
 
 export const apiserver: Command = {
-  name: "apiserver",
   use: "apiserver [FLAGS]",
-  short: "Serve the Kubernetes API",
   help: flagsHelp(flags),
   async run(args) {
     const { flags: settings, rest } = parseFlags(flags, args);

@@ -3,9 +3,7 @@ import type { Command } from "../command.ts";
 import { type StoreVerb, storeVerbs } from "../store/verbs.ts";
 
 export const store: Command = {
-  name: "store",
   use: "store VERB [ARGUMENTS]",
-  short: "Look after the store of a cluster: snapshots, checks, compaction, moving it to another engine",
   help: [
     "A store is the folder of an embedded one, a snapshot file, or a real etcd as etcd://HOST:PORT[,HOST:PORT…]",
     "(etcds:// with TLS).",

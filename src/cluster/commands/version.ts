@@ -3,9 +3,7 @@ import type { Command } from "../command.ts";
 import { knarrVersion, kubernetesVersion } from "../version.ts";
 
 export const version: Command = {
-  name: "version",
   use: "version [--output=text|json]",
-  short: "Print the version of knarr and of the Kubernetes it speaks",
   async run(args) {
     const facts = {
       knarr: knarrVersion,
