@@ -12,7 +12,7 @@ import { OpenApi } from "#schema/openapi/documents.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
-import type { Question, Verdict } from "./authorization.ts";
+import type { Question, Verdict } from "./authorization/authorizer.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";

@@ -1,8 +1,8 @@
 // The path of a request. Each stage is one line in `handle`, in the order in which they happen:
 //
-//   identify   who is asking                     authentication.ts
+//   identify   who is asking                     authentication/
 //   address    what is asked                     request-path.ts
-//   authorize  may they                          authorization.ts
+//   authorize  may they                          authorization/
 //   admit, validate, store                       registry/
 //   respond    in the form they want             respond.ts
 //
@@ -27,7 +27,7 @@ import {
 } from "#wire/status.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
 import { yamlCodec } from "#wire/yaml.ts";
-import { type Question, refusalText, type Verdict } from "./authorization.ts";
+import { type Question, refusalText, type Verdict } from "./authorization/authorizer.ts";
 import type { PathHandler } from "./paths.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { Authenticator } from "../authentication.ts";
+import type { Authenticator } from "../authentication/authenticator.ts";
 
 /** A client certificate names the user in its CN and the groups in its Os. The TLS layer has checked who signed it. */
 export const certificateAuthenticator: Authenticator = async ({ clientCertificate }) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { assembleApiServer } from "#apiserver/assemble.ts";
-import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication.ts";
+import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication/authenticator.ts";
 import {
   type Authorizer,
   allowKnown,
@@ -8,7 +8,7 @@ import {
   denyAll,
   mastersFirst,
   publicPathsFirst,
-} from "#apiserver/authorization.ts";
+} from "#apiserver/authorization/authorizer.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
