@@ -1,5 +1,5 @@
 // Opens the file of an embedded store, or makes it, and never the one in place of the other.
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { breathe } from "#base/breathe.ts";
@@ -90,6 +90,7 @@ function enterFolder(folder: string): FolderLock {
 async function createFile(path: string, random: Random): Promise<void> {
   const draft = `${path}.new`;
   const root = open<Buffer, Buffer>({ path: draft, noSubdir: true, ...ENCODING });
+  chmodSync(draft, 0o600); // secrets will be in it
   root.openDB({ name: "log", ...ENCODING });
   root.openDB({ name: "keys", ...ENCODING });
   const meta = root.openDB<Buffer, Buffer>({ name: "meta", ...ENCODING });

@@ -1,6 +1,6 @@
 // What an administrator does with the file of an embedded store: snapshot, restore, check, shrink. All work on copies and
 // put them in place as a whole, so that nothing is lost when one of them is interrupted.
-import { constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { breathe } from "#base/breathe.ts";
 import { Damaged, type Revision } from "../engine.ts";
@@ -67,6 +67,7 @@ export async function restoreStore(snapshot: string, folder: string, onProgress 
     if (existsSync(target))
       throw new Error(`${folder} holds a store already; restore into another folder, or move this one away`);
     copyFileSync(source, `${target}.new`, constants.COPYFILE_FICLONE);
+    chmodSync(`${target}.new`, 0o600);
     syncFile(`${target}.new`);
     const marker = await reading(`${target}.new`, async (databases) => readFormat(databases));
     renameSync(`${target}.new`, target);
@@ -171,6 +172,7 @@ async function figures(databases: Databases): Promise<StoreFigures> {
 
 async function copyAside(file: string, target: string): Promise<void> {
   await reading(file, ({ root }) => root.backup(target, true));
+  chmodSync(target, 0o600);
   syncFile(target);
 }
 

@@ -4,6 +4,7 @@
 // a flush. The index (key → revision of its value) is in memory. On disk it follows the log at checkpoints, and is brought up
 // from it at the next start. Two states of a key matter: what is on disk, which everyone reads, and what has been handed to
 // the disk, against which the next writer is checked. Layout and guarantees: docs/store.md.
+import { chmodSync } from "node:fs";
 import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { type Log, silentLog } from "#base/log.ts";
@@ -35,6 +36,7 @@ import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
 import { afterwards, type Expiry, type Indexed, type LogRecord } from "./lmdb-records.ts";
 import { LmdbUpkeep } from "./lmdb-upkeep.ts";
 import { Write } from "./lmdb-write.ts";
+import { syncFile } from "./write-durably.ts";
 
 export interface LmdbStoreOptions extends RetentionOptions {
   readonly folder: string;
@@ -175,6 +177,8 @@ export class LmdbStore implements StoreEngine {
     this.#ready("snapshot");
     await this.#upkeep.checkpoint();
     await this.#databases.root.backup(path, true);
+    chmodSync(path, 0o600);
+    syncFile(path);
   }
 
   /** How long the key has to live, if not for ever. */
