@@ -29,6 +29,8 @@ export interface CopyResult {
   readonly keptRevisions: boolean;
 }
 
+/** What is not under a slash is no object, but an engine's own. */
+const ALL = "/";
 const PAGE = 500;
 const WRITERS = 64;
 
@@ -39,7 +41,7 @@ export async function copyStore(
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<CopyResult> {
-  const { entries: present } = await to.list("", { limit: 1 }, signal);
+  const { entries: present } = await to.list(ALL, { limit: 1 }, signal);
   if (present[0]) throw new Error(`the target is not empty: it has ${present[0].key}; copy into a fresh store`);
   let entries = 0;
   const counted = (done: number, total: number) => {
@@ -63,20 +65,25 @@ async function imageOf(
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<Image> {
-  const first = await from.list("", { limit: PAGE }, signal);
+  const first = await from.list(ALL, { limit: PAGE }, signal);
   const { revision } = first;
   async function* entries(): AsyncGenerator<ImageEntry> {
     let page = first;
     for (let done = 0; ; ) {
+      const ttls = new Map<string, number>();
+      await inBatches(WRITERS, page.entries, async ({ key }) => {
+        const ttlSeconds = await from.ttlSeconds?.(key);
+        if (ttlSeconds !== undefined) ttls.set(key, ttlSeconds);
+      });
       for (const entry of page.entries) {
-        const ttlSeconds = await from.ttlSeconds?.(entry.key);
+        const ttlSeconds = ttls.get(entry.key);
         yield ttlSeconds === undefined ? entry : { ...entry, ttlSeconds };
       }
       done += page.entries.length;
       onProgress(done, done + page.remaining);
       const last = page.entries.at(-1);
       if (!last || page.remaining === 0) return;
-      page = await from.list("", { at: revision, after: last.key, limit: PAGE }, signal);
+      page = await from.list(ALL, { at: revision, after: last.key, limit: PAGE }, signal);
     }
   }
   return { revision, entries: entries() };

@@ -29,7 +29,7 @@ export class Retention {
   /** To be told of every new revision. */
   wrote(newest: Revision): void {
     this.#newest = newest;
-    this.#cancelTimer ??= this.#clock.after(this.#keepMs / 10, () => this.#look());
+    this.#cancelTimer ??= this.#clock.after(this.#keepMs / 20, () => this.#look());
   }
 
   stop(): void {

@@ -193,51 +193,53 @@ test("a folder held by another process is refused with its number, and free once
   await store.close();
 });
 
-test("a damaged file is refused or noticed, and never taken for a sound one", { timeout: 300_000 }, async (t) => {
-  const folder = scratch(t);
-  const pristine = join(folder, "pristine");
-  const store = await openLmdbStore({ folder: join(folder, "store"), clock });
-  const random = seededRandom(4);
-  const modified = new Map<string, number>();
-  for (let i = 0; i < 600; i++) {
-    const key = `/registry/${random.below(9)}/${random.below(40)}`;
-    const expected = modified.get(key) ?? 0;
-    if (expected > 0 && random.next() < 0.2) {
-      await store.delete(key, expected);
-      modified.delete(key);
-    } else modified.set(key, (await store.put(key, random.bytes(random.below(3_000)), expected)).modified);
-    if (i === 300) await store.compact(200);
-  }
-  await store.close();
-  copyFileSync(join(folder, "store", "store.lmdb"), pristine);
+// Which of its heads LMDB goes by depends on whether the number of transactions is even.
+for (const writes of [600, 601])
+  test(`a damaged file of ${writes} writes is refused or noticed, and never taken for a sound one`, async (t) => {
+    const folder = scratch(t);
+    const pristine = join(folder, "pristine");
+    const store = await openLmdbStore({ folder: join(folder, "store"), clock });
+    const random = seededRandom(4);
+    const modified = new Map<string, number>();
+    for (let i = 0; i < writes; i++) {
+      const key = `/registry/${random.below(9)}/${random.below(40)}`;
+      const expected = modified.get(key) ?? 0;
+      if (expected > 0 && random.next() < 0.2) {
+        await store.delete(key, expected);
+        modified.delete(key);
+      } else modified.set(key, (await store.put(key, random.bytes(random.below(3_000)), expected)).modified);
+      if (i === 300) await store.compact(200);
+    }
+    await store.close();
+    copyFileSync(join(folder, "store", "store.lmdb"), pristine);
 
-  const { size } = statSync(pristine);
-  const damages: string[] = [];
-  const flip = (offset: number) => damages.push(JSON.stringify({ flip: [offset, 1 << random.below(8)] }));
-  for (let offset = 0; offset < 200; offset += 3) flip(offset);
-  for (let offset = 4096; offset < 4296; offset += 3) flip(offset);
-  for (let page = 2; page < size / 4096; page += 2) flip(page * 4096 + random.below(64));
-  for (let i = 0; i < 300; i++) flip(random.below(size));
-  for (const share of [0, 0.0001, 0.2, 0.5, 0.9, 0.999])
-    damages.push(JSON.stringify({ cut: Math.floor(size * share) }));
-  damages.push(JSON.stringify({ cut: size - 4096 }), JSON.stringify({ cut: size - 1 }));
+    const { size } = statSync(pristine);
+    const damages: string[] = [];
+    const flip = (offset: number) => damages.push(JSON.stringify({ flip: [offset, 1 << random.below(8)] }));
+    const page = 8_192;
+    for (const head of [0, page / 2, page]) for (let i = 0; i < 176; i += 2) flip(head + i);
+    for (let at = 2 * page; at < size; at += page) for (let i = 0; i < 3; i++) flip(at + random.below(64));
+    for (let i = 0; i < 200; i++) flip(random.below(size));
+    for (const share of [0, 0.0001, 0.2, 0.5, 0.9, 0.999])
+      damages.push(JSON.stringify({ cut: Math.floor(size * share) }));
+    damages.push(JSON.stringify({ cut: size - page }), JSON.stringify({ cut: size - 1 }));
 
-  const examiner = spawn(process.execPath, [script("examine.ts"), join(folder, "store"), pristine], {
-    stdio: ["pipe", "pipe", "inherit"],
+    const examiner = spawn(process.execPath, [script("examine.ts"), join(folder, "store"), pristine], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    t.after(() => examiner.kill("SIGKILL"));
+    examiner.stdin.end(damages.map((line) => `${line}\n`).join(""));
+    const counts: Record<string, number> = {};
+    let last = "";
+    for await (const line of createInterface(examiner.stdout)) {
+      last = line;
+      const outcome = line.slice(line.indexOf("} ") + 2);
+      assert.match(outcome, /^(refused|noticed|intact)$/, line);
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+      if (line.includes("cut")) assert.equal(outcome, "refused", line);
+    }
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    assert.equal(total, damages.length, `the examiner ended after: ${last}`);
+    t.diagnostic(`${total} damaged copies: ${JSON.stringify(counts)}`);
+    assert.ok((counts.refused ?? 0) > 50 && (counts.noticed ?? 0) > 20, JSON.stringify(counts));
   });
-  t.after(() => examiner.kill("SIGKILL"));
-  examiner.stdin.end(damages.map((line) => `${line}\n`).join(""));
-  const counts: Record<string, number> = {};
-  let last = "";
-  for await (const line of createInterface(examiner.stdout)) {
-    last = line;
-    const outcome = line.slice(line.indexOf("} ") + 2);
-    assert.match(outcome, /^(refused|noticed|intact)$/, line);
-    counts[outcome] = (counts[outcome] ?? 0) + 1;
-    if (line.includes("cut")) assert.equal(outcome, "refused", line);
-  }
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  assert.equal(total, damages.length, `the examiner ended after: ${last}`);
-  t.diagnostic(`${total} damaged copies: ${JSON.stringify(counts)}`);
-  assert.ok((counts.refused ?? 0) > 50 && (counts.noticed ?? 0) > 20, JSON.stringify(counts));
-});

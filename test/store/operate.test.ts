@@ -8,12 +8,16 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ManualClock, systemClock } from "#base/clock.ts";
+import { silentLog } from "#base/log.ts";
+import { systemRandom } from "#base/random.ts";
 import { main } from "#cluster/main.ts";
 import { copyStore } from "#store/copy.ts";
 import { Damaged, type StoreEngine } from "#store/engine.ts";
+import { EtcdStore } from "#store/host/etcd.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { checkStore, figuresOf, restoreStore, shrinkStore, snapshotStore } from "#store/host/lmdb-operate.ts";
 import { MemoryStore } from "#store/memory.ts";
+import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { contentOf } from "./content.ts";
 import { writeOf } from "./crash-values.ts";
 
@@ -180,6 +184,34 @@ test("a store moves between memory and file with its revisions and times to live
   assert.equal(await reopened.revision(), revision + 1);
   assert.equal((await reopened.list("")).entries.length, entries.length + 1);
   await reopened.close();
+});
+
+test("a store moves to etcd and back, with its times to live", { skip: noEtcd }, async (t) => {
+  const cluster = await startEtcd();
+  t.after(() => cluster.stop());
+  const etcd = new EtcdStore({ endpoints: cluster.endpoints, clock, random: systemRandom, log: silentLog });
+  const [source, back] = [new MemoryStore({ clock }), new MemoryStore({ clock })];
+  t.after(() => Promise.all([etcd.close(), source.close(), back.close()]));
+  await fill(source, 700, 100);
+  await source.put("/brief", new Uint8Array(1), 0, 3_000);
+  const { entries } = await source.list("/");
+  const there = await copyStore(source, etcd, never);
+  assert.deepEqual([there.entries, there.keptRevisions], [entries.length, false]);
+  await assert.rejects(copyStore(source, etcd, never), /the target is not empty/);
+
+  const andBack = await copyStore(etcd, back, never);
+  assert.deepEqual([andBack.entries, andBack.keptRevisions], [entries.length, true]);
+  assert.deepEqual(
+    (await back.list("/")).entries.map(({ key, value }) => [key, [...value]]),
+    entries.map(({ key, value }) => [key, [...value]]),
+  );
+  assert.deepEqual(
+    (await etcd.list("/")).entries.map(({ key, modified }) => [key, modified]),
+    (await back.list("/")).entries.map(({ key, modified }) => [key, modified]),
+  );
+  const left = back.ttlSeconds("/brief") ?? 0;
+  assert.ok(left > 2_000 && left <= 3_001, `${left} s`);
+  assert.equal(back.ttlSeconds("/k/0"), undefined);
 });
 
 test("a copy that was interrupted leaves a store that cannot be taken for a whole one", async (t) => {

@@ -151,6 +151,17 @@ export class EtcdStore implements StoreEngine {
     }
   }
 
+  /** How long the key has to live, if not for ever. */
+  async ttlSeconds(key: string): Promise<number | undefined> {
+    const what = `time to live of ${key}`;
+    const { kvs } = await this.#range({ key }, { what });
+    const id = kvs[0]?.lease ?? 0n;
+    if (id === 0n) return undefined;
+    const request = { what, isWrite: false, isLinearizable: false };
+    const { ttl } = await this.#pool.call(rpcs.leaseTimeToLive, { id }, request);
+    return Math.max(0, Number(BigInt.asIntN(64, ttl)));
+  }
+
   async revision(signal?: AbortSignal): Promise<Revision> {
     const { header } = await this.#range({ key: FIRST_KEY, countOnly: true }, { what: "revision", signal });
     return header.revision;

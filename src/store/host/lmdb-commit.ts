@@ -10,6 +10,8 @@ export interface Job {
   readonly bytes: number;
   /** Hands the writes to LMDB, which copies nothing: buffers must stay as they are until the job ends. */
   write(): void;
+  /** Whether LMDB has left this out of a transaction that succeeded. */
+  readonly isRefused?: boolean;
   /** Whether a transaction that failed has written this nevertheless. */
   isWritten?(): boolean;
   /** The writes are on disk. */
@@ -134,6 +136,7 @@ export class Committer {
     );
     try {
       await Promise.race([Promise.all([root.committed, root.flushed]), tooLong]);
+      if (batch.some((job) => job.isRefused)) throw new Error("LMDB left out a record");
     } catch (error) {
       const cause = await commitError(error);
       if (cause === error || batch.some((job) => job.isWritten?.())) {

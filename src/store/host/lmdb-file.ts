@@ -145,7 +145,7 @@ class Walk {
     if (even.txn > 1 && (even.txn % 2 !== 0 || odd.txn % 2 !== 1 || Math.abs(even.txn - odd.txn) !== 1))
       this.#wrong(`its two heads are of transactions ${even.txn} and ${odd.txn}`);
     const latest = even.txn > odd.txn ? even : odd;
-    if (flushed.txn > latest.txn) this.#wrong("its flushed head is ahead of the newest");
+    this.#agree([even, odd, ...(flushed.txn > 0 ? [flushed] : [])], latest);
     const boot = this.#boot() ?? latest.boot;
     const chosen = latest.isAhead && latest.boot !== boot && flushed.txn > 0 ? flushed : latest;
     if ((chosen.lastPage + 1) * this.#pageSize > this.#size)
@@ -155,6 +155,18 @@ class Walk {
     if (chosen.mapSize < (chosen.lastPage + 1) * this.#pageSize || chosen.mapSize > 2 ** 46)
       this.#wrong(`map size ${chosen.mapSize}`);
     return chosen;
+  }
+
+  /** LMDB may go by any of the heads, and by parts of another: two of one transaction must say the same. */
+  #agree(metas: readonly Meta[], latest: Meta): void {
+    for (const meta of metas) {
+      if (meta.pageSize !== this.#pageSize) this.#wrong(`its heads speak of pages of ${meta.pageSize} bytes`);
+      if (meta.txn > latest.txn) this.#wrong("its flushed head is ahead of the newest");
+      if (meta.txn !== latest.txn) continue;
+      const same =
+        meta.lastPage === latest.lastPage && isSameTree(meta.free, latest.free) && isSameTree(meta.main, latest.main);
+      if (!same) this.#wrong(`its heads of transaction ${meta.txn} differ`);
+    }
   }
 
   #meta(offset: number): Meta {
@@ -327,6 +339,14 @@ function parseTree(name: string, bytes: Buffer, at: number): Tree {
     root: root === NO_PAGE ? undefined : Number(root),
   };
 }
+
+const isSameTree = (a: Tree, b: Tree) =>
+  a.depth === b.depth &&
+  a.branches === b.branches &&
+  a.leaves === b.leaves &&
+  a.overflows === b.overflows &&
+  a.entries === b.entries &&
+  a.root === b.root;
 
 const pageOfBranch = (page: Buffer, at: number) => page.readUInt32LE(at) + page.readUInt16LE(at + 4) * 2 ** 32;
 

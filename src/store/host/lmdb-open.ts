@@ -15,8 +15,13 @@ export const DATA_FILE = "store.lmdb";
 /** Says that the folder holds a store, so that a missing data file is a loss and not a beginning. */
 export const MARKER_FILE = "store.json";
 const FORMAT = "knarr store 1";
+/** Objects have some kilobytes: pages of four would hold one or two of them, and be half empty. */
+const PAGE_BYTES = 8_192;
 
-type Table = Database<Buffer, Buffer>;
+/** `append` fills pages to the end, where a put in the middle would leave them half empty; lmdb knows it, its types do not. */
+interface Table extends Omit<Database<Buffer, Buffer>, "put"> {
+  put(key: Buffer, value: Buffer, options?: { readonly append: true }): Promise<boolean>;
+}
 
 export interface Databases {
   readonly path: string;
@@ -89,7 +94,7 @@ function enterFolder(folder: string): FolderLock {
 /** Made aside and renamed when it is whole, so that a crash leaves no half-made store. */
 async function createFile(path: string, random: Random): Promise<void> {
   const draft = `${path}.new`;
-  const root = open<Buffer, Buffer>({ path: draft, noSubdir: true, ...ENCODING });
+  const root = open<Buffer, Buffer>({ path: draft, noSubdir: true, pageSize: PAGE_BYTES, ...ENCODING });
   chmodSync(draft, 0o600); // secrets will be in it
   root.openDB({ name: "log", ...ENCODING });
   root.openDB({ name: "keys", ...ENCODING });
@@ -116,7 +121,7 @@ export function openFile(path: string, options: { readonly readOnly?: boolean })
     throw new Damaged(`store ${path} cannot be opened; restore it from a snapshot`, { cause });
   }
   const table = (name: string): Table => {
-    const found: Table | undefined = root.openDB<Buffer, Buffer>(name, { ...ENCODING, ...NO_CREATE });
+    const found = root.openDB<Buffer, Buffer>(name, { ...ENCODING, ...NO_CREATE }) as Table | undefined;
     if (!found) throw new Damaged(`${path} is an LMDB file, but not one of a knarr store: it has no table "${name}"`);
     return found;
   };

@@ -27,9 +27,9 @@ const DIRTY_KEYS = 8_192;
 const DIRTY_REVISIONS = 32_768;
 /** How much is handed to one transaction. */
 const KEY_CHUNK = 128;
-const SWEEP_CHUNK = 192;
+const SWEEP_CHUNK = 256;
 /** Under full load each transaction carries some hundred writes: a sweep that falls behind takes larger steps. */
-const SWEEP_HURRY = { behind: 4_096, chunk: 640 };
+const SWEEP_HURRY = { behind: 1_024, chunk: 640 };
 /** Room is measured at most this often. */
 const MEASURE_MS = 1_000;
 

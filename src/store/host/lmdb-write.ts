@@ -2,6 +2,8 @@ import type { Job } from "./lmdb-commit.ts";
 import type { Databases } from "./lmdb-open.ts";
 import { encodeLog, encodeRevision, type LogRecord } from "./lmdb-records.ts";
 
+const APPEND = { append: true } as const;
+
 /** A write on its way to the disk. While it is, it is in `pending` under its key, unless a later one of the key is. */
 export class Write implements Job {
   readonly record: LogRecord;
@@ -14,6 +16,8 @@ export class Write implements Job {
   readonly #land: (record: LogRecord) => void;
   readonly #resolve: (record: LogRecord) => void;
   readonly #reject: (error: Error) => void;
+  /** Set if the log has a later record already, which cannot be. */
+  isRefused = false;
   #isSettled = false;
 
   constructor(
@@ -53,7 +57,12 @@ export class Write implements Job {
   }
 
   write(): void {
-    void this.#log.put(encodeRevision(this.record.revision), this.#bytes);
+    this.#log.put(encodeRevision(this.record.revision), this.#bytes, APPEND).then(
+      (isAppended) => {
+        this.isRefused = !isAppended;
+      },
+      () => undefined, // the committer hears of it
+    );
   }
 
   isWritten(): boolean {

@@ -123,6 +123,9 @@ const LeaseGrantResponse = message("LeaseGrantResponse", {
 });
 const LeaseRevokeRequest = message("LeaseRevokeRequest", { id: id(1) });
 const LeaseRevokeResponse = message("LeaseRevokeResponse", { header: one(1, ResponseHeader) });
+const LeaseTimeToLiveRequest = message("LeaseTimeToLiveRequest", { id: id(1) });
+/** A lease that has ended has a TTL of -1. */
+const LeaseTimeToLiveResponse = message("LeaseTimeToLiveResponse", { header: one(1, ResponseHeader), ttl: id(3) });
 
 const StatusRequest = message("StatusRequest", {});
 const StatusResponse = message("StatusResponse", {
@@ -140,5 +143,6 @@ export const rpcs = {
   watch: rpc("Watch/Watch", WatchRequest, WatchResponse),
   leaseGrant: rpc("Lease/LeaseGrant", LeaseGrantRequest, LeaseGrantResponse),
   leaseRevoke: rpc("Lease/LeaseRevoke", LeaseRevokeRequest, LeaseRevokeResponse),
+  leaseTimeToLive: rpc("Lease/LeaseTimeToLive", LeaseTimeToLiveRequest, LeaseTimeToLiveResponse),
   status: rpc("Maintenance/Status", StatusRequest, StatusResponse),
 };
