@@ -1,6 +1,6 @@
 // The API server against the least a server in this language can do for the same bytes (apiserver/floor.ts), in the same run.
 // The floor and the server take turns. Where the goal is a share of the floor, it is one of CPU time: the client and other
-// work on the machine take their part of the clock, but not of that. KNARR_BENCH_PART=start|requests|watch|patch|memory|stall|etcd
+// work on the machine take their part of the clock, but not of that. KNARR_BENCH_PART=start|get|list|create|watch|patch|memory|stall|etcd
 // measures only that; KNARR_BENCH_NODE="--cpu-prof" adds arguments for the measured server.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -32,7 +32,17 @@ export async function run(report: Report): Promise<void> {
     mkdirSync(path);
     return path;
   };
-  const parts: Record<string, (bench: Bench) => Promise<void>> = { start, requests, watch, patch, memory, stall, etcd };
+  const parts: Record<string, (bench: Bench) => Promise<void>> = {
+    start,
+    get: (bench) => requests(bench, contests.get),
+    list: (bench) => requests(bench, contests.list),
+    create: (bench) => requests(bench, contests.create),
+    watch,
+    patch,
+    memory,
+    stall,
+    etcd,
+  };
   const only = process.env.KNARR_BENCH_PART;
   try {
     const bench = { bundle, folder, report, keys: await makeKeys(folder()) };
@@ -139,13 +149,8 @@ async function contest({ report }: Bench, floor: Measured, ours: Measured, what:
   report({ name: `${what.name}: share of the floor by CPU`, value: share, unit: "×", goal: { atLeast: what.goal } });
 }
 
-async function requests(bench: Bench): Promise<void> {
-  const ours = await embedded(bench);
-  await fill(ours, 0, 5_000);
-  const [object, list] = [await sizeOf(ours, `${pods}/bench-7`), await sizeOf(ours, pods)];
-  bench.report({ name: "bytes of a pod", value: object, unit: "B" });
-  const floor = await startFloor(bench.keys, bench.folder(), { object, list });
-  await contest(bench, floor, ours, {
+const contests = {
+  get: {
     name: "get",
     unit: "requests",
     goal: 0.6,
@@ -153,8 +158,8 @@ async function requests(bench: Bench): Promise<void> {
     load: { streams, count: 8_000 },
     ours: (i) => get(`${pods}/bench-${i % 50}`),
     floor: () => get("/object"),
-  });
-  await contest(bench, floor, ours, {
+  },
+  list: {
     name: "list of 5,000 pods",
     unit: "bytes",
     goal: 0.6,
@@ -162,8 +167,8 @@ async function requests(bench: Bench): Promise<void> {
     load: { streams: 1, count: 8 },
     ours: () => get(pods),
     floor: () => get("/list"),
-  });
-  await contest(bench, floor, ours, {
+  },
+  create: {
     name: "create pod",
     unit: "requests",
     goal: 0.35,
@@ -171,7 +176,15 @@ async function requests(bench: Bench): Promise<void> {
     load: { streams, count: 2_000 },
     ours: (i) => create(10_000 + i),
     floor: create,
-  });
+  },
+} satisfies Record<string, Contest>;
+
+async function requests(bench: Bench, what: Contest): Promise<void> {
+  const ours = await embedded(bench);
+  await fill(ours, 0, 5_000);
+  const [object, list] = [await sizeOf(ours, `${pods}/bench-7`), await sizeOf(ours, pods)];
+  const floor = await startFloor(bench.keys, bench.folder(), { object, list });
+  await contest(bench, floor, ours, what);
   await Promise.all([ours.stop(), floor.stop()]);
 }
 
