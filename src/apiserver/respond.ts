@@ -16,9 +16,9 @@ import {
   tableOfList,
   tableOfObject,
 } from "#schema/table.ts";
-import type { ApiResponse, ListPage, WatchEvent } from "#wire/api-request.ts";
+import type { ApiResponse, EncodedObject, ListPage, WatchEvent } from "#wire/api-request.ts";
 import { type Codec, type Named, named } from "#wire/codec.ts";
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import type { HttpRequest, HttpResponse, Parts } from "#wire/http.ts";
 import { jsonCodec } from "#wire/json.ts";
 import { type Conversion, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
@@ -179,21 +179,41 @@ const listMetadata = ({ resourceVersion, continue: next, remainingItemCount }: L
 });
 
 const encoder = new TextEncoder();
-const comma = encoder.encode(",");
 const end = encoder.encode("]}\n");
+const comma = ",".charCodeAt(0);
+/** A write for each object would cost more than copying them together; larger parts would keep others waiting. */
+const partBytes = 64 * 1024;
 
-/** A head, the items' own bytes and a tail. */
-function listBytes(page: ListPage): readonly Uint8Array[] {
+/** A head, the items' own bytes and a tail, put together while they are sent. */
+function listBytes(page: ListPage): Parts {
   const { kind, items } = page;
   const metadata = JSON.stringify(listMetadata(page));
-  const head = `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${metadata},"items":[`;
-  const parts: Uint8Array[] = [encoder.encode(head)];
+  const head = encoder.encode(
+    `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${metadata},"items":[`,
+  );
+  let size = head.length + end.length + Math.max(0, items.length - 1);
+  for (const { json } of items) size += json.length;
+  return { size, [Symbol.iterator]: () => joinedItems(head, items, size) };
+}
+
+function* joinedItems(head: Uint8Array, items: readonly EncodedObject[], size: number): Generator<Uint8Array> {
+  let part = new Uint8Array(Math.min(size, partBytes));
+  part.set(head);
+  let at = head.length;
+  let left = size;
   for (const [i, { json }] of items.entries()) {
-    if (i > 0) parts.push(comma);
-    parts.push(json);
+    if (at + json.length + 1 + end.length > part.length) {
+      yield part.subarray(0, at);
+      left -= at;
+      part = new Uint8Array(Math.min(left, Math.max(partBytes, json.length + 1 + end.length)));
+      at = 0;
+    }
+    if (i > 0) part[at++] = comma;
+    part.set(json, at);
+    at += json.length;
   }
-  parts.push(end);
-  return parts;
+  part.set(end, at);
+  yield part.subarray(0, at + end.length);
 }
 
 async function* watchBytes(

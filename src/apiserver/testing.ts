@@ -6,7 +6,7 @@ import type { ApiObject } from "#schema/object.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
 import type { User } from "#wire/api-request.ts";
-import { type HttpResponse, isStream } from "#wire/http.ts";
+import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
 import { type Assembly, assembleApiServer } from "./assemble.ts";
 import { type Admission, admitAll } from "./registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
@@ -98,7 +98,7 @@ export async function testServer(
       const text =
         typeof response.body === "string"
           ? response.body
-          : Buffer.concat(response.body instanceof Uint8Array ? [response.body] : response.body).toString();
+          : Buffer.concat(isParts(response.body) ? [...response.body] : [response.body]).toString();
       return {
         code: response.code,
         headers: response.headers,

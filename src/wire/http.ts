@@ -20,10 +20,17 @@ export interface HttpResponse {
   readonly code: number;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Whole, in parts, or as it comes. A stream is flushed part by part. */
-  readonly body: string | Uint8Array | readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+  readonly body: string | Uint8Array | Parts | AsyncIterable<Uint8Array>;
+}
+
+/** A body of known size whose parts are made while it is sent. */
+export interface Parts extends Iterable<Uint8Array> {
+  readonly size: number;
 }
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
+
+export const isParts = (body: HttpResponse["body"]): body is Parts => typeof body === "object" && "size" in body;
 
 export const isStream = (body: HttpResponse["body"]): body is AsyncIterable<Uint8Array> =>
   typeof body === "object" && Symbol.asyncIterator in body;

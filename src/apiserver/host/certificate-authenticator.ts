@@ -1,12 +1,35 @@
 import { X509Certificate } from "node:crypto";
+import type { Clock } from "#base/clock.ts";
+import type { User } from "#wire/api-request.ts";
 import type { Authenticator } from "../authentication/authenticator.ts";
 
+interface Holder {
+  readonly user: User | undefined;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
 /** A client certificate names the user in its CN and the groups in its Os. The TLS layer has checked who signed it. */
-export const certificateAuthenticator: Authenticator = async ({ clientCertificate }) => {
-  if (!clientCertificate) return undefined;
-  const lines = new X509Certificate(clientCertificate).subject.split("\n");
+export function certificateAuthenticator(clock: Clock): Authenticator {
+  // A connection shows the same bytes with each request, and reading them takes 80 µs.
+  const holders = new WeakMap<Uint8Array, Holder>();
+  return async ({ clientCertificate }) => {
+    if (!clientCertificate) return undefined;
+    let holder = holders.get(clientCertificate);
+    if (!holder) {
+      holder = holderOf(clientCertificate);
+      holders.set(clientCertificate, holder);
+    }
+    // TLS looks at the dates when a connection begins, but connections outlive certificates.
+    return holder.until > clock.now() ? holder.user : undefined;
+  };
+}
+
+function holderOf(clientCertificate: Uint8Array): Holder {
+  const { subject, validTo } = new X509Certificate(clientCertificate);
+  const lines = subject.split("\n");
   const values = (name: string) =>
     lines.filter((line) => line.startsWith(`${name}=`)).map((line) => line.slice(name.length + 1));
   const [name] = values("CN");
-  return name === undefined ? undefined : { name, groups: values("O") };
-};
+  return { user: name === undefined ? undefined : { name, groups: values("O") }, until: Date.parse(validTo) };
+}

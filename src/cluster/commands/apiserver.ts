@@ -122,7 +122,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
 function authenticators(settings: Settings, clientCa: string | undefined): readonly Authenticator[] {
   const tokens = settings["token-auth-file"];
   return [
-    ...(clientCa === undefined ? [] : [certificateAuthenticator]),
+    ...(clientCa === undefined ? [] : [certificateAuthenticator(systemClock)]),
     ...(tokens === undefined ? [] : [tokenAuthenticator(readFileSync(tokens, "utf8"))]),
   ];
 }

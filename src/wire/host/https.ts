@@ -9,11 +9,12 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import type { Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Log } from "#base/log.ts";
-import { type HttpHandler, type HttpRequest, type HttpResponse, isStream } from "../http.ts";
+import { type HttpHandler, type HttpRequest, type HttpResponse, isParts, isStream } from "../http.ts";
 import { tooLarge } from "../status.ts";
 
 export interface HttpsOptions {
@@ -35,6 +36,10 @@ export interface HttpsFront {
   readonly server: Http2SecureServer;
 }
 
+/** One for all, because an error costs more to make than the rest of an abort. */
+const clientIsGone = new Error("the client is gone");
+const noQuery = new URLSearchParams();
+
 const zip = promisify(gzip);
 /** Smaller answers are not worth the work; upstream draws the same line. */
 const gzipFrom = 128 * 1024;
@@ -43,6 +48,9 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   const { handler, log, bodyLimit = 3 * 1024 * 1024 } = options;
   const stopping = new AbortController();
   const sockets = new Set<Socket>();
+  const peers = new Peers();
+  /** Of requests that are not answered yet. */
+  const unanswered = new Set<AbortController>();
 
   const server = createSecureServer({
     cert: options.cert,
@@ -56,6 +64,18 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     maxSessionInvalidFrames: 100,
     maxHeaderListPairs: 200,
   });
+
+  /** Aborts when the client is gone before its answer is, or when the server stops. AbortSignal.any costs 6 µs a request. */
+  const signalOf = (answer: Writable): AbortSignal => {
+    const controller = new AbortController();
+    if (stopping.signal.aborted) controller.abort(stopping.signal.reason);
+    unanswered.add(controller);
+    answer.once("close", () => {
+      unanswered.delete(controller);
+      if (!answer.writableFinished) controller.abort(clientIsGone);
+    });
+    return controller.signal;
+  };
 
   const respond = async (request: HttpRequest, send: (response: HttpResponse) => Promise<void>) => {
     let response: HttpResponse;
@@ -76,15 +96,13 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
 
   server.on("request", (message: IncomingMessage, response: ServerResponse) => {
     if (message.httpVersionMajor >= 2) return;
-    const gone = new AbortController();
-    response.on("close", () => gone.abort(new Error("the client is gone")));
     const request = requestOf(
       message.method ?? "GET",
       message.url ?? "/",
       message.headers,
       message,
-      message.socket as TLSSocket,
-      AbortSignal.any([gone.signal, stopping.signal]),
+      peers.of(message.socket as TLSSocket),
+      signalOf(response),
       bodyLimit,
     );
     void respond(request, (answer) => sendHttp1(response, answer));
@@ -92,17 +110,14 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
   server.removeAllListeners("stream");
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    const gone = new AbortController();
-    stream.on("close", () => gone.abort(new Error("the client is gone")));
     stream.on("error", (error) => log.debug("stream failed", { error }));
-    const socket = stream.session?.socket as TLSSocket | undefined;
     const request = requestOf(
       String(headers[":method"]),
       String(headers[":path"]),
       headers,
       stream,
-      socket,
-      AbortSignal.any([gone.signal, stopping.signal]),
+      peers.of(stream.session?.socket as TLSSocket | undefined),
+      signalOf(stream),
       bodyLimit,
     );
     void respond(request, (answer) => sendHttp2(stream, answer));
@@ -128,6 +143,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     async close(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       stopping.abort(new Error("the server is stopping"));
+      for (const controller of unanswered) controller.abort(stopping.signal.reason);
       const deadline = AbortSignal.timeout(graceMs);
       const cut = new Promise<void>((resolve) =>
         deadline.addEventListener("abort", () => {
@@ -146,7 +162,7 @@ function requestOf(
   url: string,
   headers: IncomingHttpHeaders,
   source: AsyncIterable<Uint8Array>,
-  socket: TLSSocket | undefined,
+  { clientCertificate, remoteAddress }: Peer,
   signal: AbortSignal,
   bodyLimit: number,
 ): HttpRequest {
@@ -154,13 +170,33 @@ function requestOf(
   return {
     method,
     path: question < 0 ? url : url.slice(0, question),
-    query: new URLSearchParams(question < 0 ? "" : url.slice(question + 1)),
+    query: question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1)),
     headers: headers as Record<string, string | undefined>,
     body: () => readBody(source, bodyLimit),
-    clientCertificate: socket?.authorized ? socket.getPeerCertificate().raw : undefined,
-    remoteAddress: socket?.remoteAddress ?? "",
+    clientCertificate,
+    remoteAddress,
     signal,
   };
+}
+
+interface Peer {
+  readonly clientCertificate: Uint8Array | undefined;
+  readonly remoteAddress: string;
+}
+
+/** Who is at the other end of a connection. To ask TLS for a certificate takes 100 µs: that is done once, not for each request. */
+class Peers {
+  readonly #known = new WeakMap<TLSSocket, Peer>();
+
+  of(socket: TLSSocket | undefined): Peer {
+    if (!socket) return { clientCertificate: undefined, remoteAddress: "" };
+    const known = this.#known.get(socket);
+    if (known) return known;
+    const clientCertificate = socket.authorized ? socket.getPeerCertificate().raw : undefined;
+    const peer = { clientCertificate, remoteAddress: socket.remoteAddress ?? "" };
+    this.#known.set(socket, peer);
+    return peer;
+  }
 }
 
 async function readBody(source: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
@@ -174,18 +210,19 @@ async function readBody(source: AsyncIterable<Uint8Array>, limit: number): Promi
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
-async function compressed(response: HttpResponse, accepted: string | undefined): Promise<HttpResponse> {
+/** The answer as it is, or with its body compressed where that is wanted and worth it. */
+function compressed(response: HttpResponse, accepted: string | undefined): HttpResponse | Promise<HttpResponse> {
+  if (!accepted?.includes("gzip")) return response;
   const { body, headers } = response;
-  if (!accepted?.includes("gzip") || isStream(body)) return response;
-  const parts = typeof body === "string" ? [Buffer.from(body)] : body instanceof Uint8Array ? [body] : body;
-  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  if (isStream(body)) return response;
+  const size = isParts(body) ? body.size : body.length;
   if (size < gzipFrom) return response;
   const more = { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" };
-  if (parts.length === 1) return { ...response, headers: more, body: await zip(parts[0] as Uint8Array, { level: 1 }) };
-  return { ...response, headers: more, body: gzipped(parts) };
+  if (isParts(body)) return { ...response, headers: more, body: gzipped(body) };
+  return zip(body, { level: 1 }).then((zipped) => ({ ...response, headers: more, body: zipped }));
 }
 
-async function* gzipped(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+async function* gzipped(parts: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const stream = createGzip({ level: 1 });
   const feed = (async () => {
     for (const part of parts) if (!stream.write(part)) await new Promise((resolve) => stream.once("drain", resolve));
@@ -226,8 +263,8 @@ async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: Htt
 }
 
 /** Writes part by part, waiting for the client to take what was written. */
-async function pump(sink: Sink, body: readonly Uint8Array[] | AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const part of isStream(body) ? body : batches(body)) {
+async function pump(sink: Sink, body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const part of body) {
     if (sink.destroyed) return;
     if (!sink.write(part)) await drained(sink);
   }
@@ -243,21 +280,6 @@ function drained(sink: Sink): Promise<void> {
     sink.once("drain", done);
     sink.once("close", done);
   });
-}
-
-/** Joins small parts: a write per object would cost more than copying them together. */
-function* batches(parts: readonly Uint8Array[]): Generator<Uint8Array> {
-  let batch: Uint8Array[] = [];
-  let size = 0;
-  for (const part of parts) {
-    batch.push(part);
-    size += part.length;
-    if (size < 64 * 1024) continue;
-    yield Buffer.concat(batch, size);
-    batch = [];
-    size = 0;
-  }
-  if (batch.length > 0) yield Buffer.concat(batch, size);
 }
 
 const isDisconnect = (error: unknown): boolean =>
