@@ -58,7 +58,7 @@ export class WatchHub {
       const matching = published.filter(({ key }) => key.startsWith(prefix));
       if (matching.length === 0) continue;
       this.#waiting.delete(prefix);
-      const batch = { changes: matching.map((one) => one.change()), revision };
+      const batch = batchOf(matching, revision);
       for (const { wake } of waiters) wake(batch);
     }
   }
@@ -136,5 +136,14 @@ export class WatchHub {
       if (waiters.size === 0) this.#waiting.delete(prefix);
     }
     if (this.#waiting.size > 0) this.#cancelTimer = this.#clock.after(PROGRESS_MS, () => this.#report());
+  }
+}
+
+/** Undefined if history cannot be read: whoever is woken reads it again, and meets the error where it can be told. */
+function batchOf(published: readonly Published[], revision: Revision): WatchBatch | undefined {
+  try {
+    return { changes: published.map((one) => one.change()), revision };
+  } catch {
+    return undefined;
   }
 }

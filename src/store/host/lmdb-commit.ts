@@ -71,7 +71,16 @@ export class Committer {
   /** Writes something that belongs to no key, and waits until it is on disk. */
   write(bytes: number, write: () => void): Promise<void> {
     return new Promise((resolve, reject) =>
-      this.add({ bytes, write, done: resolve, failed: reject, needsSpace: false }),
+      this.add({
+        bytes,
+        write: () => {
+          write();
+          this.#listen();
+        },
+        done: resolve,
+        failed: reject,
+        needsSpace: false,
+      }),
     );
   }
 
@@ -95,26 +104,27 @@ export class Committer {
   /** LMDB begins the transaction: what is added from now on belongs to the next. */
   #begin(): void {
     this.#batch = undefined;
-    // lmdb makes a second promise at this moment; if that failed unheard, the process would end.
-    queueMicrotask(() =>
-      this.#databases.root.committed.then(
-        () => undefined,
-        () => undefined,
-      ),
+    queueMicrotask(() => this.#listen());
+  }
+
+  /** lmdb makes several promises for one transaction, another one just after it began; if one failed unheard, the process would end. */
+  #listen(): void {
+    this.#databases.root.committed.then(
+      () => undefined,
+      () => undefined,
     );
   }
 
   async #run(): Promise<void> {
     while (this.#batch && this.#batch.length > 0) {
       const batch = this.#batch;
-      try {
-        await this.#committed(batch);
+      const failure = await this.#failureOf(batch);
+      this.#batch = [];
+      this.#batchBytes = 0;
+      if (failure) this.#fail(batch, failure);
+      else {
         for (const job of batch) job.done();
-        this.#next();
         this.#events.afterBatch();
-      } catch (error) {
-        this.#next();
-        this.#fail(batch, error instanceof Error ? error : new Error(String(error)));
       }
       await undefined; // everyone who was just answered may add the next write
       this.#fill();
@@ -122,13 +132,9 @@ export class Committer {
     this.#running = undefined;
   }
 
-  #next(): void {
-    this.#batch = [];
-    this.#batchBytes = 0;
-  }
-
-  async #committed(batch: readonly Job[]): Promise<void> {
-    if (this.#broken) throw this.#broken;
+  /** Waits until the batch is on disk; tells why it is not. */
+  async #failureOf(batch: readonly Job[]): Promise<Error | undefined> {
+    if (this.#broken) return this.#broken;
     const { root, path } = this.#databases;
     const { promise: tooLong, reject } = Promise.withResolvers<never>();
     const cancel = systemClock.after(PATIENCE_MS, () =>
@@ -137,13 +143,14 @@ export class Committer {
     try {
       await Promise.race([Promise.all([root.committed, root.flushed]), tooLong]);
       if (batch.some((job) => job.isRefused)) throw new Error("LMDB left out a record");
+      return undefined;
     } catch (error) {
       const cause = await commitError(error);
       if (cause === error || batch.some((job) => job.isWritten?.())) {
         this.#broken = new Unavailable(`store ${path}: it is not known what was written; restart to see`, { cause });
-        throw this.#broken;
+        return this.#broken;
       }
-      throw isFull(path, cause)
+      return isFull(path, cause)
         ? new OutOfSpace(`store ${path}: the disk is full; free some space there, or delete objects`, { cause })
         : new Unavailable(`store ${path}: a write failed, and nothing of it was written`, { cause });
     } finally {

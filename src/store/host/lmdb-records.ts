@@ -40,10 +40,10 @@ const KEY_BYTES = 40;
 const PUT = 1;
 const DELETE = 2;
 
-export function encodeLog(record: LogRecord): Buffer {
+export function encodeLog(record: LogRecord, allocate: (bytes: number) => Buffer = Buffer.allocUnsafe): Buffer {
   const { key, value, expiry } = record;
   const keyBytes = Buffer.byteLength(key);
-  const bytes = Buffer.allocUnsafe(LOG_HEAD + keyBytes + value.length);
+  const bytes = allocate(LOG_HEAD + keyBytes + value.length);
   bytes[4] = record.type === "put" ? PUT : DELETE;
   bytes[5] = 0;
   bytes.writeUInt16LE(keyBytes, 6);

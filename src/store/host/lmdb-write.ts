@@ -4,39 +4,58 @@ import { encodeLog, encodeRevision, type LogRecord } from "./lmdb-records.ts";
 
 const APPEND = { append: true } as const;
 
+const SLAB_BYTES = 1 << 18;
+
+/** Buffers cut from larger ones: a buffer of its own for each write costs more than the write. */
+export class Slab {
+  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #used = 0;
+
+  readonly take = (bytes: number): Buffer => {
+    if (bytes > SLAB_BYTES / 8) return Buffer.allocUnsafeSlow(bytes);
+    if (this.#used + bytes > SLAB_BYTES) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+      this.#used = 0;
+    }
+    this.#used += bytes;
+    return this.#slab.subarray(this.#used - bytes, this.#used);
+  };
+}
+
+/** What all writes of a store share. */
+export interface WriteContext {
+  readonly log: Databases["log"];
+  /** The last write of each key that is not on disk yet. */
+  readonly pending: Map<string, Write>;
+  readonly slab: Slab;
+  /** To be told of a write that is on disk. */
+  land(record: LogRecord): void;
+}
+
 /** A write on its way to the disk. While it is, it is in `pending` under its key, unless a later one of the key is. */
 export class Write implements Job {
   readonly record: LogRecord;
   readonly promise: Promise<LogRecord>;
   readonly #bytes: Buffer;
-  readonly #log: Databases["log"];
-  readonly #pending: Map<string, Write>;
+  readonly #context: WriteContext;
   /** What `pending` held before, to go back to; let go when the write is settled, or a chain of them would be kept for ever. */
   #before: Write | undefined;
-  readonly #land: (record: LogRecord) => void;
   readonly #resolve: (record: LogRecord) => void;
   readonly #reject: (error: Error) => void;
   /** Set if the log has a later record already, which cannot be. */
   isRefused = false;
   #isSettled = false;
 
-  constructor(
-    record: LogRecord,
-    log: Databases["log"],
-    pending: Map<string, Write>,
-    land: (record: LogRecord) => void,
-  ) {
+  constructor(record: LogRecord, context: WriteContext) {
     const { promise, resolve, reject } = Promise.withResolvers<LogRecord>();
     this.record = record;
     this.promise = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#bytes = encodeLog(record);
-    this.#log = log;
-    this.#pending = pending;
-    this.#land = land;
-    this.#before = pending.get(record.key);
-    pending.set(record.key, this);
+    this.#bytes = encodeLog(record, context.slab.take);
+    this.#context = context;
+    this.#before = context.pending.get(record.key);
+    context.pending.set(record.key, this);
   }
 
   get key(): string {
@@ -57,7 +76,7 @@ export class Write implements Job {
   }
 
   write(): void {
-    this.#log.put(encodeRevision(this.record.revision), this.#bytes, APPEND).then(
+    this.#context.log.put(encodeRevision(this.record.revision), this.#bytes, APPEND).then(
       (isAppended) => {
         this.isRefused = !isAppended;
       },
@@ -66,22 +85,24 @@ export class Write implements Job {
   }
 
   isWritten(): boolean {
-    return this.#log.doesExist(encodeRevision(this.record.revision));
+    return this.#context.log.doesExist(encodeRevision(this.record.revision));
   }
 
   done(): void {
     this.#isSettled = true;
-    if (this.#pending.get(this.key) === this) this.#pending.delete(this.key);
+    const { pending } = this.#context;
+    if (pending.get(this.key) === this) pending.delete(this.key);
     this.#before = undefined;
-    this.#land(this.record);
+    this.#context.land(this.record);
     this.#resolve(this.record);
   }
 
   failed(error: Error): void {
     this.#isSettled = true;
-    if (this.#pending.get(this.key) === this)
-      if (this.#before && !this.#before.#isSettled) this.#pending.set(this.key, this.#before);
-      else this.#pending.delete(this.key);
+    const { pending } = this.#context;
+    if (pending.get(this.key) === this)
+      if (this.#before && !this.#before.#isSettled) pending.set(this.key, this.#before);
+      else pending.delete(this.key);
     this.#before = undefined;
     this.#reject(error);
   }

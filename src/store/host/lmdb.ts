@@ -35,7 +35,7 @@ import { LmdbHistory } from "./lmdb-history.ts";
 import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
 import { afterwards, type Expiry, type Indexed, type LogRecord } from "./lmdb-records.ts";
 import { LmdbUpkeep } from "./lmdb-upkeep.ts";
-import { Write } from "./lmdb-write.ts";
+import { Slab, Write, type WriteContext } from "./lmdb-write.ts";
 import { syncFile } from "./write-durably.ts";
 
 export interface LmdbStoreOptions extends RetentionOptions {
@@ -81,9 +81,7 @@ export class LmdbStore implements StoreEngine {
   readonly #leases: Leases;
   readonly #retention: Retention;
   readonly #hub: WatchHub;
-  /** The last write of each key that is not on disk yet. */
-  readonly #pending = new Map<string, Write>();
-  readonly #onLanded = (record: LogRecord) => this.#land(record);
+  readonly #writes: WriteContext;
   /** Writes that are on disk, and are told to everyone at the end of their batch. */
   #landed: LogRecord[] = [];
   #next: Revision;
@@ -92,6 +90,12 @@ export class LmdbStore implements StoreEngine {
   constructor(parts: Parts) {
     const { databases, clock, loaded, log = silentLog } = parts;
     this.#databases = databases;
+    this.#writes = {
+      log: databases.log,
+      pending: new Map(),
+      slab: new Slab(),
+      land: (record) => this.#land(record),
+    };
     this.#lock = parts.lock;
     this.#clock = clock;
     this.#log = log;
@@ -263,7 +267,7 @@ export class LmdbStore implements StoreEngine {
     for (;;) {
       const write = this.#handOver(key, value, expected, ttlMs);
       if (write) return await write.promise;
-      await this.#pending.get(key)?.settled();
+      await this.#writes.pending.get(key)?.settled();
       this.#ready("write");
     }
   }
@@ -279,7 +283,7 @@ export class LmdbStore implements StoreEngine {
     ttlMs: number | undefined,
   ): Write | undefined {
     if (this.#committer.broken) throw this.#committer.broken;
-    const pending = this.#pending.get(key);
+    const pending = this.#writes.pending.get(key);
     const tip = pending ? afterwards(pending.record) : this.#index.get(key);
     if ((tip?.modified ?? 0) !== expected) {
       if (pending) return undefined;
@@ -295,7 +299,7 @@ export class LmdbStore implements StoreEngine {
       expiry: ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs },
       value: value ?? NOTHING,
     };
-    const write = new Write(record, this.#databases.log, this.#pending, this.#onLanded);
+    const write = new Write(record, this.#writes);
     this.#committer.add(write);
     return write;
   }
