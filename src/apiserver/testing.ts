@@ -80,8 +80,12 @@ export async function testServer(
       method,
       path,
       query: new URLSearchParams(query),
+      url,
       headers: { "content-type": "application/json", "user-agent": "test/1", ...headers },
       body: async () => bytes,
+      content: (async function* () {
+        yield bytes;
+      })(),
       clientCertificate: undefined,
       remoteAddress: "127.0.0.1",
       signal,

@@ -1,14 +1,19 @@
 // HTTP as the server sees it, free of Node: what a front must understand to serve the API.
+import type { ByteStream } from "./streams/byte-stream.ts";
 
 export interface HttpRequest {
   readonly method: string;
   /** As sent, still escaped, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Path and query as sent, for those who pass a request on. */
+  readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Reads the body; rejects with ApiError 413 beyond the limit. */
   body(): Promise<Uint8Array>;
+  /** The body as it comes, of any size. Either this or `body` is read, once. */
+  readonly content: AsyncIterable<Uint8Array>;
   /** DER of the client's certificate, if it sent one that our authority signed. */
   readonly clientCertificate: Uint8Array | undefined;
   readonly remoteAddress: string;
@@ -21,6 +26,8 @@ export interface HttpResponse {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Whole, in parts, or as it comes. A stream is flushed part by part. */
   readonly body: string | Uint8Array | Parts | AsyncIterable<Uint8Array>;
+  /** With code 101, the answer to a request to upgrade: takes over the connection, which is dropped when it is done. */
+  readonly upgraded?: (connection: ByteStream) => Promise<void>;
 }
 
 /** A body of known size whose parts are made while it is sent. */

@@ -1,6 +1,6 @@
 // The HTTPS front: HTTP/2 and HTTP/1.1 on one port. It knows nothing of Kubernetes but the size a body may have.
 // HTTP/2 goes through the stream API: Node's compatibility layer over it costs a third of the throughput.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import {
   constants,
   createSecureServer,
@@ -9,13 +9,14 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import type { Writable } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Log } from "#base/log.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, isParts, isStream } from "../http.ts";
 import { tooLarge } from "../status.ts";
+import { closeGently, socketStream } from "./streams/socket-stream.ts";
 
 export interface HttpsOptions {
   readonly cert: string;
@@ -43,6 +44,8 @@ const noQuery = new URLSearchParams();
 const zip = promisify(gzip);
 /** Smaller answers are not worth the work; upstream draws the same line. */
 const gzipFrom = 128 * 1024;
+/** How long the client of an upgraded connection may take to read its end. */
+const lingerMs = 1000;
 
 export function httpsFront(options: HttpsOptions): HttpsFront {
   const { handler, log, bodyLimit = 3 * 1024 * 1024 } = options;
@@ -106,6 +109,18 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       bodyLimit,
     );
     void respond(request, (answer) => sendHttp1(response, answer));
+  });
+  server.on("upgrade", (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const request = requestOf(
+      message.method ?? "GET",
+      message.url ?? "/",
+      message.headers,
+      noContent(),
+      peers.of(socket as TLSSocket),
+      signalOf(socket),
+      bodyLimit,
+    );
+    void respond(request, (answer) => sendUpgrade(message, socket, head, answer, request.signal));
   });
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
   server.removeAllListeners("stream");
@@ -172,7 +187,9 @@ function requestOf(
     path: question < 0 ? url : url.slice(0, question),
     query: question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1)),
     headers: headers as Record<string, string | undefined>,
+    url,
     body: () => readBody(source, bodyLimit),
+    content: source,
     clientCertificate,
     remoteAddress,
     signal,
@@ -198,6 +215,9 @@ class Peers {
     return peer;
   }
 }
+
+/** What a client sends with a request to upgrade is for whoever takes over the connection. */
+const noContent = (): AsyncIterable<Uint8Array> => new ReadableStream({ start: (end) => end.close() });
 
 async function readBody(source: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -240,6 +260,7 @@ interface Sink {
 }
 
 async function sendHttp1(response: ServerResponse, { code, headers, body }: HttpResponse): Promise<void> {
+  if (code === 101) throw new Error("the connection cannot be upgraded");
   response.writeHead(code, { ...headers } as Record<string, string | string[]>);
   if (typeof body === "string" || body instanceof Uint8Array) {
     response.end(body);
@@ -248,6 +269,35 @@ async function sendHttp1(response: ServerResponse, { code, headers, body }: Http
   if (isStream(body)) response.flushHeaders();
   await pump(response, body);
   response.end();
+}
+
+/** Hands the connection over, or answers as if nothing had been asked of it; in either case it is closed at the end. */
+async function sendUpgrade(
+  message: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  answer: HttpResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!answer.upgraded) {
+    const response = new ServerResponse(message);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    await sendHttp1(response, answer);
+    return closeGently(socket, lingerMs);
+  }
+  const lines = Object.entries(answer.headers ?? {}).flatMap(([name, value]) =>
+    (typeof value === "string" ? [value] : value).map((one) => `${name}: ${one}\r\n`),
+  );
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`);
+  const stop = () => socket.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await answer.upgraded(socketStream(socket, head));
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await closeGently(socket, lingerMs);
+  }
 }
 
 async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: HttpResponse): Promise<void> {
