@@ -12,26 +12,27 @@ export interface Figure {
 export type Report = (figure: Figure) => void;
 
 /**
- * Microseconds one call takes: the middle of several rounds, each long enough to mean something. The contenders take
- * turns, so that a busy moment of the machine falls on all of them.
+ * Microseconds of processor time one call takes: the middle of several rounds, each long enough to mean something. Time in which
+ * the machine does other things does not count, and the contenders take turns, so that what remains falls on all of them.
  */
 export function compare<N extends string>(
   contenders: Readonly<Record<N, () => unknown>>,
-  { rounds = 9, roundMs = 60 } = {},
+  { rounds = 9, roundMs = 60, warmMs = 2000 } = {},
 ): Record<N, number> {
   const names = Object.keys(contenders) as N[];
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<N, number[]>;
   const count = (work: () => unknown, forMs: number): number => {
-    const start = performance.now();
+    const end = performance.now() + forMs;
+    const before = process.cpuUsage();
     let calls = 0;
-    let took = 0;
-    for (; took < forMs; took = performance.now() - start) {
+    do {
       work();
       calls++;
-    }
-    return (took / calls) * 1000;
+    } while (performance.now() < end);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / calls;
   };
-  for (const name of names) count(contenders[name], 250); // until the compiler has settled
+  for (const name of names) count(contenders[name], warmMs); // until the compiler has settled
   for (let round = 0; round < rounds; round++)
     for (const name of names) times[name].push(count(contenders[name], roundMs));
   return Object.fromEntries(

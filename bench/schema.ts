@@ -8,6 +8,8 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { decodeText } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import { problemText } from "#schema/problem.ts";
+import { decodeMessage, encodeMessage } from "#schema/protobuf/codec.ts";
+import { listStruct } from "#schema/protobuf/list.ts";
 import { validateObject } from "#schema/validate.ts";
 import { compare, type Report } from "./figure.ts";
 
@@ -25,10 +27,29 @@ export async function run(report: Report): Promise<void> {
   report({ name: "decode + default + validate + encode of a pod", value: whole, unit: "µs" });
   report({ name: "the same as a multiple of bare JSON", value: whole / bare, unit: "×", goal: { atMost: 6 } });
 
+  const list = {
+    metadata: { resourceVersion: "1" },
+    items: Array.from({ length: 5000 }, (_, i) => stored(`bench-${i}`)),
+  };
+  const PodList = listStruct(Pod);
+  const lists = compare(
+    {
+      json: () => JSON.parse(JSON.stringify(list)),
+      protobuf: () => decodeMessage(PodList, encodeMessage(PodList, list)),
+    },
+    { rounds: 7, roundMs: 1, warmMs: 1000 },
+  );
+  report({ name: "JSON of a list of 5,000 pods, to text and back", value: lists.json / 1000, unit: "ms" });
+  report({ name: "protobuf of the same list, to bytes and back", value: lists.protobuf / 1000, unit: "ms" });
+  const goal = { atMost: 3 };
+  report({ name: "protobuf as a multiple of JSON", value: lists.protobuf / lists.json, unit: "×", goal });
+
   const { ms, mib } = catalogCost();
   report({ name: "loading the whole catalog", value: ms, unit: "ms", goal: { atMost: 60 } });
   report({ name: "memory of the catalog before first use", value: mib, unit: "MiB", goal: { atMost: 25 } });
 }
+
+const stored = (name: string) => applyDefaults(Pod, decodeText(Pod, JSON.stringify(pod(name))).object);
 
 /** The pod of the load generator that other servers are measured with. */
 export const pod = (name: string) => ({
@@ -71,9 +92,9 @@ function catalogCost(): { ms: number; mib: number } {
     const probe = join(folder, "probe.mjs");
     writeFileSync(
       probe,
-      `gc(); const rss = process.memoryUsage.rss(); const start = performance.now();
+      `gc(); const rss = process.memoryUsage.rss(); const start = process.cpuUsage();
        await import(${JSON.stringify(bundle)});
-       const ms = performance.now() - start; gc();
+       const { user, system } = process.cpuUsage(start); const ms = (user + system) / 1000; gc();
        console.log(JSON.stringify({ ms, mib: (process.memoryUsage.rss() - rss) / 2 ** 20 }));`,
     );
     const runs = Array.from({ length: 5 }, () =>

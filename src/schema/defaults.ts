@@ -77,7 +77,8 @@ function filler(spec: FieldSpec): (() => unknown) | undefined {
   const { type, required, pointer, omitEmpty, always } = spec;
   if (spec.default !== undefined) {
     const fixed = spec.default;
-    return typeof fixed === "object" ? () => structuredClone(fixed) : () => fixed;
+    if (typeof fixed !== "object" || fixed === null) return () => fixed;
+    return Object.keys(fixed).length === 0 ? () => ({}) : () => structuredClone(fixed);
   }
   if (pointer || !(always || (required && !omitEmpty)))
     return type.is === "struct" && required && !pointer ? () => ({}) : undefined;

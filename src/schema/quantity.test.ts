@@ -215,7 +215,7 @@ test("any quantity is the number it says, and stays it when written and read", (
       const parsed = parseQuantity(text);
       assert.equal(nanos(parsed), nanosOf(text));
       const canonical = canonicalQuantity(text);
-      assert.equal(formatQuantity(parsed), canonical);
+      assert.equal(nanos(parseQuantity(formatQuantity(parsed))), nanos(parsed));
       assert.equal(nanos(parseQuantity(canonical)), nanos(parsed));
       assert.equal(canonicalQuantity(canonical), canonical);
     }),
@@ -281,4 +281,10 @@ test("any text is read or refused with a QuantityError", () => {
     }),
     { numRuns: 10_000 },
   );
+});
+
+test("the canonical form is final, also of binary amounts that are no multiple of 1024", () => {
+  assert.equal(canonicalQuantity("62.5Ki"), "64k");
+  assert.equal(canonicalQuantity("64000"), "64k");
+  assert.equal(canonicalQuantity("1.5Gi"), "1536Mi");
 });

@@ -66,6 +66,19 @@ export const milliQuantityOf = (value: bigint | number, format: QuantityFormat =
 /** Reads a quantity. Precision beyond nano is rounded away from zero, and binary amounts end at 2^63-1. Throws QuantityError. */
 export function parseQuantity(input: string | number): Quantity {
   const text = typeof input === "number" ? String(input) : input;
+  const known = recent.get(text);
+  if (known) return known;
+  const quantity = parse(text);
+  if (recent.size >= mostRecent) recent.clear();
+  recent.set(text, quantity);
+  return quantity;
+}
+
+/** A cluster asks for the same few amounts over and over: a pod names each of its own about four times on its way in. */
+const recent = new Map<string, Quantity>();
+const mostRecent = 1024;
+
+function parse(text: string): Quantity {
   if (text === "0") return zeroQuantity;
   const { negative, whole, fraction, suffix, empty } = split(text);
   const digits = whole + fraction;
@@ -94,7 +107,10 @@ export function parseQuantity(input: string | number): Quantity {
 /** The text as it is stored and shown. Surrounding space is forgiven here, as in upstream's JSON. Throws QuantityError. */
 export function canonicalQuantity(input: string | number): string {
   if (typeof input === "string" && isPlainlyCanonical(input)) return input;
-  return formatQuantity(parseQuantity(typeof input === "string" ? input.trim() : input));
+  const once = formatQuantity(parseQuantity(typeof input === "string" ? input.trim() : input));
+  // "62.5Ki" is written "64000", which on its own is written "64k". Upstream stores the one and turns it into the other at the next
+  // write; here an object that is read and written back must stay as it is.
+  return isPlainlyCanonical(once) ? once : formatQuantity(parseQuantity(once));
 }
 
 /** The largest suffix that leaves a whole number. Binary amounts below 1Ki, and those with a fraction, are written in decimal. */

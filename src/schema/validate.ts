@@ -46,30 +46,34 @@ function structValidator(struct: AnyStruct): Validator | undefined {
 function compile(struct: AnyStruct): Validator | undefined {
   const fields = Object.entries(struct.fields as Record<string, { spec: FieldSpec }>).flatMap(([name, { spec }]) => {
     const check = fieldValidator(spec);
-    return check ? [{ name, check }] : [];
+    return check ? [{ name, check, evenAbsent: isCheckedEvenAbsent(spec) }] : [];
   });
   if (fields.length === 0 && !struct.check) return undefined;
   return (given: Values, old: Values | undefined, updating, problems) => {
     const value = struct.checkedAs ? (struct.checkedAs(given as never) as Values) : given;
-    for (const { name, check } of fields) {
+    for (const { name, check, evenAbsent } of fields) {
+      const present = value[name];
+      if (present === undefined && !evenAbsent) continue; // most fields of most structs
       const start = problems.length;
-      check(value[name], old?.[name], updating && old !== undefined, problems);
+      check(present, old?.[name], updating && old !== undefined, problems);
       if (problems.length > start) prefix(name, problems, start);
     }
     if (struct.check) collect(value, struct.check(value as never, old as never), problems);
   };
 }
 
+const mustExist = ({ nonEmpty, required, pointer }: FieldSpec): boolean => nonEmpty || (required && pointer) || false;
+const isCheckedEvenAbsent = (spec: FieldSpec): boolean => spec.immutable || mustExist(spec);
+
 function fieldValidator(spec: FieldSpec): Validator | undefined {
   const own = ownRules(spec);
   const inner = typeValidator(spec.type);
   const { immutable } = spec;
-  const mustExist = spec.nonEmpty || (spec.required && spec.pointer);
-  if (own.length === 0 && !inner && !immutable && !mustExist) return undefined;
+  if (own.length === 0 && !inner && !isCheckedEvenAbsent(spec)) return undefined;
   return (value, old, updating, problems) => {
     if (immutable && updating && !equal(value, old)) problems.push(invalid("", "field is immutable", value ?? null));
     if (value === undefined) {
-      if (mustExist) problems.push(required("", spec.whenMissing));
+      if (mustExist(spec)) problems.push(required("", spec.whenMissing));
       return;
     }
     if (spec.nonEmpty && isEmpty(value)) {

@@ -27,13 +27,16 @@ export function* checkMount({ name, mountPath, subPath = "", subPathExpr = "" }:
 
 export function* checkContainer(container: Container): Iterable<Problem> {
   yield* oneOf("terminationMessagePolicy", container.terminationMessagePolicy, ["File", "FallbackToLogsOnError"]);
-  yield* portNames(container.ports);
+  if (container.ports) yield* portNames(container.ports);
   for (const source of container.envFrom ?? []) yield* under("envFrom", checkEnvSource(source));
-  yield* checkMounts(container);
-  yield* checkDevices(container);
-  yield* under("resources", resourceNames(container.resources, containerResourceName));
-  yield* under("resources", checkAmounts(container.resources));
-  yield* checkResizePolicy(container);
+  if (container.volumeMounts) yield* checkMounts(container);
+  if (container.volumeDevices) yield* checkDevices(container);
+  const { limits, requests } = container.resources;
+  if (limits || requests) {
+    yield* under("resources", resourceNames(container.resources, containerResourceName));
+    yield* under("resources", checkAmounts(container.resources));
+  }
+  if (container.resizePolicy) yield* checkResizePolicy(container);
   yield* checkRestartRules(container);
 }
 

@@ -11,7 +11,7 @@ import { checkClaims } from "./resources.ts";
 /** Every container with its path, in the order upstream visits them. */
 export function* allContainers(
   spec: Pick<PodSpec, "initContainers" | "containers" | "ephemeralContainers">,
-): Iterable<[at: string, container: Container | EphemeralContainer]> {
+): Iterable<readonly [at: string, container: Container | EphemeralContainer]> {
   yield* each("initContainers", spec.initContainers);
   yield* each("containers", spec.containers);
   yield* each("ephemeralContainers", spec.ephemeralContainers);
@@ -22,7 +22,7 @@ export function* checkContainers(spec: PodSpec): Iterable<Problem> {
   const claims = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ""));
   for (const [at, container] of allContainers(spec)) {
     yield* under(at, withVolumes(container, volumes));
-    yield* under(`${at}.resources`, checkClaims(container.resources.claims, claims));
+    if (container.resources.claims) yield* under(`${at}.resources`, checkClaims(container.resources.claims, claims));
     yield* under(at, withSettings(container, spec));
   }
   yield* checkRegular(spec);

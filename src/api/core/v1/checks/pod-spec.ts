@@ -18,18 +18,18 @@ import { checkAmounts, checkPodResources, containerResourceName, entries } from 
 import { checkSysctls } from "./security.ts";
 
 export function* checkPodSpec(spec: PodSpec): Iterable<Problem> {
-  yield* checkVolumeNames(spec);
-  yield* uniqueClaims(spec);
+  if (spec.volumes) yield* checkVolumeNames(spec);
+  if (spec.resourceClaims) yield* uniqueClaims(spec);
   yield* checkContainers(spec);
   yield* checkPodResources(spec);
   yield* checkPolicies(spec);
-  yield* labelProblems(spec.nodeSelector, "nodeSelector");
+  if (spec.nodeSelector) yield* labelProblems(spec.nodeSelector, "nodeSelector");
   yield* checkSysctls(spec);
   yield* checkNamespaces(spec);
   yield* checkNoDns(spec);
   yield* checkGates(spec);
-  yield* spreadRepeats(spec.topologySpreadConstraints);
-  yield* checkTolerations("tolerations", spec.tolerations);
+  if (spec.topologySpreadConstraints) yield* spreadRepeats(spec.topologySpreadConstraints);
+  if (spec.tolerations) yield* checkTolerations("tolerations", spec.tolerations);
   yield* checkHostname(spec);
   if (spec.runtimeClassName !== undefined)
     yield* malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain);

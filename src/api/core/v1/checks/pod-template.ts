@@ -68,6 +68,7 @@ function* seccompValue(key: string, value: string): Iterable<Problem> {
 
 /** Where a profile is said both in an annotation and in a field, both must say the same. Paths are relative to the spec. */
 export function* checkProfilesAgree(annotations: Annotations, spec: PodSpec): Iterable<Problem> {
+  if (annotations === undefined) return;
   const { seccompProfile, appArmorProfile } = spec.securityContext;
   yield* agree("securityContext.seccompProfile", "seccomp", annotations?.[seccompOfPod], seccompProfile);
   for (const [at, { name, securityContext }] of allContainers(spec)) {

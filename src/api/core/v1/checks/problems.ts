@@ -15,9 +15,9 @@ const join = (path: string, field: string): string =>
   field === "" || field.startsWith("[") ? `${path}${field}` : path === "" ? field : `${path}.${field}`;
 
 /** Items with their paths: `containers[0]`. */
-export function* each<T>(path: string, items: readonly T[] | undefined): Iterable<[at: string, item: T]> {
-  for (const [index, item] of (items ?? []).entries()) yield [`${path}[${index}]`, item];
-}
+export const each = <T>(path: string, items: readonly T[] | undefined): readonly (readonly [at: string, item: T])[] =>
+  items === undefined ? none : items.map((item, index) => [`${path}[${index}]`, item] as const);
+const none: readonly never[] = [];
 
 export const isEmpty = (value: object | undefined): boolean => value === undefined || Object.keys(value).length === 0;
 
