@@ -8,11 +8,15 @@ import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import type { Component } from "#base/supervise.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
-import type { Question, Verdict } from "./authorization/authorizer.ts";
+import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
+import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
+import { RbacPolicy } from "./authorization/rbac/policy.ts";
+import { writeGuard } from "./authorization/write-guard.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
@@ -24,6 +28,7 @@ import { StoredForm } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
 import type { ServiceNetwork } from "./strategies/service/ranges.ts";
 import { subresourceHandlers } from "./subresources/list.ts";
+import type { WatchCache } from "./watch-cache.ts";
 
 export interface AssemblyOptions {
   readonly store: StoreEngine;
@@ -31,12 +36,19 @@ export interface AssemblyOptions {
   readonly random: Random;
   readonly log: Log;
   readonly identify: (request: HttpRequest) => Promise<User>;
-  readonly authorize: (question: Question) => Promise<Verdict>;
+  /** Who decides what may be done, in the order in which they are asked; `own` are those that look at what is stored. */
+  readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
+  /** Whether the roles and bindings that every cluster has are made and kept up to date. */
+  readonly bootstrapPolicy: boolean;
   readonly admission: Admission;
   /** Where services get their addresses and node ports from. */
   readonly network: ServiceNetwork;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
+}
+
+export interface OwnAuthorizers {
+  readonly rbac: Authorizer;
 }
 
 export interface Assembly extends ApiServer, Component {
@@ -55,6 +67,14 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     const versions = kinds.filter((other) => (other.convert?.to() ?? other) === registry.options.kind);
     return { kind, registry, versions, subresources: subresourceHandlers(kind) };
   });
+  const cacheOf = (kind: AnyKind): WatchCache => {
+    const registry = registries.get(kind);
+    if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is not stored`);
+    return registry.options.cache;
+  };
+  const policy = new RbacPolicy(cacheOf);
+  const authorize = anyOf([mastersFirst, ...options.authorizers({ rbac: (question) => policy.authorize(question) })]);
+  const guard = writeGuard({ policy, authorize });
 
   const openApi = new OpenApi({
     meta: metaStructs,
@@ -63,6 +83,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   openApi.serve(catalog);
   const server = apiServer({
     ...options,
+    authorize,
     resources: new Resources(served),
     paths: pathHandler({
       catalog: { kinds: catalog, priorities: groupPriorities, Scale },
@@ -75,15 +96,35 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     ...server,
     name: "apiserver",
     run: (signal) => follower.run(signal),
-    ready: (signal) => follower.seen(0, signal),
+    async ready(signal) {
+      await follower.seen(0, signal);
+      if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request: server.request, stored, signal });
+    },
   };
+
+  function stored({ apiVersion, kind, metadata }: DraftObject): ApiObject | undefined {
+    const found = served.find((one) => one.kind.apiVersion === apiVersion && one.kind.kind === kind)?.registry;
+    return found?.options.cache.get(found.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
+  }
 
   function registryOf(kind: AnyKind, { admission, random, network }: AssemblyOptions): Registry {
     const form = new StoredForm(kind);
     const cache = follower.add(keyPrefix(kind), form);
     const strategy = strategyOf(kind);
     const reserver = strategy.reserver?.({ cache, follower, random, network });
-    return new Registry({ kind, strategy, reserver, store, cache, follower, form, admission, clock, random });
+    return new Registry({
+      kind,
+      strategy,
+      reserver,
+      store,
+      cache,
+      follower,
+      form,
+      admission,
+      guard: (...write) => guard(...write),
+      clock,
+      random,
+    });
   }
 }
 

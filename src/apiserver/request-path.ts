@@ -20,6 +20,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   if (!isLegacy && segments[0] !== "apis") return undefined;
   const [group, version, ...rest] = isLegacy ? ["", ...segments.slice(1)] : segments.slice(1);
   if (group === undefined || version === undefined || rest.length === 0) return undefined;
+  if (!isLegacy && group === "") throw badRequest("the path names no API group");
   const watch = rest[0] === "watch";
   const parts = (watch ? rest.slice(1) : rest).map(plainSegment);
   if (parts.length === 0) return undefined;

@@ -17,17 +17,10 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
 import { jsonCodec } from "#wire/json.ts";
 import { bodyType } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
-import {
-  badRequest,
-  forbidden,
-  internalError,
-  methodNotAllowed,
-  unknownPath,
-  unsupportedMediaType,
-} from "#wire/status.ts";
+import { badRequest, internalError, methodNotAllowed, unknownPath, unsupportedMediaType } from "#wire/status.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
 import { yamlCodec } from "#wire/yaml.ts";
-import { type Question, refusalText, type Verdict } from "./authorization/authorizer.ts";
+import { type Authorize, permit, questionOf } from "./authorization/authorizer.ts";
 import type { PathHandler } from "./paths.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
@@ -35,7 +28,7 @@ import { respond, respondError, type Wanted, wantedBy } from "./respond.ts";
 
 export interface ApiServerOptions {
   readonly identify: (request: HttpRequest) => Promise<User>;
-  readonly authorize: (question: Question) => Promise<Verdict>;
+  readonly authorize: Authorize;
   readonly resources: Resources;
   readonly paths: PathHandler;
   readonly clock: Clock;
@@ -50,16 +43,8 @@ export interface ApiServer {
 export function apiServer(options: ApiServerOptions): ApiServer {
   const { identify, authorize, resources, paths, clock, log } = options;
 
-  const permit = async (question: Question): Promise<void> => {
-    const { decision, reason } = await authorize(question);
-    if (decision === "allow") return;
-    const why = `${refusalText(question)}${reason ? `: ${reason}` : ""}`;
-    if (question.type === "path") throw forbidden(undefined, "", why);
-    throw forbidden({ group: question.group, resource: question.resource }, question.name ?? "", why);
-  };
-
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
-    await permit({ ...asked, type: "resource" });
+    await permit(authorize, questionOf(asked));
     return resources.handle(asked);
   };
 
@@ -81,7 +66,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   };
 
   const servePath = async (http: HttpRequest, user: User): Promise<HttpResponse> => {
-    await permit({ type: "path", user, verb: http.method.toLowerCase(), path: http.path });
+    await permit(authorize, { type: "path", user, verb: http.method.toLowerCase(), path: http.path });
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed();
     const response = await paths(http);
     if (response) return response;

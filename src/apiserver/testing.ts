@@ -7,7 +7,8 @@ import type { StoreEngine } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
 import type { User } from "#wire/api-request.ts";
 import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
-import { type Assembly, assembleApiServer } from "./assemble.ts";
+import { type Assembly, type AssemblyOptions, assembleApiServer } from "./assemble.ts";
+import { bearerToken } from "./authentication/authenticator.ts";
 import { type Admission, admitAll } from "./registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
 
@@ -42,6 +43,10 @@ export async function testServer(
     /** Ranges of services: of their addresses and of their node ports. */
     readonly addresses?: string;
     readonly nodePorts?: string;
+    /** Who shows which bearer token; without one, a request is `testUser`'s. */
+    readonly users?: Readonly<Record<string, User>>;
+    readonly authorizers?: AssemblyOptions["authorizers"];
+    readonly bootstrapPolicy?: boolean;
   } = {},
 ): Promise<TestServer> {
   const clock = new ManualClock("2026-01-01T00:00:00Z");
@@ -52,8 +57,9 @@ export async function testServer(
     clock,
     random: seededRandom(1),
     log: silentLog,
-    identify: async () => testUser,
-    authorize: async () => ({ decision: "allow" }),
+    identify: async ({ headers }) => options.users?.[bearerToken(headers.authorization) ?? ""] ?? testUser,
+    authorizers: options.authorizers ?? (() => [() => ({ decision: "allow" })]),
+    bootstrapPolicy: options.bootstrapPolicy ?? false,
     admission: options.admission ?? admitAll,
     network: {
       addresses: parseAddressRanges(options.addresses ?? "10.96.0.0/16"),

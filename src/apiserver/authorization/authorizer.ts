@@ -1,10 +1,20 @@
 // May they? Authorizers are asked in order; the first that has an opinion decides, and none means no.
-import type { ResourceAddress, User } from "#wire/api-request.ts";
+import type { ApiError } from "#base/errors.ts";
+import { type FieldRequirement, FieldSelectorError, parseFieldSelector } from "#schema/field-selector.ts";
+import { pathSegment } from "#schema/formats.ts";
+import type { ApiRequest, ResourceAddress, User } from "#wire/api-request.ts";
+import { forbidden } from "#wire/status.ts";
 
 export type Question = { readonly user: User; readonly verb: string } & (
-  | ({ readonly type: "resource" } & ResourceAddress)
+  | ({
+      readonly type: "resource";
+      /** What a list, watch or deletion of many is narrowed to. */
+      readonly fieldSelector?: readonly FieldRequirement[];
+    } & ResourceAddress)
   | { readonly type: "path"; readonly path: string }
 );
+
+export type Authorize = (question: Question) => Promise<Verdict>;
 
 export interface Verdict {
   readonly decision: "allow" | "deny" | "none";
@@ -31,7 +41,7 @@ export const publicPathsFirst: Authorizer = (question) =>
     : { decision: "none" };
 
 export const anyOf =
-  (authorizers: readonly Authorizer[]): ((question: Question) => Promise<Verdict>) =>
+  (authorizers: readonly Authorizer[]): Authorize =>
   async (question) => {
     const reasons: string[] = [];
     for (const authorize of authorizers) {
@@ -39,8 +49,60 @@ export const anyOf =
       if (verdict.decision !== "none") return verdict;
       if (verdict.reason) reasons.push(verdict.reason);
     }
-    return { decision: "none", reason: reasons.join("; ") };
+    return { decision: "none", reason: reasons.join("\n") };
   };
+
+const ofMany: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
+
+/** What a request asks of the authorizers. */
+export function questionOf(request: ApiRequest): Question {
+  const { user, verb, group, version, resource, subresource } = request;
+  const selector = ofMany.has(verb) ? request.query.get("fieldSelector") : null;
+  const fieldSelector = selector ? requirementsOf(selector) : undefined;
+  const name = request.name ?? nameIn(fieldSelector);
+  // A namespace is in itself, so that whoever is given a role there may see it.
+  const namespace = group === "" && resource === "namespaces" ? request.name : request.namespace;
+  return {
+    type: "resource",
+    user,
+    verb,
+    group,
+    version,
+    resource,
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+    ...(subresource !== undefined && { subresource }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+  };
+}
+
+/** A selector that cannot be read narrows nothing; what is wrong with it is said when it is used. */
+function requirementsOf(selector: string): readonly FieldRequirement[] | undefined {
+  try {
+    return parseFieldSelector(selector);
+  } catch (error) {
+    if (error instanceof FieldSelectorError) return undefined;
+    throw error;
+  }
+}
+
+/** A list of one object is a request for that object. */
+function nameIn(requirements: readonly FieldRequirement[] = []): string | undefined {
+  const name = requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value;
+  return name && [...pathSegment(name)].length === 0 ? name : undefined;
+}
+
+/** Throws ApiError 403 unless it is allowed. */
+export async function permit(authorize: Authorize, question: Question): Promise<void> {
+  const { decision, reason } = await authorize(question);
+  if (decision !== "allow") throw refusal(question, reason);
+}
+
+export function refusal(question: Question, reason: string | undefined): ApiError {
+  const why = `${refusalText(question)}${reason ? `: ${reason}` : ""}`;
+  if (question.type === "path") return forbidden(undefined, "", why);
+  return forbidden({ group: question.group, resource: question.resource }, question.name ?? "", why);
+}
 
 /** Upstream's words for a refusal, which people and tools search for. */
 export function refusalText(question: Question): string {
@@ -49,5 +111,5 @@ export function refusalText(question: Question): string {
   if (question.type === "path") return `${who} ${verb} path ${JSON.stringify(question.path)}`;
   const { group, resource, subresource, namespace } = question;
   const what = `resource ${JSON.stringify(subresource ? `${resource}/${subresource}` : resource)} in API group ${JSON.stringify(group)}`;
-  return `${who} ${verb} ${what} ${namespace === undefined ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`}`;
+  return `${who} ${verb} ${what} ${!namespace ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`}`;
 }

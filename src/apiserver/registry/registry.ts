@@ -37,9 +37,14 @@ export interface RegistryOptions {
   readonly follower: StoreFollower;
   readonly form: StoredForm;
   readonly admission: Admission;
+  /** Refuses writes that authorization cannot judge from the address alone, by throwing ApiError. */
+  readonly guard?: WriteGuard;
   readonly clock: Clock;
   readonly random: Random;
 }
+
+/** Asked about every object on its way in, once admission has changed what it wants to change. */
+export type WriteGuard = (request: ApiRequest, object: DraftObject, old: ApiObject | undefined) => Promise<void>;
 
 /** Makes the object to store from the one that is stored. Called again when another write came between. */
 export type Change = (current: ApiObject) => DraftObject;
@@ -76,6 +81,7 @@ export class Registry {
     const { kind, admission } = this.options;
     const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
     await admission.mutate(call, object);
+    await this.options.guard?.(request, object, undefined);
     if (this.options.reserver) await this.options.follower.current(request.signal);
     return this.#reserving(object, undefined, options, () => this.#createAdmitted(call, object, options));
   }
@@ -139,6 +145,7 @@ export class Registry {
       return this.#put(current.key, object, current.revision, dryRun);
     };
     await admission.mutate(call, object);
+    await this.options.guard?.(request, object, current.object);
     return request.subresource === "status" ? write() : this.#reserving(object, current.object, options, write);
   }
 

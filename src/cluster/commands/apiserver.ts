@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
-import { assembleApiServer } from "#apiserver/assemble.ts";
+import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication/authenticator.ts";
-import {
-  type Authorizer,
-  allowKnown,
-  anyOf,
-  denyAll,
-  mastersFirst,
-  publicPathsFirst,
-} from "#apiserver/authorization/authorizer.ts";
+import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
@@ -37,7 +30,11 @@ const flags = {
   },
   "client-ca-file": { type: "string", value: "FILE", help: "Authority whose client certificates are believed" },
   "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
-  "authorization-mode": { type: "strings", value: "MODES", help: "AlwaysAllow or AlwaysDeny; AlwaysAllow unless told" },
+  "authorization-mode": {
+    type: "strings",
+    value: "MODES",
+    help: "RBAC, AlwaysAllow, AlwaysDeny, in the order in which they are asked; RBAC unless told",
+  },
   store: {
     type: "string",
     value: "embedded|memory",
@@ -83,12 +80,8 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       random: systemRandom,
       log,
       identify: firstOf(authenticators(settings, clientCa)),
-      authorize: anyOf([
-        mastersFirst,
-        publicPathsFirst,
-        ...settings["authorization-mode"].map(authorizer),
-        ...(settings["authorization-mode"].length === 0 ? [allowKnown] : []),
-      ]),
+      authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
+      bootstrapPolicy: true,
       admission: admitAll,
       network: {
         addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
@@ -127,8 +120,18 @@ function authenticators(settings: Settings, clientCa: string | undefined): reado
   ];
 }
 
-function authorizer(mode: string): Authorizer {
-  if (mode === "AlwaysAllow") return allowKnown;
-  if (mode === "AlwaysDeny") return denyAll;
-  throw new UsageError(`--authorization-mode: ${JSON.stringify(mode)} is not known; use AlwaysAllow or AlwaysDeny`);
+function authorizersOf(modes: readonly string[], own: OwnAuthorizers): readonly Authorizer[] {
+  const known: Readonly<Record<string, Authorizer>> = {
+    RBAC: own.rbac,
+    AlwaysAllow: allowKnown,
+    AlwaysDeny: denyAll,
+  };
+  return (modes.length === 0 ? ["RBAC"] : modes).map((mode) => {
+    const authorizer = known[mode];
+    if (!authorizer)
+      throw new UsageError(
+        `--authorization-mode: ${JSON.stringify(mode)} is not known; use ${Object.keys(known).join(", ")}`,
+      );
+    return authorizer;
+  });
 }
