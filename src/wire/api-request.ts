@@ -56,6 +56,8 @@ export interface ApiRequest extends ResourceAddress {
   readonly userAgent: string;
   /** What the writer acted on: `pods/default/web@17`. */
   readonly because?: string;
+  /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */
+  readonly expects?: AnyKind;
   readonly signal: AbortSignal;
 }
 

@@ -1,0 +1,90 @@
+// What an informer knows: the objects of one kind, by key and by whatever else they are looked up by.
+import { deepFreeze } from "#base/collections.ts";
+import type { Infer } from "#schema/infer.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { controllerOf, keyOf, metadataOf, type Place } from "./place.ts";
+
+/** A way to find objects: by each of the values it gives for an object. Two places that share an Index share its work. */
+export interface Index<K extends AnyKind> {
+  readonly kind: K;
+  values(object: Infer<K>): readonly string[];
+}
+
+export const index = <K extends AnyKind>(kind: K, values: (object: Infer<K>) => readonly string[]): Index<K> => ({
+  kind,
+  values,
+});
+
+type Entries<O> = Map<string, Map<string, O>>;
+
+/** Reads are of the present; what is returned does not change afterwards. */
+export class Cache<O> {
+  readonly #objects = new Map<string, O>();
+  readonly #indexes = new Map<(object: O) => readonly string[], Entries<O>>();
+  readonly #byNamespace = (object: O): readonly string[] => [metadataOf(object).namespace ?? ""];
+  readonly #byController = (object: O): readonly string[] => {
+    const owner = controllerOf(object);
+    return owner ? [owner.uid] : [];
+  };
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string | Place): O | undefined {
+    return this.#objects.get(typeof key === "string" ? key : keyOf(key));
+  }
+
+  keys(): IteratorObject<string> {
+    return this.#objects.keys();
+  }
+
+  /** All objects, or those of one namespace. */
+  list(namespace?: string): readonly O[] {
+    return namespace === undefined ? [...this.#objects.values()] : this.by(this.#byNamespace, namespace);
+  }
+
+  /** The objects controlled by the owner with this uid. */
+  owned(uid: string): readonly O[] {
+    return this.by(this.#byController, uid);
+  }
+
+  /** Those for which `values` gives `value`. The first question builds the index, which is kept up from then on. */
+  by(values: (object: O) => readonly string[], value: string): readonly O[] {
+    let entries = this.#indexes.get(values);
+    if (!entries) {
+      entries = new Map();
+      this.#indexes.set(values, entries);
+      for (const [key, object] of this.#objects) for (const one of values(object)) enter(entries, one, key, object);
+    }
+    return [...(entries.get(value)?.values() ?? [])];
+  }
+
+  /** Returns what was there before. Freezes the object: many will read it. */
+  set(key: string, object: O): O | undefined {
+    const old = this.delete(key);
+    this.#objects.set(key, deepFreeze(object));
+    for (const [values, entries] of this.#indexes) for (const one of values(object)) enter(entries, one, key, object);
+    return old;
+  }
+
+  delete(key: string): O | undefined {
+    const old = this.#objects.get(key);
+    if (old === undefined) return undefined;
+    this.#objects.delete(key);
+    for (const [values, entries] of this.#indexes) {
+      for (const one of values(old)) {
+        const same = entries.get(one);
+        same?.delete(key);
+        if (same?.size === 0) entries.delete(one);
+      }
+    }
+    return old;
+  }
+}
+
+function enter<O>(entries: Entries<O>, value: string, key: string, object: O): void {
+  const same = entries.get(value);
+  if (same) same.set(key, object);
+  else entries.set(value, new Map([[key, object]]));
+}

@@ -1,0 +1,99 @@
+// What a controller is: a name, the kinds it looks at, and one function from an object to what should be done about it.
+// How it is run is in run-controllers.ts; how it is tested, in testing.ts.
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import type { Infer } from "#schema/infer.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { Cache, Index } from "./cache.ts";
+import type { Client } from "./client.ts";
+import { metadataOf, type Place } from "./place.ts";
+
+/** Look again after this time, whether anything has changed by then or not. */
+export interface Again {
+  readonly afterMs: number;
+}
+
+export type Reconciled = Promise<Again | undefined> | Promise<void>;
+
+/** Thrown by a reconcile for which there is no use in trying again before something changes. */
+export class Terminal extends Error {
+  override readonly name = "Terminal";
+}
+
+export interface Controller<K extends AnyKind> {
+  readonly name: string;
+  /** The kind whose objects are reconciled. */
+  readonly for: K;
+  /** A change to an object of these kinds reconciles the object that controls it. */
+  readonly owns?: readonly AnyKind[];
+  /** A change to an object of these kinds reconciles whatever `wakes` says. */
+  readonly watches?: readonly Watching[];
+  /** Kinds that are read from the cache, but wake nothing. */
+  readonly reads?: readonly AnyKind[];
+  /** How many objects are reconciled at once; 5 unless told. */
+  readonly workers?: number;
+  /** Reconciles every object as often as this; never unless told. */
+  readonly resyncMs?: number;
+  /** Under which name events are reported; the controller's with `-controller` behind it unless told. */
+  readonly reportsAs?: string;
+  /** Makes the world more like what the object says. Returns when it is, throws to be called again later. */
+  reconcile(object: Infer<K>, context: Reconcile): Reconciled;
+  /** Called when an object is no more, for what no owner reference cleans up. May be called more than once, or for one never seen. */
+  gone?(place: Place, context: Reconcile): Reconciled;
+}
+
+export const controller = <K extends AnyKind>(spec: Controller<K>): Controller<K> => spec;
+
+export interface Watching {
+  readonly kind: AnyKind;
+  /** Which objects to reconcile when `object` has changed: asked of what it was and of what it is. */
+  wakes(object: unknown, cache: CacheView): Iterable<Place>;
+  /** Whether a change matters; all do unless told. */
+  matters?(old: unknown, object: unknown): boolean;
+}
+
+export const watching = <K extends AnyKind>(
+  kind: K,
+  wakes: (object: Infer<K>, cache: CacheView) => Iterable<Place>,
+  matters?: (old: Infer<K>, object: Infer<K>) => boolean,
+): Watching => ({
+  kind,
+  wakes: (object, cache) => wakes(object as Infer<K>, cache), // the informer is of this kind
+  ...(matters && { matters: (old: unknown, object: unknown) => matters(old as Infer<K>, object as Infer<K>) }),
+});
+
+export type EventType = "Normal" | "Warning";
+
+/** What a reconcile is given. */
+export interface Reconcile {
+  /** Ends with the reconcile's signal; its writes carry their cause, and are seen by the cache before the next reconcile. */
+  readonly client: Client;
+  readonly cache: CacheView;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Reports something for people to read, about the object or about another. Does not wait. */
+  event(type: EventType, reason: string, message: string, about?: object): void;
+}
+
+/** All that the controller's kinds hold, as of now. Objects are shared and frozen. */
+export interface CacheView {
+  get<K extends AnyKind>(kind: K, place: Place): Infer<K> | undefined;
+  list<K extends AnyKind>(kind: K, namespace?: string): readonly Infer<K>[];
+  /** The objects that `owner` controls. */
+  owned<K extends AnyKind>(kind: K, owner: object): readonly Infer<K>[];
+  by<K extends AnyKind>(index: Index<K>, value: string): readonly Infer<K>[];
+}
+
+export const cacheView = (cacheOf: <K extends AnyKind>(kind: K) => Cache<Infer<K>>): CacheView => ({
+  get: (kind, place) => cacheOf(kind).get(place),
+  list: (kind, namespace) => cacheOf(kind).list(namespace),
+  owned: (kind, owner) => cacheOf(kind).owned(metadataOf(owner).uid ?? ""),
+  by: (index, value) => cacheOf(index.kind).by(index.values, value),
+});
+
+/** Every kind a controller looks at. */
+export const kindsOf = ({ for: subject, owns = [], watches = [], reads = [] }: Controller<AnyKind>): Set<AnyKind> =>
+  new Set([subject, ...owns, ...watches.map(({ kind }) => kind), ...reads]);

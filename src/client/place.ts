@@ -1,0 +1,34 @@
+// Where an object is: what the metadata of every object says, and what queues and caches use as a key.
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject } from "#schema/object.ts";
+import type { ObjectMeta } from "#schema/object-meta.ts";
+
+export interface Place {
+  /** Absent for kinds that live in no namespace. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** `namespace/name`, or the name alone. */
+export const keyOf = ({ namespace, name }: Place): string => (namespace ? `${namespace}/${name}` : name);
+
+export function placeOf(key: string): Place {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** What a write was caused by, as the server records it: `pods/default/web@17`. */
+export const causeOf = ({ plural }: AnyKind, key: string, resourceVersion = ""): string =>
+  `${plural}/${key}@${resourceVersion}`;
+
+/** The metadata of an object of any kind: every kind has it, though the compiler cannot see that of a kind it does not know. */
+export const metadataOf = (object: unknown): ObjectMeta => (object as ApiObject).metadata ?? {};
+
+export function keyOfObject(object: unknown): string {
+  const { namespace, name = "" } = metadataOf(object);
+  return keyOf({ namespace, name });
+}
+
+/** The owner that manages an object, if it has one. */
+export const controllerOf = (object: unknown) =>
+  metadataOf(object).ownerReferences?.find(({ controller }) => controller === true);

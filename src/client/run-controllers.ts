@@ -1,0 +1,239 @@
+// Runs controllers: informers shared among them, a queue for each, and all that their authors would otherwise forget.
+import type { Clock } from "#base/clock.ts";
+import { ApiError, explain } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import { WorkQueue } from "#base/queue.ts";
+import type { Random } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { type Client, isConflict, type Write } from "./client.ts";
+import {
+  type Again,
+  type CacheView,
+  type Controller,
+  cacheView,
+  kindsOf,
+  type Reconcile,
+  Terminal,
+} from "./controller.ts";
+import { EventRecorder } from "./events.ts";
+import type { Change } from "./informer.ts";
+import { Informers } from "./informers.ts";
+import { type Metrics, noMetrics } from "./metrics.ts";
+import { OwnWrites } from "./own-writes.ts";
+import { causeOf, controllerOf, keyOf, metadataOf, placeOf } from "./place.ts";
+import { WritePace } from "./write-pace.ts";
+
+export interface ControllersOptions {
+  /** Lists, watches and reports for all of them. */
+  readonly client: Client;
+  /** Under which identity a controller writes; that of `client` unless told. */
+  readonly clientFor?: (controller: string) => Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: Metrics;
+  /** Shared with others of the process; own ones unless told. */
+  readonly informers?: Informers;
+  /** Which instance reports: the `source.host` of events. */
+  readonly host?: string;
+}
+
+/** The controllers as one component; it runs its informers and its event recorder, too. */
+export function runControllers(controllers: readonly Controller<AnyKind>[], options: ControllersOptions): Component {
+  const informers = options.informers ?? new Informers(options);
+  const recorder = new EventRecorder(options);
+  return {
+    name: "controllers",
+    run: (signal) =>
+      supervise(
+        [
+          ...(options.informers ? [] : [informers]),
+          recorder,
+          ...controllers.map((one) => new ControllerRun(one, informers, recorder, options)),
+        ],
+        signal,
+      ),
+  };
+}
+
+class ControllerRun implements Component {
+  readonly name: string;
+  readonly #controller: Controller<AnyKind>;
+  readonly #informers: Informers;
+  readonly #recorder: EventRecorder;
+  readonly #options: ControllersOptions;
+  readonly #queue: WorkQueue;
+  readonly #ownWrites: OwnWrites;
+  readonly #pace: WritePace;
+  readonly #kinds: ReadonlySet<AnyKind>;
+  readonly #cache: CacheView;
+  readonly #client: Client;
+
+  constructor(one: Controller<AnyKind>, informers: Informers, recorder: EventRecorder, options: ControllersOptions) {
+    this.name = one.name;
+    this.#controller = one;
+    this.#informers = informers;
+    this.#recorder = recorder;
+    this.#options = options;
+    this.#queue = new WorkQueue(options.clock);
+    this.#ownWrites = new OwnWrites((key) => this.#queue.add(key));
+    this.#pace = new WritePace(options.clock);
+    this.#kinds = kindsOf(one);
+    this.#client = options.clientFor?.(one.name) ?? options.client;
+    this.#cache = cacheView((kind) => {
+      if (!this.#kinds.has(kind))
+        throw new Error(`controller ${one.name} reads ${kind.plural} without saying so in owns, watches or reads`);
+      return informers.of(kind).cache;
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, resyncMs } = this.#controller;
+    const stops = this.#listen();
+    try {
+      await Promise.all([...this.#kinds].map((kind) => this.#informers.of(kind).synced(signal)));
+      const parts: Component[] = Array.from({ length: workers }, (_, i) => ({
+        name: `${this.name} ${i}`,
+        run: (stop) => this.#work(stop),
+      }));
+      if (resyncMs !== undefined)
+        parts.push({ name: `${this.name} resync`, run: (stop) => this.#resync(resyncMs, stop) });
+      await supervise(parts, signal);
+    } finally {
+      for (const stop of stops) stop();
+      this.#ownWrites.close();
+    }
+  }
+
+  /** Turns changes into keys. Nothing else happens when something changes. */
+  #listen(): (() => void)[] {
+    const { for: subject, owns = [], watches = [] } = this.#controller;
+    const add = (key: string) => this.#queue.add(key);
+    const owner = ({ old, object }: Change<unknown>) => {
+      for (const one of [old, object]) {
+        const reference = controllerOf(one ?? {});
+        if (reference?.kind !== subject.kind || groupOf(reference.apiVersion) !== subject.group) continue;
+        const namespace = subject.scope === "Namespaced" ? metadataOf(one).namespace : undefined;
+        add(keyOf({ namespace, name: reference.name }));
+      }
+    };
+    return [
+      this.#informers.of(subject).onChange(({ key }) => add(key)),
+      ...owns.map((kind) => this.#informers.of(kind).onChange(owner)),
+      ...watches.map(({ kind, wakes, matters }) =>
+        this.#informers.of(kind).onChange(({ old, object }) => {
+          if (old !== undefined && object !== undefined && matters?.(old, object) === false) return;
+          for (const one of [old, object])
+            if (one !== undefined) for (const place of wakes(one, this.#cache)) add(keyOf(place));
+        }),
+      ),
+    ];
+  }
+
+  async #resync(everyMs: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(everyMs, signal);
+      for (const key of this.#informers.of(this.#controller.for).cache.keys()) this.#queue.add(key);
+    }
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.next(signal);
+      try {
+        await this.#process(key, signal);
+      } finally {
+        this.#queue.done(key);
+      }
+      signal.throwIfAborted();
+    }
+  }
+
+  async #process(key: string, signal: AbortSignal): Promise<void> {
+    if (!this.#ownWrites.isSeen(key)) return;
+    const waitMs = this.#pace.waitMs(key);
+    if (waitMs > 0) return this.#queue.addAfter(key, waitMs);
+    const { clock, metrics = noMetrics } = this.#options;
+    const start = clock.elapsed();
+    const labels = { controller: this.name };
+    try {
+      const again = await this.#reconcile(key, signal);
+      this.#queue.forget(key);
+      if (again) this.#queue.addAfter(key, again.afterMs);
+      metrics.count("controller_runtime_reconcile_total", { ...labels, result: again ? "requeue_after" : "success" });
+    } catch (error) {
+      if (signal.aborted) return;
+      metrics.count("controller_runtime_reconcile_total", { ...labels, result: "error" });
+      this.#failed(key, error);
+    } finally {
+      metrics.observe("controller_runtime_reconcile_time_seconds", labels, (clock.elapsed() - start) / 1000);
+      metrics.set("workqueue_depth", { name: this.name }, this.#queue.size);
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Again | undefined> {
+    const { for: subject, gone } = this.#controller;
+    const object = this.#informers.of(subject).cache.get(key);
+    const place = placeOf(key);
+    if (object === undefined && !gone) return undefined;
+    let hasWritten = false;
+    const client = this.#client.bound({
+      signal,
+      because: causeOf(subject, key, metadataOf(object ?? {}).resourceVersion),
+      onWrite: (write) => {
+        hasWritten = true;
+        this.#note(key, write);
+      },
+    });
+    const context = this.#context(client, signal, object ?? { ...this.#name, metadata: place });
+    try {
+      const again = await (object === undefined ? gone?.(place, context) : this.#controller.reconcile(object, context));
+      return again || undefined;
+    } finally {
+      if (hasWritten) this.#pace.wrote(key);
+    }
+  }
+
+  get #name() {
+    const { apiVersion, kind } = this.#controller.for;
+    return { apiVersion, kind };
+  }
+
+  #context(client: Client, signal: AbortSignal, object: object): Reconcile {
+    const { clock, random, log, host } = this.#options;
+    const component = this.#controller.reportsAs ?? `${this.name}-controller`;
+    return {
+      client,
+      signal,
+      cache: this.#cache,
+      clock,
+      random,
+      log: log.with({ controller: this.name }),
+      event: (type, reason, message, about = object) =>
+        this.#recorder.record(about, { type, reason, message, component, ...(host !== undefined && { host }) }),
+    };
+  }
+
+  #note(key: string, { kind, object }: Write): void {
+    if (this.#kinds.has(kind)) this.#ownWrites.note(key, this.#informers.of(kind), object);
+  }
+
+  #failed(key: string, error: unknown): void {
+    const { log, metrics = noMetrics } = this.#options;
+    const fields = { controller: this.name, key, error };
+    if (error instanceof Terminal) {
+      this.#queue.forget(key);
+      log.error("reconcile gave up", fields);
+      return;
+    }
+    metrics.count("workqueue_retries_total", { name: this.name });
+    const afterSeconds = error instanceof ApiError ? error.details?.retryAfterSeconds : undefined;
+    if (afterSeconds) this.#queue.addAfter(key, afterSeconds * 1000);
+    else this.#queue.retry(key);
+    if (isConflict(error)) log.debug("reconcile met a conflict", { ...fields, error: explain(error) });
+    else log.warn("reconcile failed", fields);
+  }
+}
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");
