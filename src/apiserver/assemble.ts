@@ -28,6 +28,7 @@ import { StoredForm } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
 import type { ServiceNetwork } from "./strategies/service/ranges.ts";
 import { subresourceHandlers } from "./subresources/list.ts";
+import { virtualResources } from "./virtual/list.ts";
 import type { WatchCache } from "./watch-cache.ts";
 
 export interface AssemblyOptions {
@@ -43,6 +44,8 @@ export interface AssemblyOptions {
   readonly admission: Admission;
   /** Where services get their addresses and node ports from. */
   readonly network: ServiceNetwork;
+  /** Other parts of the control plane whose health is shown; the store's is always. */
+  readonly components: readonly HealthCheck[];
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
 }
@@ -57,7 +60,7 @@ export interface Assembly extends ApiServer, Component {
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
-  const { store, clock, log, version } = options;
+  const { store, clock, log, version, components } = options;
   const follower = new StoreFollower({ store, clock, log });
   const kinds = catalog.filter(({ stored }) => stored !== false);
   const registries = new Map(kinds.filter(({ convert }) => !convert).map((kind) => [kind, registryOf(kind, options)]));
@@ -65,7 +68,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     const registry = registries.get(kind.convert?.to() ?? kind);
     if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
     const versions = kinds.filter((other) => (other.convert?.to() ?? other) === registry.options.kind);
-    return { kind, registry, versions, subresources: subresourceHandlers(kind) };
+    return { kind, registry, versions, subresources: subresourceHandlers(kind, find) };
   });
   const cacheOf = (kind: AnyKind): WatchCache => {
     const registry = registries.get(kind);
@@ -75,6 +78,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const policy = new RbacPolicy(cacheOf);
   const authorize = anyOf([mastersFirst, ...options.authorizers({ rbac: (question) => policy.authorize(question) })]);
   const guard = writeGuard({ policy, authorize });
+  const virtual = virtualResources({ ...options, authorize, components: [...components, etcdOf(store)], find });
 
   const openApi = new OpenApi({
     meta: metaStructs,
@@ -84,7 +88,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const server = apiServer({
     ...options,
     authorize,
-    resources: new Resources(served),
+    resources: new Resources(served, virtual),
     paths: pathHandler({
       catalog: { kinds: catalog, priorities: groupPriorities, Scale },
       openApi,
@@ -105,6 +109,12 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   function stored({ apiVersion, kind, metadata }: DraftObject): ApiObject | undefined {
     const found = served.find((one) => one.kind.apiVersion === apiVersion && one.kind.kind === kind)?.registry;
     return found?.options.cache.get(found.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
+  }
+
+  function find(kind: AnyKind): ServedResource {
+    const found = served.find((one) => one.kind === kind);
+    if (!found) throw new Error(`${kind.apiVersion} ${kind.kind} is not served`);
+    return found;
   }
 
   function registryOf(kind: AnyKind, { admission, random, network }: AssemblyOptions): Registry {
@@ -128,15 +138,20 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   }
 }
 
+/** As upstream names the first endpoint of the store, whichever store it is. */
+const etcdOf = (store: StoreEngine): HealthCheck => ({ ...storeCheck(store), name: "etcd-0" });
+
+const storeCheck = (store: StoreEngine): HealthCheck => ({
+  name: "etcd",
+  check: async (signal) => {
+    const { alarm } = await store.status(signal);
+    if (alarm !== undefined) throw new Error(alarm);
+  },
+});
+
 const healthChecks = (store: StoreEngine, follower: StoreFollower): readonly HealthCheck[] => [
   { name: "ping", check: async () => undefined },
-  {
-    name: "etcd",
-    check: async (signal) => {
-      const { alarm } = await store.status(signal);
-      if (alarm !== undefined) throw new Error(alarm);
-    },
-  },
+  storeCheck(store),
   {
     name: "informer-sync",
     check: async () => {

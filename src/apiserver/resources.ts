@@ -1,4 +1,5 @@
 // From a verb on a resource to the registry that serves it, in the version that was asked for.
+import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb } from "#wire/api-request.ts";
 import { methodNotAllowed, successStatus, unknownPath } from "#wire/status.ts";
@@ -6,15 +7,17 @@ import { deleteObject } from "./registry/deletion.ts";
 import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
 import { getObject, listObjects, watchObjects } from "./registry/reader.ts";
 import type { Registry } from "./registry/registry.ts";
-import { answer, type ServedResource, type SubresourceHandler } from "./served-resource.ts";
+import { answer, type ServedResource, type SubresourceHandler, type VirtualResource } from "./served-resource.ts";
 import { eventsInVersion, inVersion } from "./versions.ts";
 import { create, patch, update } from "./writes.ts";
 
 export class Resources {
   readonly #served: ReadonlyMap<string, ServedResource>;
+  readonly #virtual: ReadonlyMap<string, VirtualResource>;
 
-  constructor(served: readonly ServedResource[]) {
-    this.#served = new Map(served.map((one) => [`${one.kind.group}/${one.kind.version}/${one.kind.plural}`, one]));
+  constructor(served: readonly ServedResource[], virtual: readonly VirtualResource[]) {
+    this.#served = new Map(served.map((one) => [addressOf(one.kind), one]));
+    this.#virtual = new Map(virtual.map((one) => [addressOf(one.kind), one]));
   }
 
   find(group: string, version: string, resource: string): ServedResource | undefined {
@@ -23,7 +26,7 @@ export class Resources {
 
   async handle(request: ApiRequest): Promise<ApiResponse> {
     const served = this.find(request.group, request.version, request.resource);
-    if (!served) throw unknownPath();
+    if (!served) return this.#handleVirtual(request);
     const { subresource } = request;
     if (subresource !== undefined && subresource !== "status") {
       const handler = served.subresources[subresource];
@@ -35,7 +38,18 @@ export class Resources {
     if (!allowed.includes(request.verb)) throw methodNotAllowed();
     return verbs[request.verb](request, served);
   }
+
+  async #handleVirtual(request: ApiRequest): Promise<ApiResponse> {
+    const { group, version, resource, subresource, verb } = request;
+    const virtual = this.#virtual.get(`${group}/${version}/${resource}`);
+    if (!virtual || subresource !== undefined) throw unknownPath();
+    const handler = virtual.verbs[verb];
+    if (!handler) throw methodNotAllowed();
+    return handler(request);
+  }
 }
+
+const addressOf = ({ group, version, plural }: AnyKind): string => `${group}/${version}/${plural}`;
 
 const connectIsNoVerbHere: SubresourceHandler = async () => {
   throw methodNotAllowed();

@@ -1,5 +1,5 @@
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiRequest, ApiResponse, EncodedObject } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb } from "#wire/api-request.ts";
 import type { Registry } from "./registry/registry.ts";
 import { inVersion } from "./versions.ts";
 
@@ -15,6 +15,14 @@ export interface ServedResource {
 
 /** Answers every verb of a subresource. */
 export type SubresourceHandler = (request: ApiRequest, served: ServedResource) => Promise<ApiResponse>;
+
+/** A resource of which nothing is stored: each request is answered by code. */
+export interface VirtualResource {
+  readonly kind: AnyKind;
+  readonly verbs: Readonly<Partial<Record<RequestVerb, VirtualHandler>>>;
+}
+
+export type VirtualHandler = (request: ApiRequest) => Promise<ApiResponse>;
 
 /** A stored object in the version that was asked for. */
 export const answer = (

@@ -9,7 +9,7 @@ import type { User } from "#wire/api-request.ts";
 import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
 import { type Assembly, type AssemblyOptions, assembleApiServer } from "./assemble.ts";
 import { bearerToken } from "./authentication/authenticator.ts";
-import { type Admission, admitAll } from "./registry/admission.ts";
+import { admitAll } from "./registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
 
 /** An object or a list, or whatever else an answer holds. */
@@ -36,36 +36,32 @@ export interface TestServer extends AsyncDisposable {
 
 export const testUser: User = { name: "tester", groups: ["system:masters", "system:authenticated"] };
 
-export async function testServer(
-  options: {
-    readonly store?: StoreEngine;
-    readonly admission?: Admission;
-    /** Ranges of services: of their addresses and of their node ports. */
-    readonly addresses?: string;
-    readonly nodePorts?: string;
-    /** Who shows which bearer token; without one, a request is `testUser`'s. */
-    readonly users?: Readonly<Record<string, User>>;
-    readonly authorizers?: AssemblyOptions["authorizers"];
-    readonly bootstrapPolicy?: boolean;
-  } = {},
-): Promise<TestServer> {
+export interface TestOptions extends Partial<Omit<AssemblyOptions, "network" | "clock">> {
+  /** Ranges of services: of their addresses and of their node ports. */
+  readonly addresses?: string;
+  readonly nodePorts?: string;
+  /** Who shows which bearer token; without one, a request is `testUser`'s. */
+  readonly users?: Readonly<Record<string, User>>;
+}
+
+export async function testServer(options: TestOptions = {}): Promise<TestServer> {
+  const { addresses = "10.96.0.0/16", nodePorts = "30000-32767", users = {}, ...others } = options;
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   const store = options.store ?? new MemoryStore({ clock });
   const stop = new AbortController();
   const server = assembleApiServer({
-    store,
-    clock,
     random: seededRandom(1),
     log: silentLog,
-    identify: async ({ headers }) => options.users?.[bearerToken(headers.authorization) ?? ""] ?? testUser,
-    authorizers: options.authorizers ?? (() => [() => ({ decision: "allow" })]),
-    bootstrapPolicy: options.bootstrapPolicy ?? false,
-    admission: options.admission ?? admitAll,
-    network: {
-      addresses: parseAddressRanges(options.addresses ?? "10.96.0.0/16"),
-      nodePorts: parsePortRange(options.nodePorts ?? "30000-32767"),
-    },
+    identify: async ({ headers }) => users[bearerToken(headers.authorization) ?? ""] ?? testUser,
+    authorizers: () => [() => ({ decision: "allow" })],
+    bootstrapPolicy: false,
+    admission: admitAll,
+    components: [],
     version: { gitVersion: "v1.36.4" },
+    network: { addresses: parseAddressRanges(addresses), nodePorts: parsePortRange(nodePorts) },
+    ...others,
+    clock,
+    store,
   });
   const running = server.run(stop.signal);
   await server.ready(stop.signal);

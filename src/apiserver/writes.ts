@@ -89,7 +89,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
       force: options.force,
       now,
       ...(subresource !== undefined && { subresource }),
-      ...ownable(kind, subresource),
+      ...ownable(served, subresource),
     });
     const decoded = decodeErrors(() => decodeValue(kind, structuredClone(object)));
     strictProblems(decoded.strictErrors, options, kind);
@@ -107,7 +107,9 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
 }
 
 /** Which fields a writer can own: through the main resource all but the status, through `status` nothing else. */
-function ownable(kind: AnyKind, subresource: string | undefined) {
+function ownable({ kind, registry }: ServedResource, subresource: string | undefined) {
+  const part = subresource === undefined ? undefined : registry.options.strategy.parts?.[subresource];
+  if (part) return { resetFields: part.owned };
   if (!kind.subresources?.status) return {};
   return { resetFields: subresource === "status" ? including("status", "metadata") : excluding("status") };
 }
@@ -131,7 +133,7 @@ function tracked(
     manager: options.fieldManager,
     now: registry.options.clock.now(),
     ...(subresource !== undefined && { subresource }),
-    ...ownable(kind, subresource),
+    ...ownable(served, subresource),
   });
   if (managedFields.length > 0) object.metadata.managedFields = managedFields as never;
   else delete object.metadata.managedFields;
@@ -145,7 +147,7 @@ function refuseInvalid(kind: AnyKind, object: DraftObject): void {
   if (problems.length > 0) throw invalidObject(kind, object.metadata.name ?? "", problems);
 }
 
-function decodeBody(
+export function decodeBody(
   request: ApiRequest,
   kind: AnyKind,
   options: WriteOptions,

@@ -174,3 +174,12 @@ export const successStatus = (details: StatusDetails): object => ({
   status: "Success",
   details,
 });
+
+/** The Status object of what was done by creating something that is not kept, such as a binding. */
+export const createdStatus = (): object => ({
+  kind: "Status",
+  apiVersion: "v1",
+  metadata: {},
+  status: "Success",
+  code: 201,
+});

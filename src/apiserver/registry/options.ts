@@ -7,6 +7,7 @@ import { forbidden, invalid, notSupported, type Problem, tooLong } from "#schema
 import { labelMatcher, parseSelector, SelectorError } from "#schema/selector.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { badRequest, invalidObject } from "#wire/status.ts";
+import { fromStored } from "../versions.ts";
 
 export interface ListOptions {
   /** Whether an object is wanted; undefined when all are. */
@@ -58,7 +59,8 @@ function selection(kind: AnyKind, labels: string, fields: string, pathName: stri
     const name = pathName ?? exactFieldValue(fieldRequirements, "metadata.name");
     const tests: ((object: ApiObject) => boolean)[] = [];
     if (matchesLabels) tests.push((object) => matchesLabels(object.metadata.labels));
-    if (matchesFields) tests.push((object) => matchesFields(object as never));
+    // Fields are named as in the version that was asked for.
+    if (matchesFields) tests.push((object) => matchesFields(fromStored(kind, object) as never));
     if (pathName !== undefined) tests.push((object) => object.metadata.name === pathName);
     const [first] = tests;
     const wants = tests.length < 2 ? first : (object: ApiObject) => tests.every((test) => test(object));
@@ -135,8 +137,10 @@ export interface DeletionOptions {
 }
 
 /** Options of a deletion: the body if there is one, else the query. */
-export function parseDeleteOptions({ query, body }: ApiRequest): DeletionOptions {
-  const sent = body?.decode(DeleteOptions).object;
+export const parseDeleteOptions = ({ query, body }: ApiRequest): DeletionOptions =>
+  deletionOptions(body?.decode(DeleteOptions).object, query);
+
+export function deletionOptions(sent: DeleteOptions | undefined, query: URLSearchParams): DeletionOptions {
   const dryRun: readonly string[] = sent?.dryRun ?? query.getAll("dryRun").filter((value) => value !== "");
   const orphan: boolean | undefined = sent?.orphanDependents ?? flag(query, "orphanDependents");
   const propagation: string | undefined = sent?.propagationPolicy ?? (query.get("propagationPolicy") || undefined);

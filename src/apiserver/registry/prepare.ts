@@ -4,7 +4,7 @@ import type { Random } from "#base/random.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
-import type { Strategy, StrategyContext } from "./strategy.ts";
+import type { PartStrategy, Strategy, StrategyContext } from "./strategy.ts";
 
 /** Without vowels and look-alikes, so that no word arises and none is misread. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
@@ -44,6 +44,22 @@ export function prepareForUpdate(
   keepIdentity(object, old);
   if (kind.subresources?.status) takeFrom(object, old, "status");
   strategy.prepareForUpdate?.(object, old, context);
+  countGeneration(strategy, object, old);
+}
+
+export function prepareForPartUpdate(
+  strategy: Strategy,
+  part: PartStrategy,
+  object: DraftObject,
+  old: ApiObject,
+  context: StrategyContext,
+): void {
+  keepIdentity(object, old);
+  part.prepare(object, old, context);
+  countGeneration(strategy, object, old);
+}
+
+function countGeneration(strategy: Strategy, object: DraftObject, old: ApiObject): void {
   if (strategy.countsGenerations && !equal(wanted(strategy, object as ApiObject), wanted(strategy, old)))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }

@@ -7,6 +7,7 @@ import { keepTimes } from "#schema/apply/keep-times.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { Problem } from "#schema/problem.ts";
 import { validateObject, validateStatus } from "#schema/validate.ts";
 import { Conflict, OutOfSpace, type StoreEngine, Unavailable } from "#store/engine.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
@@ -24,7 +25,13 @@ import type { Stored, StoredForm } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
 import type { Admission, AdmissionCall } from "./admission.ts";
 import type { WriteOptions } from "./options.ts";
-import { generatedName, prepareForCreate, prepareForStatusUpdate, prepareForUpdate } from "./prepare.ts";
+import {
+  generatedName,
+  prepareForCreate,
+  prepareForPartUpdate,
+  prepareForStatusUpdate,
+  prepareForUpdate,
+} from "./prepare.ts";
 import type { Reserver } from "./reservation.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
@@ -200,6 +207,7 @@ export class Registry {
       for (;;) {
         if (!current) throw notFound(this.resource, request.name ?? "");
         const object = change(current.object);
+        if (object && equal(object, current.object)) return current;
         try {
           return await (object
             ? this.#put(key, object, current.revision, dryRun)
@@ -219,16 +227,20 @@ export class Registry {
 
   async #prepareUpdate(call: AdmissionCall, object: DraftObject, old: ApiObject): Promise<void> {
     const { kind, strategy, admission } = this.options;
+    const { subresource } = call.request;
     const context = this.#context(call.request);
-    const isStatus = call.request.subresource === "status";
+    const part = subresource === undefined ? undefined : strategy.parts?.[subresource];
+    const isStatus = subresource === "status";
     if (isStatus) prepareForStatusUpdate(kind, strategy, object, old, context);
+    else if (part) prepareForPartUpdate(strategy, part, object, old, context);
     else prepareForUpdate(kind, strategy, object, old, context);
     applyDefaults(kind, object);
-    this.#refuseInvalid(object, isStatus ? validateStatus(kind, object, old) : validateObject(kind, object, old));
+    if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
+    else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
     await admission.validate(call, object as ApiObject);
   }
 
-  #refuseInvalid(object: DraftObject, problems: ReturnType<typeof validateObject>): void {
+  #refuseInvalid(object: DraftObject, problems: readonly Problem[]): void {
     if (problems.length > 0) throw invalidObject(this.options.kind, object.metadata.name ?? "", problems);
   }
 

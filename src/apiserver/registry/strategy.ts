@@ -1,7 +1,9 @@
 // What is special about storing a kind, where it differs from what all kinds do. Most kinds have no entry in the list.
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
+import type { Filter } from "#schema/apply/filter.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { Problem } from "#schema/problem.ts";
 import type { User } from "#wire/api-request.ts";
 import type { Reserver, ReserverParts } from "./reservation.ts";
 
@@ -30,6 +32,8 @@ export interface Strategy {
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
   prepareForUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
   prepareForStatusUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  /** Subresources that are parts of the object, by name. */
+  readonly parts?: Readonly<Record<string, PartStrategy>>;
   /** Seconds a deleted object is given to end by itself; 0 removes it at once. Without this, all are removed at once. */
   graceSeconds?(object: ApiObject, asked: number | undefined): number;
   /** Whether nothing but finalizers in metadata holds the object back; a namespace has some of its own. */
@@ -38,6 +42,15 @@ export interface Strategy {
   prepareForDeletion?(object: DraftObject): void;
   /** What happens to dependents of a deleted object when the client does not say. */
   readonly orphansDependents?: boolean;
+}
+
+/** A part of the object with a path and rules of its own, such as `approval`. */
+export interface PartStrategy {
+  /** Undoes all that may not change through this path. */
+  prepare(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  problems(object: ApiObject, old: ApiObject): readonly Problem[];
+  /** Which fields a writer through this path can own. */
+  readonly owned: Filter;
 }
 
 export const plainStrategy: Strategy = {};

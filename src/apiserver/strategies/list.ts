@@ -2,9 +2,11 @@
 // by create, updated without naming a resourceVersion, status reset on create, no count of generations, removed at once.
 import type { AnyKind } from "#schema/kind.ts";
 import type { Strategy } from "../registry/strategy.ts";
+import { certificateSigningRequest } from "./certificate-signing-request.ts";
 import { job } from "./job.ts";
 import { namespace } from "./namespace.ts";
 import { persistentVolume } from "./persistent-volume.ts";
+import { persistentVolumeClaim } from "./persistent-volume-claim.ts";
 import { pod } from "./pod.ts";
 import { service } from "./service.ts";
 
@@ -30,6 +32,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "apps/statefulsets": counted,
   "batch/cronjobs": counted,
   "batch/jobs": job,
+  "certificates.k8s.io/certificatesigningrequests": certificateSigningRequest,
   "coordination.k8s.io/leases": { ...createdByUpdate, ...versioned },
   "discovery.k8s.io/endpointslices": { ...counted, wanted: ({ metadata, ...rest }) => [rest, metadata.labels] },
   "events.k8s.io/events": event,
@@ -46,8 +49,15 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "rbac.authorization.k8s.io/roles": createdByUpdate,
   "resource.k8s.io/deviceclasses": counted,
   "resource.k8s.io/resourceslices": counted,
-  "scheduling.k8s.io/priorityclasses": counted,
-  "storage.k8s.io/csidrivers": { ...counted, ...versioned },
+  // The only generation there is: what a class means never changes.
+  "scheduling.k8s.io/priorityclasses": { ...counted, wanted: () => undefined },
+  // Generations are counted from the first change on.
+  "storage.k8s.io/csidrivers": {
+    ...countedAndVersioned,
+    prepareForCreate({ metadata }) {
+      delete metadata.generation;
+    },
+  },
   "storage.k8s.io/csinodes": versioned,
   "storage.k8s.io/csistoragecapacities": versioned,
   "storage.k8s.io/volumeattachments": versioned,
@@ -62,6 +72,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "/namespaces": namespace,
   // A kubelet registers with the status it has.
   "/nodes": { keepsStatusOnCreate: true },
+  "/persistentvolumeclaims": persistentVolumeClaim,
   "/persistentvolumes": persistentVolume,
   "/pods": pod,
   "/podtemplates": counted,

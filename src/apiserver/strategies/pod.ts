@@ -1,10 +1,12 @@
 import type { ApiObject } from "#schema/object.ts";
 import { compareQuantity, isZeroQuantity, parseQuantity } from "#schema/quantity.ts";
 import type { Strategy } from "../registry/strategy.ts";
+import { ephemeralContainers, resize } from "./pod-parts.ts";
 
 export const pod: Strategy = {
   countsGenerations: true,
   wanted: ({ spec }) => spec,
+  parts: { ephemeralcontainers: ephemeralContainers, resize },
   prepareForCreate(object) {
     object.status = { phase: "Pending", qosClass: qosClass(object as ApiObject) };
     if ((object.spec?.schedulingGates ?? []).length > 0)

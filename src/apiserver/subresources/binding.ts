@@ -1,7 +1,7 @@
 import { Binding } from "#api/core/v1/binding.ts";
 import type { DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
-import { badRequest, conflict, methodNotAllowed } from "#wire/status.ts";
+import { badRequest, conflict, createdStatus, methodNotAllowed } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
 
@@ -11,6 +11,8 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
   if (!request.body) throw badRequest("the body of the request is missing");
   const { dryRun } = parseWriteOptions(request, "CreateOptions");
   const { object } = request.body.decode(Binding);
+  if ((object.metadata?.name ?? "") !== request.name)
+    throw badRequest("name in URL does not match name in Binding object");
   const node: string | undefined = object.target?.name;
   if (!node) throw badRequest("target.name: Required value");
   if (object.target.kind && object.target.kind !== "Node")
@@ -21,6 +23,18 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
   const key = registry.keyOf(request.namespace, request.name ?? "");
   await registry.modify(request, key, dryRun, (current) => {
     const name = current.metadata.name ?? "";
+    for (const [field, said] of [
+      ["uid", "UID"],
+      ["resourceVersion", "ResourceVersion"],
+    ] as const) {
+      const asked = object.metadata[field];
+      if (asked && asked !== current.metadata[field])
+        throw conflict(
+          { group: "", resource: "pods" },
+          name,
+          `Precondition failed: ${said} in precondition: ${asked}, ${said} in object meta: ${current.metadata[field]}`,
+        );
+    }
     const refuse = (why: string) => conflict({ group: "", resource: "pods/binding" }, name, why);
     if (current.metadata.deletionTimestamp !== undefined)
       throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
@@ -30,8 +44,9 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
       throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
     const pod = structuredClone(current) as DraftObject;
     pod.spec.nodeName = node;
-    if (object.metadata?.annotations)
-      pod.metadata.annotations = { ...pod.metadata.annotations, ...object.metadata.annotations };
+    delete pod.status.nominatedNodeName;
+    for (const field of ["annotations", "labels"] as const)
+      if (object.metadata[field]) pod.metadata[field] = { ...pod.metadata[field], ...object.metadata[field] };
     const others = (pod.status.conditions ?? []).filter(({ type }: { type: string }) => type !== "PodScheduled");
     pod.status.conditions = [
       ...others,
@@ -39,9 +54,5 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
     ];
     return pod;
   });
-  return {
-    type: "plain",
-    code: 201,
-    object: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 },
-  };
+  return { type: "plain", code: 201, object: createdStatus() };
 };

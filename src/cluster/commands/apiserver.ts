@@ -13,6 +13,7 @@ import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
 import { httpsFront } from "#wire/host/https.ts";
 import type { Command } from "../command.ts";
+import { componentProbe } from "../component-probe.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 import { openStore } from "../open-store.ts";
 import { servingCertificates } from "../serving-certificates.ts";
@@ -87,6 +88,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
         addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
         nodePorts: parsePortRange(settings["service-node-port-range"]),
       },
+      components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(),
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log });

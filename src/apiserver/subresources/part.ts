@@ -1,0 +1,18 @@
+import { methodNotAllowed } from "#wire/status.ts";
+import { getObject } from "../registry/reader.ts";
+import { answer, type SubresourceHandler } from "../served-resource.ts";
+import { patch, update } from "../writes.ts";
+
+/** A subresource that is the object itself, of which this path may change a part; the kind's strategy says which. */
+export const part: SubresourceHandler = async (request, served) => {
+  switch (request.verb) {
+    case "get":
+      return answer(200, served, await getObject(served.registry, request));
+    case "update":
+      return update(request, served);
+    case "patch":
+      return patch(request, served);
+    default:
+      throw methodNotAllowed();
+  }
+};

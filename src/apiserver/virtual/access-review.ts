@@ -1,0 +1,80 @@
+// May somebody do something? The server's own authorizers are asked, as they would be if it were done.
+import type { NonResourceAttributes, ResourceAttributes } from "#api/authorization/v1/attributes.ts";
+import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-access-review.ts";
+import { SelfSubjectAccessReview } from "#api/authorization/v1/self-subject-access-review.ts";
+import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
+import type { User } from "#wire/api-request.ts";
+import { badRequest } from "#wire/status.ts";
+import type { Question, Verdict } from "../authorization/authorizer.ts";
+import type { VirtualHandler } from "../served-resource.ts";
+import type { VirtualParts } from "./list.ts";
+import { answered, asked, refuseInvalid } from "./review.ts";
+
+type Parts = Pick<VirtualParts, "authorize">;
+
+/** `kubectl auth can-i` */
+export const selfSubjectAccessReview =
+  ({ authorize }: Parts): VirtualHandler =>
+  async (request) => {
+    const { object, warnings } = asked(request, SelfSubjectAccessReview);
+    refuseInvalid(SelfSubjectAccessReview, object);
+    const status = statusOf(await authorize(questionOf(request.user, object.spec)));
+    return answered(SelfSubjectAccessReview, { ...object, status }, warnings);
+  };
+
+export const subjectAccessReview =
+  ({ authorize }: Parts): VirtualHandler =>
+  async (request) => {
+    const { object, warnings } = asked(request, SubjectAccessReview);
+    refuseInvalid(SubjectAccessReview, object);
+    const status = statusOf(await authorize(questionOf(subjectOf(object.spec), object.spec)));
+    return answered(SubjectAccessReview, { ...object, status }, warnings);
+  };
+
+export const localSubjectAccessReview =
+  ({ authorize }: Parts): VirtualHandler =>
+  async (request) => {
+    const { object, warnings } = asked(request, LocalSubjectAccessReview);
+    const namespace = request.namespace ?? "";
+    if (namespace === "") throw badRequest(`namespace is required on this type: ${namespace}`);
+    const located = { ...object, metadata: { ...object.metadata, namespace: object.metadata.namespace || namespace } };
+    refuseInvalid(LocalSubjectAccessReview, located);
+    if (located.metadata.namespace !== namespace)
+      throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
+    const status = statusOf(await authorize(questionOf(subjectOf(object.spec), object.spec)));
+    return answered(LocalSubjectAccessReview, { ...located, status }, warnings);
+  };
+
+const subjectOf = ({ user = "", uid, groups = [], extra }: SubjectAccessReviewSpec): User => ({
+  name: user,
+  groups,
+  ...(uid && { uid }),
+  ...(extra && { extra }),
+});
+
+interface Access {
+  readonly resourceAttributes?: ResourceAttributes | undefined;
+  readonly nonResourceAttributes?: NonResourceAttributes | undefined;
+}
+
+function questionOf(user: User, { resourceAttributes: about, nonResourceAttributes: at }: Access): Question {
+  if (!about) return { type: "path", user, verb: at?.verb ?? "", path: at?.path ?? "" };
+  const { verb = "", group = "", version = "", resource = "", namespace, name, subresource } = about;
+  return {
+    type: "resource",
+    user,
+    verb,
+    group,
+    version,
+    resource,
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(subresource && { subresource }),
+  };
+}
+
+const statusOf = ({ decision, reason }: Verdict): object => ({
+  allowed: decision === "allow",
+  ...(decision === "deny" && { denied: true }),
+  ...(reason && { reason }),
+});

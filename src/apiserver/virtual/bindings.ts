@@ -1,0 +1,14 @@
+import { Binding } from "#api/core/v1/binding.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import type { VirtualHandler } from "../served-resource.ts";
+import { binding } from "../subresources/binding.ts";
+import type { VirtualParts } from "./list.ts";
+import { asked } from "./review.ts";
+
+/** The old way to bind a pod, which is named in the body only. */
+export const bindings =
+  ({ find }: Pick<VirtualParts, "find">): VirtualHandler =>
+  async (request) => {
+    const { name = "" } = asked(request, Binding).object.metadata;
+    return binding({ ...request, resource: "pods", name, subresource: "binding" }, find(Pod));
+  };

@@ -1,0 +1,42 @@
+// Resources that are not stored: a question is asked by creating it, and its answer is what was created.
+import { SelfSubjectReview } from "#api/authentication/v1/self-subject-review.ts";
+import { TokenReview } from "#api/authentication/v1/token-review.ts";
+import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-access-review.ts";
+import { SelfSubjectAccessReview } from "#api/authorization/v1/self-subject-access-review.ts";
+import { SelfSubjectRulesReview } from "#api/authorization/v1/self-subject-rules-review.ts";
+import { SubjectAccessReview } from "#api/authorization/v1/subject-access-review.ts";
+import { Binding } from "#api/core/v1/binding.ts";
+import { ComponentStatus } from "#api/core/v1/component-status.ts";
+import type { Clock } from "#base/clock.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { User } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import type { Question, Verdict } from "../authorization/authorizer.ts";
+import type { HealthCheck } from "../paths.ts";
+import type { ServedResource, VirtualResource } from "../served-resource.ts";
+import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from "./access-review.ts";
+import { bindings } from "./bindings.ts";
+import { getComponent, listComponents } from "./component-status.ts";
+import { selfSubjectRulesReview } from "./rules-review.ts";
+import { selfSubjectReview } from "./self-subject-review.ts";
+import { tokenReview } from "./token-review.ts";
+
+export interface VirtualParts {
+  readonly identify: (request: HttpRequest) => Promise<User>;
+  readonly authorize: (question: Question) => Promise<Verdict>;
+  readonly clock: Clock;
+  /** Parts of the control plane, by the names under which they are shown. */
+  readonly components: readonly HealthCheck[];
+  readonly find: (kind: AnyKind) => ServedResource;
+}
+
+export const virtualResources = (parts: VirtualParts): readonly VirtualResource[] => [
+  { kind: SelfSubjectReview, verbs: { create: selfSubjectReview(parts) } },
+  { kind: TokenReview, verbs: { create: tokenReview(parts) } },
+  { kind: SelfSubjectAccessReview, verbs: { create: selfSubjectAccessReview(parts) } },
+  { kind: SubjectAccessReview, verbs: { create: subjectAccessReview(parts) } },
+  { kind: LocalSubjectAccessReview, verbs: { create: localSubjectAccessReview(parts) } },
+  { kind: SelfSubjectRulesReview, verbs: { create: selfSubjectRulesReview(parts) } },
+  { kind: Binding, verbs: { create: bindings(parts) } },
+  { kind: ComponentStatus, verbs: { get: getComponent(parts), list: listComponents(parts) } },
+];
