@@ -13,6 +13,7 @@ import { OpenApi } from "#schema/openapi/documents.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
+import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { RbacPolicy } from "./authorization/rbac/policy.ts";
@@ -41,7 +42,8 @@ export interface AssemblyOptions {
   readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
   /** Whether the roles and bindings that every cluster has are made and kept up to date. */
   readonly bootstrapPolicy: boolean;
-  readonly admission: Admission;
+  /** What is asked before each write, or the chain that is, made with a view of the very server it is part of. */
+  readonly admission: Admission | ((server: AdmissionServer) => Admission);
   /** Where services get their addresses and node ports from. */
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
@@ -60,10 +62,22 @@ export interface Assembly extends ApiServer, Component {
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
-  const { store, clock, log, version, components } = options;
+  const { store, clock, random, log, version, components } = options;
   const follower = new StoreFollower({ store, clock, log });
   const kinds = catalog.filter(({ stored }) => stored !== false);
-  const registries = new Map(kinds.filter(({ convert }) => !convert).map((kind) => [kind, registryOf(kind, options)]));
+  const registries = new Map<AnyKind, Registry>();
+  const admission =
+    typeof options.admission === "function"
+      ? options.admission(
+          admissionServer({
+            clock,
+            random,
+            authorize: (question) => authorize(question),
+            registries: () => registries,
+          }),
+        )
+      : options.admission;
+  for (const kind of kinds) if (!kind.convert) registries.set(kind, registryOf(kind, options));
   const served = kinds.map((kind): ServedResource => {
     const registry = registries.get(kind.convert?.to() ?? kind);
     if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
@@ -117,7 +131,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     return found;
   }
 
-  function registryOf(kind: AnyKind, { admission, random, network }: AssemblyOptions): Registry {
+  function registryOf(kind: AnyKind, { network }: AssemblyOptions): Registry {
     const form = new StoredForm(kind);
     const cache = follower.add(keyPrefix(kind), form);
     const strategy = strategyOf(kind);

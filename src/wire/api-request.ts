@@ -59,6 +59,8 @@ export interface ApiRequest extends ResourceAddress {
   /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */
   readonly expects?: AnyKind;
   readonly signal: AbortSignal;
+  /** Takes what the answer should tell besides the result; the server collects it into the answer's warnings. */
+  readonly warn?: (text: string) => void;
 }
 
 /** An object with its JSON, made once and sent as it is to whoever wants that version in JSON. */

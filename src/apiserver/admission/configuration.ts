@@ -1,0 +1,46 @@
+// Which plugins run, and how they are set: from the flags and from the file they name.
+import { UsageError } from "#base/errors.ts";
+import type { Admission } from "../registry/admission.ts";
+import { admissionChain } from "./chain.ts";
+import type { TolerationSeconds } from "./default-toleration-seconds.ts";
+import { allPlugins } from "./list.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import type { AdmissionServer } from "./server.ts";
+
+export interface AdmissionConfiguration {
+  readonly tolerationSeconds: TolerationSeconds;
+}
+
+export const usualConfiguration: AdmissionConfiguration = {
+  tolerationSeconds: { notReady: 300, unreachable: 300 },
+};
+
+export interface AdmissionSettings extends Partial<AdmissionConfiguration> {
+  /** Plugins to run besides those that run anyway. */
+  readonly enable?: readonly string[];
+  readonly disable?: readonly string[];
+}
+
+/** The plugins that settings ask for, in order. Throws UsageError for a name that is unknown, or asked for and refused. */
+export function pluginsOf({ enable = [], disable = [], ...given }: AdmissionSettings): readonly AdmissionPlugin[] {
+  const known = new Set(allPlugins.map(({ name }) => name));
+  for (const [flag, names] of [
+    ["enable-admission-plugins", enable],
+    ["disable-admission-plugins", disable],
+  ] as const)
+    for (const name of names)
+      if (!known.has(name)) throw new UsageError(`--${flag}: ${JSON.stringify(name)} is not an admission plugin`);
+  const both = enable.filter((name) => disable.includes(name));
+  if (both.length > 0)
+    throw new UsageError(`${both.join(", ")} in enable-admission-plugins and disable-admission-plugins overlapped`);
+  const configuration = { ...usualConfiguration, ...given };
+  return allPlugins
+    .filter(({ name, on }) => (on || enable.includes(name)) && !disable.includes(name))
+    .map(({ make }) => make(configuration));
+}
+
+/** What `assembleApiServer` takes: the chain that settings ask for, once there is a server to read from. */
+export function admissionOf(settings: AdmissionSettings): (server: AdmissionServer) => Admission {
+  const plugins = pluginsOf(settings);
+  return (server) => admissionChain(plugins, server);
+}

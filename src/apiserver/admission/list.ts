@@ -1,0 +1,60 @@
+// All admission plugins in upstream's order, which is the order they run in. A place that is empty here: ImagePolicyWebhook between
+// AlwaysPullImages and PodSecurity; PodGroupProtection behind StorageObjectInUseProtection; and, between the last of the plugins that
+// know single kinds and ResourceQuota, those that ask others: MutatingAdmissionPolicy, MutatingAdmissionWebhook,
+// ValidatingAdmissionPolicy, ValidatingAdmissionWebhook, in this order. Quota comes after them, since it charges for what they made
+// of the object.
+import { alwaysAdmit, alwaysDeny } from "./always.ts";
+import { alwaysPullImages } from "./always-pull-images.ts";
+import type { AdmissionConfiguration } from "./configuration.ts";
+import { defaultIngressClass } from "./default-ingress-class.ts";
+import { defaultStorageClass } from "./default-storage-class.ts";
+import { defaultTolerationSeconds } from "./default-toleration-seconds.ts";
+import { denyServiceExternalIps } from "./deny-service-external-ips.ts";
+import { limitPodHardAntiAffinityTopology } from "./limit-pod-hard-anti-affinity-topology.ts";
+import { limitRanger } from "./limit-ranger.ts";
+import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
+import { namespaceExists } from "./namespace-exists.ts";
+import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import { podTopologyLabels } from "./pod-topology-labels.ts";
+import { priority } from "./priority.ts";
+import { runtimeClass } from "./runtime-class.ts";
+import { serviceAccount } from "./service-account.ts";
+import { storageObjectInUseProtection } from "./storage-object-in-use-protection.ts";
+import { taintNodesByCondition } from "./taint-nodes-by-condition.ts";
+
+interface Listed {
+  readonly name: string;
+  readonly on: boolean;
+  make(configuration: AdmissionConfiguration): AdmissionPlugin;
+}
+
+const on = (plugin: AdmissionPlugin): Listed => ({ name: plugin.name, on: true, make: () => plugin });
+const off = (plugin: AdmissionPlugin): Listed => ({ name: plugin.name, on: false, make: () => plugin });
+
+export const allPlugins: readonly Listed[] = [
+  off(alwaysAdmit),
+  off(namespaceAutoProvision),
+  { name: "NamespaceLifecycle", on: true, make: namespaceLifecycle },
+  off(namespaceExists),
+  off(limitPodHardAntiAffinityTopology),
+  on(limitRanger),
+  on(serviceAccount),
+  on(taintNodesByCondition),
+  off(alwaysPullImages),
+  on(priority),
+  {
+    name: "DefaultTolerationSeconds",
+    on: true,
+    make: ({ tolerationSeconds }) => defaultTolerationSeconds(tolerationSeconds),
+  },
+  on(defaultStorageClass),
+  on(storageObjectInUseProtection),
+  on(persistentVolumeClaimResize),
+  on(runtimeClass),
+  on(defaultIngressClass),
+  off(denyServiceExternalIps),
+  on(podTopologyLabels),
+  off(alwaysDeny),
+];

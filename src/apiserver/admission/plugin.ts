@@ -1,0 +1,116 @@
+// What an admission plugin is: when it runs, what it may change, and what it refuses.
+//
+// `mutate` runs before the object is checked and may change it; `validate` runs last and may only refuse. Either refuses by answering
+// why, which becomes upstream's `pods "x" is forbidden: <why>`, or by throwing an ApiError where upstream answers otherwise.
+import type { Infer, Mutable } from "#schema/infer.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { User } from "#wire/api-request.ts";
+import { forbidden } from "#wire/status.ts";
+import type { AdmissionCall } from "../registry/admission.ts";
+import type { AdmissionServer } from "./server.ts";
+
+export type Operation = AdmissionCall["operation"];
+/** Why it is refused; undefined if it is not. */
+export type Refusal = string | undefined;
+
+/** A request as a plugin sees it. */
+export interface Asked<T, Old = T> {
+  /** Absent of deletions, and of most connections. */
+  readonly object: T;
+  /** What is stored; absent of a create. */
+  readonly old: Old;
+  /** Whose resource is asked for. Of a subresource, the object may be of another kind: a binding of pods is a `Binding`. */
+  readonly kind: AnyKind;
+  readonly operation: Operation;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  /** Empty for what is in no namespace. */
+  readonly namespace: string;
+  /** As the path says; empty of a create. */
+  readonly name: string;
+  readonly user: User;
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+  /** The stored version is what plugins see; this is the one that was asked for. */
+  readonly requestedVersion: string;
+  readonly server: AdmissionServer;
+  /** Tells the client something along with the answer. */
+  warn(text: string): void;
+}
+
+/** One thing a plugin does. */
+export interface PluginPart {
+  readonly kinds: readonly AnyKind[] | undefined;
+  readonly operations: readonly Operation[];
+  readonly through: readonly string[] | undefined;
+  mutate?(asked: Asked<DraftObject | undefined, ApiObject | undefined>): Refusal | Promise<Refusal>;
+  validate?(asked: Asked<ApiObject | undefined>): Refusal | Promise<Refusal>;
+}
+
+export interface AdmissionPlugin {
+  readonly name: string;
+  readonly parts: readonly PluginPart[];
+}
+
+/** When a plugin runs: for objects of a kind, or of any where none is named. */
+interface On<K, V extends Operation> {
+  readonly kind?: K | undefined;
+  readonly verbs: readonly V[];
+  /** The subresources it also, or only, minds; "" is the object itself, and all there is unless told. "*" stands for every one. */
+  readonly through?: readonly string[];
+}
+
+type Held<T, V extends Operation> = Extract<V, "delete" | "connect"> extends never ? T : T | undefined;
+type Stored<T, V extends Operation> = V extends "update" | "delete" ? T : undefined;
+
+interface Rules<K, T, M, V extends Operation> {
+  readonly name: string;
+  readonly on: On<K, V>;
+  mutate?(asked: Asked<Held<M, V>, Stored<T, V>>): Refusal | Promise<Refusal>;
+  validate?(asked: Asked<Held<T, V>, Stored<T, V>>): Refusal | Promise<Refusal>;
+}
+
+export function admissionPlugin<K extends AnyKind, V extends Operation>(
+  rules: Rules<K, Infer<K>, Mutable<Infer<K>>, V> & { readonly on: { readonly kind: K } },
+): AdmissionPlugin;
+export function admissionPlugin<V extends Operation>(
+  rules: Rules<undefined, ApiObject, DraftObject, V> & { readonly on: { readonly kind?: undefined } },
+): AdmissionPlugin;
+export function admissionPlugin(rules: {
+  readonly name: string;
+  readonly on: On<AnyKind, Operation>;
+  readonly mutate?: unknown;
+  readonly validate?: unknown;
+}): AdmissionPlugin {
+  const { name, on, mutate, validate } = rules;
+  const part: unknown = {
+    kinds: on.kind && [on.kind],
+    operations: on.verbs,
+    through: on.through?.includes("*") ? undefined : (on.through ?? [""]),
+    mutate,
+    validate,
+  };
+  // The kind says what the object is, and the chain asks a part only about objects of its kind.
+  return { name, parts: [part as PluginPart] };
+}
+
+/** One plugin that does several things, each in its own place. */
+export const pluginOf = (name: string, ...plugins: readonly AdmissionPlugin[]): AdmissionPlugin => ({
+  name,
+  parts: plugins.flatMap(({ parts }) => parts),
+});
+
+/** Upstream's name for what is refused: before a name has been generated, what it will begin with. */
+export const nameIn = ({ name, object }: Pick<Asked<ApiObject | undefined>, "name" | "object">): string =>
+  name || object?.metadata.name || object?.metadata.generateName || "Unknown";
+
+/** The refusal of a plugin. */
+export const refused = (asked: Pick<Asked<ApiObject | undefined>, "name" | "object" | "kind">, why: string) =>
+  forbidden({ group: asked.kind.group, resource: asked.kind.plural }, nameIn(asked), why);
+
+/** Several problems in one text, as upstream joins them: each once, in brackets when there are more. */
+export function joined(problems: readonly string[]): Refusal {
+  const texts = [...new Set(problems)];
+  return texts.length > 1 ? `[${texts.join(", ")}]` : texts[0];
+}
