@@ -25,7 +25,7 @@ import { Resources } from "./resources.ts";
 import type { ServedResource } from "./served-resource.ts";
 import { type ApiServer, apiServer } from "./server.ts";
 import { StoreFollower } from "./store-follower.ts";
-import { StoredForm } from "./stored.ts";
+import { type Protection, StoredForm } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
 import type { ServiceNetwork } from "./strategies/service/ranges.ts";
 import { subresourceHandlers } from "./subresources/list.ts";
@@ -44,6 +44,8 @@ export interface AssemblyOptions {
   readonly bootstrapPolicy: boolean;
   /** What is asked before each write, or the chain that is, made with a view of the very server it is part of. */
   readonly admission: Admission | ((server: AdmissionServer) => Admission);
+  /** Keeps stored objects from being changed; nothing does unless told. */
+  readonly protect?: Protection;
   /** Where services get their addresses and node ports from. */
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
@@ -131,8 +133,8 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     return found;
   }
 
-  function registryOf(kind: AnyKind, { network }: AssemblyOptions): Registry {
-    const form = new StoredForm(kind);
+  function registryOf(kind: AnyKind, { network, protect }: AssemblyOptions): Registry {
+    const form = new StoredForm(kind, protect);
     const cache = follower.add(keyPrefix(kind), form);
     const strategy = strategyOf(kind);
     const reserver = strategy.reserver?.({ cache, follower, random, network });

@@ -1,5 +1,6 @@
 // An API server in memory, on a clock that stands still, for tests of this layer.
 import { ManualClock } from "#base/clock.ts";
+import { deepFreeze } from "#base/collections.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import type { ApiObject } from "#schema/object.ts";
@@ -57,6 +58,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     bootstrapPolicy: false,
     admission: admitAll,
     components: [],
+    protect: deepFreeze,
     version: { gitVersion: "v1.36.4" },
     network: { addresses: parseAddressRanges(addresses), nodePorts: parsePortRange(nodePorts) },
     ...others,

@@ -9,10 +9,10 @@ export interface Random {
   uuid(): string;
 }
 
-export const systemRandom: Random = from({
-  next: () => Math.random(),
-  bytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
-});
+export const systemRandom: Random = {
+  ...from({ next: () => Math.random(), bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) }),
+  uuid: () => crypto.randomUUID(), // draws for many at once; by our own bytes one takes 20 µs
+};
 
 /** The same seed gives the same sequence for ever (mulberry32: 2^32 states, ample for tests and jitter, not for secrets). */
 export function seededRandom(seed: number): Random {

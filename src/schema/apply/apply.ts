@@ -26,7 +26,7 @@ import type { Typed } from "./compare.ts";
 import { ConflictError, conflictStatus } from "./conflict.ts";
 import { shapeOf } from "./declared.ts";
 import { FieldSetError } from "./element.ts";
-import { inOrder, isEmptySet, union } from "./field-set.ts";
+import { isEmptySet, shared, union } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
 import { lastAppliedManager, remainingConflicts, withLastApplied } from "./last-applied.ts";
 import {
@@ -163,7 +163,7 @@ function tracked(write: Write, live: JsonMap, updated: JsonMap, managed: Managed
   if (taken === undefined || isEmptySet(taken.set)) return capUpdaters(result.managed);
   const previous = result.managed.get(id);
   const all = previous ? union(previous.set, taken.set) : taken.set;
-  const set = all === previous?.set ? all : inOrder(all);
+  const set = all === previous?.set ? all : shared(all);
   return capUpdaters(new Map(result.managed).set(id, { ...taken, set }));
 }
 

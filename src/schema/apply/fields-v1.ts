@@ -1,6 +1,6 @@
 // FieldsV1 as it comes from clients and from the store: checked, and brought into the one spelling and order of sets.
 import { FieldSetError, parseElement } from "./element.ts";
-import { emptySet, type FieldSet, inOrder, self } from "./field-set.ts";
+import { emptySet, type FieldSet, self, shared } from "./field-set.ts";
 import { isMap } from "./value.ts";
 
 /** Deeper than any object the API can hold, and well within the stack. */
@@ -13,7 +13,9 @@ const known = new WeakMap<object, FieldSet>();
 export function decodeFields(document: unknown): FieldSet {
   if (document === undefined || document === null) return emptySet;
   if (!isMap(document)) throw new FieldSetError("FieldsV1 must be an object");
-  const decoded = known.get(document) ?? inOrder(read(document, 0));
+  const present = known.get(document);
+  if (present) return present;
+  const decoded = shared(read(document, 0));
   known.set(document, decoded);
   return encodeFields(decoded);
 }

@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import type { Duplex, Writable } from "node:stream";
+import { type Duplex, Readable, type Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
@@ -115,7 +115,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       message.method ?? "GET",
       message.url ?? "/",
       message.headers,
-      noContent(),
+      Readable.from([]),
       peers.of(socket as TLSSocket),
       signalOf(socket),
       bodyLimit,
@@ -176,7 +176,7 @@ function requestOf(
   method: string,
   url: string,
   headers: IncomingHttpHeaders,
-  source: AsyncIterable<Uint8Array>,
+  source: Readable,
   { clientCertificate, remoteAddress }: Peer,
   signal: AbortSignal,
   bodyLimit: number,
@@ -216,18 +216,22 @@ class Peers {
   }
 }
 
-/** What a client sends with a request to upgrade is for whoever takes over the connection. */
-const noContent = (): AsyncIterable<Uint8Array> => new ReadableStream({ start: (end) => end.close() });
-
-async function readBody(source: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of source) {
-    size += chunk.length;
-    if (size > limit) throw tooLarge(limit);
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+/** By events: an iterator over the stream takes 30 µs longer. */
+function readBody(source: Readable, limit: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    source.on("data", (chunk: Uint8Array) => {
+      size += chunk.length;
+      if (size > limit) {
+        source.pause();
+        reject(tooLarge(limit));
+      } else chunks.push(chunk);
+    });
+    source.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)));
+    source.once("close", () => reject(clientIsGone)); // after the end it says nothing new
+    source.once("error", reject);
+  });
 }
 
 /** The answer as it is, or with its body compressed where that is wanted and worth it. */
