@@ -15,6 +15,7 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
+import { nodeAuthorizer } from "./authorization/node/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { RbacPolicy } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
@@ -55,6 +56,7 @@ export interface AssemblyOptions {
 }
 
 export interface OwnAuthorizers {
+  readonly node: Authorizer;
   readonly rbac: Authorizer;
 }
 
@@ -92,7 +94,8 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     return registry.options.cache;
   };
   const policy = new RbacPolicy(cacheOf);
-  const authorize = anyOf([mastersFirst, ...options.authorizers({ rbac: (question) => policy.authorize(question) })]);
+  const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
+  const authorize = anyOf([mastersFirst, ...options.authorizers(own)]);
   const guard = writeGuard({ policy, authorize });
   const virtual = virtualResources({ ...options, authorize, components: [...components, etcdOf(store)], find });
 

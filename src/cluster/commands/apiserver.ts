@@ -34,7 +34,7 @@ const flags = {
   "authorization-mode": {
     type: "strings",
     value: "MODES",
-    help: "RBAC, AlwaysAllow, AlwaysDeny, in the order in which they are asked; RBAC unless told",
+    help: "Node, RBAC, AlwaysAllow, AlwaysDeny, in the order in which they are asked; Node,RBAC unless told",
   },
   store: {
     type: "string",
@@ -124,11 +124,12 @@ function authenticators(settings: Settings, clientCa: string | undefined): reado
 
 function authorizersOf(modes: readonly string[], own: OwnAuthorizers): readonly Authorizer[] {
   const known: Readonly<Record<string, Authorizer>> = {
+    Node: own.node,
     RBAC: own.rbac,
     AlwaysAllow: allowKnown,
     AlwaysDeny: denyAll,
   };
-  return (modes.length === 0 ? ["RBAC"] : modes).map((mode) => {
+  return (modes.length === 0 ? ["Node", "RBAC"] : modes).map((mode) => {
     const authorizer = known[mode];
     if (!authorizer)
       throw new UsageError(
