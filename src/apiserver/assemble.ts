@@ -19,6 +19,7 @@ import { nodeAuthorizer } from "./authorization/node/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { RbacPolicy } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
+import { Causality } from "./causality.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
@@ -68,6 +69,7 @@ export interface Assembly extends ApiServer, Component {
 export function assembleApiServer(options: AssemblyOptions): Assembly {
   const { store, clock, random, log, version, components } = options;
   const follower = new StoreFollower({ store, clock, log });
+  const causality = new Causality();
   const kinds = catalog.filter(({ stored }) => stored !== false);
   const registries = new Map<AnyKind, Registry>();
   const admission =
@@ -113,6 +115,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       openApi,
       healthChecks: healthChecks(store, follower),
       version,
+      causality,
     }),
   });
   return {
@@ -150,6 +153,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       follower,
       form,
       admission,
+      causality,
       guard: (...write) => guard(...write),
       clock,
       random,

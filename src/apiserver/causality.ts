@@ -2,7 +2,7 @@
 // each stage took. A controller names what it acted on (`Knarr-Because: deployments.apps/default/web@17`), so records join into chains:
 // request → Deployment → ReplicaSet → Pods → Binding → status. Kept beside the store, bounded, never inside objects.
 import type { Revision } from "#store/engine.ts";
-import type { ResourceAddress, User } from "#wire/api-request.ts";
+import type { ResourceAddress, Trace, User } from "#wire/api-request.ts";
 
 /** An object at a revision, as `Knarr-Because` names it: `pods/default/web@17`, `nodes/n1@3`. */
 export interface Cause {
@@ -46,7 +46,7 @@ export function parseCauses(header: string | undefined): readonly Cause[] {
 }
 
 /** Follows one request through its stages. */
-export class RequestTrace {
+export class RequestTrace implements Trace {
   readonly id: string;
   readonly stages: Record<string, number> = {};
   readonly #elapsed: () => number;
@@ -83,7 +83,7 @@ export interface Committed {
   readonly user: User;
   readonly userAgent: string;
   readonly because: string | undefined;
-  readonly trace: RequestTrace | undefined;
+  readonly trace: Trace | undefined;
 }
 
 /** The records of the newest writes. */

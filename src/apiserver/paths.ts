@@ -4,6 +4,8 @@ import type { Catalog } from "#schema/discovery.ts";
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupDiscoveryList } from "#schema/discovery.ts";
 import type { OpenApi, Served } from "#schema/openapi/documents.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { badRequest } from "#wire/status.ts";
+import type { Causality, WriteRecord } from "./causality.ts";
 
 export interface HealthCheck {
   readonly name: string;
@@ -16,13 +18,14 @@ export interface PathOptions {
   readonly openApi: OpenApi;
   readonly healthChecks: readonly HealthCheck[];
   readonly version: object;
+  readonly causality: Causality;
 }
 
 /** The answer for a path, or undefined if there is none. */
 export type PathHandler = (request: HttpRequest) => Promise<HttpResponse | undefined>;
 
 export function pathHandler(options: PathOptions): PathHandler {
-  const { catalog, openApi, healthChecks, version } = options;
+  const { catalog, openApi, healthChecks, version, causality } = options;
   return async (request) => {
     const path = request.path.length > 1 && request.path.endsWith("/") ? request.path.slice(0, -1) : request.path;
     const [, first, second, third, fourth] = path.split("/");
@@ -53,6 +56,10 @@ export function pathHandler(options: PathOptions): PathHandler {
           );
         if (third === undefined) return maybeJson(apiGroup(catalog, second));
         return fourth === undefined ? maybeJson(apiResourceList(catalog, second, third)) : undefined;
+      case "knarr":
+        return second === "v1" && third === "trace"
+          ? plainJson({ writes: tracePath(request, causality, fourth) })
+          : undefined;
       case "openapi":
         return openApiPath(request, openApi, path);
       default:
@@ -67,6 +74,18 @@ const plainJson = (object: object): HttpResponse => ({
   body: `${JSON.stringify(object)}\n`,
 });
 const maybeJson = (object: object | undefined): HttpResponse | undefined => object && plainJson(object);
+
+/** `/knarr/v1/trace/TRACE-ID`, or `/knarr/v1/trace?resource=deployments.apps&namespace=default&name=web`. */
+function tracePath({ query }: HttpRequest, causality: Causality, traceId: string | undefined): readonly WriteRecord[] {
+  if (traceId !== undefined) return causality.ofRequest(traceId);
+  const resource = query.get("resource");
+  const name = query.get("name");
+  if (!resource || !name)
+    throw badRequest(
+      "say which object: ?resource=deployments.apps&namespace=default&name=web, or /knarr/v1/trace/TRACE-ID",
+    );
+  return causality.ofObject(resource, query.get("namespace") ?? "", name);
+}
 
 const aggregated = /application\/json;[^,]*as=APIGroupDiscoveryList/;
 

@@ -548,3 +548,34 @@ test("a watch speaks the version it was asked in", async () => {
     assert.equal((await events.next()).value.object.apiVersion, `autoscaling/${version}`);
   }
 });
+
+test("every write can be traced: who, what, why, and where the time went", async () => {
+  await using s = await testServer();
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const cause = await s.call("POST", configMaps, configMap("cause"), { traceparent });
+  assert.match(String(cause.headers?.traceparent), /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01$/);
+  const because = `configmaps/default/cause@${cause.json.metadata.resourceVersion}`;
+  await s.call("POST", configMaps, configMap("effect"), { "knarr-because": because, "user-agent": "controller/1" });
+  await s.call("POST", configMaps, configMap("stranger"));
+  await s.call("DELETE", `${configMaps}/cause`);
+
+  const { writes } = (await s.call("GET", "/knarr/v1/trace?resource=configmaps&namespace=default&name=effect")).json;
+  assert.deepEqual(
+    writes.map(
+      ({ verb, name, user, userAgent }: Record<string, string>) => `${verb} ${name} by ${user} with ${userAgent}`,
+    ),
+    ["create cause by tester with test/1", "create effect by tester with controller/1"],
+  );
+  assert.deepEqual(Object.keys(writes[0].stages), ["identify", "read", "authorize", "admit", "validate", "store"]);
+  const ofRequest = await s.call("GET", "/knarr/v1/trace/4bf92f3577b34da6a3ce929d0e0e4736");
+  assert.deepEqual(
+    ofRequest.json.writes.map(({ name }: { name: string }) => name),
+    ["cause"],
+  );
+  const ofCause = await s.call("GET", "/knarr/v1/trace?resource=configmaps&namespace=default&name=cause");
+  assert.deepEqual(
+    ofCause.json.writes.map(({ verb, name }: Record<string, string>) => `${verb} ${name}`),
+    ["create cause", "create effect", "delete cause"],
+  );
+  assert.equal((await s.call("GET", "/knarr/v1/trace")).code, 400);
+});

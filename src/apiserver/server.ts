@@ -10,6 +10,7 @@
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
 import { structOf } from "#schema/struct.ts";
 import type { ApiRequest, ApiResponse, PatchType, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
@@ -21,6 +22,7 @@ import { badRequest, internalError, methodNotAllowed, unknownPath, unsupportedMe
 import { parseYaml } from "#wire/yaml/read.ts";
 import { yamlCodec } from "#wire/yaml.ts";
 import { type Authorize, permit, questionOf } from "./authorization/authorizer.ts";
+import { RequestTrace, traceIdOf } from "./causality.ts";
 import type { PathHandler } from "./paths.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
@@ -32,6 +34,7 @@ export interface ApiServerOptions {
   readonly resources: Resources;
   readonly paths: PathHandler;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
 }
 
@@ -41,24 +44,27 @@ export interface ApiServer {
 }
 
 export function apiServer(options: ApiServerOptions): ApiServer {
-  const { identify, authorize, resources, paths, clock, log } = options;
+  const { identify, authorize, resources, paths, clock, random, log } = options;
 
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     await permit(authorize, questionOf(asked));
+    asked.trace?.mark("authorize");
     return resources.handle(asked);
   };
 
   const handle: HttpHandler = async (http) => {
     let wanted: Wanted | undefined;
+    const trace = new RequestTrace(traceIdOf(http.headers.traceparent) ?? newId(random, 4), () => clock.elapsed());
     try {
       const user = await identify(http);
+      trace.mark("identify");
       const address = parseResourcePath(http.path);
       if (!address) return await servePath(http, user);
       const verb = verbOf(http.method, address, http.query);
       if (!verb) throw methodNotAllowed();
       wanted = wantedBy(http, verb === "watch");
-      const response = await request(await apiRequest(http, user, address, verb));
-      return respond(response, wanted, clock.now());
+      const response = await request(await apiRequest(http, user, address, verb, trace));
+      return traced(respond(response, wanted, clock.now()), trace, random);
     } catch (error) {
       if (http.signal.aborted) throw error;
       return respondError(asApiError(error, http), wanted);
@@ -90,11 +96,13 @@ async function apiRequest(
   user: User,
   address: ResourcePath,
   verb: RequestVerb,
+  trace: RequestTrace,
 ): Promise<ApiRequest> {
   const { method, query, headers, signal } = http;
   const hasBody = method === "POST" || method === "PUT" || method === "PATCH" || method === "DELETE";
   const body = hasBody ? requestBody(await http.body(), headers["content-type"] ?? "", method) : undefined;
   const because = headers["knarr-because"];
+  trace.mark("read");
   return {
     ...address,
     verb,
@@ -103,9 +111,27 @@ async function apiRequest(
     signal,
     userAgent: headers["user-agent"] ?? "",
     ...(body && { body }),
-    ...(because !== undefined && { because }),
+    because,
+    trace,
   };
 }
+
+/** Ids only tell requests apart, so cheap chance will do: every request pays for it. */
+const newId = (random: Random, words: number): string => {
+  let id = "";
+  for (let i = 0; i < words; i++)
+    id += random
+      .below(2 ** 32)
+      .toString(16)
+      .padStart(8, "0");
+  return id;
+};
+
+/** Tells the client the trace its request belongs to, as W3C has it. */
+const traced = (response: HttpResponse, { id }: RequestTrace, random: Random): HttpResponse => ({
+  ...response,
+  headers: { ...response.headers, traceparent: `00-${id}-${newId(random, 2)}-01` },
+});
 
 const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/json-patch+json": "json",

@@ -47,6 +47,14 @@ export interface RequestBody {
   readonly patchType?: PatchType;
 }
 
+/** Where the time of a request goes. */
+export interface Trace {
+  readonly id: string;
+  readonly stages: Readonly<Record<string, number>>;
+  /** The stage that ends now. */
+  mark(stage: string): void;
+}
+
 export interface ApiRequest extends ResourceAddress {
   readonly user: User;
   readonly verb: RequestVerb;
@@ -55,7 +63,9 @@ export interface ApiRequest extends ResourceAddress {
   /** Names the writer in managedFields where the query does not. */
   readonly userAgent: string;
   /** What the writer acted on: `pods/default/web@17`. */
-  readonly because?: string;
+  readonly because?: string | undefined;
+  /** Follows the request through its stages. */
+  readonly trace?: Trace | undefined;
   /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */
   readonly expects?: AnyKind;
   readonly signal: AbortSignal;

@@ -34,7 +34,7 @@ export async function deleteObject(
       await admission.mutate(call, undefined);
       await admission.validate(call, undefined);
       try {
-        return await deleteOnce(registry, current, options);
+        return await deleteOnce(registry, request, current, options);
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
         current = error.present && registry.options.form.of(error.present);
@@ -43,7 +43,12 @@ export async function deleteObject(
   });
 }
 
-async function deleteOnce(registry: Registry, current: Stored, options: DeletionOptions): Promise<Deletion> {
+async function deleteOnce(
+  registry: Registry,
+  request: ApiRequest,
+  current: Stored,
+  options: DeletionOptions,
+): Promise<Deletion> {
   const { strategy, clock } = registry.options;
   const object = structuredClone(current.object) as DraftObject;
   const { metadata } = object;
@@ -54,12 +59,12 @@ async function deleteOnce(registry: Registry, current: Stored, options: Deletion
 
   if (metadata.deletionTimestamp === undefined) {
     if (grace === 0 && metadata.finalizers === undefined && mayGo)
-      return { stored: await registry.remove(current, options.dryRun), gone: true };
+      return { stored: await registry.remove(request, current, options.dryRun), gone: true };
     metadata.deletionTimestamp = timeOf(clock.now() + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
     if (metadata.generation !== undefined) metadata.generation += 1;
     strategy.prepareForDeletion?.(object);
-    return { stored: await registry.write(current.key, object, current, options.dryRun), gone: false };
+    return { stored: await registry.write(request, object, current, options.dryRun), gone: false };
   }
 
   // Already on its way: the time it was given may only become shorter.
@@ -71,9 +76,9 @@ async function deleteOnce(registry: Registry, current: Stored, options: Deletion
   }
   const due = (metadata.deletionGracePeriodSeconds ?? 0) === 0;
   if (due && metadata.finalizers === undefined && mayGo)
-    return { stored: await registry.remove(current, options.dryRun), gone: true };
+    return { stored: await registry.remove(request, current, options.dryRun), gone: true };
   if (grace >= given && sameFinalizers(current.object, object)) return { stored: current, gone: false };
-  return { stored: await registry.write(current.key, object, current, options.dryRun), gone: false };
+  return { stored: await registry.write(request, object, current, options.dryRun), gone: false };
 }
 
 /** The propagation a client asks for becomes a finalizer, which the garbage collector removes when it has done its part. */

@@ -9,7 +9,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { Problem } from "#schema/problem.ts";
 import { validateObject, validateStatus } from "#schema/validate.ts";
-import { Conflict, OutOfSpace, type StoreEngine, Unavailable } from "#store/engine.ts";
+import { Conflict, OutOfSpace, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import {
   alreadyExists,
@@ -20,6 +20,7 @@ import {
   type ResourceName,
   serviceUnavailable,
 } from "#wire/status.ts";
+import type { Causality } from "../causality.ts";
 import { registryPrefix, type StoreFollower } from "../store-follower.ts";
 import type { Stored, StoredForm } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
@@ -44,6 +45,7 @@ export interface RegistryOptions {
   readonly follower: StoreFollower;
   readonly form: StoredForm;
   readonly admission: Admission;
+  readonly causality: Causality;
   /** Refuses writes that authorization cannot judge from the address alone, by throwing ApiError. */
   readonly guard?: WriteGuard;
   readonly clock: Clock;
@@ -88,6 +90,7 @@ export class Registry {
     const { kind, admission } = this.options;
     const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
     await admission.mutate(call, object);
+    request.trace?.mark("admit");
     await this.options.guard?.(request, object, undefined);
     if (this.options.reserver) await this.options.follower.current(request.signal);
     return this.#reserving(object, undefined, options, () => this.#createAdmitted(call, object, options));
@@ -102,11 +105,13 @@ export class Registry {
       prepareForCreate(kind, strategy, object, this.#context(call.request));
       applyDefaults(kind, object);
       this.#refuseInvalid(object, validateObject(kind, object));
+      call.request.trace?.mark("validate");
       await admission.validate(call, object as ApiObject);
+      call.request.trace?.mark("admit");
       const name = object.metadata.name as string;
       const key = this.keyOf(object.metadata.namespace, name);
       try {
-        return await this.#put(key, object, 0, options.dryRun);
+        return await this.#put(call.request, key, object, 0, options.dryRun);
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
         if (!generates) throw alreadyExists(this.resource, name);
@@ -148,10 +153,11 @@ export class Registry {
       await this.#prepareUpdate(call, object, current.object);
       if (equal(keepTimes(current.object, object), current.object)) return current;
       if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
-        return this.#remove(current, object, dryRun);
-      return this.#put(current.key, object, current.revision, dryRun);
+        return this.#remove(request, current, object, dryRun);
+      return this.#put(request, current.key, object, current.revision, dryRun);
     };
     await admission.mutate(call, object);
+    request.trace?.mark("admit");
     await this.options.guard?.(request, object, current.object);
     return request.subresource === "status" ? write() : this.#reserving(object, current.object, options, write);
   }
@@ -176,8 +182,8 @@ export class Registry {
   }
 
   /** Removes the object if it is still at that revision. Throws the store's Conflict if not. */
-  async remove(stored: Stored, dryRun: boolean): Promise<Stored> {
-    return this.#remove(stored, stored.object, dryRun);
+  async remove(request: ApiRequest, stored: Stored, dryRun: boolean): Promise<Stored> {
+    return this.#remove(request, stored, stored.object, dryRun);
   }
 
   /** Runs `work` when all earlier work on the same key is done. */
@@ -210,8 +216,8 @@ export class Registry {
         if (object && equal(object, current.object)) return current;
         try {
           return await (object
-            ? this.#put(key, object, current.revision, dryRun)
-            : this.#remove(current, current.object, dryRun));
+            ? this.#put(request, key, object, current.revision, dryRun)
+            : this.#remove(request, current, current.object, dryRun));
         } catch (error) {
           if (!(error instanceof Conflict)) throw error;
           current = error.present && this.options.form.of(error.present);
@@ -221,8 +227,8 @@ export class Registry {
   }
 
   /** Writes what a deletion leaves for now. Throws the store's Conflict if the object has changed since. */
-  async write(key: string, object: DraftObject, based: Stored, dryRun: boolean): Promise<Stored> {
-    return this.#put(key, object, based.revision, dryRun);
+  async write(request: ApiRequest, object: DraftObject, based: Stored, dryRun: boolean): Promise<Stored> {
+    return this.#put(request, based.key, object, based.revision, dryRun);
   }
 
   async #prepareUpdate(call: AdmissionCall, object: DraftObject, old: ApiObject): Promise<void> {
@@ -237,7 +243,9 @@ export class Registry {
     applyDefaults(kind, object);
     if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
+    call.request.trace?.mark("validate");
     await admission.validate(call, object as ApiObject);
+    call.request.trace?.mark("admit");
   }
 
   #refuseInvalid(object: DraftObject, problems: readonly Problem[]): void {
@@ -249,7 +257,13 @@ export class Registry {
     return { clock, random, user };
   }
 
-  async #put(key: string, object: DraftObject, expected: number, dryRun: boolean): Promise<Stored> {
+  async #put(
+    request: ApiRequest,
+    key: string,
+    object: DraftObject,
+    expected: number,
+    dryRun: boolean,
+  ): Promise<Stored> {
     const { store, form, strategy, cache } = this.options;
     const value = form.encode(object as ApiObject);
     if (dryRun) {
@@ -257,14 +271,32 @@ export class Registry {
       return form.of({ key, value, created: expected, modified: expected });
     }
     const entry = await storeErrors(() => store.put(key, value, expected, strategy.ttlSeconds));
+    this.#committed(request, object.metadata.name ?? "", entry.modified);
     return form.of(entry);
   }
 
-  async #remove(stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {
+  async #remove(request: ApiRequest, stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {
     const { store, form } = this.options;
     if (dryRun) return stored;
     const revision = await storeErrors(() => store.delete(stored.key, stored.revision));
+    this.#committed(request, last.metadata.name ?? "", revision);
     return form.of({ key: stored.key, value: form.encode(last as ApiObject), created: revision, modified: revision });
+  }
+
+  #committed(request: ApiRequest, name: string, revision: Revision): void {
+    const { verb, user, userAgent, because, trace } = request;
+    trace?.mark("store");
+    this.options.causality.record({
+      revision,
+      at: this.options.clock.now(),
+      address: { ...request, ...this.resource },
+      name,
+      verb,
+      user,
+      userAgent,
+      because,
+      trace,
+    });
   }
 }
 
