@@ -17,8 +17,9 @@ import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
 import { nodeAuthorizer } from "./authorization/node/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
-import { RbacPolicy } from "./authorization/rbac/policy.ts";
+import { RbacPolicy, type RulesOfUser } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
+import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
@@ -64,6 +65,8 @@ export interface OwnAuthorizers {
 export interface Assembly extends ApiServer, Component {
   /** Resolves when every cache has been filled. */
   ready(signal: AbortSignal): Promise<void>;
+  /** The objects that every cluster has, as a server makes them that can be reached there. */
+  system(advertised: Advertised): SystemObjects;
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
@@ -97,9 +100,18 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   };
   const policy = new RbacPolicy(cacheOf);
   const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
-  const authorize = anyOf([mastersFirst, ...options.authorizers(own)]);
+  const authorizers = options.authorizers(own);
+  const authorize = anyOf([mastersFirst, ...authorizers]);
+  const rulesFor = (user: User, namespace: string): RulesOfUser =>
+    authorizers.includes(own.rbac) ? policy.rulesFor(user, namespace) : { rules: [], errors: [] };
   const guard = writeGuard({ policy, authorize });
-  const virtual = virtualResources({ ...options, authorize, components: [...components, etcdOf(store)], find });
+  const virtual = virtualResources({
+    ...options,
+    authorize,
+    rulesFor,
+    components: [...components, etcdOf(store)],
+    find,
+  });
 
   const openApi = new OpenApi({
     meta: metaStructs,
@@ -122,6 +134,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     ...server,
     name: "apiserver",
     run: (signal) => follower.run(signal),
+    system: (advertised) => new SystemObjects({ ...options, advertised, request: server.request, find }),
     async ready(signal) {
       await follower.seen(0, signal);
       if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request: server.request, stored, signal });

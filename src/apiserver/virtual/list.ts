@@ -12,6 +12,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import type { Question, Verdict } from "../authorization/authorizer.ts";
+import type { RulesOfUser } from "../authorization/rbac/policy.ts";
 import type { HealthCheck } from "../paths.ts";
 import type { ServedResource, VirtualResource } from "../served-resource.ts";
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from "./access-review.ts";
@@ -24,6 +25,8 @@ import { tokenReview } from "./token-review.ts";
 export interface VirtualParts {
   readonly identify: (request: HttpRequest) => Promise<User>;
   readonly authorize: (question: Question) => Promise<Verdict>;
+  /** What roles allow a user in a namespace. */
+  readonly rulesFor: (user: User, namespace: string) => RulesOfUser;
   readonly clock: Clock;
   /** Parts of the control plane, by the names under which they are shown. */
   readonly components: readonly HealthCheck[];

@@ -1,6 +1,7 @@
 import { SelfSubjectRulesReview } from "#api/authorization/v1/self-subject-rules-review.ts";
 import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
+import type { Rule } from "../authorization/rbac/rules.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
 import { answered, asked } from "./review.ts";
@@ -8,20 +9,26 @@ import { answered, asked } from "./review.ts";
 const all = ["*"];
 
 /**
- * What you may do in a namespace. Authorizers answer questions and do not list what they would allow, so this tells whether
- * everything is allowed, and otherwise says that the list is incomplete.
+ * What you may do in a namespace. Roles can be listed; other authorizers only answer questions, so besides the rules of roles this
+ * tells whether everything is allowed, and otherwise says that the list may be incomplete.
  */
 export const selfSubjectRulesReview =
-  ({ authorize }: Pick<VirtualParts, "authorize">): VirtualHandler =>
+  ({ authorize, rulesFor }: Pick<VirtualParts, "authorize" | "rulesFor">): VirtualHandler =>
   async (request) => {
     const { object, warnings } = asked(request, SelfSubjectRulesReview);
     const namespace: string = object.spec?.namespace ?? "";
     if (namespace === "") throw badRequest("no namespace on request");
-    const [resources, paths] = [await mayAllObjects(request.user, namespace), await mayAllPaths(request.user)];
+    const { user } = request;
+    const [resources, paths] = [await mayAllObjects(user, namespace), await mayAllPaths(user)];
+    const { rules, errors } = rulesFor(user, namespace);
     const status = {
-      resourceRules: resources ? [{ verbs: all, apiGroups: all, resources: all }] : [],
-      nonResourceRules: paths ? [{ verbs: all, nonResourceURLs: all }] : [],
+      resourceRules: [
+        ...(resources ? [{ verbs: all, apiGroups: all, resources: all }] : []),
+        ...rules.flatMap(resourceRule),
+      ],
+      nonResourceRules: [...(paths ? [{ verbs: all, nonResourceURLs: all }] : []), ...rules.flatMap(pathRule)],
       incomplete: !resources || !paths,
+      ...(errors.length > 0 && { evaluationError: errors.join(", ") }),
     };
     return answered(SelfSubjectRulesReview, { metadata: {}, spec: {}, status }, warnings);
 
@@ -33,3 +40,9 @@ export const selfSubjectRulesReview =
       return (await authorize({ type: "path", user, verb: "*", path: "*" })).decision === "allow";
     }
   };
+
+const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: Rule): readonly object[] =>
+  resources?.length ? [{ verbs, apiGroups, resources, ...(resourceNames?.length && { resourceNames }) }] : [];
+
+const pathRule = ({ verbs, nonResourceURLs }: Rule): readonly object[] =>
+  nonResourceURLs?.length ? [{ verbs, nonResourceURLs }] : [];

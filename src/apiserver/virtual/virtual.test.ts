@@ -133,6 +133,31 @@ test("a rules review knows all or says that it does not", async () => {
   assert.deepEqual(await rules(closed), { resourceRules: [], nonResourceRules: [], incomplete: true });
 });
 
+test("a rules review lists what roles allow", async () => {
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  await using server = await testServer({ users: { ann }, authorizers: (own) => [own.rbac] });
+  const reading = { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: ["x"] };
+  const asking = { verbs: ["create"], apiGroups: ["authorization.k8s.io"], resources: ["*"] };
+  const paths = { verbs: ["get"], nonResourceURLs: ["/healthz"] };
+  await server.call("POST", `${rbac}/clusterroles`, { metadata: { name: "r" }, rules: [reading, asking, paths] });
+  await server.call("POST", `${rbac}/clusterrolebindings`, {
+    metadata: { name: "b" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "ann" }],
+  });
+  const { json } = await server.call(
+    "POST",
+    `${authorization}/selfsubjectrulesreviews`,
+    { spec: { namespace: "a" } },
+    { authorization: "Bearer ann" },
+  );
+  assert.deepEqual(json.status, {
+    resourceRules: [reading, asking],
+    nonResourceRules: [paths],
+    incomplete: true,
+  });
+});
+
 test("components tell how they are when asked", async () => {
   const failing = async () => {
     throw new Error("connection refused");

@@ -1,16 +1,18 @@
 import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication/authenticator.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
-import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
+import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
+import { parseIp } from "#schema/ip.ts";
 import { httpsFront } from "#wire/host/https.ts";
 import type { Command } from "../command.ts";
 import { componentProbe } from "../component-probe.ts";
@@ -22,6 +24,11 @@ import { apiVersionInfo } from "../version.ts";
 const flags = {
   "secure-port": { type: "int", default: 6443, help: "Port to serve HTTPS on; 0 takes a free one" },
   "bind-address": { type: "string", default: "0.0.0.0", help: "Address to listen on" },
+  "advertise-address": {
+    type: "string",
+    value: "IP",
+    help: "Address at which pods reach this server; one of this machine unless told",
+  },
   "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with" },
   "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
   "cert-dir": {
@@ -73,6 +80,10 @@ export const apiserver: Command = {
 
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
   const { cert, key, clientCa, writeKubeconfig } = await servingCertificates(settings);
+  const network = {
+    addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
+    nodePorts: parsePortRange(settings["service-node-port-range"]),
+  };
   const store = await openStore(settings, log);
   try {
     const server = assembleApiServer({
@@ -84,10 +95,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
       bootstrapPolicy: true,
       admission: admitAll,
-      network: {
-        addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
-        nodePorts: parsePortRange(settings["service-node-port-range"]),
-      },
+      network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(),
     });
@@ -100,9 +108,11 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
           async run(inner) {
             const port = await front.listen(settings["secure-port"], settings["bind-address"]);
             await server.ready(inner);
+            const system = server.system({ address: advertisedAddress(settings, network), port });
+            await system.attempt(inner);
             writeKubeconfig(port);
             log.info("serving", { port, address: settings["bind-address"] });
-            await new Promise((resolve) => inner.addEventListener("abort", resolve, { once: true }));
+            await system.run(inner);
             await front.close(5000);
           },
         },
@@ -112,6 +122,17 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   } finally {
     await store.close();
   }
+}
+
+/** Of the family that services have first; a loopback address is of no use to pods. */
+function advertisedAddress(settings: Settings, { addresses: [main] }: ServiceNetwork): string | undefined {
+  const given = settings["advertise-address"];
+  if (given !== undefined && `IPv${parseIp(given)?.family}` !== main.family)
+    throw new UsageError(
+      `--advertise-address: ${JSON.stringify(given)} is not an ${main.family} address, as --service-cluster-ip-range is`,
+    );
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return given ?? own.find(({ internal, family }) => !internal && family === main.family)?.address;
 }
 
 function authenticators(settings: Settings, clientCa: string | undefined): readonly Authenticator[] {

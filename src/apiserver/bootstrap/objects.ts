@@ -1,0 +1,93 @@
+// Objects that every cluster has, and that its servers make.
+import { Endpoints } from "#api/core/v1/endpoints.ts";
+import { Namespace } from "#api/core/v1/namespace.ts";
+import { Service } from "#api/core/v1/service.ts";
+import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
+import { formatIp } from "#schema/ip.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { DraftObject } from "#schema/object.ts";
+import { familyOf } from "../strategies/service/families.ts";
+import type { AddressRange, IpFamily } from "../strategies/service/ranges.ts";
+
+export interface Wanted {
+  readonly kind: AnyKind;
+  readonly object: DraftObject;
+}
+
+const name = "kubernetes";
+const namespace = "default";
+
+const wanted = (kind: AnyKind, metadata: DraftObject["metadata"], rest: object = {}): Wanted => ({
+  kind,
+  object: { apiVersion: kind.apiVersion, kind: kind.kind, metadata, ...rest },
+});
+
+/** Where the system's own objects live, where everybody may read, where nodes say that they live, and where the rest goes. */
+export const systemNamespaces: readonly Wanted[] = ["kube-system", "kube-public", "kube-node-lease", namespace].map(
+  (name) => wanted(Namespace, { name }),
+);
+
+/** Above all that people may define. */
+const systemPriority = 2_000_000_000;
+
+export const systemPriorityClasses: readonly Wanted[] = [
+  wanted(
+    PriorityClass,
+    { name: "system-node-critical" },
+    {
+      value: systemPriority + 1000,
+      description: "Used for system critical pods that must not be moved from their current node.",
+    },
+  ),
+  wanted(
+    PriorityClass,
+    { name: "system-cluster-critical" },
+    {
+      value: systemPriority,
+      description:
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    },
+  ),
+];
+
+/** The API server as pods see it, at the first address there is. */
+export const kubernetesService = ({ family, first }: AddressRange, port: number): Wanted =>
+  wanted(
+    Service,
+    { name, namespace, labels: { component: "apiserver", provider: "kubernetes" } },
+    {
+      spec: {
+        type: "ClusterIP",
+        clusterIP: formatIp({ family: family === "IPv4" ? 4 : 6, value: first }),
+        ipFamilyPolicy: "SingleStack",
+        sessionAffinity: "None",
+        ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
+      },
+    },
+  );
+
+/** Where that service leads: the servers that are alive. */
+export function kubernetesEndpoints(addresses: readonly string[], port: number): readonly Wanted[] {
+  const ports = [{ name: "https", port, protocol: "TCP" }];
+  const [first = ""] = addresses;
+  const family: IpFamily = familyOf(first);
+  return [
+    wanted(
+      Endpoints,
+      { name, namespace, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+      { subsets: [{ addresses: addresses.map((ip) => ({ ip })), ports }] },
+    ),
+    wanted(
+      EndpointSlice,
+      { name, namespace, labels: { "kubernetes.io/service-name": name } },
+      {
+        addressType: family,
+        endpoints: addresses
+          .filter((ip) => familyOf(ip) === family)
+          .map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
+        ports,
+      },
+    ),
+  ];
+}

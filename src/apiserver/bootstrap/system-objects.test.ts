@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ManualClock } from "#base/clock.ts";
+import { MemoryStore } from "#store/memory.ts";
+import { type TestServer, testServer } from "../testing.ts";
+
+const { signal } = new AbortController();
+const at = (address: string | undefined) => ({ address, port: 6443 });
+const read = async (server: TestServer, path: string) => (await server.call("GET", path)).json;
+const names = async (server: TestServer, path: string): Promise<readonly string[]> =>
+  (await read(server, path)).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+
+test("a server makes the objects that every cluster has, once", async () => {
+  await using server = await testServer();
+  const system = server.server.system(at("192.0.2.1"));
+  await system.reconcile(signal);
+  assert.deepEqual(await names(server, "/api/v1/namespaces"), [
+    "default",
+    "kube-node-lease",
+    "kube-public",
+    "kube-system",
+  ]);
+  assert.deepEqual(await names(server, "/apis/scheduling.k8s.io/v1/priorityclasses"), [
+    "system-cluster-critical",
+    "system-node-critical",
+  ]);
+  const { spec } = await read(server, "/api/v1/namespaces/default/services/kubernetes");
+  assert.deepEqual(
+    [spec.clusterIP, spec.ports],
+    ["10.96.0.1", [{ name: "https", protocol: "TCP", port: 443, targetPort: 6443 }]],
+  );
+  const endpoints = await read(server, "/api/v1/namespaces/default/endpoints/kubernetes");
+  const ports = [{ name: "https", port: 6443, protocol: "TCP" }];
+  assert.deepEqual(endpoints.subsets, [{ addresses: [{ ip: "192.0.2.1" }], ports }]);
+  const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+  const slice = await read(server, path);
+  assert.deepEqual(
+    [slice.addressType, slice.endpoints, slice.ports],
+    ["IPv4", [{ addresses: ["192.0.2.1"], conditions: { ready: true } }], ports],
+  );
+
+  await system.reconcile(signal);
+  assert.equal((await read(server, path)).metadata.resourceVersion, slice.metadata.resourceVersion);
+});
+
+test("what is taken away comes back, and what people changed stays", async () => {
+  await using server = await testServer();
+  const system = server.server.system(at("192.0.2.1"));
+  await system.reconcile(signal);
+  const service = "/api/v1/namespaces/default/services/kubernetes";
+  await server.call("DELETE", service);
+  const label = { metadata: { labels: { mine: "yes" } } };
+  await server.call("PATCH", "/api/v1/namespaces/kube-public", label, {
+    "content-type": "application/merge-patch+json",
+  });
+  await system.reconcile(signal);
+  assert.equal((await read(server, service)).spec.clusterIP, "10.96.0.1");
+  assert.equal((await read(server, "/api/v1/namespaces/kube-public")).metadata.labels?.mine, "yes");
+});
+
+test("the service leads to the servers that are alive", async () => {
+  const store = new MemoryStore({ clock: new ManualClock() });
+  const one = await testServer({ store });
+  await using two = await testServer({ store });
+  const [first, second] = [one.server.system(at("192.0.2.1")), two.server.system(at("192.0.2.2"))];
+  await Promise.all([first.reconcile(signal), second.reconcile(signal)]);
+  await first.reconcile(signal);
+  const addresses = async () =>
+    (await read(two, "/api/v1/namespaces/default/endpoints/kubernetes")).subsets[0].addresses.map(
+      ({ ip }: { ip: string }) => ip,
+    );
+  assert.deepEqual(await addresses(), ["192.0.2.1", "192.0.2.2"]);
+  const stop = new AbortController();
+  const running = first.run(stop.signal);
+  stop.abort(new Error("the server stops"));
+  await running;
+  await second.reconcile(signal);
+  assert.deepEqual(await addresses(), ["192.0.2.2"]);
+});
+
+test("a server that pods cannot reach does not say that they can", async () => {
+  await using server = await testServer({ addresses: "fd00:10:96::/112" });
+  await server.server.system(at(undefined)).reconcile(signal);
+  assert.equal((await read(server, "/api/v1/namespaces/default/services/kubernetes")).spec.clusterIP, "fd00:10:96::1");
+  assert.equal((await server.call("GET", "/api/v1/namespaces/default/endpoints/kubernetes")).code, 404);
+});
