@@ -51,6 +51,13 @@ export interface Page {
   readonly remaining: number;
 }
 
+/** A write that is on its way, and may still fail. */
+export interface BegunWrite {
+  readonly entry: Entry;
+  /** Rejects as `put` does. */
+  readonly durable: Promise<unknown>;
+}
+
 export interface StoreStatus {
   /** The newest revision. */
   readonly revision: Revision;
@@ -80,6 +87,12 @@ export interface StoreEngine {
    * Takes no signal: once sent, a write cannot be unsent. The value belongs to the store from now on and must not be changed.
    */
   put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry>;
+
+  /**
+   * As `put`, for an engine that can say at once which revision a write will have: the next write of the key can build on it before
+   * it is durable. Undefined if it cannot say so now; then `put` can. When a write fails, all that build on it fail.
+   */
+  begin?(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): BegunWrite | undefined;
 
   /** Removes if the key's modified revision is `expected`; resolves with the revision of the removal. Throws as `put` does. */
   delete(key: string, expected: Revision): Promise<Revision>;

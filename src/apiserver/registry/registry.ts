@@ -55,6 +55,11 @@ export interface RegistryOptions {
 /** Asked about every object on its way in, once admission has changed what it wants to change. */
 export type WriteGuard = (request: ApiRequest, object: DraftObject, old: ApiObject | undefined) => Promise<void>;
 
+interface Tip {
+  readonly stored: Stored;
+  readonly durable: Promise<unknown>;
+}
+
 /** Makes the object to store from the one that is stored. Called again when another write came between. */
 export type Change = (current: ApiObject) => DraftObject;
 
@@ -67,7 +72,9 @@ export class Registry {
   /** Keys of all objects start with this. */
   readonly prefix: string;
   /** Writers of one key wait for each other here, instead of failing at the store. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #turns = new Map<string, Promise<void>>();
+  /** The last write of a key that is on its way to the disk: the next one builds on it, so that many share a flush. */
+  readonly #tips = new Map<string, Tip>();
 
   constructor(options: RegistryOptions) {
     this.options = options;
@@ -125,28 +132,55 @@ export class Registry {
    * means another round, unless `change` insists on a resourceVersion. Answers the stored object, also when nothing changed.
    */
   async update(request: ApiRequest, key: string, change: Change, options: WriteOptions): Promise<Stored> {
-    return this.inTurn(key, async () => {
-      let current = await this.current(key, request.signal);
-      for (;;) {
-        if (!current) throw notFound(this.resource, request.name ?? "");
-        const object = change(current.object);
-        const based = object.metadata.resourceVersion;
-        if (based !== undefined && based !== "" && based !== current.object.metadata.resourceVersion)
-          throw modifiedMeanwhile(this.resource, current.object.metadata.name as string);
-        object.metadata.resourceVersion = current.object.metadata.resourceVersion;
-        try {
-          return await this.#updateOnce(request, object, current, options);
-        } catch (error) {
-          if (!(error instanceof Conflict)) throw error;
-          current = error.present && this.options.form.of(error.present);
-        }
+    return this.inTurn(key, async (next) => {
+      const tip = this.#tips.get(key);
+      try {
+        return await this.#updateFrom(
+          tip?.stored ?? (await this.current(key, request.signal)),
+          request,
+          change,
+          options,
+          next,
+        );
+      } finally {
+        await tip?.durable; // no answer, not even a refusal, may rest on what could still be lost
       }
     });
   }
 
+  async #updateFrom(
+    found: Stored | undefined,
+    request: ApiRequest,
+    change: Change,
+    options: WriteOptions,
+    next: () => void,
+  ): Promise<Stored> {
+    let current = found;
+    for (;;) {
+      if (!current) throw notFound(this.resource, request.name ?? "");
+      const object = change(current.object);
+      const based = object.metadata.resourceVersion;
+      if (based !== undefined && based !== "" && based !== current.object.metadata.resourceVersion)
+        throw modifiedMeanwhile(this.resource, current.object.metadata.name as string);
+      object.metadata.resourceVersion = current.object.metadata.resourceVersion;
+      try {
+        return await this.#updateOnce(request, object, current, options, next);
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error;
+        current = error.present && this.options.form.of(error.present);
+      }
+    }
+  }
+
   /** Throws the store's Conflict if the object has changed since. */
-  async #updateOnce(request: ApiRequest, object: DraftObject, current: Stored, options: WriteOptions): Promise<Stored> {
-    const { kind, strategy, admission } = this.options;
+  async #updateOnce(
+    request: ApiRequest,
+    object: DraftObject,
+    current: Stored,
+    options: WriteOptions,
+    next: () => void,
+  ): Promise<Stored> {
+    const { kind, strategy, admission, reserver } = this.options;
     const { dryRun } = options;
     const call: AdmissionCall = { request, kind, operation: "update", old: current.object, dryRun };
     const write = async () => {
@@ -154,7 +188,7 @@ export class Registry {
       if (equal(keepTimes(current.object, object), current.object)) return current;
       if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
         return this.#remove(request, current, object, dryRun);
-      return this.#put(request, current.key, object, current.revision, dryRun);
+      return this.#put(request, current.key, object, current.revision, dryRun, reserver ? undefined : next);
     };
     await admission.mutate(call, object);
     request.trace?.mark("admit");
@@ -186,14 +220,16 @@ export class Registry {
     return this.#remove(request, stored, stored.object, dryRun);
   }
 
-  /** Runs `work` when all earlier work on the same key is done. */
-  async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` when all earlier work on the same key is done, or has called `next` because others may now go on. */
+  async inTurn<T>(key: string, work: (next: () => void) => Promise<T>): Promise<T> {
     const before = this.#turns.get(key);
-    const mine = before ? before.then(work, work) : work();
+    const { promise: mine, resolve: next } = Promise.withResolvers<void>();
     this.#turns.set(key, mine);
     try {
-      return await mine;
+      await before;
+      return await work(next);
     } finally {
+      next();
       if (this.#turns.get(key) === mine) this.#turns.delete(key);
     }
   }
@@ -257,22 +293,39 @@ export class Registry {
     return { clock, random, user };
   }
 
+  /** Writes, and calls `next` once another write of the key can build on this one. */
   async #put(
     request: ApiRequest,
     key: string,
     object: DraftObject,
     expected: number,
     dryRun: boolean,
+    next?: () => void,
   ): Promise<Stored> {
-    const { store, form, strategy, cache } = this.options;
+    const { form, cache } = this.options;
     const value = form.encode(object as ApiObject);
     if (dryRun) {
       if (expected === 0 && cache.get(key)) throw alreadyExists(this.resource, object.metadata.name ?? "");
       return form.of({ key, value, created: expected, modified: expected });
     }
-    const entry = await storeErrors(() => store.put(key, value, expected, strategy.ttlSeconds));
-    this.#committed(request, object.metadata.name ?? "", entry.modified);
-    return form.of(entry);
+    const stored = await storeErrors(() => this.#written(key, value, expected, next));
+    this.#committed(request, object.metadata.name ?? "", stored.revision);
+    return stored;
+  }
+
+  async #written(key: string, value: Uint8Array, expected: number, next: (() => void) | undefined): Promise<Stored> {
+    const { store, form, strategy } = this.options;
+    const begun = next && store.begin?.(key, value, expected, strategy.ttlSeconds);
+    if (!begun) return form.of(await store.put(key, value, expected, strategy.ttlSeconds));
+    const tip = { stored: form.of(begun.entry), durable: storeErrors(() => begun.durable) };
+    this.#tips.set(key, tip);
+    next();
+    try {
+      await tip.durable;
+      return tip.stored;
+    } finally {
+      if (this.#tips.get(key) === tip) this.#tips.delete(key);
+    }
   }
 
   async #remove(request: ApiRequest, stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {

@@ -12,6 +12,7 @@ import { type Random, systemRandom } from "#base/random.ts";
 import { prefixEnd, type SortedMap } from "#base/sorted-map.ts";
 import type { Image } from "../copy.ts";
 import {
+  type BegunWrite,
   Compacted,
   Conflict,
   type Entry,
@@ -134,13 +135,23 @@ export class LmdbStore implements StoreEngine {
   }
 
   async put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
+    const begun = this.begin(key, value, expected, ttlSeconds);
+    if (begun) {
+      await begun.durable;
+      return begun.entry;
+    }
+    const { revision, created } = await this.#write(key, value, expected, msOf(ttlSeconds));
+    return { key, value, created, modified: revision };
+  }
+
+  begin(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): BegunWrite | undefined {
     this.#ready("put");
     checkKey(key);
     this.#upkeep.refuseIfFull();
-    const ttlMs = ttlSeconds === undefined ? undefined : ttlSeconds * 1000;
-    const write = this.#handOver(key, value, expected, ttlMs);
-    const { revision, created } = await (write ? write.promise : this.#write(key, value, expected, ttlMs));
-    return { key, value, created, modified: revision };
+    const write = this.#handOver(key, value, expected, msOf(ttlSeconds));
+    if (!write) return undefined;
+    const { created, revision } = write.record;
+    return { entry: { key, value, created, modified: revision }, durable: write.promise };
   }
 
   async delete(key: string, expected: Revision): Promise<Revision> {
@@ -339,6 +350,8 @@ export class LmdbStore implements StoreEngine {
     }
   }
 }
+
+const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000);
 
 /** By the wall clock, which may have been set back while the store was closed: never longer than the key was meant to live. */
 const leftMs = ({ at, ttlMs }: Expiry, clock: Clock) => Math.min(at - clock.now(), ttlMs);
