@@ -306,11 +306,17 @@ async function patchOne(report: Report, server: Measured, name: string, goal?: n
     body: Buffer.from(JSON.stringify({ metadata: { annotations: { n: `${i}` } } })),
   });
   const rates: number[] = [];
+  const costs: number[] = [];
   for (let round = -1; round < 5; round++) {
+    await server.usage();
     const { ms } = await clients.run({ streams: 1, count: 1_000, request: (i) => request(round * 1_000 + i) });
-    if (round >= 0) rates.push(1_000_000 / ms);
+    const { cpuMs } = await server.usage();
+    if (round < 0) continue;
+    rates.push(1_000_000 / ms);
+    costs.push(cpuMs);
   }
   clients.close();
+  report({ name: `${name}: CPU`, value: median(costs), unit: "µs/request" });
   report({ name, value: median(rates), unit: "1/s", ...(goal !== undefined && { goal: { atLeast: goal } }) });
 }
 

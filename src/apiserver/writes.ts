@@ -3,6 +3,7 @@
 import { explain } from "#base/errors.ts";
 import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
 import { excluding, including } from "#schema/apply/filter.ts";
+import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import { DecodeError } from "#schema/json.ts";
@@ -40,7 +41,7 @@ export const update: SubresourceHandler = async (request, served) => {
     const stored = tracked(served, request, undefined, object, options);
     return answer(201, served, await registry.create(request, stored, options), warnings);
   }
-  const change = (current: ApiObject) => tracked(served, request, current, structuredClone(object), options);
+  const change = (current: ApiObject) => tracked(served, request, current, copyJson(object), options);
   return answer(200, served, await registry.update(request, key, change, options), warnings);
 };
 
@@ -91,7 +92,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
       ...(subresource !== undefined && { subresource }),
       ...ownable(served, subresource),
     });
-    const decoded = decodeErrors(() => decodeValue(kind, structuredClone(object)));
+    const decoded = decodeErrors(() => decodeValue(kind, object));
     strictProblems(decoded.strictErrors, options, kind);
     const next = toStored(kind, applyDefaults(kind, decoded.object as DraftObject));
     next.metadata.managedFields = managedFields as never;

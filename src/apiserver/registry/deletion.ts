@@ -7,6 +7,7 @@ import type { ApiRequest } from "#wire/api-request.ts";
 import { conflict, notFound } from "#wire/status.ts";
 import type { Stored } from "../stored.ts";
 import type { DeletionOptions } from "./options.ts";
+import { draftOf } from "./patching.ts";
 import type { Registry } from "./registry.ts";
 
 const orphanFinalizer = "orphan";
@@ -50,7 +51,7 @@ async function deleteOnce(
   options: DeletionOptions,
 ): Promise<Deletion> {
   const { strategy, clock } = registry.options;
-  const object = structuredClone(current.object) as DraftObject;
+  const object = draftOf(current.object) as DraftObject;
   const { metadata } = object;
   metadata.finalizers = finalizersAfter(current.object, options, strategy.orphansDependents ?? false);
   if (metadata.finalizers.length === 0) delete metadata.finalizers;

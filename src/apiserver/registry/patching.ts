@@ -1,6 +1,7 @@
 // Patches of the four types, each turned into a change of the stored object.
 
 import { ApiError } from "#base/errors.ts";
+import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -28,9 +29,23 @@ export function patched(kind: AnyKind, type: Exclude<PatchType, "apply">, curren
         return applyStrategicPatch(kind.struct, current, patch);
     }
   });
-  const { object, strictErrors } = decodeValue(kind, structuredClone(value));
+  const { object, strictErrors } = decodeValue(kind, draftOf(value));
   return { object: object as DraftObject, strictErrors };
 }
+
+/** A copy to work on. Who owns what is never changed in place, and is most of an object: that much is shared. */
+export function draftOf(value: unknown): unknown {
+  if (!isObject(value) || !isObject(value.metadata)) return copyJson(value);
+  const { metadata, ...rest } = value;
+  const { managedFields, ...others } = metadata;
+  return {
+    ...copyJson(rest),
+    metadata: { ...copyJson(others), ...(managedFields !== undefined && { managedFields }) },
+  };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function located<T>(work: () => T): T {
   try {
