@@ -114,7 +114,7 @@ export class MemoryApi {
       throw modifiedMeanwhile({ group: kind.group, resource: kind.plural }, name);
     const next: Readonly<Record<string, unknown>> =
       subresource === "status"
-        ? { ...current, status: draft.status }
+        ? { ...current, metadata: draft.metadata, status: draft.status }
         : { ...draft, ...(kind.subresources?.status && { status: current.status }) };
     const { uid, creationTimestamp, generation = 1, deletionTimestamp } = current.metadata;
     const changed = JSON.stringify(next.spec) !== JSON.stringify(current.spec);
