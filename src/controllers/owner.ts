@@ -1,0 +1,103 @@
+// Who owns what: the reference from an object to the one that controls it, and how a controller comes by objects that match its
+// selector (adoption) and lets go of those that no longer do (release).
+import { type Client, isNotFound, isReason } from "#client/client.ts";
+import { controllerOf, metadataOf, type Place } from "#client/place.ts";
+import type { Infer } from "#schema/infer.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { OwnerReference } from "#schema/object-meta.ts";
+import type { Labels } from "#schema/selector.ts";
+
+/** The reference an object carries to the one that controls it. */
+export function controlledBy(kind: AnyKind, owner: unknown): OwnerReference {
+  const { name = "", uid = "" } = metadataOf(owner);
+  return { apiVersion: kind.apiVersion, kind: kind.kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+export interface Claim<K extends AnyKind> {
+  /** The kind of what is claimed. */
+  readonly kind: K;
+  /** What the owner controls already, and orphans of its namespace. */
+  readonly candidates: readonly Infer<K>[];
+  readonly ownerKind: AnyKind;
+  readonly owner: unknown;
+  readonly selects: (labels: Labels | undefined) => boolean;
+}
+
+/**
+ * The candidates that the owner controls afterwards: orphans it selects are adopted, and what it no longer selects is released.
+ * All are tried; then the first failure is thrown. An owner that is being deleted neither adopts nor releases.
+ */
+export async function claim<K extends AnyKind>(client: Client, claimed: Claim<K>): Promise<readonly Infer<K>[]> {
+  const { candidates, owner, selects } = claimed;
+  const isGoing = metadataOf(owner).deletionTimestamp !== undefined;
+  let recheck: Promise<void> | undefined;
+  const mayAdopt = () => (recheck ??= refuseGone(client, claimed.ownerKind, owner));
+  const kept: Infer<K>[] = [];
+  const failures: unknown[] = [];
+  for (const object of candidates) {
+    const { labels, deletionTimestamp } = metadataOf(object);
+    const controller = controllerOf(object);
+    const isOwn = controller?.uid === metadataOf(owner).uid;
+    if (controller && !isOwn) continue;
+    if (isOwn && selects(labels)) kept.push(object);
+    else if (!isGoing && (isOwn || (selects(labels) && deletionTimestamp === undefined))) {
+      try {
+        if (isOwn) await release(client, claimed, object);
+        else if (await adopt(client, claimed, object, mayAdopt)) kept.push(object);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return kept;
+}
+
+/** A cache may lag: an owner that was deleted meanwhile must not adopt what the garbage collector has just set free. */
+async function refuseGone(client: Client, kind: AnyKind, owner: unknown): Promise<void> {
+  const { namespace, name = "", uid } = metadataOf(owner);
+  const fresh = metadataOf(await client.get(kind, { namespace, name }));
+  if (fresh.uid !== uid)
+    throw new Error(`original ${kind.kind} ${namespace}/${name} is gone: got uid ${fresh.uid}, wanted ${uid}`);
+  if (fresh.deletionTimestamp !== undefined)
+    throw new Error(`${namespace}/${name} has just been deleted at ${fresh.deletionTimestamp}`);
+}
+
+async function adopt<K extends AnyKind>(
+  client: Client,
+  { kind, ownerKind, owner }: Claim<K>,
+  object: Infer<K>,
+  mayAdopt: () => Promise<void>,
+): Promise<boolean> {
+  const { uid } = metadataOf(object);
+  try {
+    await mayAdopt();
+  } catch (cause) {
+    const { namespace, name } = placeOfObject(object);
+    throw new Error(`can't adopt ${kind.kind} ${namespace}/${name} (${uid})`, { cause });
+  }
+  try {
+    const ownerReferences = [controlledBy(ownerKind, owner)];
+    await client.patch(kind, placeOfObject(object), "strategic", { metadata: { ownerReferences, uid } });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+async function release<K extends AnyKind>(client: Client, { kind, owner }: Claim<K>, object: Infer<K>): Promise<void> {
+  const { uid } = metadataOf(object);
+  const ownerReferences = [{ $patch: "delete", uid: metadataOf(owner).uid }];
+  try {
+    await client.patch(kind, placeOfObject(object), "strategic", { metadata: { ownerReferences, uid } });
+  } catch (error) {
+    // Invalid: it is another object of the same name by now, or has no owner any more. Both are as good as released.
+    if (!isNotFound(error) && !isReason(error, "Invalid")) throw error;
+  }
+}
+
+function placeOfObject(object: unknown): Place {
+  const { namespace, name = "" } = metadataOf(object);
+  return { namespace, name };
+}

@@ -1,0 +1,155 @@
+// Keeps a number of equal pods: what ReplicaSets and ReplicationControllers have in common, which is all but their names.
+import type { ReplicaSetCondition, ReplicaSetStatus } from "#api/apps/v1/replica-set.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
+import { equal, inBatches, slowStart } from "#base/collections.ts";
+import { ApiError, explain } from "#base/errors.ts";
+import { isNotFound } from "#client/client.ts";
+import type { Again, Reconcile } from "#client/controller.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ObjectMeta } from "#schema/object-meta.ts";
+import { type Labels, labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
+import { timeOf } from "#schema/time.ts";
+import { byDeletionCost } from "./deletion-cost.ts";
+import { claim, controlledBy } from "./owner.ts";
+import { isActive, isAvailable, isReady, isTerminating, nextAvailableMs, orphanPods } from "./pods.ts";
+
+/** How many pods one reconcile creates or deletes at most. */
+const burst = 500;
+const atOnce = 50;
+
+/** A ReplicaSet or ReplicationController, as far as they are alike. */
+export interface Replicas {
+  readonly kind: AnyKind;
+  readonly object: { readonly metadata: ObjectMeta };
+  readonly replicas: number;
+  readonly minReadySeconds: number;
+  readonly template: PodTemplateSpec | undefined;
+  readonly status: ReplicaSetStatus;
+  readonly selects: (labels: Labels | undefined) => boolean;
+  /** Whether the status has a place for pods that are ending. */
+  readonly countsTerminating: boolean;
+  /** Pods that do the same work: on a node with many of them one more is missed least. */
+  related(): readonly Pod[];
+  writeStatus(status: ReplicaSetStatus): Promise<unknown>;
+}
+
+export async function reconcileReplicas(set: Replicas, context: Reconcile): Promise<Again | undefined> {
+  const { kind, object: owner, selects } = set;
+  const { client, cache, clock } = context;
+  const { namespace = "", deletionTimestamp } = owner.metadata;
+  const own = cache.owned(Pod, owner);
+  const candidates = [...own, ...cache.by(orphanPods, namespace)].filter(isActive);
+  const pods = await claim(client, { kind: Pod, candidates, ownerKind: kind, owner, selects });
+  const terminating = own.filter((pod) => isTerminating(pod) && selects(pod.metadata.labels)).length;
+
+  let failure: unknown;
+  try {
+    // The pods of one that is being deleted are the garbage collector's.
+    if (deletionTimestamp === undefined) await manage(set, pods, context);
+  } catch (error) {
+    failure = error;
+  }
+
+  const now = clock.now();
+  const status = statusOf(set, { pods, terminating, failure, now });
+  if (!equal(status, set.status)) await set.writeStatus(status);
+  if (failure !== undefined) throw failure;
+  if (set.minReadySeconds === 0 || status.readyReplicas === status.availableReplicas) return undefined;
+  return { afterMs: nextAvailableMs(pods, set.minReadySeconds, now) ?? set.minReadySeconds * 1000 };
+}
+
+async function manage(set: Replicas, pods: readonly Pod[], context: Reconcile): Promise<void> {
+  const missing = set.replicas - pods.length;
+  if (missing > 0) await slowStart(Math.min(missing, burst), () => createPod(set, context));
+  else if (missing < 0) {
+    const count = Math.min(-missing, burst);
+    const ranked = count === pods.length ? pods : pods.toSorted(byDeletionCost(set.related(), context.clock.now()));
+    await deleteAll(ranked.slice(0, count), context);
+  }
+}
+
+async function createPod(set: Replicas, { client, event }: Reconcile): Promise<void> {
+  const { kind, object, template } = set;
+  const { labels, annotations, finalizers } = template?.metadata ?? {};
+  if (Object.keys(labels ?? {}).length === 0) throw new Error("unable to create pods, no labels");
+  const { namespace, name } = object.metadata;
+  const ownerReferences = [controlledBy(kind, object)];
+  const metadata = { generateName: `${name}-`, namespace, labels, annotations, finalizers, ownerReferences };
+  try {
+    const pod = await client.create(Pod, { metadata, spec: template?.spec });
+    event("Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`);
+  } catch (error) {
+    if (isNamespaceTerminating(error)) return; // nothing can be created there any more, and soon nothing is wanted
+    event("Warning", "FailedCreate", `Error creating: ${explain(error)}`);
+    throw error;
+  }
+}
+
+/** All are tried; then the first failure is thrown. */
+async function deleteAll(pods: readonly Pod[], { client, event }: Reconcile): Promise<void> {
+  const failures: Error[] = [];
+  await inBatches(atOnce, pods, async ({ metadata: { namespace, name = "" } }) => {
+    try {
+      await client.delete(Pod, { namespace, name });
+      event("Normal", "SuccessfulDelete", `Deleted pod: ${name}`);
+    } catch (cause) {
+      if (isNotFound(cause)) return;
+      event("Warning", "FailedDelete", `Error deleting: ${explain(cause)}`);
+      failures.push(new Error("unable to delete pods", { cause }));
+    }
+  });
+  if (failures[0]) throw failures[0];
+}
+
+/** The server refuses to create anything in a namespace that is being deleted, and says so in a cause. */
+export const isNamespaceTerminating = (error: unknown): boolean =>
+  error instanceof ApiError && error.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
+
+interface Seen {
+  readonly pods: readonly Pod[];
+  readonly terminating: number;
+  readonly failure: unknown;
+  readonly now: number;
+}
+
+function statusOf(set: Replicas, { pods, terminating, failure, now }: Seen): ReplicaSetStatus {
+  const isFullyLabeled = labelMatcher(requirementsOfLabels(set.template?.metadata.labels ?? {}));
+  const ready = pods.filter(isReady);
+  const { terminatingReplicas: _served, ...status } = set.status;
+  return {
+    ...status,
+    replicas: pods.length,
+    fullyLabeledReplicas: unlessZero(pods.filter(({ metadata }) => isFullyLabeled(metadata.labels)).length),
+    readyReplicas: unlessZero(ready.length),
+    availableReplicas: unlessZero(ready.filter((pod) => isAvailable(pod, set.minReadySeconds, now)).length),
+    ...(set.countsTerminating && { terminatingReplicas: terminating }),
+    observedGeneration: set.object.metadata.generation,
+    conditions: conditionsOf(set, pods.length, failure, now),
+  };
+}
+
+/** The server leaves zeros out; a status that has them would never be equal to what is stored. */
+export const unlessZero = (count: number): number | undefined => count || undefined;
+
+/** A failure keeps the words it was first reported with until it is over. */
+function conditionsOf(
+  { replicas, status: { conditions = [] } }: Replicas,
+  pods: number,
+  failure: unknown,
+  now: number,
+): readonly ReplicaSetCondition[] | undefined {
+  const others = conditions.filter(({ type }) => type !== "ReplicaFailure");
+  if (failure === undefined) return others.length > 0 ? others : undefined;
+  if (others.length < conditions.length) return conditions;
+  return [
+    ...others,
+    {
+      type: "ReplicaFailure",
+      status: "True",
+      lastTransitionTime: timeOf(now),
+      reason: pods < replicas ? "FailedCreate" : "FailedDelete",
+      message: explain(failure),
+    },
+  ];
+}

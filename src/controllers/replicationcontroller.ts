@@ -1,0 +1,48 @@
+// Keeps as many pods running as each ReplicationController asks for.
+import { Pod } from "#api/core/v1/pod.ts";
+import { ReplicationController } from "#api/core/v1/replication-controller.ts";
+import { controller, watching } from "#client/controller.ts";
+import { controllerOf } from "#client/place.ts";
+import { type Labels, labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
+import { reconcileReplicas } from "./replicas.ts";
+
+export const replicationControllerController = controller({
+  name: "replicationcontroller",
+  reportsAs: "replication-controller",
+  for: ReplicationController,
+  owns: [Pod],
+  watches: [
+    watching(Pod, (pod, cache) =>
+      controllerOf(pod)
+        ? []
+        : cache
+            .list(ReplicationController, pod.metadata.namespace)
+            .filter(({ spec }) => selectsIn(spec.selector)(pod.metadata.labels))
+            .map(({ metadata }) => metadata),
+    ),
+  ],
+
+  async reconcile(rc, context) {
+    const { replicas, minReadySeconds, template, selector } = rc.spec;
+    const { client, cache } = context;
+    return reconcileReplicas(
+      {
+        kind: ReplicationController,
+        object: rc,
+        replicas,
+        minReadySeconds,
+        template,
+        status: rc.status,
+        selects: selectsIn(selector),
+        countsTerminating: false,
+        related: () => cache.owned(Pod, rc),
+        writeStatus: (status) => client.update(ReplicationController, { ...rc, status }, "status"),
+      },
+      context,
+    );
+  },
+});
+
+/** Without a selector nothing is selected. */
+const selectsIn = (selector: Labels | undefined): ((labels: Labels | undefined) => boolean) =>
+  Object.keys(selector ?? {}).length === 0 ? () => false : labelMatcher(requirementsOfLabels(selector ?? {}));
