@@ -180,6 +180,13 @@ function boundsMessage(min: number | undefined, max: number | undefined): string
   return min === undefined ? `must be less than or equal to ${max}` : rangeMessage(min, max);
 }
 
+/** What a check yields, for callers that run one by itself. */
+export function problemsOf(value: Values, found: Iterable<Problem>): Problem[] {
+  const problems: Problem[] = [];
+  collect(value, found, problems);
+  return problems;
+}
+
 /** Takes in what a check yields, reading the refused value from the object where the check did not give it. */
 function collect(value: Values, found: Iterable<Problem>, problems: Problem[]): void {
   for (const problem of found)
