@@ -87,7 +87,12 @@ function keepIdentity(object: DraftObject, old: ApiObject): void {
     takeFrom(metadata, old.metadata, field);
 }
 
-function takeFrom(target: Record<string, unknown>, source: Readonly<Record<string, unknown>>, field: string): void {
+/** Undoes a change of one field. */
+export function takeFrom(
+  target: Record<string, unknown>,
+  source: Readonly<Record<string, unknown>>,
+  field: string,
+): void {
   if (source[field] === undefined) delete target[field];
   else target[field] = source[field];
 }

@@ -7,6 +7,7 @@ import { checkDecisions, checkDecisionUpdate } from "#api/certificates/v1/checks
 import { excluding } from "#schema/apply/filter.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
+import { problemsOf } from "#schema/validate.ts";
 import type { Strategy } from "../registry/strategy.ts";
 
 type Conditions = readonly CertificateSigningRequestCondition[];
@@ -43,8 +44,8 @@ export const certificateSigningRequest: Strategy = {
           old as ApiObject & CertificateSigningRequest,
         ];
         return [
-          ...checkDecisions(now.status.conditions, before.status.conditions),
-          ...checkDecisionUpdate(now.status.conditions, before.status.conditions, "approval"),
+          ...problemsOf(now, checkDecisions(now.status.conditions, before.status.conditions)),
+          ...problemsOf(now, checkDecisionUpdate(now.status.conditions, before.status.conditions, "approval")),
         ];
       },
       owned: excluding("spec", "status.certificate"),

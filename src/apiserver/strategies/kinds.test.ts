@@ -73,6 +73,48 @@ test("resources of a pod change through resize, and nothing else does", async ()
   assert.match(String(more.json.message), /containers may not be added or removed on resize/);
 });
 
+test("label keys of a pod stand for the values of its own labels", async () => {
+  await using server = await testServer();
+  const labelSelector = { matchLabels: { a: "b" } };
+  const term = { topologyKey: "zone", labelSelector, matchLabelKeys: ["a", "none"], mismatchLabelKeys: ["v"] };
+  const made = await server.call("POST", pods, {
+    metadata: { name: "p", labels: { a: "b", v: "1", h: "2" } },
+    spec: {
+      containers: [{ name: "c", image: "i" }],
+      affinity: {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, matchLabelKeys: ["h"] }] },
+      },
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", labelSelector, matchLabelKeys: ["h"] },
+      ],
+    },
+  });
+  assert.equal(made.code, 201, made.text);
+  const own = { key: "h", operator: "In", values: ["2"] };
+  const { affinity, topologySpreadConstraints } = made.json.spec;
+  assert.deepEqual(
+    affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchExpressions,
+    [own, { key: "v", operator: "NotIn", values: ["1"] }],
+  );
+  assert.deepEqual(topologySpreadConstraints[0].labelSelector.matchExpressions, [own]);
+});
+
+test("a status that does not know of generations does not make them forgotten", async () => {
+  await using server = await testServer();
+  await addPod(server);
+  const report = (status: object, more: object = {}) =>
+    server.call("PATCH", `${pods}/p/status`, { ...more, status }, merge);
+  await report({ observedGeneration: 1, conditions: [{ type: "Ready", status: "True", observedGeneration: 1 }] });
+  const owner = { apiVersion: "v1", kind: "Pod", name: "x", uid: "u" };
+  const { json } = await report(
+    { observedGeneration: null, conditions: [{ type: "Ready", status: "False" }] },
+    { metadata: { ownerReferences: [owner] } },
+  );
+  assert.equal(json.status.observedGeneration, 1);
+  assert.equal(json.status.conditions[0].observedGeneration, 1);
+  assert.equal(json.metadata.ownerReferences, undefined);
+});
+
 const ann: User = { name: "ann", uid: "7", groups: ["devs"], extra: { team: ["a"] } };
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const pem = (type: string) => btoa(`-----BEGIN ${type}-----\nAAAA\n-----END ${type}-----\n`);
@@ -111,6 +153,11 @@ test("a certificate request is decided through approval and signed through statu
   assert.deepEqual(approved.json.status, { conditions: [{ ...yes, lastUpdateTime: now, lastTransitionTime: now }] });
   const both = await decide("/approval", [yes, { type: "Denied", status: "True" }]);
   assert.match(String(both.json.message), /Approved and Denied conditions are mutually exclusive/);
+  const unsure = await decide("/approval", [yes, { type: "Failed", status: "No" }]);
+  assert.match(
+    String(unsure.json.message),
+    /status.conditions\[1\].status: Unsupported value: "No": supported values: "True"/,
+  );
   const revoked = await decide("/approval", []);
   assert.match(String(revoked.json.message), /updates may not remove a condition of type "Approved"/);
 
@@ -136,6 +183,8 @@ test("a claim's source is said in both of its fields", async () => {
   assert.deepEqual(old.json.spec.dataSourceRef, source);
   assert.deepEqual(old.json.status, { phase: "Pending" });
   assert.deepEqual((await create("new", { dataSourceRef: source })).json.spec.dataSource, source);
+  const odd = await create("odd", { dataSource: { apiGroup: "x.y", kind: "Thing", name: "b" } });
+  assert.deepEqual([odd.code, odd.json.spec.dataSource, odd.json.spec.dataSourceRef], [201, undefined, undefined]);
 });
 
 test("generations are counted as each kind counts them", async () => {

@@ -5,6 +5,7 @@ import type { Strategy } from "../registry/strategy.ts";
 import { certificateSigningRequest } from "./certificate-signing-request.ts";
 import { job } from "./job.ts";
 import { namespace } from "./namespace.ts";
+import { node } from "./node.ts";
 import { persistentVolume } from "./persistent-volume.ts";
 import { persistentVolumeClaim } from "./persistent-volume-claim.ts";
 import { pod } from "./pod.ts";
@@ -70,8 +71,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
     },
   },
   "/namespaces": namespace,
-  // A kubelet registers with the status it has.
-  "/nodes": { keepsStatusOnCreate: true },
+  "/nodes": node,
   "/persistentvolumeclaims": persistentVolumeClaim,
   "/persistentvolumes": persistentVolume,
   "/pods": pod,

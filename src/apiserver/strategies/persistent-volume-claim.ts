@@ -5,15 +5,28 @@ import type { Strategy } from "../registry/strategy.ts";
 export const persistentVolumeClaim: Strategy = {
   prepareForCreate(object) {
     object.status = { phase: "Pending" };
+    dropOddSource(object.spec);
     settleSource(object.spec);
   },
-  prepareForUpdate(object) {
+  prepareForUpdate(object, old) {
+    const { dataSource, dataSourceRef }: PersistentVolumeClaimSpec = old.spec;
+    if (!dataSource && !dataSourceRef) dropOddSource(object.spec);
     settleSource(object.spec);
   },
 };
 
+/** The old field only ever took claims and snapshots, and ignored the rest without a word. */
+function dropOddSource(spec: Mutable<PersistentVolumeClaimSpec>): void {
+  if (!spec.dataSource || spec.dataSourceRef) return;
+  const { kind, apiGroup = "" } = spec.dataSource;
+  const isKnown =
+    (kind === "PersistentVolumeClaim" && apiGroup === "") ||
+    (kind === "VolumeSnapshot" && apiGroup === "snapshot.storage.k8s.io");
+  if (!isKnown) delete spec.dataSource;
+}
+
 /** Two fields say the same, an old one and one that can say more: who sets one gets the other. */
-export function settleSource(spec: Mutable<PersistentVolumeClaimSpec>): void {
+function settleSource(spec: Mutable<PersistentVolumeClaimSpec>): void {
   const { dataSource, dataSourceRef } = spec;
   if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource };
   if (!dataSourceRef || dataSource || dataSourceRef.namespace) return;

@@ -5,6 +5,7 @@ import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { validateEphemeralContainers, validateResize } from "#api/core/v1/pod-subresources.ts";
 import { including } from "#schema/apply/filter.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { takeFrom } from "../registry/prepare.ts";
 import type { PartStrategy } from "../registry/strategy.ts";
 
 export const ephemeralContainers: PartStrategy = {
@@ -53,7 +54,6 @@ function resized(containers: readonly Container[], old: readonly Container[]): r
 
 function takeOld(object: DraftObject, old: ApiObject): void {
   object.status = old.status;
-  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const)
-    if (old.metadata[field] === undefined) delete object.metadata[field];
-    else Object.assign(object.metadata, { [field]: old.metadata[field] });
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"])
+    takeFrom(object.metadata, old.metadata, field);
 }

@@ -1,6 +1,8 @@
-import type { ApiObject } from "#schema/object.ts";
-import { compareQuantity, isZeroQuantity, parseQuantity } from "#schema/quantity.ts";
+import type { PodCondition } from "#api/core/v1/pod.ts";
+import { qosClassOf } from "#api/core/v1/qos.ts";
+import { takeFrom } from "../registry/prepare.ts";
 import type { Strategy } from "../registry/strategy.ts";
+import { writeOutLabelKeys } from "./pod-label-keys.ts";
 import { ephemeralContainers, resize } from "./pod-parts.ts";
 
 export const pod: Strategy = {
@@ -8,7 +10,8 @@ export const pod: Strategy = {
   wanted: ({ spec }) => spec,
   parts: { ephemeralcontainers: ephemeralContainers, resize },
   prepareForCreate(object) {
-    object.status = { phase: "Pending", qosClass: qosClass(object as ApiObject) };
+    object.status = { phase: "Pending", qosClass: qosClassOf(object.spec) };
+    writeOutLabelKeys(object.spec, object.metadata.labels);
     if ((object.spec?.schedulingGates ?? []).length > 0)
       object.status.conditions = [
         {
@@ -20,7 +23,10 @@ export const pod: Strategy = {
       ];
   },
   prepareForStatusUpdate(object, old) {
+    // Old kubelets garbled them.
+    takeFrom(object.metadata, old.metadata, "ownerReferences");
     if (object.status.qosClass === undefined) object.status.qosClass = old.status.qosClass;
+    keepGenerations(object.status, old.status);
   },
   /** A pod that never reached a node, or has ended, has nothing to wind up. */
   graceSeconds({ spec, status }, asked) {
@@ -30,24 +36,18 @@ export const pod: Strategy = {
   },
 };
 
-type Amounts = Readonly<Record<string, string>> | undefined;
+interface Observed {
+  observedGeneration?: number;
+  conditions?: readonly PodCondition[];
+}
 
-/** How a pod is treated when its node runs out: by what its containers ask for and are limited to, of cpu and memory. */
-export function qosClass({ spec }: ApiObject): "Guaranteed" | "Burstable" | "BestEffort" {
-  const holders: readonly { resources?: { requests?: Amounts; limits?: Amounts } }[] = spec.resources
-    ? [spec]
-    : [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
-  const amount = (amounts: Amounts, name: string) =>
-    amounts?.[name] === undefined ? undefined : parseQuantity(amounts[name]);
-  let asks = false;
-  let guaranteed = true;
-  for (const { resources } of holders)
-    for (const name of ["cpu", "memory"]) {
-      const limit = amount(resources?.limits, name);
-      const request = amount(resources?.requests, name) ?? limit;
-      if ((limit && !isZeroQuantity(limit)) || (request && !isZeroQuantity(request))) asks = true;
-      if (!limit || isZeroQuantity(limit) || (request && compareQuantity(request, limit) !== 0)) guaranteed = false;
-    }
-  if (!asks) return "BestEffort";
-  return guaranteed ? "Guaranteed" : "Burstable";
+/** Kubelets that do not know of generations must not make them forgotten. */
+function keepGenerations(status: Observed, old: Observed): void {
+  if (!status.observedGeneration && old.observedGeneration) status.observedGeneration = old.observedGeneration;
+  const before = Map.groupBy(old.conditions ?? [], ({ type }) => type);
+  const conditions = status.conditions?.map((condition) => {
+    const observedGeneration = before.get(condition.type)?.shift()?.observedGeneration;
+    return condition.observedGeneration || !observedGeneration ? condition : { ...condition, observedGeneration };
+  });
+  if (conditions) status.conditions = conditions;
 }

@@ -117,6 +117,11 @@ test("addresses, families and ports that cannot be had are refused in upstream's
       422,
       'spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ],
+    [
+      { clusterIPs: ["10.96.0.9"] },
+      422,
+      'spec.clusterIPs: Invalid value: ["10.96.0.9"]: must be empty when `clusterIP` is not specified',
+    ],
     [{ ports: [] }, 422, "spec.ports: Required value"],
   ];
   for (const [spec, code, text] of cases) {

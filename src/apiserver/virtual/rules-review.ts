@@ -22,11 +22,8 @@ export const selfSubjectRulesReview =
     const [resources, paths] = [await mayAllObjects(user, namespace), await mayAllPaths(user)];
     const { rules, errors } = rulesFor(user, namespace);
     const status = {
-      resourceRules: [
-        ...(resources ? [{ verbs: all, apiGroups: all, resources: all }] : []),
-        ...rules.flatMap(resourceRule),
-      ],
-      nonResourceRules: [...(paths ? [{ verbs: all, nonResourceURLs: all }] : []), ...rules.flatMap(pathRule)],
+      resourceRules: resources ? [{ verbs: all, apiGroups: all, resources: all }] : rules.flatMap(resourceRule),
+      nonResourceRules: paths ? [{ verbs: all, nonResourceURLs: all }] : rules.flatMap(pathRule),
       incomplete: !resources || !paths,
       ...(errors.length > 0 && { evaluationError: errors.join(", ") }),
     };

@@ -5,6 +5,7 @@ import { isHeadless } from "#api/core/v1/service-defaults.ts";
 import { equal } from "#base/collections.ts";
 import { invalid, type Mutable, type Problem } from "#schema/index.ts";
 import { parseIp } from "#schema/ip.ts";
+import { problemsOf } from "#schema/validate.ts";
 import type { IpFamily } from "./ranges.ts";
 
 /** Fills ipFamilies and ipFamilyPolicy in, and tells what is wrong with them. `configured` starts with the main family. */
@@ -16,7 +17,10 @@ export function settleFamilies(
   if (spec.type === "ExternalName" || (old && keepsPreference(spec, old))) return [];
   const isOpen = spec.clusterIP === "None" && Object.keys(spec.selector ?? {}).length === 0;
   spec.ipFamilyPolicy ??= old?.ipFamilyPolicy ?? (isOpen ? "RequireDualStack" : "SingleStack");
-  const malformed = [...checkClusterAddresses(spec, old)].map((one) => ({ ...one, field: `spec.${one.field}` }));
+  const malformed = problemsOf(spec, checkClusterAddresses(spec, old)).map((one) => ({
+    ...one,
+    field: `spec.${one.field}`,
+  }));
   if (malformed.length > 0) return malformed;
 
   if (old && spec.ipFamilyPolicy === "SingleStack") dropSecond(spec, old);
