@@ -5,14 +5,22 @@ import { admissionChain } from "./chain.ts";
 import type { TolerationSeconds } from "./default-toleration-seconds.ts";
 import { allPlugins } from "./list.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
+import type { PodSecurityConfiguration } from "./pod-security/pod-security.ts";
 import type { AdmissionServer } from "./server.ts";
 
 export interface AdmissionConfiguration {
   readonly tolerationSeconds: TolerationSeconds;
+  readonly podSecurity: PodSecurityConfiguration;
 }
+
+const privileged = { level: "privileged", minor: "latest" } as const;
 
 export const usualConfiguration: AdmissionConfiguration = {
   tolerationSeconds: { notReady: 300, unreachable: 300 },
+  podSecurity: {
+    defaults: { enforce: privileged, audit: privileged, warn: privileged },
+    exemptions: { usernames: [], namespaces: [], runtimeClasses: [] },
+  },
 };
 
 export interface AdmissionSettings extends Partial<AdmissionConfiguration> {

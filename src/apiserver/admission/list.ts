@@ -17,6 +17,7 @@ import { namespaceExists } from "./namespace-exists.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
+import { podSecurity } from "./pod-security/pod-security.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
 import { runtimeClass } from "./runtime-class.ts";
@@ -43,6 +44,7 @@ export const allPlugins: readonly Listed[] = [
   on(serviceAccount),
   on(taintNodesByCondition),
   off(alwaysPullImages),
+  { name: "PodSecurity", on: true, make: ({ podSecurity: given }) => podSecurity(given) },
   on(priority),
   {
     name: "DefaultTolerationSeconds",

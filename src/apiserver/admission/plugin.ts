@@ -3,7 +3,7 @@
 // `mutate` runs before the object is checked and may change it; `validate` runs last and may only refuse. Either refuses by answering
 // why, which becomes upstream's `pods "x" is forbidden: <why>`, or by throwing an ApiError where upstream answers otherwise.
 import type { Infer, Mutable } from "#schema/infer.ts";
-import type { AnyKind } from "#schema/kind.ts";
+import type { AnyKind, Kind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { User } from "#wire/api-request.ts";
 import { forbidden } from "#wire/status.ts";
@@ -71,8 +71,12 @@ interface Rules<K, T, M, V extends Operation> {
   validate?(asked: Asked<Held<T, V>, Stored<T, V>>): Refusal | Promise<Refusal>;
 }
 
+/** Of a kind that is only known at run time, any object. */
+type ObjectOf<K extends AnyKind> = K extends Kind<infer F> ? (0 extends 1 & F ? ApiObject : Infer<K>) : never;
+type DraftOf<K extends AnyKind> = K extends Kind<infer F> ? (0 extends 1 & F ? DraftObject : Mutable<Infer<K>>) : never;
+
 export function admissionPlugin<K extends AnyKind, V extends Operation>(
-  rules: Rules<K, Infer<K>, Mutable<Infer<K>>, V> & { readonly on: { readonly kind: K } },
+  rules: Rules<K, ObjectOf<K>, DraftOf<K>, V> & { readonly on: { readonly kind: K } },
 ): AdmissionPlugin;
 export function admissionPlugin<V extends Operation>(
   rules: Rules<undefined, ApiObject, DraftObject, V> & { readonly on: { readonly kind?: undefined } },
