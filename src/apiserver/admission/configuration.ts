@@ -6,11 +6,13 @@ import type { TolerationSeconds } from "./default-toleration-seconds.ts";
 import { allPlugins } from "./list.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import type { PodSecurityConfiguration } from "./pod-security/pod-security.ts";
+import type { ResourceQuotaConfiguration } from "./quota/resource-quota.ts";
 import type { AdmissionServer } from "./server.ts";
 
 export interface AdmissionConfiguration {
   readonly tolerationSeconds: TolerationSeconds;
   readonly podSecurity: PodSecurityConfiguration;
+  readonly resourceQuota: ResourceQuotaConfiguration;
 }
 
 const privileged = { level: "privileged", minor: "latest" } as const;
@@ -21,6 +23,7 @@ export const usualConfiguration: AdmissionConfiguration = {
     defaults: { enforce: privileged, audit: privileged, warn: privileged },
     exemptions: { usernames: [], namespaces: [], runtimeClasses: [] },
   },
+  resourceQuota: { limitedResources: [] },
 };
 
 export interface AdmissionSettings extends Partial<AdmissionConfiguration> {

@@ -20,6 +20,7 @@ import type { AdmissionPlugin } from "./plugin.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
+import { resourceQuota } from "./quota/resource-quota.ts";
 import { runtimeClass } from "./runtime-class.ts";
 import { serviceAccount } from "./service-account.ts";
 import { storageObjectInUseProtection } from "./storage-object-in-use-protection.ts";
@@ -58,5 +59,6 @@ export const allPlugins: readonly Listed[] = [
   on(defaultIngressClass),
   off(denyServiceExternalIps),
   on(podTopologyLabels),
+  { name: "ResourceQuota", on: true, make: ({ resourceQuota: given }) => resourceQuota(given) },
   off(alwaysDeny),
 ];

@@ -15,14 +15,14 @@ export type Operation = AdmissionCall["operation"];
 export type Refusal = string | undefined;
 
 /** A request as a plugin sees it. */
-export interface Asked<T, Old = T> {
+export interface Asked<T, Old = T, V extends Operation = Operation> {
   /** Absent of deletions, and of most connections. */
   readonly object: T;
   /** What is stored; absent of a create. */
   readonly old: Old;
   /** Whose resource is asked for. Of a subresource, the object may be of another kind: a binding of pods is a `Binding`. */
   readonly kind: AnyKind;
-  readonly operation: Operation;
+  readonly operation: V;
   /** Empty for the object itself. */
   readonly subresource: string;
   /** Empty for what is in no namespace. */
@@ -67,8 +67,8 @@ type Stored<T, V extends Operation> = V extends "update" | "delete" ? T : undefi
 interface Rules<K, T, M, V extends Operation> {
   readonly name: string;
   readonly on: On<K, V>;
-  mutate?(asked: Asked<Held<M, V>, Stored<T, V>>): Refusal | Promise<Refusal>;
-  validate?(asked: Asked<Held<T, V>, Stored<T, V>>): Refusal | Promise<Refusal>;
+  mutate?(asked: Asked<Held<M, V>, Stored<T, V>, V>): Refusal | Promise<Refusal>;
+  validate?(asked: Asked<Held<T, V>, Stored<T, V>, V>): Refusal | Promise<Refusal>;
 }
 
 /** Of a kind that is only known at run time, any object. */
