@@ -8,7 +8,7 @@ import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
 import { getObject, listObjects, watchObjects } from "./registry/reader.ts";
 import type { Registry } from "./registry/registry.ts";
 import { answer, type ServedResource, type SubresourceHandler, type VirtualResource } from "./served-resource.ts";
-import { eventsInVersion, inVersion } from "./versions.ts";
+import { allInVersion, eventsInVersion } from "./versions.ts";
 import { create, patch, update } from "./writes.ts";
 
 export class Resources {
@@ -68,7 +68,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
   async list(request, served) {
     const { kind, registry } = served;
     const page = await listObjects(registry, request, parseListOptions(kind, request));
-    return { type: "list", page: { ...page, kind, items: page.items.map((stored) => inVersion(kind, stored)) } };
+    return { type: "list", page: { ...page, kind, items: allInVersion(kind, page.items) } };
   },
   async watch(request, served) {
     const { kind, registry } = served;
@@ -114,7 +114,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
         if (!isNotFound(error)) throw error; // someone else was quicker: it is gone, as asked
       }
     }
-    return { type: "list", page: { ...page, kind, items: items.map((stored) => inVersion(kind, stored)) } };
+    return { type: "list", page: { ...page, kind, items: allInVersion(kind, items) } };
   },
   connect: connectIsNoVerbHere,
 };

@@ -19,7 +19,7 @@ import {
 import type { ApiResponse, EncodedObject, ListPage, WatchEvent } from "#wire/api-request.ts";
 import { type Codec, type Named, named } from "#wire/codec.ts";
 import type { HttpRequest, HttpResponse, Parts } from "#wire/http.ts";
-import { jsonCodec } from "#wire/json.ts";
+import { joined, jsonCodec } from "#wire/json.ts";
 import { type Conversion, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { notAcceptable, statusOf } from "#wire/status.ts";
@@ -216,6 +216,21 @@ function* joinedItems(head: Uint8Array, items: readonly EncodedObject[], size: n
   yield part.subarray(0, at + end.length);
 }
 
+const made = new WeakMap<readonly WatchEvent[], Uint8Array>();
+
+/** A batch as lines of JSON, made once for all watchers that share it. */
+function lines(batch: readonly WatchEvent[]): Uint8Array {
+  const known = made.get(batch);
+  if (known) return known;
+  const parts = batch.map((event) => event.json());
+  const bytes = joined(
+    parts,
+    parts.reduce((sum, { length }) => sum + length, 0),
+  );
+  made.set(batch, bytes);
+  return bytes;
+}
+
 async function* watchBytes(
   kind: AnyKind,
   events: AsyncIterable<readonly WatchEvent[]>,
@@ -227,10 +242,14 @@ async function* watchBytes(
   if (!frames) throw new Error(`${codec.mediaType} has no way to send events`);
   let headers = true;
   for await (const batch of events) {
+    if (as === "object" && codec === jsonCodec) {
+      yield lines(batch);
+      continue;
+    }
     for (const event of batch) {
       const { type, object } = event;
       if (type === "ERROR") yield frames.encode(statusNamed, { type, object });
-      else if (as === "object") yield codec === jsonCodec ? event.json() : frames.encode(named(kind), event);
+      else if (as === "object") yield frames.encode(named(kind), event);
       else if (as === "table") {
         const bookmark = type === "BOOKMARK";
         const options = { apiVersion: metaVersion, includeObject, headers, bookmark, now };

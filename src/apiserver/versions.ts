@@ -18,6 +18,9 @@ export function inVersion(kind: AnyKind, stored: EncodedObject): EncodedObject {
   return { object, json: encoder.encode(JSON.stringify(object)) };
 }
 
+export const allInVersion = (kind: AnyKind, items: readonly EncodedObject[]): readonly EncodedObject[] =>
+  kind.convert ? items.map((stored) => inVersion(kind, stored)) : items;
+
 /** The events of a watch; those of the stored version are passed on as they are, with their bytes. */
 export function eventsInVersion(
   kind: AnyKind,

@@ -20,6 +20,23 @@ export interface CacheListener {
   reset(): void;
 }
 
+/**
+ * Where a listener can listen: everywhere, at the keys that start with a namespace, at one key, or at the objects on a node. A
+ * thousand kubelets watch pods, each those of its own node.
+ */
+export const everywhere = "";
+export const atNode = (name: string): string => `spec.nodeName=${name}`;
+
+function placesOf({ current, previous }: CacheEvent): Iterable<string> {
+  const { key } = (current ?? previous) as Stored;
+  const places = new Set([key, key.slice(0, key.lastIndexOf("/") + 1)]);
+  for (const stored of [current, previous]) {
+    const node = (stored?.object.spec as { readonly nodeName?: unknown } | undefined)?.nodeName;
+    if (typeof node === "string") places.add(atNode(node));
+  }
+  return places;
+}
+
 /** How many events are kept for watchers that start in the past. */
 const ringSize = 8192;
 
@@ -28,7 +45,10 @@ export class WatchCache {
   readonly #form: StoredForm;
   readonly #objects = new SortedMap<Stored>();
   readonly #ring: CacheEvent[] = [];
-  readonly #listeners = new Set<CacheListener>();
+  /** Lists that were asked for since the last change: twenty clients that list at once get one. */
+  readonly #lists = new Map<string, readonly Stored[]>();
+  /** By the place they listen at, so that an event is only shown to those whom it may concern. */
+  readonly #listeners = new Map<string, Set<CacheListener>>();
   /** Events after this one are in the ring. */
   #oldest: Revision = 0;
 
@@ -50,6 +70,16 @@ export class WatchCache {
   range(prefix: string, after?: string): Generator<[string, Stored]> {
     return this.#objects.range(after === undefined ? prefix : `${after}\0`, prefixEnd(prefix));
   }
+
+  /** All objects whose key starts with `prefix`, in order; the same array until something changes, so it must not be changed. */
+  list(prefix: string): readonly Stored[] {
+    const known = this.#lists.get(prefix);
+    if (known) return known;
+    const list = this.#objects.values(prefix, prefixEnd(prefix));
+    this.#lists.set(prefix, list);
+    return list;
+  }
+
   count(prefix: string, after?: string): number {
     return this.#objects.count(after === undefined ? prefix : `${after}\0`, prefixEnd(prefix));
   }
@@ -61,28 +91,49 @@ export class WatchCache {
     return this.#ring.slice(start);
   }
 
-  listen(listener: CacheListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** At a place other than `everywhere`, a listener is shown events of that place, and perhaps a few others. */
+  listen(listener: CacheListener, place = everywhere): () => void {
+    const here = this.#listeners.get(place) ?? new Set();
+    this.#listeners.set(place, here.add(listener));
+    return () => {
+      here.delete(listener);
+      if (here.size === 0 && this.#listeners.get(place) === here) this.#listeners.delete(place);
+    };
   }
 
   /** Starts anew with what the store holds at a revision. */
   fill(entries: readonly Entry[], at: Revision): void {
     this.#objects.clear();
+    this.#lists.clear();
     this.#ring.length = 0;
     this.#oldest = at;
     for (const entry of entries) this.#objects.set(entry.key, this.#form.of(entry));
-    for (const listener of [...this.#listeners]) listener.reset();
+    for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.reset();
   }
 
   apply(changes: readonly Change[]): void {
+    this.#lists.clear();
     const events = changes.map((change) => this.#toEvent(change));
     this.#ring.push(...events);
     if (this.#ring.length > ringSize * 1.25) {
       const dropped = this.#ring.splice(0, this.#ring.length - ringSize);
       this.#oldest = (dropped.at(-1) as CacheEvent).revision;
     }
-    for (const listener of this.#listeners) listener.events(events);
+    this.#tell(everywhere, events);
+    if (this.#listeners.size === 0 || (this.#listeners.size === 1 && this.#listeners.has(everywhere))) return;
+    const byPlace = new Map<string, CacheEvent[]>();
+    for (const event of events)
+      for (const place of placesOf(event)) {
+        if (!this.#listeners.has(place)) continue;
+        const here = byPlace.get(place);
+        if (here) here.push(event);
+        else byPlace.set(place, [event]);
+      }
+    for (const [place, here] of byPlace) this.#tell(place, here);
+  }
+
+  #tell(place: string, events: readonly CacheEvent[]): void {
+    for (const listener of this.#listeners.get(place) ?? []) listener.events(events);
   }
 
   #toEvent({ type, entry, previous: before }: Change): CacheEvent {

@@ -6,10 +6,13 @@ import type { WatchEvent, WatchEventType } from "#wire/api-request.ts";
 import { statusOf, tooOld } from "#wire/status.ts";
 import type { StoreFollower } from "./store-follower.ts";
 import type { Stored } from "./stored.ts";
-import type { CacheEvent, CacheListener, WatchCache } from "./watch-cache.ts";
+import type { CacheEvent, WatchCache } from "./watch-cache.ts";
 
-/** A watcher that lags this far behind is ended; its client lists again. */
+/** A watcher that lags this many events behind is ended; its client lists again. */
 const backlog = 10_000;
+
+/** So many events are passed on together at most: enough to save writes, and not so many that others would have to wait. */
+const batchSize = 100;
 
 /** How often a client that asked for it learns how far it has come although nothing happened. */
 const bookmarkEveryMs = 60_000;
@@ -18,8 +21,7 @@ export interface WatcherOptions {
   readonly cache: WatchCache;
   readonly follower: StoreFollower;
   readonly clock: Clock;
-  /** Which objects the client wants to know of. */
-  readonly wants: (stored: Stored) => boolean;
+  readonly feed: Feed;
   /** Events after this revision are sent. */
   readonly from: Revision;
   /** Sent before anything else, as ADDED. */
@@ -30,13 +32,15 @@ export interface WatcherOptions {
   readonly marksInitial: boolean;
 }
 
-/** The events of one watch, in batches of all that is ready. Ends with the signal, or with an ERROR event. */
+/** The events of one watch, in batches of what is ready. Ends with the signal, or with an ERROR event. */
 export async function* watchEvents(
   options: WatcherOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly WatchEvent[]> {
-  const { cache, follower, clock, wants, from, initial, bookmark, marksInitial } = options;
-  let ready: WatchEvent[] = initial.map((stored) => sent("ADDED", stored));
+  const { cache, follower, clock, feed, from, initial, bookmark, marksInitial } = options;
+  /** Shared with other watchers of the same feed: must not be changed. */
+  let ready: (readonly WatchEvent[])[] = [];
+  let waiting = 0;
   let wake: (() => void) | undefined;
   let failure: ApiError | undefined;
 
@@ -44,39 +48,35 @@ export async function* watchEvents(
     wake?.();
     wake = undefined;
   };
-  const take = (events: readonly CacheEvent[]) => {
-    for (const event of events) {
-      if (event.revision <= from) continue;
-      const out = translate(event, wants);
-      if (out) ready.push(out);
-    }
-    if (ready.length > backlog) failure = tooOld(from, cache.oldest);
+  const take = (batch: readonly WatchEvent[]) => {
+    ready.push(batch);
+    waiting += batch.length;
+    if (waiting > backlog) failure = tooOld(from, cache.oldest);
+    notify();
   };
-  const listener: CacheListener = {
-    events(events) {
-      take(events);
-      if (ready.length > 0) notify();
-    },
+  const leave = feed.join({
+    take,
     reset() {
       failure = tooOld(from, cache.oldest);
       notify();
     },
-  };
-
-  const unlisten = cache.listen(listener);
+  });
   signal.addEventListener("abort", notify, { once: true });
   let cancelBookmark: (() => void) | undefined;
   const scheduleBookmark = (event: object) => {
     cancelBookmark = clock.after(bookmarkEveryMs, () => {
-      ready.push(bookmarkAt(event, follower.revision, false));
-      notify();
+      take([bookmarkAt(event, follower.revision, false)]);
       scheduleBookmark(event);
     });
   };
   try {
-    take(cache.since(from));
+    if (from < cache.oldest)
+      failure = tooOld(from, cache.oldest); // history went on before the client began to read
+    else if (from < follower.revision) take(feed.translated(cache.since(from)));
+    for (let i = 0; i < initial.length && !signal.aborted; i += batchSize)
+      yield initial.slice(i, i + batchSize).map((stored) => sent("ADDED", stored));
     if (bookmark) {
-      if (marksInitial) ready.push(bookmarkAt(bookmark, from, true));
+      if (marksInitial) yield [bookmarkAt(bookmark, from, true)];
       scheduleBookmark(bookmark);
     }
     while (!signal.aborted) {
@@ -84,19 +84,103 @@ export async function* watchEvents(
         yield [plain("ERROR", statusOf(failure))];
         return;
       }
-      if (ready.length > 0) {
-        const batch = ready;
+      if (waiting === 0) {
         ready = [];
-        yield batch;
-      } else
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
+        continue;
+      }
+      const batches = ready;
+      ready = [];
+      waiting = 0;
+      for (const batch of joined(batches)) yield batch;
     }
   } finally {
     cancelBookmark?.();
-    unlisten();
+    leave();
     signal.removeEventListener("abort", notify);
+  }
+}
+
+/** What waited together is sent together; a batch that came alone is passed on as it is, as its bytes may exist already. */
+function* joined(batches: readonly (readonly WatchEvent[])[]): Generator<readonly WatchEvent[]> {
+  const [first = []] = batches;
+  if (batches.length === 1 && first.length <= batchSize) yield first;
+  else {
+    const all = batches.flat();
+    for (let i = 0; i < all.length; i += batchSize) yield all.slice(i, i + batchSize);
+  }
+}
+
+interface Member {
+  take(batch: readonly WatchEvent[]): void;
+  reset(): void;
+}
+
+/** Watchers that ask the same question hear the same events, translated once. */
+export class Feed {
+  readonly #cache: WatchCache;
+  readonly #place: string;
+  readonly #wants: (stored: Stored) => boolean;
+  readonly #members = new Set<Member>();
+  #unlisten: (() => void) | undefined;
+
+  constructor(cache: WatchCache, place: string, wants: (stored: Stored) => boolean) {
+    this.#cache = cache;
+    this.#place = place;
+    this.#wants = wants;
+  }
+
+  get isIdle(): boolean {
+    return this.#members.size === 0;
+  }
+
+  join(member: Member): () => void {
+    this.#members.add(member);
+    this.#unlisten ??= this.#cache.listen(
+      {
+        events: (events) => {
+          const batch = this.translated(events);
+          if (batch.length > 0) for (const { take } of this.#members) take(batch);
+        },
+        reset: () => {
+          for (const one of [...this.#members]) one.reset();
+        },
+      },
+      this.#place,
+    );
+    return () => {
+      this.#members.delete(member);
+      if (this.#members.size > 0) return;
+      this.#unlisten?.();
+      this.#unlisten = undefined;
+    };
+  }
+
+  translated(events: readonly CacheEvent[]): readonly WatchEvent[] {
+    return events.flatMap((event) => translate(event, this.#wants) ?? []);
+  }
+}
+
+/** The feeds of one cache that anyone listens to, by their questions. */
+export class Feeds {
+  readonly #cache: WatchCache;
+  readonly #byQuestion = new Map<string, Feed>();
+
+  constructor(cache: WatchCache) {
+    this.#cache = cache;
+  }
+
+  /** `question` says in text what `wants` decides: equal texts share a feed. */
+  of(question: string, place: string, wants: (stored: Stored) => boolean): Feed {
+    const present = this.#byQuestion.get(question);
+    if (present) return present;
+    if (this.#byQuestion.size > 1000)
+      for (const [other, feed] of this.#byQuestion) if (feed.isIdle) this.#byQuestion.delete(other);
+    const feed = new Feed(this.#cache, place, wants);
+    this.#byQuestion.set(question, feed);
+    return feed;
   }
 }
 
@@ -125,22 +209,11 @@ const heads = Object.fromEntries(
 ) as Readonly<Record<WatchEventType, Uint8Array>>;
 const tail = encoder.encode("}\n");
 
-/** Lines already made, by object and type: many watchers send the same. */
-const lines = new WeakMap<Stored, Partial<Record<WatchEventType, Uint8Array>>>();
-
-function sent(type: WatchEventType, stored: Stored): WatchEvent {
-  return {
-    type,
-    object: stored.object,
-    json() {
-      const made = lines.get(stored) ?? {};
-      const line = made[type] ?? frame(type, stored.json);
-      made[type] = line;
-      lines.set(stored, made);
-      return line;
-    },
-  };
-}
+const sent = (type: WatchEventType, stored: Stored): WatchEvent => ({
+  type,
+  object: stored.object,
+  json: () => frame(type, stored.json),
+});
 
 export const plain = (type: WatchEventType, object: object): WatchEvent => ({
   type,

@@ -12,8 +12,12 @@ import { fromStored } from "../versions.ts";
 export interface ListOptions {
   /** Whether an object is wanted; undefined when all are. */
   readonly wants: ((object: ApiObject) => boolean) | undefined;
+  /** What `wants` decides, as a text. */
+  readonly question: string;
   /** The only name wanted, where the field selector says so. */
   readonly name: string | undefined;
+  /** The only `spec.nodeName` wanted, where the field selector says so. */
+  readonly node: string | undefined;
   readonly limit: number | undefined;
   readonly continue: string | undefined;
   readonly resourceVersion: string;
@@ -64,7 +68,9 @@ function selection(kind: AnyKind, labels: string, fields: string, pathName: stri
     if (pathName !== undefined) tests.push((object) => object.metadata.name === pathName);
     const [first] = tests;
     const wants = tests.length < 2 ? first : (object: ApiObject) => tests.every((test) => test(object));
-    return { wants, name };
+    const node = exactFieldValue(fieldRequirements, "spec.nodeName") || undefined;
+    const question = wants ? JSON.stringify([kind.apiVersion, labels, fields, pathName]) : "";
+    return { wants, question, name, node };
   } catch (error) {
     if (error instanceof SelectorError || error instanceof FieldSelectorError) throw badRequest(error.message);
     throw error;

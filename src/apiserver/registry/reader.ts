@@ -5,6 +5,7 @@ import { Compacted, FutureRevision, type Revision } from "#store/engine.ts";
 import type { ApiRequest, ListPage, WatchEvent } from "#wire/api-request.ts";
 import { badRequest, expired, invalidObject, notFound, notYetWritten, tooOld } from "#wire/status.ts";
 import type { Stored } from "../stored.ts";
+import { atNode, everywhere } from "../watch-cache.ts";
 import { watchEvents } from "../watcher.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import type { ListOptions } from "./options.ts";
@@ -67,6 +68,7 @@ function presentPage(
     const stored = cache.get(prefix + name);
     return { kind, resourceVersion, items: stored && (!wants || wants(stored.object)) ? [stored] : [] };
   }
+  if (!wants && cache.count(prefix) <= limit) return { kind, resourceVersion, items: cache.list(prefix) };
   const items: Stored[] = [];
   for (const [, stored] of cache.range(prefix)) {
     if (wants && !wants(stored.object)) continue;
@@ -157,13 +159,14 @@ export async function watchObjects(
   const from = initial ? follower.revision : (asked ?? follower.revision);
   if (from < cache.oldest) throw tooOld(from, cache.oldest);
   const matches = (stored: Stored) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
-  const present = initial ? [...cache.range(prefix)].map(([, stored]) => stored).filter(matches) : [];
+  const present = initial ? cache.list(prefix).filter(matches) : [];
+  const place = placeOf(registry, prefix, namespace, options);
   return watchEvents(
     {
       cache,
       follower,
       clock,
-      wants: matches,
+      feed: registry.feeds.of(`${prefix} ${options.question}`, place, matches),
       from,
       initial: present,
       bookmark: options.bookmarks ? { kind: kind.kind, apiVersion: kind.apiVersion } : undefined,
@@ -171,6 +174,18 @@ export async function watchObjects(
     },
     signal,
   );
+}
+
+/** The smallest part of the cache that has all the objects wanted. */
+function placeOf(
+  { options: { kind } }: Registry,
+  prefix: string,
+  namespace: string | undefined,
+  { name, node }: ListOptions,
+): string {
+  if (name !== undefined && (namespace !== undefined || kind.scope === "Cluster")) return prefix + name;
+  if (node !== undefined) return atNode(node);
+  return namespace === undefined ? everywhere : prefix;
 }
 
 /** Waits until the cache has reached a revision, and refuses one that does not come. */

@@ -24,6 +24,7 @@ import type { Causality } from "../causality.ts";
 import { registryPrefix, type StoreFollower } from "../store-follower.ts";
 import type { Stored, StoredForm } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
+import { Feeds } from "../watcher.ts";
 import type { Admission, AdmissionCall } from "./admission.ts";
 import type { WriteOptions } from "./options.ts";
 import {
@@ -71,6 +72,7 @@ export class Registry {
   readonly resource: ResourceName;
   /** Keys of all objects start with this. */
   readonly prefix: string;
+  readonly feeds: Feeds;
   /** Writers of one key wait for each other here, instead of failing at the store. */
   readonly #turns = new Map<string, Promise<void>>();
   /** The last write of a key that is on its way to the disk: the next one builds on it, so that many share a flush. */
@@ -81,6 +83,7 @@ export class Registry {
     const { group, plural } = options.kind;
     this.resource = { group, resource: plural };
     this.prefix = keyPrefix(options.kind);
+    this.feeds = new Feeds(options.cache);
   }
 
   keyOf(namespace: string | undefined, name: string): string {
