@@ -3,12 +3,13 @@ import { Endpoints } from "#api/core/v1/endpoints.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
 import { formatIp } from "#schema/ip.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { DraftObject } from "#schema/object.ts";
 import { familyOf } from "../strategies/service/families.ts";
-import type { AddressRange, IpFamily } from "../strategies/service/ranges.ts";
+import type { AddressRange, IpFamily, ServiceNetwork } from "../strategies/service/ranges.ts";
 
 export interface Wanted {
   readonly kind: AnyKind;
@@ -50,6 +51,10 @@ export const systemPriorityClasses: readonly Wanted[] = [
     },
   ),
 ];
+
+/** The ranges this server was given, for those who look for them in the API. */
+export const defaultServiceCidr = ({ addresses }: ServiceNetwork): Wanted =>
+  wanted(ServiceCIDR, { name }, { spec: { cidrs: addresses.map(({ text }) => text) } });
 
 /** The API server as pods see it, at the first address there is. */
 export const kubernetesService = ({ family, first }: AddressRange, port: number): Wanted =>

@@ -29,6 +29,8 @@ test("a server makes the objects that every cluster has, once", async () => {
     [spec.clusterIP, spec.ports],
     ["10.96.0.1", [{ name: "https", protocol: "TCP", port: 443, targetPort: 6443 }]],
   );
+  const cidr = await read(server, "/apis/networking.k8s.io/v1/servicecidrs/kubernetes");
+  assert.deepEqual(cidr.spec.cidrs, ["10.96.0.0/16"]);
   const endpoints = await read(server, "/api/v1/namespaces/default/endpoints/kubernetes");
   const ports = [{ name: "https", port: 6443, protocol: "TCP" }];
   assert.deepEqual(endpoints.subsets, [{ addresses: [{ ip: "192.0.2.1" }], ports }]);

@@ -12,6 +12,7 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import type { ServedResource } from "../served-resource.ts";
 import type { ServiceNetwork } from "../strategies/service/ranges.ts";
 import {
+  defaultServiceCidr,
   kubernetesEndpoints,
   kubernetesService,
   systemNamespaces,
@@ -71,8 +72,13 @@ export class SystemObjects implements Component {
   async reconcile(signal: AbortSignal): Promise<void> {
     const { network, advertised, store } = this.#options;
     const [main] = network.addresses;
-    const missing = [...systemNamespaces, ...systemPriorityClasses, kubernetesService(main, advertised.port)];
-    for (const one of missing) await this.#ensure(one, signal);
+    for (const one of [
+      ...systemNamespaces,
+      ...systemPriorityClasses,
+      defaultServiceCidr(network),
+      kubernetesService(main, advertised.port),
+    ])
+      await this.#ensure(one, signal);
     if (advertised.address === undefined) return;
     const alive = await renewPresence(store, advertised.address, signal);
     for (const one of kubernetesEndpoints(alive, advertised.port)) await this.#ensure(one, signal, led);

@@ -32,8 +32,10 @@ export async function deleteObject(
       if (!current) throw notFound(registry.resource, request.name ?? "");
       refuseOther(registry, current.object, options);
       const call = { request, kind, operation: "delete", old: current.object, dryRun: options.dryRun } as const;
-      await admission.mutate(call, undefined);
-      await admission.validate(call, undefined);
+      if (!options.admitted) {
+        await admission.mutate(call, undefined);
+        await admission.validate(call, undefined);
+      }
       try {
         return await deleteOnce(registry, request, current, options);
       } catch (error) {

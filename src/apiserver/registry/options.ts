@@ -138,6 +138,8 @@ export interface DeletionOptions {
   readonly dryRun: boolean;
   readonly graceSeconds: number | undefined;
   readonly propagation: "Orphan" | "Background" | "Foreground" | undefined;
+  /** The deletion follows from something else that has been admitted, such as an eviction. */
+  readonly admitted?: boolean;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }

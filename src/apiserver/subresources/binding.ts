@@ -2,15 +2,13 @@ import { Binding } from "#api/core/v1/binding.ts";
 import type { DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
 import { badRequest, conflict, createdStatus, methodNotAllowed } from "#wire/status.ts";
-import { parseWriteOptions } from "../registry/options.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
+import { admit, askedOf } from "./asked.ts";
 
 /** Gives a pod its node, once and for all: what a scheduler does in the end. */
 export const binding: SubresourceHandler = async (request, { registry }) => {
   if (request.verb !== "create") throw methodNotAllowed();
-  if (!request.body) throw badRequest("the body of the request is missing");
-  const { dryRun } = parseWriteOptions(request, "CreateOptions");
-  const { object } = request.body.decode(Binding);
+  const { object, dryRun } = askedOf(request, Binding);
   if ((object.metadata?.name ?? "") !== request.name)
     throw badRequest("name in URL does not match name in Binding object");
   const node: string | undefined = object.target?.name;
@@ -19,6 +17,7 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
     throw badRequest(
       `target.kind: Unsupported value: ${JSON.stringify(object.target.kind)}: supported values: "Node", "<empty>"`,
     );
+  await admit(registry, request, object, dryRun);
   const { clock } = registry.options;
   const key = registry.keyOf(request.namespace, request.name ?? "");
   await registry.modify(request, key, dryRun, (current) => {

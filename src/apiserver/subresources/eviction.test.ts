@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AdmissionCall } from "../registry/admission.ts";
 import { type TestServer, testServer } from "../testing.ts";
 
 const pods = "/api/v1/namespaces/a/pods";
@@ -55,6 +56,13 @@ test("a pod without a budget is evicted, and its status says why", async () => {
     message: "Eviction API: evicting",
     lastTransitionTime: "2026-01-01T00:00:00Z",
   });
+});
+
+test("an eviction of the old version is one as well", async () => {
+  await using server = await testServer();
+  await addPod(server, "p");
+  const old = { apiVersion: "policy/v1beta1", kind: "Eviction", metadata: { name: "p" } };
+  assert.equal((await server.call("POST", `${pods}/p/eviction`, old)).code, 201);
 });
 
 test("a budget is charged for each eviction, and refuses when it is used up", async () => {
@@ -167,6 +175,20 @@ test("a dry run charges nothing and deletes nothing", async () => {
   assert.equal((await server.call("GET", `${budgets}/web`)).json.status.disruptionsAllowed, 1);
 });
 
+test("an eviction is admitted as what it is, and the deletion that follows not again", async () => {
+  const calls: string[] = [];
+  const note =
+    (when: string) =>
+    async ({ operation, request, kind }: AdmissionCall, object: object | undefined) => {
+      const asked = `${kind.plural}${request.subresource ? `/${request.subresource}` : ""}`;
+      if (asked === "pods/eviction") calls.push(`${when} ${operation} ${(object as { kind?: string })?.kind}`);
+    };
+  await using server = await testServer({ admission: { mutate: note("mutate"), validate: note("validate") } });
+  await addPod(server, "p");
+  assert.equal((await evict(server, "p")).code, 201);
+  assert.deepEqual(calls, ["mutate create Eviction", "validate create Eviction"]);
+});
+
 test("evictions that make no sense are refused", async () => {
   await using server = await testServer();
   await addPod(server, "p");
@@ -174,6 +196,8 @@ test("evictions that make no sense are refused", async () => {
   assert.deepEqual([missing.code, missing.json.message], [404, 'pods "q" not found']);
   const other = await server.call("POST", `${pods}/p/eviction`, { metadata: { name: "q" } });
   assert.deepEqual([other.code, other.json.message], [400, "name in URL does not match name in Eviction object"]);
+  const odd = await server.call("POST", `${pods}/p/eviction`, { kind: "Pod", metadata: { name: "p" } });
+  assert.equal(odd.code, 400);
   const risky = await evict(server, "p", { ignoreStoreReadErrorWithClusterBreakingPotential: true });
   assert.equal(risky.code, 422);
   const stale = await evict(server, "p", { preconditions: { resourceVersion: "1" } });

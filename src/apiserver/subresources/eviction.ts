@@ -7,12 +7,13 @@ import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { ApiError } from "#base/errors.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
-import type { ApiRequest } from "#wire/api-request.ts";
+import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
 import { badRequest, conflict, createdStatus, invalidObject, methodNotAllowed, notFound } from "#wire/status.ts";
 import { deleteObject } from "../registry/deletion.ts";
-import { type DeletionOptions, deletionOptions, parseWriteOptions } from "../registry/options.ts";
+import { type DeletionOptions, deletionOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
+import { admit, askedOf } from "./asked.ts";
 import { mayDisrupt, tooManyRequests } from "./disruption.ts";
 import type { Find } from "./list.ts";
 
@@ -29,7 +30,7 @@ export const eviction =
   (find: Find): SubresourceHandler =>
   async (request, { registry: pods }) => {
     if (request.verb !== "create") throw methodNotAllowed();
-    const options = optionsOf(request);
+    const options = await optionsOf(request, pods);
     const evicting = { pods, budgets: find(PodDisruptionBudget).registry, request, options };
     for (let tries = 1; ; tries++) {
       const pod = await currentPod(pods, request);
@@ -68,13 +69,11 @@ const pinned = (options: DeletionOptions, { metadata }: Pod): DeletionOptions =>
 const isOff = (error: unknown, { resourceVersion }: DeletionOptions): boolean =>
   error instanceof ApiError && error.reason === "Conflict" && resourceVersion === undefined;
 
-function optionsOf(request: ApiRequest): DeletionOptions {
-  const { name = "", body } = request;
-  if (!body) throw badRequest("the body of the request is missing");
-  const { dryRun } = parseWriteOptions(request, "CreateOptions");
-  const sent = body.decode(Eviction).object;
-  if ((sent.metadata?.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object");
-  if (sent.deleteOptions?.ignoreStoreReadErrorWithClusterBreakingPotential)
+async function optionsOf(request: ApiRequest, pods: Registry): Promise<DeletionOptions> {
+  const { name = "" } = request;
+  const { object, dryRun } = askedOf(ofAnyVersion(request), Eviction);
+  if ((object.metadata.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object");
+  if (object.deleteOptions?.ignoreStoreReadErrorWithClusterBreakingPotential)
     throw invalidObject(Eviction, name, [
       {
         type: "Invalid",
@@ -83,8 +82,21 @@ function optionsOf(request: ApiRequest): DeletionOptions {
         detail: "can not be set for pod eviction, try after removing the option",
       },
     ]);
-  const options = deletionOptions(sent.deleteOptions, new URLSearchParams());
-  return { ...options, dryRun: options.dryRun || dryRun };
+  await admit(pods, request, object, dryRun);
+  const options = deletionOptions(object.deleteOptions, new URLSearchParams());
+  return { ...options, dryRun: options.dryRun || dryRun, admitted: true };
+}
+
+/** Old clients send `policy/v1beta1`, which says the same. */
+function ofAnyVersion(request: ApiRequest): ApiRequest {
+  const { body } = request;
+  if (!body) return request;
+  const decode: RequestBody["decode"] = (subject) => {
+    const decoded = body.decode(subject);
+    if (decoded.object.apiVersion === "policy/v1beta1") decoded.object.apiVersion = Eviction.apiVersion;
+    return decoded;
+  };
+  return { ...request, body: { ...body, decode } };
 }
 
 async function currentPod(pods: Registry, { namespace, name = "", signal }: ApiRequest): Promise<Pod & ApiObject> {

@@ -10,7 +10,7 @@ export interface NumberRange {
   readonly first: bigint;
   readonly last: bigint;
   readonly kept: bigint;
-  /** As it was given, for messages. */
+  /** How it is written: `10.96.0.0/16`, `30000-32767`. */
   readonly text: string;
 }
 
@@ -50,10 +50,11 @@ function addressRange(text: string): AddressRange {
       `specified --service-cluster-ip-range is too large; for ${bits}-bit addresses, the mask must be >= ${bits - mostHostBits}`,
     );
   const size = 1n << BigInt(bits - cidr.length);
+  const networkText = `${formatIp({ family, value: cidr.network })}/${cidr.length}`;
   // The network's own address is not given out, nor IPv4's broadcast address.
   const [first, last] = [cidr.network + 1n, cidr.network + size - (family === 4 ? 2n : 1n)];
   if (last < first) throw new UsageError(`--service-cluster-ip-range: ${text} has no room for a service`);
-  return { family: `IPv${family}`, first, last, kept: keptOf(size, 16n, 256n), text };
+  return { family: `IPv${family}`, first, last, kept: keptOf(size, 16n, 256n), text: networkText };
 }
 
 /** Reads `30000-32767`, or `30000+100`, or a single port. Throws UsageError. */

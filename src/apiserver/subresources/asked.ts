@@ -1,0 +1,29 @@
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
+import { parseWriteOptions } from "../registry/options.ts";
+import type { Registry } from "../registry/registry.ts";
+import { decodeBody } from "../writes.ts";
+
+/**
+ * What a subresource is asked to do by an object of another kind, such as a binding of a pod: the object, still to be admitted once
+ * it has been looked at, and whether it shall only be tried.
+ */
+export function askedOf(
+  request: ApiRequest,
+  kind: AnyKind,
+): { readonly object: DraftObject; readonly dryRun: boolean } {
+  const options = parseWriteOptions(request, "CreateOptions");
+  return { object: decodeBody(request, kind, options).object, dryRun: options.dryRun };
+}
+
+export async function admit(
+  { options: { admission, kind } }: Registry,
+  request: ApiRequest,
+  object: DraftObject,
+  dryRun: boolean,
+): Promise<void> {
+  const call = { request, kind, operation: "create", old: undefined, dryRun } as const;
+  await admission.mutate(call, object);
+  await admission.validate(call, object as ApiObject);
+}
