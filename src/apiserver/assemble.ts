@@ -21,6 +21,7 @@ import { RbacPolicy, type RulesOfUser } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
+import type { NodeConnection } from "./node-connection.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
@@ -49,6 +50,8 @@ export interface AssemblyOptions {
   readonly admission: Admission | ((server: AdmissionServer) => Admission);
   /** Keeps stored objects from being changed; nothing does unless told. */
   readonly protect?: Protection;
+  /** The way to kubelets and pods. */
+  readonly nodes: NodeConnection;
   /** Where services get their addresses and node ports from. */
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
@@ -122,6 +125,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     ...options,
     authorize,
     resources: new Resources(served, virtual),
+    connections: { clock, random: options.random, admission, connection: options.nodes },
     paths: pathHandler({
       catalog: { kinds: catalog, priorities: groupPriorities, Scale },
       openApi,

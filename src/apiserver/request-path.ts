@@ -3,7 +3,7 @@ import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
 
 export interface ResourcePath extends ResourceAddress {
-  /** What follows the subresource, for proxies: `/a/b`. */
+  /** What follows the subresource, for proxies: `/a/b`, still escaped. */
   readonly rest?: string;
   /** The old way to ask for a watch: `/api/v1/watch/pods`. */
   readonly watch: boolean;
@@ -22,21 +22,22 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   if (group === undefined || version === undefined || rest.length === 0) return undefined;
   if (!isLegacy && group === "") throw badRequest("the path names no API group");
   const watch = rest[0] === "watch";
-  const parts = (watch ? rest.slice(1) : rest).map(plainSegment);
+  const parts = watch ? rest.slice(1) : rest;
   if (parts.length === 0) return undefined;
   const address =
     parts[0] === "namespaces" && parts.length > 2 && !(parts.length === 3 && ofNamespaces.has(parts[2] as string))
-      ? { namespace: parts[1] as string, ...named(parts.slice(2), path) }
+      ? { namespace: plainSegment(parts[1] as string), ...named(parts.slice(2), path) }
       : named(parts, path);
   return { group, version, watch, ...address };
 }
 
 function named([resource = "", name, subresource, ...rest]: readonly string[], path: string) {
+  const slash = path.endsWith("/") ? [""] : [];
   return {
-    resource,
-    ...(name !== undefined && { name }),
-    ...(subresource !== undefined && { subresource }),
-    ...(rest.length > 0 && { rest: `/${rest.join("/")}${path.endsWith("/") ? "/" : ""}` }),
+    resource: plainSegment(resource),
+    ...(name !== undefined && { name: plainSegment(name) }),
+    ...(subresource !== undefined && { subresource: plainSegment(subresource) }),
+    ...(subresource !== undefined && rest.length + slash.length > 0 && { rest: ["", ...rest, ...slash].join("/") }),
   };
 }
 

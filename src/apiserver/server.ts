@@ -3,7 +3,7 @@
 //   identify   who is asking                     authentication/
 //   address    what is asked                     request-path.ts
 //   authorize  may they                          authorization/
-//   admit, validate, store                       registry/
+//   admit, validate, store                       registry/      or connect/, for exec, logs and proxies
 //   respond    in the form they want             respond.ts
 //
 // Parts of the same process enter at `request`, with objects instead of bytes, and meet the same stages.
@@ -23,6 +23,14 @@ import { parseYaml } from "#wire/yaml/read.ts";
 import { yamlCodec } from "#wire/yaml.ts";
 import { type Authorize, permit, questionOf } from "./authorization/authorizer.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
+import {
+  type ConnectOptions,
+  type Connector,
+  type ConnectRequest,
+  connect,
+  connectorOf,
+  connectVerb,
+} from "./connect/connect.ts";
 import type { PathHandler } from "./paths.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
@@ -33,6 +41,8 @@ export interface ApiServerOptions {
   readonly authorize: Authorize;
   readonly resources: Resources;
   readonly paths: PathHandler;
+  /** How to reach what runs in the cluster. */
+  readonly connections: ConnectOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -44,7 +54,7 @@ export interface ApiServer {
 }
 
 export function apiServer(options: ApiServerOptions): ApiServer {
-  const { identify, authorize, resources, paths, clock, random, log } = options;
+  const { identify, authorize, resources, paths, connections, clock, random, log } = options;
 
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     await permit(authorize, questionOf(asked));
@@ -60,6 +70,8 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       trace.mark("identify");
       const address = parseResourcePath(http.path);
       if (!address) return await servePath(http, user);
+      const connector = connectorOf(address);
+      if (connector) return await serveConnection(connector, { http, user, address });
       const verb = verbOf(http.method, address, http.query);
       if (!verb) throw methodNotAllowed();
       wanted = wantedBy(http, verb === "watch");
@@ -69,6 +81,15 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       if (http.signal.aborted) throw error;
       return respondError(asApiError(error, http), wanted);
     }
+  };
+
+  const serveConnection = async (connector: Connector, asked: ConnectRequest): Promise<HttpResponse> => {
+    const { user, address, http } = asked;
+    const verb = connectVerb(http.method);
+    const question = { ...address, type: "resource", user } as const;
+    await permit(authorize, { ...question, verb });
+    if (connector.needsCreate && verb !== "create") await permit(authorize, { ...question, verb: "create" });
+    return connect(connector, asked, (resource) => resources.find("", "v1", resource), connections);
   };
 
   const servePath = async (http: HttpRequest, user: User): Promise<HttpResponse> => {

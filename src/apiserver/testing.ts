@@ -10,6 +10,7 @@ import type { User } from "#wire/api-request.ts";
 import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
 import { type Assembly, type AssemblyOptions, assembleApiServer } from "./assemble.ts";
 import { bearerToken } from "./authentication/authenticator.ts";
+import { noConnection } from "./node-connection.ts";
 import { admitAll } from "./registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
 
@@ -59,6 +60,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     admission: admitAll,
     components: [],
     protect: deepFreeze,
+    nodes: noConnection,
     version: { gitVersion: "v1.36.4" },
     network: { addresses: parseAddressRanges(addresses), nodePorts: parsePortRange(nodePorts) },
     ...others,

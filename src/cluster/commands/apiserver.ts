@@ -4,6 +4,7 @@ import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication/authenticator.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
+import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
@@ -61,6 +62,13 @@ const flags = {
     help: "Range of service addresses",
   },
   "service-node-port-range": { type: "string", value: "A-B", default: "30000-32767", help: "Range of node ports" },
+  "kubelet-client-certificate": { type: "string", value: "FILE", help: "Certificate to show to kubelets" },
+  "kubelet-client-key": { type: "string", value: "FILE", help: "Key of that certificate" },
+  "kubelet-certificate-authority": {
+    type: "string",
+    value: "FILE",
+    help: "Authority of the kubelets' certificates; without it any is believed",
+  },
   v: { type: "int", default: 0, help: "Log more: 2 adds details" },
 } as const;
 type Settings = Parsed<typeof flags>;
@@ -84,6 +92,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(settings["service-node-port-range"]),
   };
+  const nodes = kubeletConnection(kubeletTls(settings));
   const store = await openStore(settings, log);
   try {
     const server = assembleApiServer({
@@ -95,6 +104,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
       bootstrapPolicy: true,
       admission: admitAll,
+      nodes,
       network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(),
@@ -120,6 +130,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       signal,
     );
   } finally {
+    nodes.close();
     await store.close();
   }
 }
@@ -133,6 +144,22 @@ function advertisedAddress(settings: Settings, { addresses: [main] }: ServiceNet
     );
   const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return given ?? own.find(({ internal, family }) => !internal && family === main.family)?.address;
+}
+
+function kubeletTls(settings: Settings): KubeletConnectionOptions {
+  const read = (name: "kubelet-client-certificate" | "kubelet-client-key" | "kubelet-certificate-authority") => {
+    const file = settings[name];
+    return file === undefined ? undefined : readFileSync(file, "utf8");
+  };
+  const [cert, key] = [read("kubelet-client-certificate"), read("kubelet-client-key")];
+  const ca = read("kubelet-certificate-authority");
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError("--kubelet-client-certificate and --kubelet-client-key belong together");
+  return {
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(ca !== undefined && { ca }),
+  };
 }
 
 function authenticators(settings: Settings, clientCa: string | undefined): readonly Authenticator[] {

@@ -67,9 +67,10 @@ export async function serveWhileMoving(
 ): Promise<void> {
   const drop = () => stream.destroy(new Error(`nothing was sent or received for ${ms} ms`));
   let cancel = clock.after(ms, drop);
+  let isServed = false;
   const moved = () => {
     cancel();
-    cancel = clock.after(ms, drop);
+    if (!isServed) cancel = clock.after(ms, drop);
   };
   async function* watched(): AsyncGenerator<Uint8Array> {
     for await (const part of stream.input) {
@@ -84,6 +85,7 @@ export async function serveWhileMoving(
   try {
     await serve({ ...stream, input: watched(), write });
   } finally {
+    isServed = true;
     cancel();
   }
 }

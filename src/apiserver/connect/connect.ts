@@ -1,0 +1,125 @@
+// Subresources that are connections: what is asked is passed on to a kubelet, a pod or a service, and the answer passed back.
+import type { Clock } from "#base/clock.ts";
+import type { Random } from "#base/random.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { ApiRequest, User } from "#wire/api-request.ts";
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { badRequest, methodNotAllowed, notFound } from "#wire/status.ts";
+import type { NodeConnection } from "../node-connection.ts";
+import type { Admission } from "../registry/admission.ts";
+import type { ResourcePath } from "../request-path.ts";
+import type { ServedResource } from "../served-resource.ts";
+import { logs } from "./logs.ts";
+import { nodeProxy, podProxy, serviceProxy } from "./proxy.ts";
+import { attach, exec, portForward } from "./streams.ts";
+
+export interface ConnectOptions {
+  readonly connection: NodeConnection;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly admission: Admission;
+}
+
+/** What a connector works with. */
+export interface ConnectCall extends ConnectOptions {
+  readonly http: HttpRequest;
+  readonly user: User;
+  readonly namespace: string;
+  readonly name: string;
+  /** The path after the subresource, still escaped. */
+  readonly rest: string;
+  /** The newest state of an object. Throws ApiError 404. */
+  read(resource: "pods" | "nodes" | "services" | "endpoints", name: string): Promise<ApiObject>;
+}
+
+export interface Connector {
+  readonly methods: readonly string[];
+  /** Whether it takes the right to create, whatever the method: a WebSocket begins with a GET, and gives no less than a POST. */
+  readonly needsCreate?: boolean;
+  /** What admission is shown; without it there is nothing to admit. */
+  readonly options?: { readonly kind: string; of(call: ConnectCall): Readonly<Record<string, unknown>> };
+  connect(call: ConnectCall): Promise<HttpResponse>;
+}
+
+const connectors: Readonly<Record<string, Connector>> = {
+  "pods/log": logs,
+  "pods/exec": exec,
+  "pods/attach": attach,
+  "pods/portforward": portForward,
+  "pods/proxy": podProxy,
+  "services/proxy": serviceProxy,
+  "nodes/proxy": nodeProxy,
+};
+
+/** The connector of a subresource, if it is one. */
+export const connectorOf = (address: ResourcePath): Connector | undefined => {
+  const { group, version, resource, name, subresource, rest = "/" } = address;
+  if (group !== "" || version !== "v1" || name === undefined) return undefined;
+  return rest === "/" || subresource === "proxy" ? connectors[`${resource}/${subresource}`] : undefined;
+};
+
+/** The verb that is asked for: the method's, for there is no other way to tell reading from writing. */
+export const connectVerb = (method: string): string =>
+  ({ GET: "get", HEAD: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" })[method] ?? "";
+
+export interface ConnectRequest {
+  readonly http: HttpRequest;
+  readonly user: User;
+  readonly address: ResourcePath;
+}
+
+/** Connects, once it is known that the user may. */
+export async function connect(
+  connector: Connector,
+  { http, user, address }: ConnectRequest,
+  find: (resource: string) => ServedResource | undefined,
+  options: ConnectOptions,
+): Promise<HttpResponse> {
+  if (!connector.methods.includes(http.method)) throw methodNotAllowed();
+  if (http.query.get("dryRun")) throw badRequest("dryRun is not supported");
+  const { namespace = "", name = "", rest = "" } = address;
+  const served = (resource: string): ServedResource => {
+    const one = find(resource);
+    if (!one) throw new Error(`${resource} are not served`);
+    return one;
+  };
+  const call: ConnectCall = {
+    ...options,
+    http,
+    user,
+    namespace,
+    name,
+    rest,
+    async read(resource, named) {
+      const { registry } = served(resource);
+      const stored = await registry.current(registry.keyOf(namespace, named), http.signal);
+      if (!stored) throw notFound({ group: "", resource }, named);
+      return stored.object;
+    },
+  };
+  if (connector.options) await admit(connector.options, call, address, served(address.resource).kind);
+  return connector.connect(call);
+}
+
+async function admit(
+  { kind, of }: NonNullable<Connector["options"]>,
+  call: ConnectCall,
+  address: ResourcePath,
+  owner: AnyKind,
+): Promise<void> {
+  const { admission, http, user } = call;
+  const { query, signal, headers } = http;
+  const request: ApiRequest = {
+    ...address,
+    verb: "connect",
+    user,
+    query,
+    signal,
+    userAgent: headers["user-agent"] ?? "",
+  };
+  const about = { request, kind: owner, operation: "connect", old: undefined, dryRun: false } as const;
+  const object: DraftObject = { apiVersion: "v1", kind, metadata: {}, ...of(call) };
+  await admission.mutate(about, object);
+  await admission.validate(about, object as ApiObject);
+}

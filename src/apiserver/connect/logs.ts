@@ -1,0 +1,132 @@
+// The log of a container, from the kubelet that keeps it.
+import { PodLogOptions } from "#api/core/v1/options.ts";
+import { ApiError } from "#base/errors.ts";
+import { forbidden as forbiddenField, type Problem } from "#schema/problem.ts";
+import { toBase64 } from "#schema/protobuf/base64.ts";
+import { validateObject } from "#schema/validate.ts";
+import { type HttpResponse, isStream } from "#wire/http.ts";
+import { badRequest, internalError, invalidObject } from "#wire/status.ts";
+import { acceptWebSocket, isWebSocketRequest } from "#wire/streams/websocket.ts";
+import { unreachable } from "../node-connection.ts";
+import type { ConnectCall, Connector } from "./connect.ts";
+import { containerOf, kubeletOf } from "./location.ts";
+import { flag, integer, time } from "./query.ts";
+
+export const logs: Connector = {
+  methods: ["GET"],
+  async connect(call) {
+    const { http, name, namespace } = call;
+    const options = parseOptions(http.query, name);
+    const pod = await call.read("pods", name);
+    const container = containerOf(pod, options.container);
+    const node: string = pod.spec.nodeName ?? "";
+    if (node === "") return { code: 204, body: "" };
+    const kubelet = await kubeletOf(call, node);
+    const path = ["containerLogs", namespace, name, container].map(encodeURIComponent).join("/");
+    const response = await call.connection
+      .kubelet(
+        { ...kubelet, trustsAny: options.trustsAny },
+        { method: "GET", url: `/${path}${options.search}`, headers: {}, signal: http.signal },
+      )
+      .catch((error: unknown) => {
+        throw unreachable(error, 500, `Get "https://${kubelet.host}:${kubelet.port}/${path}${options.search}"`);
+      });
+    if (response.code < 200 || response.code > 206) throw await refusalOf(response, name);
+    const body = bytesOf(response.body);
+    return isWebSocketRequest(http)
+      ? overWebSocket(call, body)
+      : { code: 200, headers: { "content-type": "text/plain" }, body };
+  },
+};
+
+interface LogOptions {
+  readonly container: string;
+  readonly trustsAny: boolean;
+  /** The query for the kubelet. */
+  readonly search: string;
+}
+
+function parseOptions(query: URLSearchParams, pod: string): LogOptions {
+  const [tailLines, limitBytes, sinceSeconds] = ["tailLines", "limitBytes", "sinceSeconds"].map((name) =>
+    integer(query, name),
+  );
+  const sinceTime = time(query, "sinceTime");
+  const given = { tailLines, limitBytes, sinceSeconds, sinceTime };
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const problems: Problem[] = validateObject(PodLogOptions, present);
+  if (query.has("stream")) problems.push(forbiddenField("stream", "may not be specified"));
+  if (problems.length > 0) throw invalidObject({ group: "", kind: "PodLogOptions" }, pod, problems);
+  const flags = ["follow", "previous", "timestamps"].filter((name) => flag(query, name));
+  const entries = [...Object.entries(present), ...flags.map((name) => [name, "true"] as const)];
+  const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)]));
+  search.sort();
+  return {
+    container: query.get("container") ?? "",
+    trustsAny: flag(query, "insecureSkipTLSVerifyBackend"),
+    search: entries.length === 0 ? "" : `?${search}`,
+  };
+}
+
+/** How much of a refusal is read. */
+const refusalLimit = 50_000;
+
+/** What the kubelet's refusal is called here. */
+async function refusalOf({ code, body }: HttpResponse, name: string): Promise<ApiError> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const part of bytesOf(body)) {
+    text += decoder.decode(part, { stream: true });
+    if (text.length > refusalLimit) break;
+  }
+  text = text.slice(0, refusalLimit);
+  if (code === 500) return internalError(text);
+  if (code === 400) return badRequest(text);
+  const known = answers[code];
+  const message =
+    known?.[1] ??
+    (code === 403
+      ? text
+      : code > 500
+        ? `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`
+        : `the server responded with the status code ${code} but did not return more information`);
+  return new ApiError({
+    code,
+    reason: known?.[0] ?? (code === 403 ? "Forbidden" : code > 500 ? "InternalError" : ""),
+    message: `${message} ( pods/log ${name})`,
+    details: { name, kind: "pods/log" },
+  });
+}
+
+const answers: Readonly<Record<number, readonly [string, string]>> = {
+  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
+  404: ["NotFound", "the server could not find the requested resource"],
+  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
+  429: ["TooManyRequests", "the server has received too many requests and has asked us to try again later"],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+};
+
+async function* bytesOf(body: HttpResponse["body"]): AsyncGenerator<Uint8Array> {
+  if (typeof body === "string") yield new TextEncoder().encode(body);
+  else if (body instanceof Uint8Array) yield body;
+  else if (isStream(body)) yield* body;
+  else yield* body;
+}
+
+/** Browsers read a log as messages. */
+const overWebSocket = ({ http }: ConnectCall, log: AsyncIterable<Uint8Array>): Promise<HttpResponse> =>
+  acceptWebSocket(http.headers, {
+    protocols: ["", "binary.k8s.io", "base64.binary.k8s.io"],
+    async serve(socket, protocol) {
+      const left = (async () => {
+        for await (const _ of socket.messages); // only to see the client go
+        socket.destroy();
+      })();
+      left.catch(() => socket.destroy());
+      const encoder = new TextEncoder();
+      for await (const part of log)
+        await (protocol.startsWith("base64.")
+          ? socket.send("text", encoder.encode(toBase64(part)))
+          : socket.send("binary", part));
+      await socket.close();
+    },
+  });

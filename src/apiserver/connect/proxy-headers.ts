@@ -1,0 +1,46 @@
+// Which headers cross a proxy, and what it adds.
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+
+const ofOneConnection = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+];
+const corsHeaders = [
+  "access-control-allow-credentials",
+  "access-control-allow-headers",
+  "access-control-allow-methods",
+  "access-control-allow-origin",
+];
+
+/** A request's headers without what was for the API server alone: credentials, and what concerns one connection. */
+export function passedOn(
+  { headers, remoteAddress }: HttpRequest,
+  { upgrades }: { readonly upgrades: boolean },
+): Readonly<Record<string, string>> {
+  const listed = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
+  const dropped = new Set([...(upgrades ? [] : [...ofOneConnection, ...listed]), "authorization"]);
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !dropped.has(name) && !name.startsWith(":") && !name.startsWith("impersonate-"))
+      kept[name] = value;
+  const authority = headers[":authority"];
+  if (authority !== undefined) kept.host ??= authority;
+  const before = headers["x-forwarded-for"];
+  if (remoteAddress !== "")
+    kept["x-forwarded-for"] = before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;
+  return kept;
+}
+
+/** An answer's headers without what concerns one connection, or speaks for another site. */
+export function passedBack(headers: HttpResponse["headers"] = {}): Record<string, string | readonly string[]> {
+  const dropped = new Set([...ofOneConnection, ...corsHeaders]);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
+}

@@ -1,0 +1,151 @@
+// exec, attach and port-forward. A kubelet that understands WebSockets gets what the client sent, byte by byte, and so does
+// every kubelet that is spoken to in SPDY. For the others the two newest WebSocket protocols are turned into SPDY here, as
+// upstream does until ExtendWebSocketsToKubelet is everywhere.
+import type { HttpResponse } from "#wire/http.ts";
+import { badRequest } from "#wire/status.ts";
+import { byteStreamPair } from "#wire/streams/byte-stream.ts";
+import { isTunnelRequest, tunnelledProtocols, tunnelPrefix } from "#wire/streams/port-forward.ts";
+import { type RemoteCommandOptions, serveRemoteCommand } from "#wire/streams/remote-command.ts";
+import { runOverSpdy } from "#wire/streams/remote-command-client.ts";
+import { SpdyConnection } from "#wire/streams/spdy.ts";
+import {
+  acceptWebSocket,
+  isUpgradeRequest,
+  isWebSocketRequest,
+  offeredProtocols,
+  webSocketTunnel,
+} from "#wire/streams/websocket.ts";
+import { type OutgoingRequest, unreachable } from "../node-connection.ts";
+import type { ConnectCall, Connector } from "./connect.ts";
+import { containerOf, type KubeletLocation, kubeletOf } from "./location.ts";
+import { passedOn } from "./proxy-headers.ts";
+import { flag, integers } from "./query.ts";
+
+const upgradeMethods = ["GET", "POST"];
+
+const remoteCommand = (path: "exec" | "attach"): Connector => ({
+  methods: upgradeMethods,
+  needsCreate: true,
+  options: {
+    kind: path === "exec" ? "PodExecOptions" : "PodAttachOptions",
+    of: ({ http: { query } }) => ({
+      ...streamsWanted(query),
+      container: query.get("container") ?? "",
+      ...(path === "exec" && { command: query.getAll("command") }),
+    }),
+  },
+  async connect(call) {
+    const { http, name, namespace } = call;
+    const { query } = http;
+    const options = streamsWanted(query);
+    const pod = await call.read("pods", name);
+    const container = containerOf(pod, query.get("container") ?? "");
+    const kubelet = await kubeletOf(call, nodeOf(pod.spec.nodeName, name));
+    const command = path === "exec" ? query.getAll("command") : [];
+    const params = new URLSearchParams([
+      ...command.map((word) => ["command", word]),
+      ...(options.stderr ? [["error", "1"]] : []),
+      ...(options.stdin ? [["input", "1"]] : []),
+      ...(options.stdout ? [["output", "1"]] : []),
+      ...(options.tty ? [["tty", "1"]] : []),
+    ]);
+    const url = `/${[path, namespace, name, container].map(encodeURIComponent).join("/")}?${params}`;
+    const translates =
+      isWebSocketRequest(http) &&
+      offeredProtocols(http.headers).includes("v5.channel.k8s.io") &&
+      !kubelet.speaksWebSocket;
+    if (!translates) return ask(call, kubelet, url);
+    return serveRemoteCommand(http, {
+      streams: { ...options, stderr: options.stderr && !options.tty },
+      compression: call.connection.spdyCompression,
+      clock: call.clock,
+      webSocketProtocols: ["v5.channel.k8s.io"],
+      async run(streams, signal) {
+        const headers = { ...spdyHeaders, "x-stream-protocol-version": "v4.channel.k8s.io" };
+        const response = await ask(call, kubelet, url, { method: "POST", headers, signal });
+        if (!response.upgraded) throw new Error(`the kubelet answered ${response.code} instead of upgrading`);
+        const [near, far] = byteStreamPair();
+        const proxying = response.upgraded(far);
+        const spdy = new SpdyConnection({
+          connection: near,
+          role: "client",
+          compression: call.connection.spdyCompression(),
+        });
+        signal.addEventListener("abort", () => near.destroy(signal.reason), { once: true });
+        const over = Promise.allSettled([spdy.run(), proxying]);
+        try {
+          return await runOverSpdy(spdy, options, streams);
+        } finally {
+          near.destroy();
+          await over;
+        }
+      },
+    });
+  },
+});
+
+export const exec = remoteCommand("exec");
+export const attach = remoteCommand("attach");
+
+export const portForward: Connector = {
+  methods: upgradeMethods,
+  needsCreate: true,
+  options: { kind: "PodPortForwardOptions", of: ({ http }) => ({ ports: integers(http.query, "ports") }) },
+  async connect(call) {
+    const { http, name, namespace } = call;
+    const ports = integers(http.query, "ports");
+    const pod = await call.read("pods", name);
+    const kubelet = await kubeletOf(call, nodeOf(pod.spec.nodeName, name));
+    const search = ports.length === 0 ? "" : `?port=${encodeURIComponent(ports.join(","))}`;
+    const url = `/${["portForward", namespace, name].map(encodeURIComponent).join("/")}${search}`;
+    if (!isTunnelRequest(http) || kubelet.speaksWebSocket) return ask(call, kubelet, url);
+    const headers = { ...spdyHeaders, "x-stream-protocol-version": tunnelledProtocols(http.headers).join(", ") };
+    const response = await ask(call, kubelet, url, { method: "POST", headers });
+    const { upgraded } = response;
+    if (!upgraded) return response;
+    const chosen = response.headers?.["x-stream-protocol-version"];
+    return acceptWebSocket(http.headers, {
+      protocols: [`${tunnelPrefix}${chosen}`],
+      serve: (socket) => upgraded(webSocketTunnel(socket)),
+    });
+  },
+};
+
+const streamsWanted = (query: URLSearchParams): RemoteCommandOptions => ({
+  stdin: flag(query, "stdin"),
+  stdout: flag(query, "stdout"),
+  stderr: flag(query, "stderr"),
+  tty: flag(query, "tty"),
+});
+
+const spdyHeaders = { connection: "Upgrade", upgrade: "SPDY/3.1" };
+
+function nodeOf(node: string | undefined, pod: string): string {
+  if (!node) throw badRequest(`pod ${pod} does not have a host assigned`);
+  return node;
+}
+
+/** Passes the request on to the kubelet, which upgrades or says why not. */
+async function ask(
+  { http, connection }: ConnectCall,
+  kubelet: KubeletLocation,
+  url: string,
+  changes: Partial<OutgoingRequest> = {},
+): Promise<HttpResponse> {
+  if (!isUpgradeRequest(http)) throw badRequest("Upgrade request required");
+  const { method, signal } = http;
+  try {
+    const response = await connection.kubelet(kubelet, {
+      method,
+      url,
+      signal,
+      headers: passedOn(http, { upgrades: true }),
+      ...changes,
+    });
+    if (response.code !== 101 && response.code < 400)
+      throw new Error(`invalid upgrade response: status code ${response.code}`);
+    return response;
+  } catch (error) {
+    throw unreachable(error, 500, "error dialing backend");
+  }
+}
