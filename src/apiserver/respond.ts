@@ -180,9 +180,7 @@ const listMetadata = ({ resourceVersion, continue: next, remainingItemCount }: L
 
 const encoder = new TextEncoder();
 const end = encoder.encode("]}\n");
-const comma = ",".charCodeAt(0);
-/** A write for each object would cost more than copying them together; larger parts would keep others waiting. */
-const partBytes = 64 * 1024;
+const comma = encoder.encode(",");
 
 /** A head, the items' own bytes and a tail, put together while they are sent. */
 function listBytes(page: ListPage): Parts {
@@ -193,27 +191,16 @@ function listBytes(page: ListPage): Parts {
   );
   let size = head.length + end.length + Math.max(0, items.length - 1);
   for (const { json } of items) size += json.length;
-  return { size, [Symbol.iterator]: () => joinedItems(head, items, size) };
+  return { size, [Symbol.iterator]: () => itemsBetween(head, items) };
 }
 
-function* joinedItems(head: Uint8Array, items: readonly EncodedObject[], size: number): Generator<Uint8Array> {
-  let part = new Uint8Array(Math.min(size, partBytes));
-  part.set(head);
-  let at = head.length;
-  let left = size;
-  for (const [i, { json }] of items.entries()) {
-    if (at + json.length + 1 + end.length > part.length) {
-      yield part.subarray(0, at);
-      left -= at;
-      part = new Uint8Array(Math.min(left, Math.max(partBytes, json.length + 1 + end.length)));
-      at = 0;
-    }
-    if (i > 0) part[at++] = comma;
-    part.set(json, at);
-    at += json.length;
+function* itemsBetween(head: Uint8Array, items: readonly EncodedObject[]): Generator<Uint8Array> {
+  yield head;
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) yield comma;
+    yield (items[i] as EncodedObject).json;
   }
-  part.set(end, at);
-  yield part.subarray(0, at + end.length);
+  yield end;
 }
 
 const made = new WeakMap<readonly WatchEvent[], Uint8Array>();

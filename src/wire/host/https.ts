@@ -12,10 +12,11 @@ import type { AddressInfo, Socket } from "node:net";
 import { type Duplex, Readable, type Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
-import { createGzip, gzip } from "node:zlib";
+import { gzip } from "node:zlib";
 import type { Log } from "#base/log.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, isParts, isStream } from "../http.ts";
 import { tooLarge } from "../status.ts";
+import { gzipped, Joiner, pump } from "./send.ts";
 import { closeGently, socketStream } from "./streams/socket-stream.ts";
 
 export interface HttpsOptions {
@@ -52,6 +53,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   const stopping = new AbortController();
   const sockets = new Set<Socket>();
   const peers = new Peers();
+  const joiner = new Joiner();
   /** Of requests that are not answered yet. */
   const unanswered = new Set<AbortController>();
 
@@ -80,7 +82,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     return controller.signal;
   };
 
-  const respond = async (request: HttpRequest, send: (response: HttpResponse) => Promise<void>) => {
+  const respond = async (request: HttpRequest, send: (response: Sendable) => Promise<void>) => {
     let response: HttpResponse;
     try {
       response = await handler(request);
@@ -90,7 +92,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       response = { code: 500, headers: { "content-type": "text/plain" }, body: "internal error\n" };
     }
     try {
-      await send(await compressed(response, request.headers["accept-encoding"]));
+      await send(await encoded(response, request.headers["accept-encoding"], joiner));
     } catch (error) {
       if (!request.signal.aborted && !isDisconnect(error))
         log.warn("answer could not be sent", { path: request.path, error });
@@ -234,43 +236,35 @@ function readBody(source: Readable, limit: number): Promise<Uint8Array> {
   });
 }
 
-/** The answer as it is, or with its body compressed where that is wanted and worth it. */
-function compressed(response: HttpResponse, accepted: string | undefined): HttpResponse | Promise<HttpResponse> {
-  if (!accepted?.includes("gzip")) return response;
-  const { body, headers } = response;
-  if (isStream(body)) return response;
+/** The answer ready to be sent: compressed where that is wanted and worth it. */
+function encoded(response: HttpResponse, accepted: string | undefined, joiner: Joiner): Sendable | Promise<Sendable> {
+  const { code, body, headers = {}, upgraded } = response;
+  const sendable = (pieces: Sendable["body"], more = {}): Sendable => ({
+    code,
+    headers: { ...headers, ...more },
+    body: pieces,
+    ...(upgraded && { upgraded }),
+  });
+  if (isStream(body)) return sendable(body);
   const size = isParts(body) ? body.size : body.length;
-  if (size < gzipFrom) return response;
-  const more = { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" };
-  if (isParts(body)) return { ...response, headers: more, body: gzipped(body) };
-  return zip(body, { level: 1 }).then((zipped) => ({ ...response, headers: more, body: zipped }));
+  if (size < gzipFrom || !accepted?.includes("gzip")) return sendable(isParts(body) ? joiner.pieces(body) : body);
+  const zipped = { "content-encoding": "gzip", vary: "Accept-Encoding" };
+  if (isParts(body)) return sendable(gzipped(joiner.pieces(body)), zipped);
+  return zip(body, { level: 1 }).then((bytes) => sendable(bytes, zipped));
 }
 
-async function* gzipped(parts: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const stream = createGzip({ level: 1 });
-  const feed = (async () => {
-    for (const part of parts) if (!stream.write(part)) await new Promise((resolve) => stream.once("drain", resolve));
-    stream.end();
-  })();
-  yield* stream;
-  await feed;
-}
+type Sendable = Omit<HttpResponse, "body"> & {
+  readonly body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+};
 
-interface Sink {
-  write(chunk: Uint8Array): boolean;
-  once(event: "drain" | "close", listener: () => void): unknown;
-  off(event: "drain" | "close", listener: () => void): unknown;
-  readonly destroyed: boolean;
-}
-
-async function sendHttp1(response: ServerResponse, { code, headers, body }: HttpResponse): Promise<void> {
+async function sendHttp1(response: ServerResponse, { code, headers, body }: Sendable): Promise<void> {
   if (code === 101) throw new Error("the connection cannot be upgraded");
   response.writeHead(code, { ...headers } as Record<string, string | string[]>);
   if (typeof body === "string" || body instanceof Uint8Array) {
     response.end(body);
     return;
   }
-  if (isStream(body)) response.flushHeaders();
+  response.flushHeaders();
   await pump(response, body);
   response.end();
 }
@@ -280,7 +274,7 @@ async function sendUpgrade(
   message: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  answer: HttpResponse,
+  answer: Sendable,
   signal: AbortSignal,
 ): Promise<void> {
   if (!answer.upgraded) {
@@ -304,7 +298,7 @@ async function sendUpgrade(
   }
 }
 
-async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: HttpResponse): Promise<void> {
+async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: Sendable): Promise<void> {
   if (stream.destroyed || stream.closed) return;
   const head = { [constants.HTTP2_HEADER_STATUS]: code, ...headers } as Record<string, string | number | string[]>;
   stream.respond(head);
@@ -314,26 +308,6 @@ async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: Htt
   }
   await pump(stream, body);
   stream.end();
-}
-
-/** Writes part by part, waiting for the client to take what was written. */
-async function pump(sink: Sink, body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const part of body) {
-    if (sink.destroyed) return;
-    if (!sink.write(part)) await drained(sink);
-  }
-}
-
-function drained(sink: Sink): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      sink.off("drain", done);
-      sink.off("close", done);
-      resolve();
-    };
-    sink.once("drain", done);
-    sink.once("close", done);
-  });
 }
 
 const isDisconnect = (error: unknown): boolean =>
