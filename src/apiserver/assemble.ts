@@ -1,6 +1,7 @@
 // Puts an API server together over a store: a cache and a registry for each stored resource, and the paths around them.
 import { Scale } from "#api/autoscaling/v1/scale.ts";
 import { catalog } from "#api/catalog.ts";
+import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { groupPriorities } from "#api/group-priorities.ts";
 import { metaStructs } from "#api/openapi.ts";
 import type { Clock } from "#base/clock.ts";
@@ -12,8 +13,9 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
-import type { HttpRequest } from "#wire/http.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
+import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator } from "./authentication/authenticator.ts";
+import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./authentication/service-account-tokens.ts";
 import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
 import { nodeAuthorizer } from "./authorization/node/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
@@ -33,6 +35,7 @@ import { type Protection, StoredForm } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
 import type { ServiceNetwork } from "./strategies/service/ranges.ts";
 import { subresourceHandlers } from "./subresources/list.ts";
+import { tokenRequest } from "./subresources/token-request.ts";
 import { virtualResources } from "./virtual/list.ts";
 import type { WatchCache } from "./watch-cache.ts";
 
@@ -41,7 +44,14 @@ export interface AssemblyOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly identify: (request: HttpRequest) => Promise<User>;
+  /** Who knows clients by what they show besides tokens. */
+  readonly authenticators: readonly Authenticator[];
+  /** Who knows tokens, besides the service accounts' own. */
+  readonly tokens: readonly TokenAuthenticator[];
+  /** How tokens of service accounts are made and checked; without this there are none. */
+  readonly serviceAccounts?: ServiceAccountTokenSettings;
+  /** Names of the server, for which a token must be good that is shown to it. */
+  readonly audiences: readonly string[];
   /** Who decides what may be done, in the order in which they are asked; `own` are those that look at what is stored. */
   readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
   /** Whether the roles and bindings that every cluster has are made and kept up to date. */
@@ -89,18 +99,27 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
           }),
         )
       : options.admission;
+  const serviceAccounts =
+    options.serviceAccounts &&
+    new ServiceAccountTokens({ ...options.serviceAccounts, audiences: options.audiences, clock, random, cacheOf });
+  const tokenOwner = anyToken([
+    ...options.tokens,
+    ...(serviceAccounts ? [serviceAccounts.authenticate.bind(serviceAccounts)] : []),
+  ]);
+  const authenticateToken = (token: string, audiences: readonly string[] = []) =>
+    tokenOwner(token, audiences.length > 0 ? audiences : options.audiences);
   for (const kind of kinds) if (!kind.convert) registries.set(kind, registryOf(kind, options));
   const served = kinds.map((kind): ServedResource => {
     const registry = registries.get(kind.convert?.to() ?? kind);
     if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
     const versions = kinds.filter((other) => (other.convert?.to() ?? other) === registry.options.kind);
-    return { kind, registry, versions, subresources: subresourceHandlers(kind, find) };
+    return {
+      kind,
+      registry,
+      versions,
+      subresources: { ...subresourceHandlers(kind, find), ...identitySubresources(kind) },
+    };
   });
-  const cacheOf = (kind: AnyKind): WatchCache => {
-    const registry = registries.get(kind);
-    if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is not stored`);
-    return registry.options.cache;
-  };
   const policy = new RbacPolicy(cacheOf);
   const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
   const authorizers = options.authorizers(own);
@@ -110,6 +129,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const guard = writeGuard({ policy, authorize });
   const virtual = virtualResources({
     ...options,
+    authenticateToken,
     authorize,
     rulesFor,
     components: [...components, etcdOf(store)],
@@ -123,6 +143,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   openApi.serve(catalog);
   const server = apiServer({
     ...options,
+    identify: identifyBy({ ...options, authenticateToken }),
     authorize,
     resources: new Resources(served, virtual),
     connections: { clock, random: options.random, admission, connection: options.nodes },
@@ -132,6 +153,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       healthChecks: healthChecks(store, follower),
       version,
       causality,
+      ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
     }),
   });
   return {
@@ -154,6 +176,16 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     const found = served.find((one) => one.kind === kind);
     if (!found) throw new Error(`${kind.apiVersion} ${kind.kind} is not served`);
     return found;
+  }
+
+  function identitySubresources(kind: AnyKind): ServedResource["subresources"] {
+    return kind === ServiceAccount && serviceAccounts ? { token: tokenRequest(serviceAccounts, find) } : {};
+  }
+
+  function cacheOf(kind: AnyKind): WatchCache {
+    const registry = registries.get(kind);
+    if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is not stored`);
+    return registry.options.cache;
   }
 
   function registryOf(kind: AnyKind, { network, protect }: AssemblyOptions): Registry {

@@ -18,7 +18,16 @@ export interface PathOptions {
   readonly openApi: OpenApi;
   readonly healthChecks: readonly HealthCheck[];
   readonly version: object;
+  /** Who issues tokens of service accounts, and the keys they are checked with. */
+  readonly issuer?: Issuer;
   readonly causality: Causality;
+}
+
+export interface Issuer {
+  readonly issuers: readonly string[];
+  readonly keys: { readonly keySet: { readonly keys: readonly { readonly alg?: string }[] } };
+  /** Where others find the keys; on this server unless told. */
+  readonly keySetUrl?: string | undefined;
 }
 
 /** The answer for a path, or undefined if there is none. */
@@ -32,7 +41,7 @@ export function pathHandler(options: PathOptions): PathHandler {
     switch (first) {
       case "":
       case undefined:
-        return plainJson({ paths: rootPaths(catalog, openApi) });
+        return plainJson({ paths: rootPaths(catalog, openApi, options.issuer) });
       case "version":
         return second === undefined ? plainJson(version) : undefined;
       case "healthz":
@@ -60,6 +69,10 @@ export function pathHandler(options: PathOptions): PathHandler {
         return second === "v1" && third === "trace"
           ? plainJson({ writes: tracePath(request, causality, fourth) })
           : undefined;
+      case ".well-known":
+        return path === configurationPath && options.issuer ? issuerConfiguration(request, options.issuer) : undefined;
+      case "openid":
+        return path === keySetPath && options.issuer ? keySet(options.issuer) : undefined;
       case "openapi":
         return openApiPath(request, openApi, path);
       default:
@@ -86,6 +99,31 @@ function tracePath({ query }: HttpRequest, causality: Causality, traceId: string
     );
   return causality.ofObject(resource, query.get("namespace") ?? "", name);
 }
+
+const configurationPath = "/.well-known/openid-configuration";
+const keySetPath = "/openid/v1/jwks";
+const forAnHour = { "cache-control": "public, max-age=3600" };
+
+/** How others learn to check our tokens: OpenID Connect Discovery, as far as tokens go that nobody logs in with. */
+function issuerConfiguration({ headers }: HttpRequest, { issuers, keys, keySetUrl }: Issuer): HttpResponse | undefined {
+  const [issuer = ""] = issuers;
+  // The discovery of OpenID knows no other issuers than plain https addresses.
+  if (!/^https:\/\/[^?#]+$/.test(issuer)) return undefined;
+  const content = {
+    issuer,
+    jwks_uri: keySetUrl ?? `https://${headers.host ?? headers[":authority"] ?? "localhost"}${keySetPath}`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: [...new Set(keys.keySet.keys.flatMap(({ alg }) => alg ?? []))].sort(),
+  };
+  return { code: 200, headers: { "content-type": "application/json", ...forAnHour }, body: JSON.stringify(content) };
+}
+
+const keySet = ({ keys }: Issuer): HttpResponse => ({
+  code: 200,
+  headers: { "content-type": "application/jwk-set+json", ...forAnHour },
+  body: JSON.stringify(keys.keySet),
+});
 
 const aggregated = /application\/json;[^,]*as=APIGroupDiscoveryList/;
 
@@ -169,7 +207,7 @@ async function health(
   };
 }
 
-function rootPaths(catalog: Catalog, openApi: OpenApi): readonly string[] {
+function rootPaths(catalog: Catalog, openApi: OpenApi, issuer: Issuer | undefined): readonly string[] {
   const groups = catalog.kinds.flatMap(({ group, version }) =>
     group === "" ? ["/api", `/api/${version}`] : ["/apis", `/apis/${group}`, `/apis/${group}/${version}`],
   );
@@ -177,6 +215,7 @@ function rootPaths(catalog: Catalog, openApi: OpenApi): readonly string[] {
   return [
     ...new Set([
       ...groups,
+      ...(issuer ? [configurationPath, keySetPath] : []),
       "/healthz",
       "/livez",
       "/metrics",

@@ -21,7 +21,8 @@ import { protobufCodec } from "#wire/protobuf.ts";
 import { badRequest, internalError, methodNotAllowed, unknownPath, unsupportedMediaType } from "#wire/status.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
 import { yamlCodec } from "#wire/yaml.ts";
-import { type Authorize, permit, questionOf } from "./authorization/authorizer.ts";
+import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
+import { type Authorize, permit, type Question, questionOf } from "./authorization/authorizer.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
 import {
   type ConnectOptions,
@@ -75,7 +76,8 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       const verb = verbOf(http.method, address, http.query);
       if (!verb) throw methodNotAllowed();
       wanted = wantedBy(http, verb === "watch");
-      const response = await request(await apiRequest(http, user, address, verb, trace));
+      const acting = await actingUser(http, questionOf({ ...address, user, verb, query: http.query }), authorize);
+      const response = await request(await apiRequest(withoutCredentials(http), acting, address, verb, trace));
       return traced(respond(response, wanted, clock.now()), trace, random);
     } catch (error) {
       if (http.signal.aborted) throw error;
@@ -93,9 +95,10 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   };
 
   const servePath = async (http: HttpRequest, user: User): Promise<HttpResponse> => {
-    await permit(authorize, { type: "path", user, verb: http.method.toLowerCase(), path: http.path });
+    const question: Question = { type: "path", user, verb: http.method.toLowerCase(), path: http.path };
+    await permit(authorize, { ...question, user: await actingUser(http, question, authorize) });
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed();
-    const response = await paths(http);
+    const response = await paths(withoutCredentials(http));
     if (response) return response;
     if (http.path.startsWith("/api")) throw unknownPath();
     return { code: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" };

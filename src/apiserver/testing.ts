@@ -9,7 +9,6 @@ import { MemoryStore } from "#store/memory.ts";
 import type { User } from "#wire/api-request.ts";
 import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
 import { type Assembly, type AssemblyOptions, assembleApiServer } from "./assemble.ts";
-import { bearerToken } from "./authentication/authenticator.ts";
 import { noConnection } from "./node-connection.ts";
 import { admitAll } from "./registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
@@ -54,7 +53,9 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
   const server = assembleApiServer({
     random: seededRandom(1),
     log: silentLog,
-    identify: async ({ headers }) => users[bearerToken(headers.authorization) ?? ""] ?? testUser,
+    authenticators: [async ({ headers }) => (headers.authorization === undefined ? testUser : undefined)],
+    tokens: [async (token, audiences) => users[token] && { user: users[token], audiences }],
+    audiences: ["https://kubernetes.default.svc"],
     authorizers: () => [() => ({ decision: "allow" })],
     bootstrapPolicy: false,
     admission: admitAll,

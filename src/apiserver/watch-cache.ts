@@ -1,6 +1,7 @@
 // All objects of one resource in memory, with the recent past as a ring of events. Gets, lists and watches are served from here.
 // The store's follower (store-follower.ts) keeps it current.
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
+import type { AnyKind } from "#schema/kind.ts";
 import type { Change, Entry, Revision } from "#store/engine.ts";
 import type { Stored, StoredForm } from "./stored.ts";
 
@@ -36,6 +37,9 @@ function placesOf({ current, previous }: CacheEvent): Iterable<string> {
   }
   return places;
 }
+
+/** The cache of a stored kind. */
+export type CacheOf = (kind: AnyKind) => WatchCache;
 
 /** How many events are kept for watchers that start in the past. */
 const ringSize = 8192;

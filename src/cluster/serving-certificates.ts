@@ -25,6 +25,12 @@ export interface ServingCertificates {
   writeKubeconfig(port: number): void;
 }
 
+/** Where our own certificates and keys are kept; undefined where nothing is kept at all. */
+export function certificateFolder(settings: Pick<CertificateFlags, "cert-dir" | "data-dir">): string | undefined {
+  const data = settings["data-dir"];
+  return settings["cert-dir"] ?? (data === undefined ? undefined : join(data, "pki"));
+}
+
 /** Those that were given; else our own, made at the first start and kept beside the store. */
 export async function servingCertificates(settings: CertificateFlags): Promise<ServingCertificates> {
   const [certFile, keyFile, clientCaFile] = [
@@ -42,8 +48,7 @@ export async function servingCertificates(settings: CertificateFlags): Promise<S
     };
   if (certFile !== undefined || keyFile !== undefined)
     throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
-  const folder =
-    settings["cert-dir"] ?? (settings["data-dir"] === undefined ? undefined : join(settings["data-dir"], "pki"));
+  const folder = certificateFolder(settings);
   if (folder === undefined)
     throw new UsageError(
       "--tls-cert-file and --tls-private-key-file, or --cert-dir for certificates of our own, are needed with this store",

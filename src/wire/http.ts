@@ -10,6 +10,8 @@ export interface HttpRequest {
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** All values of a header that may come several times, each as sent. Without this, headers come once. */
+  headerValues?(name: string): readonly string[];
   /** Reads the body; rejects with ApiError 413 beyond the limit. */
   body(): Promise<Uint8Array>;
   /** The body as it comes, of any size. Either this or `body` is read, once. */

@@ -1,29 +1,83 @@
-// Who is asking. Authenticators are tried in order; the first that knows the client wins, one that refuses ends the request.
+// Who is asking. Authenticators are tried in order; the first that knows the client wins. A client that shows a token which nobody
+// knows is refused, one that shows nothing is anonymous.
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { unauthorized } from "#wire/status.ts";
 
-/** Resolves with the user, or undefined if this is not for it to say. Throws ApiError 401 for credentials that are wrong. */
+/** Resolves with the user, or undefined if this is not for it to say. */
 export type Authenticator = (request: HttpRequest) => Promise<User | undefined>;
 
-export const authenticated = "system:authenticated";
-export const anonymousUser: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+export interface TokenOwner {
+  readonly user: User;
+  /** For whom the token is good, of those that were asked for. */
+  readonly audiences: readonly string[];
+}
 
-/** Asks each in turn; a client nobody knows is anonymous, unless it brought credentials. */
-export const firstOf =
-  (authenticators: readonly Authenticator[]): ((request: HttpRequest) => Promise<User>) =>
+/** Resolves with the owner, or undefined if this is not for it to say. Throws TokenError for one of its tokens that is not good. */
+export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<TokenOwner | undefined>;
+
+/** Why a token is not good. Shown to those who review tokens, not to the one who shows a bad one. */
+export class TokenError extends Error {
+  override readonly name = "TokenError";
+}
+
+export const authenticated = "system:authenticated";
+export const unauthenticated = "system:unauthenticated";
+export const anonymousUser: User = { name: "system:anonymous", groups: [unauthenticated] };
+
+/** No token of ours is nearly as long; longer ones are not worth a look. */
+const longestToken = 32 * 1024;
+
+/** Asks all who know tokens. Throws TokenError if nobody finds it good. */
+export const anyToken =
+  (
+    authenticators: readonly TokenAuthenticator[],
+  ): ((token: string, audiences: readonly string[]) => Promise<TokenOwner>) =>
+  async (token, audiences) => {
+    const errors: string[] = [];
+    for (const authenticate of token.length > longestToken ? [] : authenticators) {
+      try {
+        const owner = await authenticate(token, audiences);
+        if (owner) return { ...owner, user: asAuthenticated(owner.user) };
+      } catch (error) {
+        if (!(error instanceof TokenError)) throw error;
+        errors.push(error.message);
+      }
+    }
+    throw new TokenError(errors.join(", ") || "invalid bearer token");
+  };
+
+export interface IdentifyOptions {
+  readonly authenticators: readonly Authenticator[];
+  readonly authenticateToken: (token: string) => Promise<TokenOwner>;
+}
+
+export const identifyBy =
+  ({ authenticators, authenticateToken }: IdentifyOptions): ((request: HttpRequest) => Promise<User>) =>
   async (request) => {
     for (const authenticate of authenticators) {
       const user = await authenticate(request);
-      if (user)
-        return user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
+      if (user) return asAuthenticated(user);
     }
-    if (request.headers.authorization !== undefined) throw unauthorized();
-    return anonymousUser;
+    const { authorization } = request.headers;
+    if (!authorization) return anonymousUser;
+    const token = bearerToken(authorization);
+    if (token === undefined) throw unauthorized();
+    try {
+      return (await authenticateToken(token)).user;
+    } catch (error) {
+      if (error instanceof TokenError) throw unauthorized();
+      throw error;
+    }
   };
 
-/** Static tokens: one line each of `token,user,uid,"group,group"`. Throws an Error that names the line at fault. */
-export function tokenAuthenticator(csv: string): Authenticator {
+const asAuthenticated = (user: User): User =>
+  user.groups.includes(authenticated) || user.groups.includes(unauthenticated)
+    ? user
+    : { ...user, groups: [...user.groups, authenticated] };
+
+/** Static tokens, good for the server itself: one line each of `token,user,uid,"group,group"`. Throws an Error that names the line at fault. */
+export function staticTokens(csv: string, audiences: readonly string[]): TokenAuthenticator {
   const users = new Map<string, User>();
   for (const [index, line] of csv.split("\n").entries()) {
     if (line.trim() === "" || line.startsWith("#")) continue;
@@ -38,13 +92,14 @@ export function tokenAuthenticator(csv: string): Authenticator {
       groups: groups ? groups.split(",").map((group) => group.trim()) : [],
     });
   }
-  return async ({ headers }) => {
-    const token = bearerToken(headers.authorization);
-    return token === undefined ? undefined : users.get(token);
+  return async (token, asked) => {
+    const user = users.get(token);
+    const both = audiences.filter((audience) => asked.includes(audience));
+    return user && both.length > 0 ? { user, audiences: both } : undefined;
   };
 }
 
 export function bearerToken(authorization: string | undefined): string | undefined {
-  const match = /^bearer +(\S+)$/i.exec(authorization ?? "");
+  const match = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? "");
   return match?.[1];
 }

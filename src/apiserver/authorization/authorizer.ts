@@ -55,7 +55,7 @@ export const anyOf =
 const ofMany: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 
 /** What a request asks of the authorizers. */
-export function questionOf(request: ApiRequest): Question {
+export function questionOf(request: Pick<ApiRequest, "user" | "verb" | "query"> & ResourceAddress): Question {
   const { user, verb, group, version, resource, subresource } = request;
   const selector = ofMany.has(verb) ? request.query.get("fieldSelector") : null;
   const fieldSelector = selector ? requirementsOf(selector) : undefined;

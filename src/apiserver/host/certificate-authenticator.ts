@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import type { Clock } from "#base/clock.ts";
 import type { User } from "#wire/api-request.ts";
 import type { Authenticator } from "../authentication/authenticator.ts";
@@ -31,5 +31,7 @@ function holderOf(clientCertificate: Uint8Array): Holder {
   const values = (name: string) =>
     lines.filter((line) => line.startsWith(`${name}=`)).map((line) => line.slice(name.length + 1));
   const [name] = values("CN");
-  return { user: name === undefined ? undefined : { name, groups: values("O") }, until: Date.parse(validTo) };
+  const credential = `X509SHA256=${createHash("sha256").update(clientCertificate).digest("hex")}`;
+  const extra = { "authentication.kubernetes.io/credential-id": [credential] };
+  return { user: name === undefined ? undefined : { name, groups: values("O"), extra }, until: Date.parse(validTo) };
 }

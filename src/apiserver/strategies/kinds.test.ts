@@ -130,9 +130,12 @@ async function addRequest(server: TestServer, more: object = {}) {
 }
 
 test("a certificate request says who made it, whatever it claims", async () => {
-  await using server = await testServer({ identify: async () => ann });
+  await using server = await testServer({ authenticators: [async () => ann] });
   const { spec, status } = await addRequest(server, { username: "root", uid: "0", groups: ["system:masters"] });
-  assert.deepEqual([spec.username, spec.uid, spec.groups, spec.extra], ["ann", "7", ["devs"], { team: ["a"] }]);
+  assert.deepEqual(
+    [spec.username, spec.uid, spec.groups, spec.extra],
+    ["ann", "7", ["devs", "system:authenticated"], { team: ["a"] }],
+  );
   assert.deepEqual(status, {});
   const changed = await server.call("PATCH", `${requests}/r`, { spec: { username: "root" } }, merge);
   assert.equal(changed.json.spec.username, "ann");

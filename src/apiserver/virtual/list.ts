@@ -10,7 +10,7 @@ import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import type { Clock } from "#base/clock.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { User } from "#wire/api-request.ts";
-import type { HttpRequest } from "#wire/http.ts";
+import type { TokenOwner } from "../authentication/authenticator.ts";
 import type { Question, Verdict } from "../authorization/authorizer.ts";
 import type { RulesOfUser } from "../authorization/rbac/policy.ts";
 import type { HealthCheck } from "../paths.ts";
@@ -23,7 +23,8 @@ import { selfSubjectReview } from "./self-subject-review.ts";
 import { tokenReview } from "./token-review.ts";
 
 export interface VirtualParts {
-  readonly identify: (request: HttpRequest) => Promise<User>;
+  /** Whose token it is, for those audiences; for the server itself if none are named. Throws TokenError. */
+  readonly authenticateToken: (token: string, audiences: readonly string[]) => Promise<TokenOwner>;
   readonly authorize: (question: Question) => Promise<Verdict>;
   /** What roles allow a user in a namespace. */
   readonly rulesFor: (user: User, namespace: string) => RulesOfUser;

@@ -1,43 +1,27 @@
 import { TokenReview } from "#api/authentication/v1/token-review.ts";
-import { ApiError } from "#base/errors.ts";
-import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
+import { TokenError } from "../authentication/authenticator.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
 import { answered, asked, refuseInvalid, userInfo } from "./review.ts";
 
-/** Whose token it is, as the server's own authenticators see it: nothing but the token is shown to them. */
+/** Whose token it is, as the server's own authenticators see it. */
 export const tokenReview =
-  ({ identify }: Pick<VirtualParts, "identify">): VirtualHandler =>
+  ({ authenticateToken }: Pick<VirtualParts, "authenticateToken">): VirtualHandler =>
   async (request) => {
     const { object, warnings } = asked(request, TokenReview);
     if (!object.spec?.token) throw badRequest("token is required for TokenReview in authentication");
     refuseInvalid(TokenReview, object);
-    const user = await ownerOf(object.spec.token);
-    const status = user ? { authenticated: true, user: userInfo(user) } : { user: {}, error: "invalid bearer token" };
+    const status = await statusOf(object.spec.token, object.spec.audiences ?? []);
     return answered(TokenReview, { ...object, status }, warnings);
 
-    async function ownerOf(token: string): Promise<User | undefined> {
+    async function statusOf(token: string, wanted: readonly string[]): Promise<object> {
       try {
-        return await identify({
-          method: "POST",
-          path: "/",
-          url: "/",
-          query: new URLSearchParams(),
-          headers: { authorization: `Bearer ${token}` },
-          body: async () => new Uint8Array(),
-          content: nothing(),
-          clientCertificate: undefined,
-          remoteAddress: "",
-          signal: request.signal,
-        });
+        const { user, audiences } = await authenticateToken(token, wanted);
+        return { authenticated: true, user: userInfo(user), audiences };
       } catch (error) {
-        if (error instanceof ApiError && error.code === 401) return undefined;
+        if (error instanceof TokenError) return { user: {}, error: error.message };
         throw error;
       }
     }
   };
-
-async function* nothing(): AsyncGenerator<Uint8Array> {
-  yield* [];
-}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { User } from "#wire/api-request.ts";
-import { firstOf, tokenAuthenticator } from "../authentication/authenticator.ts";
+import { staticTokens } from "../authentication/authenticator.ts";
 import type { Question } from "../authorization/authorizer.ts";
 import { type TestServer, testServer } from "../testing.ts";
 
@@ -11,7 +11,7 @@ const authorization = "/apis/authorization.k8s.io/v1";
 const info = { username: "ann", uid: "7", groups: ["devs", "system:authenticated"], extra: { team: ["a"] } };
 
 test("a client learns who it is to the server", async () => {
-  await using server = await testServer({ identify: async () => ann });
+  await using server = await testServer({ authenticators: [async () => ann] });
   const { code, json } = await server.call("POST", `${authentication}/selfsubjectreviews`, {});
   assert.equal(code, 201);
   assert.deepEqual(json, {
@@ -23,16 +23,19 @@ test("a client learns who it is to the server", async () => {
 });
 
 test("a token is known by those that authenticate with it", async () => {
-  const tokens = firstOf([tokenAuthenticator('secret,ann,7,"devs"')]);
   await using server = await testServer({
-    identify: (request) => (request.headers.authorization ? tokens(request) : Promise.resolve(ann)),
+    authenticators: [async () => ann],
+    tokens: [staticTokens('secret,ann,7,"devs"', ["https://kubernetes.default.svc"])],
   });
   const review = async (token?: string) => {
     const { code, json } = await server.call("POST", `${authentication}/tokenreviews`, { spec: { token } });
     return [code, json.status];
   };
   const { extra: _extra, ...known } = info;
-  assert.deepEqual(await review("secret"), [201, { authenticated: true, user: known }]);
+  assert.deepEqual(await review("secret"), [
+    201,
+    { authenticated: true, user: known, audiences: ["https://kubernetes.default.svc"] },
+  ]);
   for (const wrong of ["other", "two words", "a\nb"])
     assert.deepEqual(await review(wrong), [201, { user: {}, error: "invalid bearer token" }]);
   const missing = await server.call("POST", `${authentication}/tokenreviews`, { spec: {} });
@@ -42,7 +45,7 @@ test("a token is known by those that authenticate with it", async () => {
 test("access reviews ask the authorizers what would be asked if it were done", async () => {
   const asked: Question[] = [];
   await using server = await testServer({
-    identify: async () => ann,
+    authenticators: [async () => ann],
     authorizers: () => [
       (question) => {
         if (question.type === "resource" && question.group === "authorization.k8s.io") return { decision: "allow" };
@@ -127,7 +130,7 @@ test("a rules review knows all or says that it does not", async () => {
     incomplete: false,
   });
   await using closed = await testServer({
-    identify: async () => ann,
+    authenticators: [async () => ann],
     authorizers: () => [({ verb }) => ({ decision: verb === "create" ? "allow" : "none" })],
   });
   assert.deepEqual(await rules(closed), { resourceRules: [], nonResourceRules: [], incomplete: true });

@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
-import { type Authenticator, firstOf, tokenAuthenticator } from "#apiserver/authentication/authenticator.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
-import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { admitAll } from "#apiserver/registry/admission.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
@@ -18,6 +16,7 @@ import { httpsFront } from "#wire/host/https.ts";
 import type { Command } from "../command.ts";
 import { componentProbe } from "../component-probe.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
+import { identityFlags, identityOptions } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
 import { servingCertificates } from "../serving-certificates.ts";
 import { apiVersionInfo } from "../version.ts";
@@ -38,7 +37,7 @@ const flags = {
     help: "Where our own certificates are kept when none are given; pki in the data folder unless told",
   },
   "client-ca-file": { type: "string", value: "FILE", help: "Authority whose client certificates are believed" },
-  "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
+  ...identityFlags,
   "authorization-mode": {
     type: "strings",
     value: "MODES",
@@ -93,6 +92,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     nodePorts: parsePortRange(settings["service-node-port-range"]),
   };
   const nodes = kubeletConnection(kubeletTls(settings));
+  const identity = identityOptions(settings, clientCa);
   const store = await openStore(settings, log);
   try {
     const server = assembleApiServer({
@@ -100,7 +100,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       clock: systemClock,
       random: systemRandom,
       log,
-      identify: firstOf(authenticators(settings, clientCa)),
+      ...identity,
       authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
       bootstrapPolicy: true,
       admission: admitAll,
@@ -160,14 +160,6 @@ function kubeletTls(settings: Settings): KubeletConnectionOptions {
     ...(key !== undefined && { key }),
     ...(ca !== undefined && { ca }),
   };
-}
-
-function authenticators(settings: Settings, clientCa: string | undefined): readonly Authenticator[] {
-  const tokens = settings["token-auth-file"];
-  return [
-    ...(clientCa === undefined ? [] : [certificateAuthenticator(systemClock)]),
-    ...(tokens === undefined ? [] : [tokenAuthenticator(readFileSync(tokens, "utf8"))]),
-  ];
 }
 
 function authorizersOf(modes: readonly string[], own: OwnAuthorizers): readonly Authorizer[] {

@@ -104,7 +104,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     const request = requestOf(
       message.method ?? "GET",
       message.url ?? "/",
-      message.headers,
+      message,
       message,
       peers.of(message.socket as TLSSocket),
       signalOf(response),
@@ -116,7 +116,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     const request = requestOf(
       message.method ?? "GET",
       message.url ?? "/",
-      message.headers,
+      message,
       Readable.from([]),
       peers.of(socket as TLSSocket),
       signalOf(socket),
@@ -126,12 +126,13 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   });
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
   server.removeAllListeners("stream");
-  server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+  type Sent = readonly [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]];
+  server.on("stream", (...[stream, headers, , rawHeaders]: Sent) => {
     stream.on("error", (error) => log.debug("stream failed", { error }));
     const request = requestOf(
       String(headers[":method"]),
       String(headers[":path"]),
-      headers,
+      { headers, rawHeaders },
       stream,
       peers.of(stream.session?.socket as TLSSocket | undefined),
       signalOf(stream),
@@ -177,7 +178,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
 function requestOf(
   method: string,
   url: string,
-  headers: IncomingHttpHeaders,
+  { headers, rawHeaders }: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
   source: Readable,
   { clientCertificate, remoteAddress }: Peer,
   signal: AbortSignal,
@@ -189,6 +190,7 @@ function requestOf(
     path: question < 0 ? url : url.slice(0, question),
     query: question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1)),
     headers: headers as Record<string, string | undefined>,
+    headerValues: (name) => rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name),
     url,
     body: () => readBody(source, bodyLimit),
     content: source,

@@ -5,8 +5,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { keyPrefix } from "../../registry/registry.ts";
-import type { WatchCache } from "../../watch-cache.ts";
-import type { CacheOf } from "../rbac/policy.ts";
+import type { CacheOf, WatchCache } from "../../watch-cache.ts";
 import {
   mirror,
   type Reference,

@@ -5,16 +5,12 @@ import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import type { Subject } from "#api/rbac/v1/subject.ts";
-import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../../registry/registry.ts";
-import type { WatchCache } from "../../watch-cache.ts";
+import type { CacheOf, WatchCache } from "../../watch-cache.ts";
 import type { Question, Verdict } from "../authorizer.ts";
 import { type Rule, ruleAllows } from "./rules.ts";
-
-/** The cache of a stored kind. */
-export type CacheOf = (kind: AnyKind) => WatchCache;
 
 export interface RoleReference {
   readonly kind: string;

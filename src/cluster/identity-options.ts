@@ -1,0 +1,126 @@
+import { generateKeyPairSync } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AssemblyOptions } from "#apiserver/assemble.ts";
+import { staticTokens } from "#apiserver/authentication/authenticator.ts";
+import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
+import { tokenKeys } from "#apiserver/host/token-keys.ts";
+import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { DurationError, parseDuration } from "#schema/duration.ts";
+import { certificateFolder } from "./serving-certificates.ts";
+
+/** How the API server knows who asks, by the names of its flags. */
+export const identityFlags = {
+  "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
+  "service-account-issuer": {
+    type: "strings",
+    value: "URLS",
+    help: "Who issues tokens of service accounts: the first makes them, all are believed",
+  },
+  "service-account-signing-key-file": {
+    type: "string",
+    value: "FILE",
+    help: "Key that signs tokens of service accounts; one of our own unless told",
+  },
+  "service-account-key-file": {
+    type: "strings",
+    value: "FILES",
+    help: "Further keys whose tokens of service accounts are believed",
+  },
+  "service-account-jwks-uri": { type: "string", value: "URL", help: "Where others find the public keys" },
+  "service-account-max-token-expiration": {
+    type: "string",
+    value: "DURATION",
+    help: "Longest life of a token of a service account; as asked for unless told",
+  },
+  "service-account-extend-token-expiration": {
+    type: "bool",
+    default: true,
+    help: "Let tokens in pods live a year where nobody chose a time",
+  },
+  "api-audiences": {
+    type: "strings",
+    value: "NAMES",
+    help: "Names of the server for which tokens are good; its issuers unless told",
+  },
+} as const;
+
+export interface IdentitySettings {
+  readonly "token-auth-file": string | undefined;
+  readonly "service-account-issuer": readonly string[];
+  readonly "service-account-signing-key-file": string | undefined;
+  readonly "service-account-key-file": readonly string[];
+  readonly "service-account-jwks-uri": string | undefined;
+  readonly "service-account-max-token-expiration": string | undefined;
+  readonly "service-account-extend-token-expiration": boolean;
+  readonly "api-audiences": readonly string[];
+  readonly "cert-dir": string | undefined;
+  readonly "data-dir": string | undefined;
+}
+
+const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
+const minMaxSeconds = 3600;
+const maxMaxSeconds = 2 ** 32;
+
+type IdentityOptions = Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
+
+export function identityOptions(settings: IdentitySettings, clientCa: string | undefined): IdentityOptions {
+  const given = settings["service-account-issuer"];
+  const issuers = given.length > 0 ? given : [defaultIssuer];
+  const audiences = settings["api-audiences"].length > 0 ? settings["api-audiences"] : issuers;
+  const tokenFile = settings["token-auth-file"];
+  return {
+    authenticators: clientCa === undefined ? [] : [certificateAuthenticator(systemClock)],
+    tokens: tokenFile === undefined ? [] : [staticTokens(read(tokenFile), audiences)],
+    audiences,
+    serviceAccounts: {
+      keys: tokenKeys(signingKey(settings), settings["service-account-key-file"].map(read)),
+      issuers,
+      keySetUrl: settings["service-account-jwks-uri"],
+      maxExpirationSeconds: maxExpirationSeconds(settings["service-account-max-token-expiration"]),
+      extendExpiration: settings["service-account-extend-token-expiration"],
+    },
+  };
+}
+
+const read = (file: string): string => readFileSync(file, "utf8");
+
+/** The one that was given, or our own: made at the first start beside the certificates, or for this run alone where there is no folder. */
+function signingKey(settings: IdentitySettings): string {
+  const given = settings["service-account-signing-key-file"];
+  if (given !== undefined) return read(given);
+  const folder = certificateFolder(settings);
+  const file = folder === undefined ? undefined : join(folder, "sa.key");
+  if (file !== undefined && existsSync(file)) return read(file);
+  const { privateKey } = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  });
+  if (folder !== undefined && file !== undefined) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(file, privateKey, { mode: 0o600 });
+  }
+  return privateKey;
+}
+
+function maxExpirationSeconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = Number(durationOf(text)) / 1e9;
+  if (seconds < minMaxSeconds || seconds > maxMaxSeconds)
+    throw new UsageError(
+      `--service-account-max-token-expiration is at least 1h and at most 2^32 seconds, not ${JSON.stringify(text)}`,
+    );
+  return seconds;
+}
+
+function durationOf(text: string): bigint {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    if (error instanceof DurationError)
+      throw new UsageError(`--service-account-max-token-expiration: ${error.message}`);
+    throw error;
+  }
+}
