@@ -1,6 +1,7 @@
 // Every controller, with the name it is switched by and the service account it works under. Adding one is its file and a line here.
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { deploymentController } from "./deployment/deployment.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
 
@@ -13,6 +14,7 @@ export interface ListedController {
 }
 
 export const controllers: readonly ListedController[] = [
+  { name: "deployment-controller", serviceAccount: "deployment-controller", controller: deploymentController },
   { name: "replicaset-controller", serviceAccount: "replicaset-controller", controller: replicaSetController },
   {
     name: "replicationcontroller-controller",

@@ -43,7 +43,7 @@ export async function claim<K extends AnyKind>(client: Client, claimed: Claim<K>
     else if (!isGoing && (isOwn || (selects(labels) && deletionTimestamp === undefined))) {
       try {
         if (isOwn) await release(client, claimed, object);
-        else if (await adopt(client, claimed, object, mayAdopt)) kept.push(object);
+        else kept.push(...(await adopt(client, claimed, object, mayAdopt)));
       } catch (error) {
         failures.push(error);
       }
@@ -63,12 +63,13 @@ async function refuseGone(client: Client, kind: AnyKind, owner: unknown): Promis
     throw new Error(`${namespace}/${name} has just been deleted at ${fresh.deletionTimestamp}`);
 }
 
+/** The object as it is with its new owner; nothing if it is gone by now. */
 async function adopt<K extends AnyKind>(
   client: Client,
   { kind, ownerKind, owner }: Claim<K>,
   object: Infer<K>,
   mayAdopt: () => Promise<void>,
-): Promise<boolean> {
+): Promise<readonly Infer<K>[]> {
   const { uid } = metadataOf(object);
   try {
     await mayAdopt();
@@ -78,10 +79,9 @@ async function adopt<K extends AnyKind>(
   }
   try {
     const ownerReferences = [controlledBy(ownerKind, owner)];
-    await client.patch(kind, placeOfObject(object), "strategic", { metadata: { ownerReferences, uid } });
-    return true;
+    return [await client.patch(kind, placeOfObject(object), "strategic", { metadata: { ownerReferences, uid } })];
   } catch (error) {
-    if (isNotFound(error)) return false;
+    if (isNotFound(error)) return [];
     throw error;
   }
 }

@@ -1,0 +1,46 @@
+// Goes back to an earlier revision when the annotation of the oldest API versions asks for it. Today's kubectl patches the template itself.
+import { Deployment } from "#api/apps/v1/deployment.ts";
+import { revisionOf, rollbackAnnotation, rolledBackAnnotations } from "./revisions.ts";
+import type { Rollout } from "./rollout.ts";
+import { sameTemplate, withoutHash } from "./template.ts";
+
+/** The revision to go back to, 0 meaning the last one; undefined if there is nothing to do. */
+export function rollbackRevision({ metadata }: Deployment): number | undefined {
+  const text = metadata.annotations?.[rollbackAnnotation] ?? "";
+  return /^[+-]?[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+export async function rollBack(rollout: Rollout, asked: number): Promise<undefined> {
+  const { deployment, context } = rollout;
+  await rollout.ensureNext();
+  const revision = asked || lastRevision(rollout);
+  const target = rollout.sets.find((rs) => revision !== 0 && revisionOf(rs) === revision);
+  const { name } = deployment.metadata;
+  if (!target) {
+    const message = revision === 0 ? "Unable to find last revision." : "Unable to find the revision to rollback to.";
+    context.event("Warning", "DeploymentRollbackRevisionNotFound", message);
+    return clear(rollout, deployment);
+  }
+  if (sameTemplate(target.spec.template, deployment.spec.template)) {
+    const message = `The rollback revision contains the same template as current deployment "${name}"`;
+    context.event("Warning", "DeploymentRollbackTemplateUnchanged", message);
+    return clear(rollout, deployment);
+  }
+  await clear(rollout, {
+    ...deployment,
+    metadata: { ...deployment.metadata, annotations: rolledBackAnnotations(deployment, target) },
+    spec: { ...deployment.spec, template: withoutHash(target.spec.template) },
+  });
+  context.event("Normal", "DeploymentRollback", `Rolled back deployment "${name}" to revision ${revision}`);
+}
+
+async function clear({ context }: Rollout, deployment: Deployment): Promise<undefined> {
+  const { [rollbackAnnotation]: _asked, ...annotations } = deployment.metadata.annotations ?? {};
+  await context.client.update(Deployment, { ...deployment, metadata: { ...deployment.metadata, annotations } });
+}
+
+/** The second highest revision there is; 0 if there is none. */
+function lastRevision({ sets }: Rollout): number {
+  const revisions = sets.map((rs) => revisionOf(rs) ?? 0).toSorted((a, b) => b - a);
+  return revisions[1] ?? 0;
+}
