@@ -1,0 +1,95 @@
+// One HTTP/2 connection to a server, made when it is needed and made anew when it broke. A connection over which no ping comes
+// back is cut, so that what waits on it learns of it: networks drop connections without a word.
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from "node:http2";
+import type { SecureContextOptions } from "node:tls";
+import type { Clock } from "#base/clock.ts";
+import { ConnectionLost } from "../connection-lost.ts";
+
+export interface TlsOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
+  /** Which name the server's certificate must be for; the host's unless told. */
+  readonly serverName?: string;
+  /** Takes any certificate. */
+  readonly insecure?: boolean;
+}
+
+const pingEveryMs = 30_000;
+const pingLimitMs = 15_000;
+
+export class Http2Session {
+  readonly #authority: string;
+  readonly #tls: TlsOptions;
+  readonly #clock: Clock;
+  #session: ClientHttp2Session | undefined;
+
+  constructor(authority: string, tls: TlsOptions, clock: Clock) {
+    this.#authority = authority;
+    this.#tls = tls;
+    this.#clock = clock;
+  }
+
+  /** A new stream. Throws ConnectionLost if there is no way to send it. */
+  request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
+    try {
+      return this.#open().request(headers, { endStream });
+    } catch (cause) {
+      this.#session = undefined;
+      throw new ConnectionLost(`send a request to ${this.#authority}`, { cause });
+    }
+  }
+
+  close(): void {
+    this.#session?.close();
+    this.#session?.destroy();
+    this.#session = undefined;
+  }
+
+  #open(): ClientHttp2Session {
+    const present = this.#session;
+    if (present && !present.closed && !present.destroyed) return present;
+    const { ca, cert, key, serverName, insecure = false } = this.#tls;
+    const session = connect(this.#authority, {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      ...(serverName !== undefined && { servername: serverName }),
+      rejectUnauthorized: !insecure,
+      minVersion: "TLSv1.2",
+      settings: { enablePush: false, initialWindowSize: 1024 * 1024 },
+    });
+    session.on("connect", () => session.setLocalWindowSize(16 * 1024 * 1024));
+    const forget = () => {
+      if (this.#session === session) this.#session = undefined;
+    };
+    // The streams of a session report its errors; here they only end its use.
+    session.on("error", forget);
+    session.on("goaway", forget);
+    session.on("close", forget);
+    this.#keepAlive(session);
+    this.#session = session;
+    return session;
+  }
+
+  #keepAlive(session: ClientHttp2Session): void {
+    let cancel: () => void = () => undefined;
+    const ping = () => {
+      if (session.closed || session.destroyed || session.connecting) return;
+      cancel = this.#clock.after(pingLimitMs, () =>
+        session.destroy(new Error(`no answer for ${pingLimitMs} ms`), constants.NGHTTP2_CANCEL),
+      );
+      session.ping((error) => {
+        cancel();
+        if (!error) cancel = this.#clock.after(pingEveryMs, ping);
+      });
+    };
+    session.on("connect", () => {
+      cancel = this.#clock.after(pingEveryMs, ping);
+    });
+    session.on("close", () => cancel());
+  }
+}

@@ -1,0 +1,195 @@
+// Requests to any Kubernetes API server, as JSON over HTTP/2. An answer becomes what the same process would have answered;
+// a refusal becomes the ApiError it tells of; anything that leaves the outcome unknown is ConnectionLost.
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import type { Clock } from "#base/clock.ts";
+import { ApiError } from "#base/errors.ts";
+import { decodeUtf8 } from "#schema/json.ts";
+import type { ApiRequest, ApiResponse, PatchType, RequestVerb } from "#wire/api-request.ts";
+import { jsonCodec } from "#wire/json.ts";
+import { jsonType } from "#wire/negotiate.ts";
+import type { Transport } from "../client.ts";
+import { ConnectionLost } from "../connection-lost.ts";
+import { errorIn, responseIn, watchedIn } from "../decode-response.ts";
+import { pathOf } from "../request-url.ts";
+import { Http2Session, type TlsOptions } from "./http2-session.ts";
+
+export interface HttpsTransportOptions extends TlsOptions {
+  /** `https://host:port`, with a path if the API is behind one. */
+  readonly server: string;
+  /** What to send as Authorization, asked for each request. */
+  readonly authorization?: () => Promise<string | undefined>;
+  readonly clock: Clock;
+  /** How long a request may wait for bytes; watches may be silent for longer. */
+  readonly idleMs?: number;
+}
+
+export interface HttpsTransport {
+  readonly transport: Transport;
+  /** Ends the connection and all that is under way. */
+  close(): void;
+}
+
+const methods: Readonly<Record<RequestVerb, string>> = {
+  get: "GET",
+  list: "GET",
+  watch: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE",
+  connect: "POST",
+};
+const patchTypes: Readonly<Record<PatchType, string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+/** Larger answers are refused: pages are for that. */
+const answerLimit = 256 * 1024 * 1024;
+
+export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
+  const { server, clock, authorization, idleMs = 60_000 } = options;
+  const url = new URL(server);
+  const base = url.pathname.replace(/\/+$/, "");
+  const session = new Http2Session(url.origin, options, clock);
+
+  const transport: Transport = async (request) => {
+    request.signal.throwIfAborted();
+    const body = request.body && Buffer.from(JSON.stringify(request.body.value()));
+    const authorized = await authorization?.();
+    const headers = {
+      ":method": methods[request.verb],
+      ":path": `${base}${pathOf(request)}`,
+      accept: jsonType,
+      "user-agent": request.userAgent,
+      ...(body && { "content-type": contentType(request), "content-length": body.length }),
+      ...(authorized !== undefined && { authorization: authorized }),
+      ...(request.because !== undefined && { "knarr-because": request.because }),
+    };
+    const open = () => {
+      const stream = session.request(headers, body === undefined);
+      if (body) stream.end(body);
+      return new Exchange(stream, request, clock, idleMs);
+    };
+    try {
+      return await answer(open(), request);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return answer(open(), request); // the server has not looked at it: sending it again is safe
+    }
+  };
+  return { transport, close: () => session.close() };
+}
+
+const contentType = ({ body }: ApiRequest): string => (body?.patchType ? patchTypes[body.patchType] : jsonType);
+
+async function answer(exchange: Exchange, request: ApiRequest): Promise<ApiResponse> {
+  const headers = await exchange.headers();
+  const code = Number(headers[":status"]);
+  const warnings = [headers.warning ?? []].flat().map((text) => String(text));
+  if (code >= 200 && code < 300 && request.verb === "watch")
+    return watchedIn(request, exchange.chunks("watch"), jsonCodec);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of exchange.chunks("answer")) {
+    parts.push(chunk);
+    size += chunk.length;
+    if (size > answerLimit) throw new Error(`the answer to ${describe(request)} has more than ${answerLimit} bytes`);
+  }
+  const text = decodeUtf8(Buffer.concat(parts, size));
+  if (code < 200 || code >= 300) throw errorIn(code, text, headers["retry-after"]);
+  const response = responseIn(request, code, text);
+  return warnings.length > 0 ? { ...response, warnings } : response;
+}
+
+/** The server refused the stream before it did anything. */
+class Refused extends ConnectionLost {}
+
+/** One request and its answer: every way it can end becomes one of ours. */
+class Exchange {
+  readonly #stream: ClientHttp2Stream;
+  readonly #request: ApiRequest;
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #aborted = () => this.#cancel();
+  #isSilent = false;
+
+  constructor(stream: ClientHttp2Stream, request: ApiRequest, clock: Clock, idleMs: number) {
+    this.#stream = stream;
+    this.#request = request;
+    this.#clock = clock;
+    this.#idleMs = idleMs;
+    stream.on("error", () => undefined); // whoever reads the stream gets it; nobody may be reading any more
+    request.signal.addEventListener("abort", this.#aborted, { once: true });
+    stream.on("close", () => request.signal.removeEventListener("abort", this.#aborted));
+  }
+
+  async headers(): Promise<IncomingHttpHeaders> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingHttpHeaders>();
+    let failure: unknown;
+    this.#stream.once("response", resolve);
+    this.#stream.once("error", (error) => {
+      failure = error;
+    });
+    this.#stream.once("close", () => reject(this.#failed(failure)));
+    const heard = this.#deadline();
+    try {
+      return await promise;
+    } finally {
+      heard.end();
+    }
+  }
+
+  /** What arrives, at the pace of whoever reads it. */
+  async *chunks(what: "answer" | "watch"): AsyncGenerator<Uint8Array> {
+    const deadline = what === "answer" ? this.#deadline() : undefined;
+    try {
+      for await (const chunk of this.#stream as AsyncIterable<Uint8Array>) {
+        deadline?.heard();
+        yield chunk;
+      }
+      this.#request.signal.throwIfAborted();
+      if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error(`stream reset: ${this.#stream.rstCode}`);
+    } catch (error) {
+      throw this.#failed(error);
+    } finally {
+      deadline?.end();
+      this.#cancel();
+    }
+  }
+
+  /** Closing alone would leave whoever reads the stream waiting. */
+  #cancel(): void {
+    if (this.#stream.destroyed) return;
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+    this.#stream.destroy();
+  }
+
+  #failed(cause: unknown): unknown {
+    const { signal } = this.#request;
+    if (signal.aborted) return signal.reason;
+    if (cause instanceof ApiError) return cause;
+    const text = `${describe(this.#request)}: ${this.#isSilent ? `no answer within ${this.#idleMs} ms` : "connection lost"}`;
+    const isRefused = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+    return new (isRefused ? Refused : ConnectionLost)(text, { cause });
+  }
+
+  #deadline(): { heard(): void; end(): void } {
+    const silent = () => {
+      this.#isSilent = true;
+      this.#cancel();
+    };
+    let cancel = this.#clock.after(this.#idleMs, silent);
+    const end = () => cancel();
+    const heard = () => {
+      cancel();
+      cancel = this.#clock.after(this.#idleMs, silent);
+    };
+    return { heard, end };
+  }
+}
+
+const describe = ({ verb, resource, namespace, name }: ApiRequest): string =>
+  [verb, resource, namespace, name].filter((part) => part !== undefined).join(" ");
