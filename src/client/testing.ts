@@ -6,7 +6,7 @@ import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
-import { Client } from "./client.ts";
+import { Client, type Transport } from "./client.ts";
 import { type Again, type Controller, cacheView, type Reconcile } from "./controller.ts";
 import { keyOf, metadataOf, type Place } from "./place.ts";
 import { MemoryApi } from "./testing/memory-api.ts";
@@ -16,6 +16,8 @@ export interface World {
   readonly random: Random;
   /** Writes with it count as the controller's. */
   readonly client: Client;
+  /** For clients of one's own. */
+  readonly transport: Transport;
   /** Puts an object there, with defaults and identity. */
   have<K extends AnyKind>(kind: K, object: Draft<Infer<K>>, options?: { readonly ownedBy?: object }): Infer<K>;
   /** The object as it is now, or undefined if it is gone. */
@@ -41,23 +43,20 @@ export function world(options: { readonly now?: string | number } = {}): World {
   let written: string[] = [];
   let reported: string[] = [];
   let failure: (request: ApiRequest) => Error | undefined = () => undefined;
-  const client = new Client({
-    user: { name: "world", groups: [] },
-    userAgent: "world/1",
-    signal,
-    transport: async (request) => {
-      const error = failure(request);
-      if (error) throw error;
-      if (!["get", "list", "watch"].includes(request.verb)) written.push(line(request));
-      return api.request(request);
-    },
-  });
+  const transport: Transport = async (request) => {
+    const error = failure(request);
+    if (error) throw error;
+    if (!["get", "list", "watch"].includes(request.verb)) written.push(line(request));
+    return api.request(request);
+  };
+  const client = new Client({ user: { name: "world", groups: [] }, userAgent: "world/1", signal, transport });
   const cache = cacheView((kind) => api.cache(kind));
 
   return {
     clock,
     random,
     client,
+    transport,
     have(kind, object, { ownedBy } = {}) {
       const draft = object as Draft<ApiObject>; // what every kind has
       const owners = ownedBy ? { ownerReferences: [ownerReference(ownedBy as ApiObject)] } : {};

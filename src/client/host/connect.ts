@@ -1,0 +1,128 @@
+// From a kubeconfig, or from inside a pod, to a client.
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { Client } from "../client.ts";
+import { type KubeUser, type ResolvedContext, resolveContext } from "../kubeconfig.ts";
+import { type HttpsTransportOptions, httpsTransport } from "./https-transport.ts";
+import { type KubeconfigPlace, kubeconfigPaths, loadKubeconfig } from "./kubeconfig-files.ts";
+
+export interface ConnectOptions extends KubeconfigPlace {
+  readonly context?: string;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface Connection {
+  readonly client: Client;
+  /** The namespace of the context. */
+  readonly namespace: string;
+  close(): void;
+}
+
+const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
+const pageSize = 500;
+const tokenMs = 60_000;
+
+/** A client for what the kubeconfig says, or, where there is none, for the cluster one runs in. */
+export async function connectClient(options: ConnectOptions): Promise<Connection> {
+  const { env, userAgent, clock, signal } = options;
+  const config = await loadKubeconfig(options);
+  const isEmpty = config.clusters.length === 0 && config.contexts.length === 0;
+  const context =
+    isEmpty && !options.explicit && options.context === undefined && isInCluster(env)
+      ? await inCluster(env)
+      : resolveContext(config, kubeconfigPaths(options).join(", "), options.context);
+  const { transport, close } = httpsTransport(await transportOptions(context, clock));
+  const user = { name: "", groups: [] }; // the server knows us by our credentials
+  return { client: new Client({ transport, user, userAgent, signal, pageSize }), namespace: context.namespace, close };
+}
+
+const isInCluster = (env: ConnectOptions["env"]): boolean =>
+  Boolean(env.KUBERNETES_SERVICE_HOST && env.KUBERNETES_SERVICE_PORT) &&
+  existsSync(join(serviceAccountFolder, "token"));
+
+async function inCluster(env: ConnectOptions["env"]): Promise<ResolvedContext> {
+  const host = env.KUBERNETES_SERVICE_HOST ?? "";
+  const namespaceFile = join(serviceAccountFolder, "namespace");
+  return {
+    cluster: {
+      server: `https://${host.includes(":") ? `[${host}]` : host}:${env.KUBERNETES_SERVICE_PORT}`,
+      "certificate-authority": join(serviceAccountFolder, "ca.crt"),
+    },
+    user: { tokenFile: join(serviceAccountFolder, "token") },
+    namespace: existsSync(namespaceFile) ? (await readFile(namespaceFile, "utf8")).trim() : "default",
+  };
+}
+
+/** Throws UsageError for credentials that cannot be used. */
+export async function transportOptions(
+  { cluster, user }: ResolvedContext,
+  clock: Clock,
+): Promise<HttpsTransportOptions> {
+  const { server } = cluster;
+  if (!/^https:\/\//.test(server)) throw new UsageError(`server ${server}: only https is spoken`);
+  for (const field of ["exec", "auth-provider"])
+    if (user[field] !== undefined) throw new UsageError(`server ${server}: credentials by ${field} are not supported`);
+  if (cluster["proxy-url"]) throw new UsageError(`server ${server}: proxy-url is not supported`);
+  const [ca, cert, key] = await Promise.all([
+    pem(cluster, "certificate-authority"),
+    pem(user, "client-certificate"),
+    pem(user, "client-key"),
+  ]);
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError(`server ${server}: client-certificate and client-key belong together`);
+  const serverName = cluster["tls-server-name"];
+  const authorization = authorizationOf(user, clock);
+  return {
+    server,
+    clock,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { serverName }),
+    ...(cluster["insecure-skip-tls-verify"] && { insecure: true }),
+    ...(authorization && { authorization }),
+  };
+}
+
+/** What stands in the file itself counts before the file it names. */
+async function pem(entry: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> {
+  const data = entry[`${field}-data`];
+  if (typeof data === "string" && data !== "") {
+    const text = Buffer.from(data, "base64").toString();
+    if (!text.includes("-----BEGIN ")) throw new UsageError(`${field}-data: expected PEM in base64`);
+    return text;
+  }
+  const path = entry[field];
+  if (typeof path !== "string" || path === "") return undefined;
+  return readCredential(path, field);
+}
+
+async function readCredential(path: string, field: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    throw new UsageError(`${field}: cannot read ${path}`, { cause });
+  }
+}
+
+/** A token file is read again every minute: whoever gives tokens out renews them there. */
+function authorizationOf(user: KubeUser, clock: Clock): HttpsTransportOptions["authorization"] {
+  const { token, tokenFile, username, password } = user;
+  if (tokenFile) {
+    let known: { readonly text: string; readonly at: number } | undefined;
+    return async () => {
+      if (!known || clock.elapsed() - known.at >= tokenMs)
+        known = { text: (await readCredential(tokenFile, "tokenFile")).trim(), at: clock.elapsed() };
+      return `Bearer ${known.text}`;
+    };
+  }
+  if (token) return async () => `Bearer ${token}`;
+  if (username !== undefined)
+    return async () => `Basic ${Buffer.from(`${username}:${password ?? ""}`).toString("base64")}`;
+  return undefined;
+}
