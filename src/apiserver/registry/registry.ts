@@ -115,6 +115,7 @@ export class Registry {
       prepareForCreate(kind, strategy, object, this.#context(call.request));
       applyDefaults(kind, object);
       this.#refuseInvalid(object, validateObject(kind, object));
+      this.#warn(call.request, object, undefined);
       call.request.trace?.mark("validate");
       await admission.validate(call, object as ApiObject);
       call.request.trace?.mark("admit");
@@ -282,9 +283,14 @@ export class Registry {
     applyDefaults(kind, object);
     if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
+    if (!isStatus) this.#warn(call.request, object, old);
     call.request.trace?.mark("validate");
     await admission.validate(call, object as ApiObject);
     call.request.trace?.mark("admit");
+  }
+
+  #warn(request: ApiRequest, object: DraftObject, old: ApiObject | undefined): void {
+    for (const text of this.options.strategy.warnings?.(object as ApiObject, old) ?? []) request.warn?.(text);
   }
 
   #refuseInvalid(object: DraftObject, problems: readonly Problem[]): void {

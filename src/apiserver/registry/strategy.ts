@@ -32,6 +32,8 @@ export interface Strategy {
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
   prepareForUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
   prepareForStatusUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  /** What a client should know about an object that is taken all the same. */
+  warnings?(object: ApiObject, old: ApiObject | undefined): Iterable<string>;
   /** Subresources that are parts of the object, by name. */
   readonly parts?: Readonly<Record<string, PartStrategy>>;
   /** Seconds a deleted object is given to end by itself; 0 removes it at once. Without this, all are removed at once. */

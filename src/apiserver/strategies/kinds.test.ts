@@ -99,6 +99,16 @@ test("label keys of a pod stand for the values of its own labels", async () => {
   assert.deepEqual(topologySpreadConstraints[0].labelSelector.matchExpressions, [own]);
 });
 
+test("a pod whose name is no hostname is taken with a warning", async () => {
+  await using server = await testServer();
+  const spec = { containers: [{ name: "c", image: "i" }] };
+  const { code, headers } = await server.call("POST", pods, { metadata: { name: "a.b" }, spec });
+  assert.equal(code, 201);
+  const why =
+    "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]";
+  assert.deepEqual(headers?.warning, [`299 - ${JSON.stringify(why)}`]);
+});
+
 test("a status that does not know of generations does not make them forgotten", async () => {
   await using server = await testServer();
   await addPod(server);

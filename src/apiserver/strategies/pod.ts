@@ -1,5 +1,6 @@
 import type { PodCondition } from "#api/core/v1/pod.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
+import { dns1123Label } from "#schema/formats.ts";
 import { takeFrom } from "../registry/prepare.ts";
 import type { Strategy } from "../registry/strategy.ts";
 import { writeOutLabelKeys } from "./pod-label-keys.ts";
@@ -9,6 +10,11 @@ export const pod: Strategy = {
   countsGenerations: true,
   wanted: ({ spec }) => spec,
   parts: { ephemeralcontainers: ephemeralContainers, resize },
+  *warnings({ metadata }, old) {
+    const why = old ? [] : dns1123Label(metadata.name ?? "");
+    if (why.length > 0)
+      yield `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${why.join(" ")}]`;
+  },
   prepareForCreate(object) {
     object.status = { phase: "Pending", qosClass: qosClassOf(object.spec) };
     writeOutLabelKeys(object.spec, object.metadata.labels);

@@ -218,3 +218,45 @@ test("a server that starts over a store knows what its services hold", async () 
   const port = await create(after, { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] });
   assert.match(String(port.json.message), /provided port is already allocated$/);
 });
+
+test("a client is told what is ignored or outdated in its service", async () => {
+  await using server = await testServer({ addresses: "10.96.0.0/16,fd00:10:96::/112" });
+  const cases: readonly [object, readonly string[]][] = [
+    [{}, []],
+    [
+      { clusterIP: "None", externalIPs: ["1.2.3.4"], sessionAffinity: "ClientIP", loadBalancerIP: "1.2.3.4" },
+      [
+        "spec.loadBalancerIP is ignored for headless services",
+        "spec.externalIPs is ignored for headless services",
+        "spec.SessionAffinity is ignored for headless services",
+      ],
+    ],
+    [
+      { externalIPs: ["2001:DB8::1"], externalName: "x" },
+      [
+        'spec.externalIPs[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+        'spec.externalName is ignored when spec.type is not "ExternalName"',
+      ],
+    ],
+    [
+      { type: "LoadBalancer", loadBalancerIP: "010.0.0.1", loadBalancerSourceRanges: ["FD00::/64"] },
+      [
+        'spec.loadBalancerIP: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
+        'spec.loadBalancerSourceRanges[0]: IPv6 CIDR value "FD00::/64" should be in RFC 5952 canonical format ("fd00::/64")',
+      ],
+    ],
+    [
+      { trafficDistribution: "PreferClose" },
+      ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
+    ],
+  ];
+  for (const [spec, warnings] of cases) {
+    const answer = await create(server, spec);
+    specOf(answer);
+    assert.deepEqual(
+      answer.headers?.warning ?? [],
+      warnings.map((text) => `299 - ${JSON.stringify(text)}`),
+    );
+  }
+});

@@ -2,10 +2,12 @@ import type { Service, ServiceSpec } from "#api/core/v1/service.ts";
 import { isReachedFromOutside, needsHealthCheck } from "#api/core/v1/service-defaults.ts";
 import { equal } from "#base/collections.ts";
 import type { Mutable } from "#schema/index.ts";
+import type { ApiObject } from "#schema/object.ts";
 import type { Strategy } from "../registry/strategy.ts";
 import { sameList } from "./service/families.ts";
 import { hasNodePorts, nodePortsOf } from "./service/omitted.ts";
 import { ServiceReserver } from "./service/reserver.ts";
+import { serviceWarnings } from "./service/warnings.ts";
 
 export const service: Strategy = {
   createOnUpdate: true,
@@ -13,6 +15,7 @@ export const service: Strategy = {
     dropOfOtherType(object.spec, (old as Service).spec);
     if (object.spec.type !== "LoadBalancer") object.status = { ...object.status, loadBalancer: {} };
   },
+  warnings: (object) => serviceWarnings(object as ApiObject & Service),
   reserver: (parts) => new ServiceReserver(parts),
 };
 
