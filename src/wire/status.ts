@@ -161,7 +161,7 @@ export const statusOf = ({ code, reason, message, details }: ApiError): object =
   metadata: {},
   status: "Failure",
   message,
-  reason,
+  ...(reason && { reason }),
   ...(details && { details }),
   code,
 });

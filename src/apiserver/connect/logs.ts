@@ -4,10 +4,11 @@ import { ApiError } from "#base/errors.ts";
 import { forbidden as forbiddenField, type Problem } from "#schema/problem.ts";
 import { toBase64 } from "#schema/protobuf/base64.ts";
 import { validateObject } from "#schema/validate.ts";
-import { type HttpResponse, isStream } from "#wire/http.ts";
+import type { HttpResponse } from "#wire/http.ts";
 import { badRequest, internalError, invalidObject } from "#wire/status.ts";
 import { acceptWebSocket, isWebSocketRequest } from "#wire/streams/websocket.ts";
 import { unreachable } from "../node-connection.ts";
+import { bytesOf, textOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
 import { containerOf, kubeletOf } from "./location.ts";
 import { flag, integer, time } from "./query.ts";
@@ -67,18 +68,9 @@ function parseOptions(query: URLSearchParams, pod: string): LogOptions {
   };
 }
 
-/** How much of a refusal is read. */
-const refusalLimit = 50_000;
-
 /** What the kubelet's refusal is called here. */
 async function refusalOf({ code, body }: HttpResponse, name: string): Promise<ApiError> {
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const part of bytesOf(body)) {
-    text += decoder.decode(part, { stream: true });
-    if (text.length > refusalLimit) break;
-  }
-  text = text.slice(0, refusalLimit);
+  const text = await textOf(body);
   if (code === 500) return internalError(text);
   if (code === 400) return badRequest(text);
   const known = answers[code];
@@ -104,13 +96,6 @@ const answers: Readonly<Record<number, readonly [string, string]>> = {
   429: ["TooManyRequests", "the server has received too many requests and has asked us to try again later"],
   503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
 };
-
-async function* bytesOf(body: HttpResponse["body"]): AsyncGenerator<Uint8Array> {
-  if (typeof body === "string") yield new TextEncoder().encode(body);
-  else if (body instanceof Uint8Array) yield body;
-  else if (isStream(body)) yield* body;
-  else yield* body;
-}
 
 /** Browsers read a log as messages. */
 const overWebSocket = ({ http }: ConnectCall, log: AsyncIterable<Uint8Array>): Promise<HttpResponse> =>

@@ -16,6 +16,7 @@ import {
   webSocketTunnel,
 } from "#wire/streams/websocket.ts";
 import { type OutgoingRequest, unreachable } from "../node-connection.ts";
+import { textOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
 import { containerOf, type KubeletLocation, kubeletOf } from "./location.ts";
 import { passedOn } from "./proxy-headers.ts";
@@ -63,7 +64,7 @@ const remoteCommand = (path: "exec" | "attach"): Connector => ({
       async run(streams, signal) {
         const headers = { ...spdyHeaders, "x-stream-protocol-version": "v4.channel.k8s.io" };
         const response = await ask(call, kubelet, url, { method: "POST", headers, signal });
-        if (!response.upgraded) throw new Error(`the kubelet answered ${response.code} instead of upgrading`);
+        if (!response.upgraded) throw new Error(`unable to upgrade connection: ${await textOf(response.body)}`);
         const [near, far] = byteStreamPair();
         const proxying = response.upgraded(far);
         const spdy = new SpdyConnection({
@@ -104,10 +105,12 @@ export const portForward: Connector = {
     const { upgraded } = response;
     if (!upgraded) return response;
     const chosen = response.headers?.["x-stream-protocol-version"];
-    return acceptWebSocket(http.headers, {
+    const answer = await acceptWebSocket(http.headers, {
       protocols: [`${tunnelPrefix}${chosen}`],
       serve: (socket) => upgraded(webSocketTunnel(socket)),
     });
+    if (!answer.upgraded) await hangUp(upgraded);
+    return answer;
   },
 };
 
@@ -123,6 +126,13 @@ const spdyHeaders = { connection: "Upgrade", upgrade: "SPDY/3.1" };
 function nodeOf(node: string | undefined, pod: string): string {
   if (!node) throw badRequest(`pod ${pod} does not have a host assigned`);
   return node;
+}
+
+/** The kubelet has upgraded, but the client cannot: its connection must not stay open. */
+async function hangUp(upgraded: NonNullable<HttpResponse["upgraded"]>): Promise<void> {
+  const [near, far] = byteStreamPair();
+  near.destroy();
+  await upgraded(far).catch(() => undefined); // that it was dropped is what was wanted
 }
 
 /** Passes the request on to the kubelet, which upgrades or says why not. */
@@ -142,8 +152,10 @@ async function ask(
       headers: passedOn(http, { upgrades: true }),
       ...changes,
     });
-    if (response.code !== 101 && response.code < 400)
+    if (response.code !== 101 && response.code < 400) {
+      await textOf(response.body);
       throw new Error(`invalid upgrade response: status code ${response.code}`);
+    }
     return response;
   } catch (error) {
     throw unreachable(error, 500, "error dialing backend");

@@ -47,6 +47,7 @@ interface State {
   /** Settles when the other side knows, or has accepted, the stream. */
   readonly ready: Promise<void>;
   readonly settle: (error?: Error) => void;
+  isKnown: boolean;
   window: number;
   sentFin: boolean;
   gotFin: boolean;
@@ -201,7 +202,12 @@ export class SpdyConnection {
       id,
       input: new ByteQueue(this.#options.queueLimit ?? 1024 * 1024, (bytes) => this.#credit(state, bytes)),
       ready: promise,
-      settle: (error) => (error ? reject(error) : resolve()),
+      settle(error) {
+        if (error) return reject(error);
+        state.isKnown = true;
+        resolve();
+      },
+      isKnown: false,
       window: this.#streamWindow,
       sentFin: false,
       gotFin: false,
@@ -226,12 +232,24 @@ export class SpdyConnection {
         this.#forget(state);
       },
       destroy: (reason = new Error("the stream was dropped")) => {
-        if (state.gone || this.#over) return;
-        const isDone = state.sentFin && state.gotFin;
-        this.#drop(state, reason);
-        if (!isDone) this.#send({ type: "rstStream", streamId: id, status: resetStatus.cancel }).catch(() => undefined); // gone with its connection
+        // A reset that overtakes the reply would say that the stream never was.
+        if (state.isKnown) this.#reset(state, reason);
+        else
+          state.ready.then(
+            () => this.#reset(state, reason),
+            () => undefined, // gone without it
+          );
       },
     };
+  }
+
+  #reset(state: State, reason: Error): void {
+    if (state.gone || this.#over) return;
+    const isDone = state.sentFin && state.gotFin;
+    this.#drop(state, reason);
+    if (isDone) return;
+    const frame: SpdyFrame = { type: "rstStream", streamId: state.id, status: resetStatus.cancel };
+    this.#send(frame).catch(() => undefined); // gone with its connection
   }
 
   async #write(state: State, bytes: Uint8Array): Promise<void> {
