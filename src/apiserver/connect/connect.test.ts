@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { HttpResponse } from "#wire/http.ts";
 import { type NodeConnection, noConnection, type OutgoingRequest, Unreachable } from "../node-connection.ts";
 import { admitAll } from "../registry/admission.ts";
-import { type TestOptions, type TestServer, testServer } from "../testing.ts";
+import { type TestOptions, type TestServer, testServer, testUser } from "../testing.ts";
 import { isGlobalUnicast } from "./location.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
@@ -31,7 +31,7 @@ function notes(answer: Partial<HttpResponse> = {}): { readonly asked: Asked[]; r
 }
 
 async function cluster(options: TestOptions): Promise<TestServer> {
-  const s = await testServer(options);
+  const s = await testServer({ users: { x: testUser }, ...options });
   await s.call("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
   const addresses = [
     { type: "ExternalIP", address: "203.0.113.9" },
