@@ -17,9 +17,9 @@ import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator } from "./authentication/authenticator.ts";
 import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./authentication/service-account-tokens.ts";
 import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
-import { nodeAuthorizer } from "./authorization/node/authorizer.ts";
+import { nodeAuthorizer, nodeOf } from "./authorization/node/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
-import { RbacPolicy, type RulesOfUser } from "./authorization/rbac/policy.ts";
+import { type ListedRules, noRules, RbacPolicy } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
@@ -124,8 +124,15 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
   const authorizers = options.authorizers(own);
   const authorize = anyOf([mastersFirst, ...authorizers]);
-  const rulesFor = (user: User, namespace: string): RulesOfUser =>
-    authorizers.includes(own.rbac) ? policy.rulesFor(user, namespace) : { rules: [], errors: [] };
+  const rulesFor = (user: User, namespace: string): ListedRules => {
+    const isNode = authorizers.includes(own.node) && nodeOf(user) !== undefined;
+    const { rules, errors } = authorizers.includes(own.rbac) ? policy.rulesFor(user, namespace) : noRules;
+    return {
+      rules,
+      errors: [...(isNode ? ["node authorizer does not support user rule resolution"] : []), ...errors],
+      incomplete: isNode || !authorizers.includes(own.rbac),
+    };
+  };
   const guard = writeGuard({ policy, authorize });
   const virtual = virtualResources({
     ...options,

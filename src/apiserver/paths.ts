@@ -41,7 +41,7 @@ export function pathHandler(options: PathOptions): PathHandler {
     switch (first) {
       case "":
       case undefined:
-        return plainJson({ paths: rootPaths(catalog, openApi, options.issuer) });
+        return request.path === "/" ? plainJson({ paths: rootPaths(catalog, openApi, options.issuer) }) : undefined;
       case "version":
         return second === undefined ? plainJson(version) : undefined;
       case "healthz":

@@ -63,21 +63,26 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     return resources.handle(asked);
   };
 
-  const handle: HttpHandler = async (http) => {
+  const handle: HttpHandler = async (sent) => {
+    const http = withoutCredentials(sent);
     let wanted: Wanted | undefined;
     const trace = new RequestTrace(traceIdOf(http.headers.traceparent) ?? newId(random, 4), () => clock.elapsed());
     try {
-      const user = await identify(http);
+      const user = await identify(sent);
       trace.mark("identify");
+      const acting = (question: Question) => actingUser(sent, question, authorize);
       const address = parseResourcePath(http.path);
-      if (!address) return await servePath(http, user);
+      if (!address) return await servePath(http, user, acting);
       const connector = connectorOf(address);
-      if (connector) return await serveConnection(connector, { http, user, address });
+      if (connector) return await serveConnection(connector, { http, user, address }, acting);
       const verb = verbOf(http.method, address, http.query);
       if (!verb) throw methodNotAllowed();
       wanted = wantedBy(http, verb === "watch");
-      const acting = await actingUser(http, questionOf({ ...address, user, verb, query: http.query }), authorize);
-      const response = await request(await apiRequest(withoutCredentials(http), acting, address, verb, trace));
+      const question = questionOf({ ...address, user, verb, query: http.query });
+      const actor = await acting(question);
+      await permit(authorize, { ...question, user: actor });
+      trace.mark("authorize");
+      const response = await resources.handle(await apiRequest(http, actor, address, verb, trace));
       return traced(respond(response, wanted, clock.now()), trace, random);
     } catch (error) {
       if (http.signal.aborted) throw error;
@@ -85,20 +90,27 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     }
   };
 
-  const serveConnection = async (connector: Connector, asked: ConnectRequest): Promise<HttpResponse> => {
-    const { user, address, http } = asked;
+  type Acting = (question: Question) => Promise<User>;
+
+  const serveConnection = async (
+    connector: Connector,
+    asked: ConnectRequest,
+    acting: Acting,
+  ): Promise<HttpResponse> => {
+    const { address, http } = asked;
     const verb = connectVerb(http.method);
-    const question = { ...address, type: "resource", user } as const;
-    await permit(authorize, { ...question, verb });
-    if (connector.needsCreate && verb !== "create") await permit(authorize, { ...question, verb: "create" });
-    return connect(connector, asked, (resource) => resources.find("", "v1", resource), connections);
+    const question = { ...address, type: "resource" } as const;
+    const user = await acting({ ...question, user: asked.user, verb });
+    await permit(authorize, { ...question, user, verb });
+    if (connector.needsCreate && verb !== "create") await permit(authorize, { ...question, user, verb: "create" });
+    return connect(connector, { ...asked, user }, (resource) => resources.find("", "v1", resource), connections);
   };
 
-  const servePath = async (http: HttpRequest, user: User): Promise<HttpResponse> => {
+  const servePath = async (http: HttpRequest, user: User, acting: Acting): Promise<HttpResponse> => {
     const question: Question = { type: "path", user, verb: http.method.toLowerCase(), path: http.path };
-    await permit(authorize, { ...question, user: await actingUser(http, question, authorize) });
+    await permit(authorize, { ...question, user: await acting(question) });
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed();
-    const response = await paths(withoutCredentials(http));
+    const response = await paths(http);
     if (response) return response;
     if (http.path.startsWith("/api")) throw unknownPath();
     return { code: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" };

@@ -60,9 +60,9 @@ export const identifyBy =
       if (user) return asAuthenticated(user);
     }
     const { authorization } = request.headers;
-    if (!authorization) return anonymousUser;
-    const token = bearerToken(authorization);
-    if (token === undefined) throw unauthorized();
+    const token = authorization ? bearerToken(authorization) : protocolToken(request.headers["sec-websocket-protocol"]);
+    if (token === undefined && authorization) throw unauthorized();
+    if (token === undefined) return anonymousUser;
     try {
       return (await authenticateToken(token)).user;
     } catch (error) {
@@ -103,3 +103,27 @@ export function bearerToken(authorization: string | undefined): string | undefin
   const match = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? "");
   return match?.[1];
 }
+
+/** Pages cannot set headers of a WebSocket, so a token may come as one of the protocols they ask for. */
+export const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
+
+function protocolToken(protocols: string | undefined): string | undefined {
+  const shown = protocols
+    ?.split(",")
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(tokenProtocol));
+  if (shown === undefined) return undefined;
+  try {
+    return atob(shown.slice(tokenProtocol.length).replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    throw unauthorized(); // not base64, so not a token either
+  }
+}
+
+/** The protocols that are really asked for. */
+export const withoutToken = (protocols: string): string =>
+  protocols
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => !one.startsWith(tokenProtocol))
+    .join(", ");

@@ -6,7 +6,7 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
 import { type Authorize, permit, type Question, refusal } from "../authorization/authorizer.ts";
-import { anonymousUser, authenticated, unauthenticated } from "./authenticator.ts";
+import { anonymousUser, authenticated, tokenProtocol, unauthenticated, withoutToken } from "./authenticator.ts";
 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
@@ -29,9 +29,12 @@ export async function actingUser(http: HttpRequest, question: Question, authoriz
 
 /** The request without what was for the door only: credentials and whom to act as. */
 export function withoutCredentials(http: HttpRequest): HttpRequest {
+  const protocols = http.headers["sec-websocket-protocol"];
+  const showsToken = protocols?.includes(tokenProtocol) ?? false;
   const isForDoor = (name: string) => name === "authorization" || name.startsWith(prefix);
-  if (!Object.keys(http.headers).some(isForDoor)) return http;
+  if (!showsToken && !Object.keys(http.headers).some(isForDoor)) return http;
   const headers = Object.fromEntries(Object.entries(http.headers).filter(([name]) => !isForDoor(name)));
+  if (protocols !== undefined && showsToken) headers["sec-websocket-protocol"] = withoutToken(protocols);
   const { headerValues: _headerValues, ...rest } = http;
   return { ...rest, headers };
 }

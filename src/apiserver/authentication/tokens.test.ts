@@ -241,6 +241,26 @@ test("hostile tokens are refused with 401", async () => {
   assert.notEqual(await use(s, good), 401);
 });
 
+test("a page shows its token as a protocol of its WebSocket", async () => {
+  const administrator = { name: "admin", groups: ["system:masters"] };
+  await using s = await testServer({
+    serviceAccounts,
+    authenticators: [async ({ headers }) => (headers["x-admin"] ? administrator : undefined)],
+  });
+  const admin = { "x-admin": "yes" };
+  await s.call("POST", accounts, { metadata: { name: "robot" } }, admin);
+  const { json } = await s.call("POST", token, {}, admin);
+  const show = async (encoded: string) => {
+    const protocols = `v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.${encoded}`;
+    const answer = await s.call("POST", self, {}, { "sec-websocket-protocol": protocols });
+    return answer.code === 201 ? answer.json.status.userInfo.username : answer.code;
+  };
+  const good: string = json.status.token;
+  assert.equal(await show(Buffer.from(good).toString("base64url")), "system:serviceaccount:web:robot");
+  assert.equal(await show(Buffer.from(`${good}x`).toString("base64url")), 401);
+  assert.equal(await show("%%%"), 401);
+});
+
 test("nothing of a refused token is logged or answered", async () => {
   const lines: string[] = [];
   const note = (message: string, fields?: object) => void lines.push(message + JSON.stringify(fields ?? {}));

@@ -58,7 +58,7 @@ const ofMany: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"
 export function questionOf(request: Pick<ApiRequest, "user" | "verb" | "query"> & ResourceAddress): Question {
   const { user, verb, group, version, resource, subresource } = request;
   const selector = ofMany.has(verb) ? request.query.get("fieldSelector") : null;
-  const fieldSelector = selector ? requirementsOf(selector) : undefined;
+  const fieldSelector = selector ? readFieldSelector(selector) : undefined;
   const name = request.name ?? nameIn(fieldSelector);
   // A namespace is in itself, so that whoever is given a role there may see it.
   const namespace = group === "" && resource === "namespaces" ? request.name : request.namespace;
@@ -77,7 +77,7 @@ export function questionOf(request: Pick<ApiRequest, "user" | "verb" | "query"> 
 }
 
 /** A selector that cannot be read narrows nothing; what is wrong with it is said when it is used. */
-function requirementsOf(selector: string): readonly FieldRequirement[] | undefined {
+export function readFieldSelector(selector: string): readonly FieldRequirement[] | undefined {
   try {
     return parseFieldSelector(selector);
   } catch (error) {

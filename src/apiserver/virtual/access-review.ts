@@ -1,11 +1,16 @@
 // May somebody do something? The server's own authorizers are asked, as they would be if it were done.
-import type { NonResourceAttributes, ResourceAttributes } from "#api/authorization/v1/attributes.ts";
+import type {
+  FieldSelectorAttributes,
+  NonResourceAttributes,
+  ResourceAttributes,
+} from "#api/authorization/v1/attributes.ts";
 import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-access-review.ts";
 import { SelfSubjectAccessReview } from "#api/authorization/v1/self-subject-access-review.ts";
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
+import type { FieldRequirement } from "#schema/field-selector.ts";
 import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
-import type { Question, Verdict } from "../authorization/authorizer.ts";
+import { type Question, readFieldSelector, type Verdict } from "../authorization/authorizer.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
 import { answered, asked, refuseInvalid } from "./review.ts";
@@ -59,7 +64,7 @@ interface Access {
 
 function questionOf(user: User, { resourceAttributes: about, nonResourceAttributes: at }: Access): Question {
   if (!about) return { type: "path", user, verb: at?.verb ?? "", path: at?.path ?? "" };
-  const { verb = "", group = "", version = "", resource = "", namespace, name, subresource } = about;
+  const { verb = "", group = "", version = "", resource = "", namespace, name, subresource, fieldSelector } = about;
   return {
     type: "resource",
     user,
@@ -70,7 +75,18 @@ function questionOf(user: User, { resourceAttributes: about, nonResourceAttribut
     ...(namespace && { namespace }),
     ...(name && { name }),
     ...(subresource && { subresource }),
+    ...(fieldSelector && { fieldSelector: requirementsOf(fieldSelector) }),
   };
+}
+
+/** What cannot be said as equal or not equal narrows nothing. */
+function requirementsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): readonly FieldRequirement[] {
+  if (rawSelector) return readFieldSelector(rawSelector) ?? [];
+  return requirements.flatMap(({ key, operator, values = [] }) => {
+    const [value] = values;
+    if (value === undefined || values.length > 1 || (operator !== "In" && operator !== "NotIn")) return [];
+    return [{ field: key, operator: operator === "In" ? ("=" as const) : ("!=" as const), value }];
+  });
 }
 
 const statusOf = ({ decision, reason }: Verdict): object => ({

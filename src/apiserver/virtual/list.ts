@@ -12,7 +12,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { User } from "#wire/api-request.ts";
 import type { TokenOwner } from "../authentication/authenticator.ts";
 import type { Question, Verdict } from "../authorization/authorizer.ts";
-import type { RulesOfUser } from "../authorization/rbac/policy.ts";
+import type { ListedRules } from "../authorization/rbac/policy.ts";
 import type { HealthCheck } from "../paths.ts";
 import type { ServedResource, VirtualResource } from "../served-resource.ts";
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from "./access-review.ts";
@@ -27,7 +27,7 @@ export interface VirtualParts {
   readonly authenticateToken: (token: string, audiences: readonly string[]) => Promise<TokenOwner>;
   readonly authorize: (question: Question) => Promise<Verdict>;
   /** What roles allow a user in a namespace. */
-  readonly rulesFor: (user: User, namespace: string) => RulesOfUser;
+  readonly rulesFor: (user: User, namespace: string) => ListedRules;
   readonly clock: Clock;
   /** Parts of the control plane, by the names under which they are shown. */
   readonly components: readonly HealthCheck[];

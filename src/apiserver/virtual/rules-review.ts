@@ -20,11 +20,11 @@ export const selfSubjectRulesReview =
     if (namespace === "") throw badRequest("no namespace on request");
     const { user } = request;
     const [resources, paths] = [await mayAllObjects(user, namespace), await mayAllPaths(user)];
-    const { rules, errors } = rulesFor(user, namespace);
+    const { rules, errors, incomplete } = rulesFor(user, namespace);
     const status = {
       resourceRules: resources ? [{ verbs: all, apiGroups: all, resources: all }] : rules.flatMap(resourceRule),
       nonResourceRules: paths ? [{ verbs: all, nonResourceURLs: all }] : rules.flatMap(pathRule),
-      incomplete: !resources || !paths,
+      incomplete: incomplete && !(resources && paths),
       ...(errors.length > 0 && { evaluationError: errors.join(", ") }),
     };
     return answered(SelfSubjectRulesReview, { metadata: {}, spec: {}, status }, warnings);

@@ -157,7 +157,7 @@ test("a rules review lists what roles allow", async () => {
   assert.deepEqual(json.status, {
     resourceRules: [reading, asking],
     nonResourceRules: [paths],
-    incomplete: true,
+    incomplete: false,
   });
 });
 

@@ -23,6 +23,13 @@ export interface RulesOfUser {
   readonly errors: readonly string[];
 }
 
+/** Rules as they are listed to the user; other authorizers than roles may allow more. */
+export interface ListedRules extends RulesOfUser {
+  readonly incomplete: boolean;
+}
+
+export const noRules: RulesOfUser = { rules: [], errors: [] };
+
 /** A binding as it concerns one of its subjects. */
 interface Grant {
   readonly binding: ApiObject;
