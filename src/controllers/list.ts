@@ -2,8 +2,11 @@
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { type Discovery, namespaceController } from "./namespace.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
+import { rootCaPublisher } from "./root-ca-publisher.ts";
+import { serviceAccountController } from "./serviceaccount.ts";
 
 export interface ListedController {
   /** As `--controllers` names it. */
@@ -13,12 +16,23 @@ export interface ListedController {
   readonly controller: Controller<AnyKind>;
 }
 
-export const controllers: readonly ListedController[] = [
-  { name: "deployment-controller", serviceAccount: "deployment-controller", controller: deploymentController },
-  { name: "replicaset-controller", serviceAccount: "replicaset-controller", controller: replicaSetController },
-  {
-    name: "replicationcontroller-controller",
-    serviceAccount: "replication-controller",
-    controller: replicationControllerController,
-  },
+export interface ControllerSettings {
+  readonly discover: Discovery;
+  /** What the API server's certificate is checked against, in PEM. */
+  readonly rootCa: string;
+}
+
+export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
+  listed("deployment-controller", deploymentController),
+  listed("namespace-controller", namespaceController(discover)),
+  listed("replicaset-controller", replicaSetController),
+  listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
+  listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
+  listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
 ];
+
+const listed = (name: string, controller: Controller<AnyKind>, serviceAccount = name): ListedController => ({
+  name,
+  serviceAccount,
+  controller,
+});

@@ -1,0 +1,137 @@
+// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is.
+import { Namespace } from "#api/core/v1/namespace.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import { equal } from "#base/collections.ts";
+import { type Client, isNotFound, isReason } from "#client/client.ts";
+import { controller, type Reconcile } from "#client/controller.ts";
+import { metadataOf } from "#client/place.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { millisOf } from "#schema/time.ts";
+import { conditionsAfter, type Remains } from "./namespace-conditions.ts";
+import { isTerminal } from "./pods.ts";
+
+/** All kinds the cluster serves at present. Rejects if that cannot be found out. */
+export type Discovery = () => Promise<readonly AnyKind[]>;
+
+/** While one writes `kubernetes` in a namespace's finalizers, it is there until this controller has emptied it. */
+const ownFinalizer = "kubernetes";
+/** How long objects with finalizers are given before another look. */
+const finalizerSeconds = 15;
+/**
+ * For at least a second a deleted namespace stays, so that a create that was let in just before is found, too. Upstream waits
+ * five before it begins; times are in whole seconds, hence two.
+ */
+const leastAgeMs = 2000;
+
+export const namespaceController = (discover: Discovery) =>
+  controller({
+    name: "namespace",
+    for: Namespace,
+    workers: 10,
+    resyncMs: 300_000,
+
+    async reconcile(namespace, context) {
+      const { deletionTimestamp } = namespace.metadata;
+      const finalizers = namespace.spec.finalizers ?? [];
+      if (deletionTimestamp === undefined || finalizers.length === 0) return;
+      const { client, clock } = context;
+      const emptied = await empty(namespace, discover, context);
+      const { failures, discovery, objects } = emptied;
+      await report(namespace, emptied, context);
+      const failure = discovery ?? failures[0];
+      if (failure !== undefined) throw failure;
+      if (objects.size > 0) return { afterMs: (Math.floor(emptied.estimateSeconds / 2) + 1) * 1000 };
+      const young = millisOf(deletionTimestamp) + leastAgeMs - clock.now();
+      if (young > 0) return { afterMs: young };
+      const left = finalizers.filter((finalizer) => finalizer !== ownFinalizer);
+      await unlessGone(client.update(Namespace, { ...namespace, spec: { finalizers: left } }, "finalize"));
+      return undefined;
+    },
+  });
+
+interface Emptied extends Remains {
+  /** After how many seconds what is left may be gone. */
+  readonly estimateSeconds: number;
+}
+
+async function empty(namespace: Namespace, discover: Discovery, { client, clock }: Reconcile): Promise<Emptied> {
+  const failures: unknown[] = [];
+  const objects = new Map<AnyKind, number>();
+  const finalizers = new Map<string, number>();
+  let estimateSeconds = 0;
+  let kinds: readonly AnyKind[];
+  try {
+    kinds = deletable(await discover());
+  } catch (discovery) {
+    return { discovery, failures, objects, finalizers, estimateSeconds };
+  }
+  const age = (clock.now() - millisOf(namespace.metadata.deletionTimestamp ?? "")) / 1000;
+  for (const kind of kinds) {
+    try {
+      const grace = kind === Pod ? await longestGrace(client, namespace.metadata.name) : 0;
+      const left = await deleteAll(client, kind, namespace.metadata.name);
+      if (left.length === 0) continue;
+      objects.set(kind, left.length);
+      const held = left.flatMap((object) => metadataOf(object).finalizers ?? []);
+      for (const finalizer of held) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+      const seconds = age < grace ? grace : held.length > 0 ? finalizerSeconds : 0;
+      estimateSeconds = Math.max(estimateSeconds, seconds);
+      if (seconds === 0)
+        throw new Error(`unexpected items still remain in namespace: ${namespace.metadata.name} for gvr: ${gvr(kind)}`);
+    } catch (error) {
+      failures.push(error);
+    }
+    // What pods use goes after them: a pod that ends may still need its secrets, and its network policies.
+    if (kind === Pod && objects.has(Pod)) break;
+  }
+  return { failures, objects, finalizers, estimateSeconds };
+}
+
+/** Pods first. A kind that is served in several versions is asked for once. */
+function deletable(kinds: readonly AnyKind[]): readonly AnyKind[] {
+  const unique = new Map<string, AnyKind>();
+  for (const kind of kinds)
+    if (kind.scope === "Namespaced" && kind.verbs.includes("delete") && !unique.has(`${kind.group}/${kind.plural}`))
+      unique.set(`${kind.group}/${kind.plural}`, kind);
+  const all = [...unique.values()];
+  return [...all.filter((kind) => kind === Pod), ...all.filter((kind) => kind !== Pod)];
+}
+
+/** Deletes all objects of a kind; what is still there afterwards. */
+async function deleteAll(client: Client, kind: AnyKind, namespace: string): Promise<readonly unknown[]> {
+  const background = { propagation: "Background" } as const;
+  try {
+    if (kind.verbs.includes("deletecollection")) await client.deleteCollection(kind, { namespace }, background);
+    else
+      for (const object of (await client.list(kind, { namespace })).items)
+        await unlessGone(client.delete(kind, { namespace, name: metadataOf(object).name ?? "" }, background));
+    return (await client.list(kind, { namespace })).items;
+  } catch (error) {
+    // The kind itself is gone, or cannot be asked for.
+    if (isNotFound(error) || isReason(error, "MethodNotAllowed")) return [];
+    throw error;
+  }
+}
+
+async function longestGrace(client: Client, namespace: string): Promise<number> {
+  const pods = (await client.list(Pod, { namespace })).items.filter((pod) => !isTerminal(pod));
+  return pods.reduce((longest, { spec }) => Math.max(longest, spec.terminationGracePeriodSeconds ?? 0), 0);
+}
+
+async function report(namespace: Namespace, remains: Remains, { client, clock }: Reconcile): Promise<void> {
+  const before = namespace.status.conditions ?? [];
+  const conditions = conditionsAfter(remains, before, clock.now());
+  const status = { ...namespace.status, phase: "Terminating" as const, conditions };
+  if (equal(status, namespace.status)) return;
+  await unlessGone(client.update(Namespace, { ...namespace, status }, "status"));
+}
+
+async function unlessGone(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+const gvr = ({ group, version, plural }: AnyKind): string => `${group}/${version}, Resource=${plural}`;

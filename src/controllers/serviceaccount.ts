@@ -1,0 +1,26 @@
+// Gives every namespace the service account that pods use unless told otherwise.
+import { Namespace } from "#api/core/v1/namespace.ts";
+import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { isNotFound, isReason } from "#client/client.ts";
+import { controller, watching } from "#client/controller.ts";
+import { isNamespaceTerminating } from "./replicas.ts";
+
+const name = "default";
+
+export const serviceAccountController = controller({
+  name: "serviceaccount",
+  for: Namespace,
+  workers: 1,
+  watches: [
+    watching(ServiceAccount, ({ metadata }) => (metadata.name === name ? [{ name: metadata.namespace ?? "" }] : [])),
+  ],
+
+  async reconcile({ metadata: { name: namespace }, status }, { client, cache }) {
+    if (status.phase !== "Active" || cache.get(ServiceAccount, { namespace, name })) return;
+    try {
+      await client.create(ServiceAccount, { metadata: { name, namespace } });
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists") && !isNotFound(error) && !isNamespaceTerminating(error)) throw error;
+    }
+  },
+});

@@ -1,0 +1,64 @@
+// An API server in memory and controllers on a clock that stands still, for tests of controllers together.
+import assert from "node:assert/strict";
+import { catalog } from "#api/catalog.ts";
+import { type TestServer, testServer, testUser } from "#apiserver/testing.ts";
+import { turn } from "#base/breathe.ts";
+import { silentLog } from "#base/log.ts";
+import { seededRandom } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import { Client, type Transport } from "#client/client.ts";
+import type { Controller } from "#client/controller.ts";
+import { Informers } from "#client/informers.ts";
+import { runControllers } from "#client/run-controllers.ts";
+import type { AnyKind } from "#schema/kind.ts";
+
+export interface TestCluster extends AsyncDisposable {
+  readonly server: TestServer;
+  readonly client: Client;
+  /** Lets everything that is ready happen, until `isDone`; fails if it does not come to that. */
+  until(isDone: () => Promise<boolean>, steps?: number): Promise<void>;
+}
+
+export interface TestClusterOptions {
+  readonly controllers: readonly Controller<AnyKind>[];
+  /** What else runs, given what controllers are given. */
+  readonly components?: (context: ComponentContext) => readonly Component[];
+  readonly transport?: (server: TestServer) => Transport;
+}
+
+export interface ComponentContext {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly server: TestServer;
+}
+
+export const discover = async (): Promise<readonly AnyKind[]> => catalog;
+
+export async function testCluster({ controllers, components, transport }: TestClusterOptions): Promise<TestCluster> {
+  const server = await testServer();
+  const stop = new AbortController();
+  const clientWith = (through: Transport, signal: AbortSignal) =>
+    new Client({ transport: through, user: testUser, userAgent: "test/1", signal });
+  const theirs = clientWith(transport?.(server) ?? server.server.request, stop.signal);
+  const context = { client: theirs, clock: server.clock, random: seededRandom(7), log: silentLog };
+  const informers = new Informers(context);
+  const others = components?.({ client: theirs, informers, server }) ?? [];
+  const done = supervise([informers, runControllers(controllers, { ...context, informers }), ...others], stop.signal);
+  return {
+    server,
+    client: clientWith(server.server.request, new AbortController().signal),
+    async until(isDone, steps = 300) {
+      for (let i = 0; i < steps; i++) {
+        for (let j = 0; j < 5; j++) await turn();
+        if (await isDone()) return;
+        await server.clock.advance(100);
+      }
+      assert.fail("it did not come to that");
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort(new Error("the test is over"));
+      await done;
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
