@@ -3,9 +3,12 @@ import { UsageError } from "#base/errors.ts";
 import type { Admission } from "../registry/admission.ts";
 import { admissionChain } from "./chain.ts";
 import type { TolerationSeconds } from "./default-toleration-seconds.ts";
+import type { EventLimit } from "./event-rate-limit.ts";
 import { allPlugins } from "./list.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
+import type { PodNodeSelectorConfiguration } from "./pod-node-selector.ts";
 import type { PodSecurityConfiguration } from "./pod-security/pod-security.ts";
+import type { PodTolerationConfiguration } from "./pod-toleration-restriction.ts";
 import type { ResourceQuotaConfiguration } from "./quota/resource-quota.ts";
 import type { AdmissionServer } from "./server.ts";
 
@@ -13,6 +16,9 @@ export interface AdmissionConfiguration {
   readonly tolerationSeconds: TolerationSeconds;
   readonly podSecurity: PodSecurityConfiguration;
   readonly resourceQuota: ResourceQuotaConfiguration;
+  readonly podNodeSelector: PodNodeSelectorConfiguration;
+  readonly podTolerations: PodTolerationConfiguration;
+  readonly eventLimits: readonly EventLimit[];
 }
 
 const privileged = { level: "privileged", minor: "latest" } as const;
@@ -24,6 +30,9 @@ export const usualConfiguration: AdmissionConfiguration = {
     exemptions: { usernames: [], namespaces: [], runtimeClasses: [] },
   },
   resourceQuota: { limitedResources: [] },
+  podNodeSelector: { clusterDefault: "", whitelists: {} },
+  podTolerations: { defaults: [], whitelist: [] },
+  eventLimits: [],
 };
 
 export interface AdmissionSettings extends Partial<AdmissionConfiguration> {

@@ -1,23 +1,34 @@
-// All admission plugins in upstream's order, which is the order they run in. A place that is empty here: ImagePolicyWebhook between
-// AlwaysPullImages and PodSecurity; PodGroupProtection behind StorageObjectInUseProtection; and, between the last of the plugins that
-// know single kinds and ResourceQuota, those that ask others: MutatingAdmissionPolicy, MutatingAdmissionWebhook,
-// ValidatingAdmissionPolicy, ValidatingAdmissionWebhook, in this order. Quota comes after them, since it charges for what they made
-// of the object.
+// All admission plugins in upstream's order, which is the order they run in. Those that are missing have their places:
+//
+//   ImagePolicyWebhook                                          between AlwaysPullImages and PodSecurity
+//   PodGroupProtection, PodGroupWorkloadExists, JobValidation   behind gates that are off
+//   ClusterTrustBundleAttest                                    before CertificateSubjectRestriction, behind a gate that is off
+//   NodeDeclaredFeatureValidator, PodResizeValidator            after PodTopologyLabels: validation knows what they know
+//   MutatingAdmissionPolicy, MutatingAdmissionWebhook,
+//   ValidatingAdmissionPolicy, ValidatingAdmissionWebhook       directly before ResourceQuota, in this order, since quota charges
+//                                                               for what they made of the object
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import { alwaysPullImages } from "./always-pull-images.ts";
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
 import type { AdmissionConfiguration } from "./configuration.ts";
 import { defaultIngressClass } from "./default-ingress-class.ts";
 import { defaultStorageClass } from "./default-storage-class.ts";
 import { defaultTolerationSeconds } from "./default-toleration-seconds.ts";
 import { denyServiceExternalIps } from "./deny-service-external-ips.ts";
+import { eventRateLimit } from "./event-rate-limit.ts";
+import { extendedResourceToleration } from "./extended-resource-toleration.ts";
 import { limitPodHardAntiAffinityTopology } from "./limit-pod-hard-anti-affinity-topology.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
 import { namespaceExists } from "./namespace-exists.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeRestriction } from "./node-restriction.ts";
+import { ownerReferencesPermissionEnforcement } from "./owner-references-permission-enforcement.ts";
 import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
+import { podNodeSelector } from "./pod-node-selector.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
+import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/resource-quota.ts";
@@ -43,19 +54,32 @@ export const allPlugins: readonly Listed[] = [
   off(limitPodHardAntiAffinityTopology),
   on(limitRanger),
   on(serviceAccount),
+  off(nodeRestriction),
   on(taintNodesByCondition),
   off(alwaysPullImages),
   { name: "PodSecurity", on: true, make: ({ podSecurity: given }) => podSecurity(given) },
+  { name: "PodNodeSelector", on: false, make: ({ podNodeSelector: given }) => podNodeSelector(given) },
   on(priority),
   {
     name: "DefaultTolerationSeconds",
     on: true,
     make: ({ tolerationSeconds }) => defaultTolerationSeconds(tolerationSeconds),
   },
+  {
+    name: "PodTolerationRestriction",
+    on: false,
+    make: ({ podTolerations }) => podTolerationRestriction(podTolerations),
+  },
+  { name: "EventRateLimit", on: false, make: ({ eventLimits }) => eventRateLimit(eventLimits) },
+  off(extendedResourceToleration),
   on(defaultStorageClass),
   on(storageObjectInUseProtection),
+  off(ownerReferencesPermissionEnforcement),
   on(persistentVolumeClaimResize),
   on(runtimeClass),
+  on(certificateApproval),
+  on(certificateSigning),
+  on(certificateSubjectRestriction),
   on(defaultIngressClass),
   off(denyServiceExternalIps),
   on(podTopologyLabels),

@@ -27,14 +27,14 @@ export const tokenRequest =
     if (!request.body) throw badRequest("the body of the request is missing");
     const { dryRun } = parseWriteOptions(request, "CreateOptions");
     const asked = applyDefaults(TokenRequest, request.body.decode(TokenRequest).object as DraftObject) as DraftObject;
+    const call = { request, kind: registry.options.kind, operation: "create", old: undefined, dryRun } as const;
+    await registry.options.admission.mutate(call, asked); // sees what was sent: a node's audiences are judged before they are filled in
     const { options } = tokens;
     const account = (await getObject(registry, request)).object;
     const now = options.clock.now();
     fillIn(asked, request, account, options.audiences);
     asked.metadata.creationTimestamp = timeOf(now);
     asked.status = {};
-    const call = { request, kind: TokenRequest, operation: "create", old: undefined, dryRun } as const;
-    await registry.options.admission.mutate(call, asked);
     const problems = validateObject(TokenRequest, asked);
     if (problems.length > 0) throw invalidObject(TokenRequest, "", problems);
     await registry.options.admission.validate(call, asked as ApiObject);

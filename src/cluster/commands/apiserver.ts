@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
+import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
-import { admitAll } from "#apiserver/registry/admission.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
@@ -13,6 +13,7 @@ import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
 import { parseIp } from "#schema/ip.ts";
 import { httpsFront } from "#wire/host/https.ts";
+import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import type { Command } from "../command.ts";
 import { componentProbe } from "../component-probe.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
@@ -68,6 +69,7 @@ const flags = {
     value: "FILE",
     help: "Authority of the kubelets' certificates; without it any is believed",
   },
+  ...admissionFlags,
   v: { type: "int", default: 0, help: "Log more: 2 adds details" },
 } as const;
 type Settings = Parsed<typeof flags>;
@@ -93,6 +95,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   };
   const nodes = kubeletConnection(kubeletTls(settings));
   const identity = identityOptions(settings, clientCa);
+  const admission = admissionOf(admissionSettings(settings));
   const store = await openStore(settings, log);
   try {
     const server = assembleApiServer({
@@ -103,7 +106,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       ...identity,
       authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
       bootstrapPolicy: true,
-      admission: admitAll,
+      admission,
       nodes,
       network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],

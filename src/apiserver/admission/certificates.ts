@@ -1,0 +1,66 @@
+// Who may approve and sign certificate requests, and which no one may ask for.
+import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
+import { equal } from "#base/collections.ts";
+import { CsrError, csrSubject } from "./csr-subject.ts";
+import { type Asked, admissionPlugin } from "./plugin.ts";
+
+/** To approve a request one needs the right to approve for its signer, besides the right to write requests. */
+export const certificateApproval = admissionPlugin({
+  name: "CertificateApproval",
+  on: { kind: CertificateSigningRequest, verbs: ["update"], through: ["approval"] },
+  async validate(asked) {
+    const { signerName } = asked.old.spec;
+    if (await mayForSigner(asked, "approve", signerName)) return undefined;
+    return `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`;
+  },
+});
+
+/** And so with signing: writing the certificate, or the word that there will be none. */
+export const certificateSigning = admissionPlugin({
+  name: "CertificateSigning",
+  on: { kind: CertificateSigningRequest, verbs: ["update"], through: ["status"] },
+  async validate(asked) {
+    const { object, old } = asked;
+    if (
+      object.status.certificate === old.status.certificate &&
+      equal(object.status.conditions ?? [], old.status.conditions ?? [])
+    )
+      return undefined;
+    const { signerName } = old.spec;
+    if (await mayForSigner(asked, "sign", signerName)) return undefined;
+    return `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`;
+  },
+});
+
+const clientSigner = "kubernetes.io/kube-apiserver-client";
+
+/** Members of system:masters may do everything for ever: no such certificate is given out on request. */
+export const certificateSubjectRestriction = admissionPlugin({
+  name: "CertificateSubjectRestriction",
+  on: { kind: CertificateSigningRequest, verbs: ["create"] },
+  validate({ object: { spec } }) {
+    if (spec.signerName !== clientSigner) return undefined;
+    try {
+      if (!csrSubject(spec.request).organizations.includes("system:masters")) return undefined;
+    } catch (error) {
+      if (!(error instanceof CsrError)) throw error;
+      return `failed to parse CSR: ${error.message}`;
+    }
+    return `use of ${clientSigner} signer with system:masters group is not allowed`;
+  },
+});
+
+/** By the name of the signer, or by its domain. */
+async function mayForSigner(
+  { user, server }: Pick<Asked<unknown>, "user" | "server">,
+  verb: string,
+  signerName: string,
+): Promise<boolean> {
+  const [domain = ""] = signerName.split("/");
+  for (const name of [signerName, `${domain}/*`]) {
+    const question = { type: "resource", group: "certificates.k8s.io", version: "*", resource: "signers" } as const;
+    const { decision } = await server.authorize({ ...question, user, verb, name });
+    if (decision === "allow") return true;
+  }
+  return false;
+}
