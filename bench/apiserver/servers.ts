@@ -60,6 +60,7 @@ export async function startKnarr(
     `--tls-cert-file=${join(keys.folder, "server.crt")}`,
     `--tls-private-key-file=${join(keys.folder, "server.key")}`,
     `--client-ca-file=${join(keys.folder, "ca.crt")}`,
+    "--disable-admission-plugins=ServiceAccount", // no controller makes the accounts that pods need
     ...store,
   ];
   const started = performance.now();
