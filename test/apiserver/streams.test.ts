@@ -2,7 +2,7 @@
 // HTTPS, and a kubelet that really runs processes. Everything listens on loopback.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -215,6 +215,12 @@ for (const webSockets of [true, false])
       child.kill("SIGTERM");
       await new Promise((resolve) => child.once("close", resolve));
       await settled(open);
+
+      const deaf = start(["port-forward", "web", ":1", "--address", "127.0.0.1"], env);
+      const [, closed] = await until(deaf, /Forwarding from 127\.0\.0\.1:(\d+)/);
+      const told = new Promise<string>((resolve) => deaf.stderr?.on("data", (part) => resolve(String(part))));
+      await assert.rejects(fetch(`http://127.0.0.1:${closed}/`));
+      assert.match(await told, /error forwarding port 1 to pod web, uid web-uid: connect ECONNREFUSED 127\.0\.0\.1:1/);
     });
   }
 
@@ -398,6 +404,35 @@ test("a client that leaves takes its command with it", { timeout: 60_000 }, asyn
   await settled(all.open);
   await settled(async () => all.kubelet.running());
 });
+
+for (const webSockets of [true, false])
+  test(`a client that does not read holds up its command, ${webSockets ? "tunnelled" : "translated"}`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const all = await world(t, { webSockets });
+    const mark = join(all.folder, "written");
+    const size = 40_000_000;
+    const script = `head -c ${size} /dev/zero; touch ${mark}`;
+    const query = new URLSearchParams({ stdout: "1" });
+    for (const word of ["sh", "-c", script]) query.append("command", word);
+    const ws = socket(all, `${pods}/web/exec?${query}`, ["v5.channel.k8s.io"]);
+    let seen = 0;
+    ws.on("message", (data: Buffer) => {
+      if (data[0] === 1) seen += data.length - 1;
+    });
+    await new Promise((resolve, reject) => ws.once("open", resolve).once("error", reject));
+    ws.pause();
+    // Nothing can be waited for here: were it not held up, the command would be done in a fraction of this.
+    for (let round = 0; round < 50; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.equal(existsSync(mark), false, "the command wrote all of it although nobody read");
+    }
+    ws.resume();
+    await new Promise((resolve) => ws.once("close", resolve));
+    assert.deepEqual([seen, existsSync(mark)], [size, true]);
+    await settled(all.open);
+    await settled(async () => all.kubelet.running());
+  });
 
 test("refusals come as a Status before anything is upgraded", { timeout: 60_000 }, async (t) => {
   const all = await world(t, { webSockets: true });

@@ -115,6 +115,31 @@ test("exec takes the right to create even when it is a GET; a log takes the righ
   assert.equal((await s.call("GET", `${pods}/web/proxy/x`, undefined, { authorization: "Bearer r" })).code, 200);
 });
 
+test("whoever acts as another has that one's rights, and neither's credentials travel on", async () => {
+  const { asked, nodes } = notes({ code: 500 });
+  await using s = await cluster({
+    nodes,
+    authorizers: () => [
+      ({ user, verb }) => (user.name !== "reader" || verb === "get" ? { decision: "allow" } : { decision: "none" }),
+    ],
+  });
+  const socket = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-protocol": "base64url.bearer.authorization.k8s.io.c2VjcmV0, v4.channel.k8s.io",
+  };
+  const exec = `${pods}/web/exec?stdout=1&command=x`;
+  const denied = await s.call("GET", exec, undefined, { ...socket, "impersonate-user": "reader" });
+  assert.deepEqual([denied.code, asked.length], [403, 0]);
+  assert.match(denied.json.message, /User "reader" cannot create resource "pods\/exec"/);
+  await s.call("GET", exec, undefined, { ...socket, "impersonate-user": "other", authorization: "Bearer x" });
+  const { headers } = asked[0]!.request;
+  assert.deepEqual(
+    ["authorization", "impersonate-user", "sec-websocket-protocol"].map((name) => headers[name]),
+    [undefined, undefined, "v4.channel.k8s.io"],
+  );
+});
+
 test("admission sees the options of a connection, and may refuse it", async () => {
   const seen: unknown[] = [];
   const { asked, nodes } = notes();

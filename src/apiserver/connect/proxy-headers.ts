@@ -31,6 +31,8 @@ export function passedOn(
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined && !dropped.has(name) && !name.startsWith(":") && !name.startsWith("impersonate-"))
       kept[name] = value;
+  const protocols = kept["sec-websocket-protocol"];
+  if (protocols !== undefined) kept["sec-websocket-protocol"] = withoutToken(protocols);
   const authority = headers[":authority"];
   if (authority !== undefined) kept.host ??= authority;
   const before = headers["x-forwarded-for"];
@@ -38,6 +40,14 @@ export function passedOn(
     kept["x-forwarded-for"] = before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;
   return kept;
 }
+
+/** Browsers can send a token only as the name of a protocol. */
+const withoutToken = (protocols: string): string =>
+  protocols
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => !name.startsWith("base64url.bearer.authorization.k8s.io."))
+    .join(", ");
 
 /** An answer's headers without what concerns one connection, or speaks for another site. */
 export function passedBack(headers: HttpResponse["headers"] = {}): Record<string, string | readonly string[]> {
