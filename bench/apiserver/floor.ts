@@ -21,7 +21,7 @@ const server = createSecureServer({
 });
 server.on("stream", (stream: ServerHttp2Stream, headers) => {
   stream.on("error", () => undefined);
-  if (headers[":method"] === "POST") return void write(stream);
+  if (headers[":method"] === "POST") return void write(stream, headers[":path"] !== "/api/v1/namespaces/quiet/pods");
   stream.respond(json);
   const path = headers[":path"];
   if (path === "/list") stream.end(list);
@@ -31,7 +31,7 @@ server.on("stream", (stream: ServerHttp2Stream, headers) => {
   } else stream.end(object);
 });
 
-async function write(stream: ServerHttp2Stream): Promise<void> {
+async function write(stream: ServerHttp2Stream, isWatched: boolean): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   const text = JSON.stringify(JSON.parse(Buffer.concat(chunks).toString()));
@@ -40,7 +40,7 @@ async function write(stream: ServerHttp2Stream): Promise<void> {
   await db.flushed;
   stream.respond(json);
   stream.end(stored);
-  for (const watcher of watchers) watcher.write(stored);
+  if (isWatched) for (const watcher of watchers) watcher.write(stored);
 }
 
 server.listen(0, "127.0.0.1", () => process.send?.({ port: (server.address() as AddressInfo).port }));

@@ -3,7 +3,6 @@
 /** What a measured process has used since it was last asked. */
 export interface Usage {
   readonly cpuMs: number;
-  readonly rssMib: number;
   /** The longest turn of the event loop, by the clock and by the work the thread did in it. */
   readonly wallMs: number;
   readonly ownMs: number;
@@ -19,7 +18,6 @@ process.on("message", (question: "usage" | "stalls") => {
   cpu = process.cpuUsage();
   const usage: Usage = {
     cpuMs: (used.user + used.system) / 1000,
-    rssMib: process.memoryUsage.rss() / 2 ** 20,
     ...longest,
   };
   process.send?.(usage);

@@ -1,6 +1,7 @@
 // Starts what is measured, each in a process of its own, with a probe inside.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "#base/clock.ts";
@@ -14,6 +15,8 @@ const root = at("../..");
 export interface Measured extends Target {
   /** What it has used since the last call. `stalls` has turns of the event loop watched from now on. */
   usage(question?: "usage" | "stalls"): Promise<Usage>;
+  /** Memory of the process, by the kernel's account; also without the probe, which has some of its own. */
+  rssMib(): number;
   /** From the start of the process until it said that it serves. */
   readonly startMs: number;
   stop(): Promise<void>;
@@ -97,6 +100,10 @@ const measured = (child: ChildProcess, port: number, startMs: number, { cert, ke
   cert,
   key,
   startMs,
+  rssMib() {
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  },
   async usage(question = "usage") {
     const answer = once(child, "message");
     child.send(question);

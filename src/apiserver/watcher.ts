@@ -48,19 +48,19 @@ export async function* watchEvents(
     wake?.();
     wake = undefined;
   };
-  const take = (batch: readonly WatchEvent[]) => {
-    ready.push(batch);
-    waiting += batch.length;
-    if (waiting > backlog) failure = tooOld(from, cache.oldest);
+  const fail = () => {
+    failure = tooOld(from, cache.oldest);
+    ready = [];
     notify();
   };
-  const leave = feed.join({
-    take,
-    reset() {
-      failure = tooOld(from, cache.oldest);
-      notify();
-    },
-  });
+  const take = (batch: readonly WatchEvent[]) => {
+    if (failure) return;
+    ready.push(batch);
+    waiting += batch.length;
+    if (waiting > backlog) fail();
+    else notify();
+  };
+  const leave = feed.join({ take, reset: fail });
   signal.addEventListener("abort", notify, { once: true });
   let cancelBookmark: (() => void) | undefined;
   const scheduleBookmark = (event: object) => {
@@ -71,10 +71,9 @@ export async function* watchEvents(
   };
   try {
     if (from < cache.oldest)
-      failure = tooOld(from, cache.oldest); // history went on before the client began to read
-    else if (from < follower.revision) take(feed.translated(cache.since(from)));
-    for (let i = 0; i < initial.length && !signal.aborted; i += batchSize)
-      yield initial.slice(i, i + batchSize).map((stored) => sent("ADDED", stored));
+      fail(); // history went on before the client began to read
+    else if (from < follower.revision) for (const batch of feed.translated(cache.since(from))) take(batch);
+    for (const batch of inBatches(initial)) yield batch.map((stored) => sent("ADDED", stored));
     if (bookmark) {
       if (marksInitial) yield [bookmarkAt(bookmark, from, true)];
       scheduleBookmark(bookmark);
@@ -94,22 +93,12 @@ export async function* watchEvents(
       const batches = ready;
       ready = [];
       waiting = 0;
-      for (const batch of joined(batches)) yield batch;
+      yield* batches; // not joined: the bytes of each are shared with others
     }
   } finally {
     cancelBookmark?.();
     leave();
     signal.removeEventListener("abort", notify);
-  }
-}
-
-/** What waited together is sent together; a batch that came alone is passed on as it is, as its bytes may exist already. */
-function* joined(batches: readonly (readonly WatchEvent[])[]): Generator<readonly WatchEvent[]> {
-  const [first = []] = batches;
-  if (batches.length === 1 && first.length <= batchSize) yield first;
-  else {
-    const all = batches.flat();
-    for (let i = 0; i < all.length; i += batchSize) yield all.slice(i, i + batchSize);
   }
 }
 
@@ -141,8 +130,7 @@ export class Feed {
     this.#unlisten ??= this.#cache.listen(
       {
         events: (events) => {
-          const batch = this.translated(events);
-          if (batch.length > 0) for (const { take } of this.#members) take(batch);
+          for (const batch of this.translated(events)) for (const { take } of this.#members) take(batch);
         },
         reset: () => {
           for (const one of [...this.#members]) one.reset();
@@ -158,9 +146,14 @@ export class Feed {
     };
   }
 
-  translated(events: readonly CacheEvent[]): readonly WatchEvent[] {
-    return events.flatMap((event) => translate(event, this.#wants) ?? []);
+  translated(events: readonly CacheEvent[]): Iterable<readonly WatchEvent[]> {
+    return inBatches(events.flatMap((event) => translate(event, this.#wants) ?? []));
   }
+}
+
+function* inBatches<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let i = 0; i < items.length; i += batchSize)
+    yield items.length <= batchSize ? items : items.slice(i, i + batchSize);
 }
 
 /** The feeds of one cache that anyone listens to, by their questions. */
