@@ -8,7 +8,7 @@ import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { microTimeOf } from "#schema/time.ts";
-import { type Client, isNotFound } from "./client.ts";
+import { type Client, isConflict, isNotFound, isReason } from "./client.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 
 export interface ElectionOptions {
@@ -151,7 +151,8 @@ export class Election {
       );
     } catch (error) {
       if (signal.aborted && !this.isLeader) signal.throwIfAborted();
-      log.debug("lease not taken", { lease, error: explain(error) });
+      const isRace = isConflict(error) || isReason(error, "AlreadyExists");
+      log[isRace ? "debug" : "warn"]("lease not taken", { lease, error: explain(error) });
       await this.#lookAgain(bound);
       return false;
     }

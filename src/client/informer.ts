@@ -8,7 +8,7 @@
 // A watch that has been silent for longer than bookmarks may take is given up and resumed: it cannot die unnoticed.
 import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
-import { ApiError } from "#base/errors.ts";
+import { ApiError, explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { backoffMs } from "#base/retry.ts";
@@ -117,7 +117,10 @@ export class Informer<K extends AnyKind> implements Component {
           if (signal.aborted) break;
           failures = clock.elapsed() - start < shortWatchMs ? failures + 1 : 1;
           this.#recover(error);
-          log.debug("watch failed", { resource: this.kind.plural, error });
+          log[isOurFault(error) ? "warn" : "debug"]("watch failed", {
+            resource: this.kind.plural,
+            error: explain(error),
+          });
         }
         if (failures > 0) await clock.sleep(backoffMs(retryDelays, failures - 1, random), signal);
       }
@@ -280,6 +283,10 @@ const endsInitial = ({ type, object }: ObjectEvent<unknown>): boolean =>
 
 /** The server does not know how to begin a watch with a list. */
 const isRefusal = (error: unknown): boolean => error instanceof ApiError && (error.code === 422 || error.code === 400);
+
+/** Not a matter of time: we may not, or we ask for what is not there. */
+const isOurFault = (error: unknown): boolean =>
+  error instanceof ApiError && error.code < 500 && error.code !== 429 && !isExpired(error);
 
 /** The server lost its memory, or it is another one: it has never been as far as we have. */
 const isTooLarge = (error: unknown): boolean =>

@@ -8,6 +8,7 @@ import type { ApiObject } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { Client, type Transport } from "./client.ts";
 import { type Again, type Controller, cacheView, type Reconcile } from "./controller.ts";
+import { controlledBy } from "./owner.ts";
 import { keyOf, metadataOf, type Place } from "./place.ts";
 import { MemoryApi } from "./testing/memory-api.ts";
 
@@ -59,7 +60,7 @@ export function world(options: { readonly now?: string | number } = {}): World {
     transport,
     have(kind, object, { ownedBy } = {}) {
       const draft = object as Draft<ApiObject>; // what every kind has
-      const owners = ownedBy ? { ownerReferences: [ownerReference(ownedBy as ApiObject)] } : {};
+      const owners = ownedBy ? { ownerReferences: [controlledBy(ownedBy as AnyKind, ownedBy)] } : {};
       return api.put(kind, { ...draft, metadata: { ...owners, ...draft.metadata } }) as Infer<typeof kind>;
     },
     get: (kind, place) => api.cache(kind).get(inDefault(kind, place)),
@@ -96,16 +97,6 @@ export function world(options: { readonly now?: string | number } = {}): World {
     },
   };
 }
-
-/** A reference to the controller of an object. */
-const ownerReference = ({ apiVersion, kind, metadata: { name, uid } }: ApiObject) => ({
-  apiVersion,
-  kind,
-  name,
-  uid,
-  controller: true,
-  blockOwnerDeletion: true,
-});
 
 const inDefault = ({ scope }: AnyKind, { namespace, name }: Place): Place =>
   scope === "Namespaced" ? { namespace: namespace || "default", name } : { name };

@@ -3,6 +3,7 @@ import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, slowStart } from "#base/collections.ts";
 import { controller } from "#client/controller.ts";
+import { controlledBy } from "#client/owner.ts";
 
 export const sampleReplicaSets = controller({
   name: "replicaset",
@@ -15,28 +16,19 @@ export const sampleReplicaSets = controller({
       const pod = await client.create(Pod, podOf(rs));
       event("Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`);
     });
-    for (const pod of pods.slice(rs.spec.replicas)) await client.delete(Pod, { ...pod.metadata });
+    for (const pod of pods.slice(rs.spec.replicas)) await client.delete(Pod, pod.metadata);
     const status = { ...rs.status, replicas: pods.length };
     if (!equal(status, rs.status)) await client.update(ReplicaSet, { ...rs, status }, "status");
   },
 });
 
-export const podOf = ({ metadata, spec }: ReplicaSet) => ({
-  spec: spec.template.spec,
+const podOf = (rs: ReplicaSet) => ({
+  spec: rs.spec.template.spec,
   metadata: {
-    ...spec.template.metadata,
-    generateName: `${metadata.name}-`,
-    namespace: metadata.namespace,
-    ownerReferences: [
-      {
-        apiVersion: ReplicaSet.apiVersion,
-        kind: ReplicaSet.kind,
-        name: metadata.name,
-        uid: metadata.uid,
-        controller: true,
-        blockOwnerDeletion: true,
-      },
-    ],
+    ...rs.spec.template.metadata,
+    generateName: `${rs.metadata.name}-`,
+    namespace: rs.metadata.namespace,
+    ownerReferences: [controlledBy(ReplicaSet, rs)],
   },
 });
 

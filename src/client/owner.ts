@@ -1,0 +1,9 @@
+import type { Infer } from "#schema/infer.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "./place.ts";
+
+/** For the ownerReferences of what a controller makes for `owner`: it goes when the owner goes, and wakes it when it changes. */
+export function controlledBy<K extends AnyKind>({ apiVersion, kind }: K, owner: Infer<K>) {
+  const { name = "", uid = "" } = metadataOf(owner);
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
