@@ -20,19 +20,16 @@ const corsHeaders = [
   "access-control-allow-origin",
 ];
 
-/** A request's headers without what was for the API server alone: credentials, and what concerns one connection. */
+/** A request's headers without what concerns one connection. Credentials were dropped when the request came in. */
 export function passedOn(
   { headers, remoteAddress }: HttpRequest,
   { upgrades }: { readonly upgrades: boolean },
 ): Readonly<Record<string, string>> {
   const listed = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
-  const dropped = new Set([...(upgrades ? [] : [...ofOneConnection, ...listed]), "authorization"]);
+  const dropped = new Set(upgrades ? [] : [...ofOneConnection, ...listed]);
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !dropped.has(name) && !name.startsWith(":") && !name.startsWith("impersonate-"))
-      kept[name] = value;
-  const protocols = kept["sec-websocket-protocol"];
-  if (protocols !== undefined) kept["sec-websocket-protocol"] = withoutToken(protocols);
+    if (value !== undefined && !dropped.has(name) && !name.startsWith(":")) kept[name] = value;
   const authority = headers[":authority"];
   if (authority !== undefined) kept.host ??= authority;
   const before = headers["x-forwarded-for"];
@@ -40,14 +37,6 @@ export function passedOn(
     kept["x-forwarded-for"] = before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;
   return kept;
 }
-
-/** Browsers can send a token only as the name of a protocol. */
-const withoutToken = (protocols: string): string =>
-  protocols
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => !name.startsWith("base64url.bearer.authorization.k8s.io."))
-    .join(", ");
 
 /** An answer's headers without what concerns one connection, or speaks for another site. */
 export function passedBack(headers: HttpResponse["headers"] = {}): Record<string, string | readonly string[]> {
