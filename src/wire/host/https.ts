@@ -77,7 +77,9 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     unanswered.add(controller);
     answer.once("close", () => {
       unanswered.delete(controller);
-      if (!answer.writableFinished) controller.abort(clientIsGone);
+      // Node ends the answer of an HTTP/2 stream that its client has reset, so that it looks finished.
+      const isReset = "aborted" in answer && answer.aborted === true;
+      if (isReset || !answer.writableFinished) controller.abort(clientIsGone);
     });
     return controller.signal;
   };

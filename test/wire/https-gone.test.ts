@@ -1,0 +1,46 @@
+// The HTTPS front with a real HTTP/2 client that leaves in the middle of an answer.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { systemClock } from "#base/clock.ts";
+import { silentLog } from "#base/log.ts";
+import { Certificates } from "#cluster/certificates.ts";
+import { httpsFront } from "#wire/host/https.ts";
+
+test("a stream whose client leaves is told so, however it leaves", { timeout: 30_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "https-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const certificates = new Certificates(folder, systemClock);
+  const { cert: ca } = await certificates.authority();
+  const serving = await certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
+  for (const leaves of ["reset", "disconnect"] as const) {
+    const { promise: told, resolve } = Promise.withResolvers<boolean>();
+    const front = httpsFront({
+      ...serving,
+      clientCa: undefined,
+      log: silentLog,
+      handler: async ({ signal }) => {
+        signal.addEventListener("abort", () => resolve(true), { once: true });
+        return {
+          code: 200,
+          body: (async function* () {
+            yield new TextEncoder().encode("first\n");
+            await told;
+          })(),
+        };
+      },
+    });
+    const session = connect(`https://127.0.0.1:${await front.listen(0, "127.0.0.1")}`, { ca });
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", () => undefined); // it is we who break it
+    await new Promise((got) => stream.once("data", got));
+    if (leaves === "reset") stream.close(8);
+    else session.destroy();
+    assert.equal(await told, true);
+    session.destroy();
+    await front.close(1000);
+  }
+});
