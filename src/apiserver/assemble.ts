@@ -15,6 +15,7 @@ import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator } from "./authentication/authenticator.ts";
+import { legacyTokens } from "./authentication/legacy-tokens.ts";
 import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./authentication/service-account-tokens.ts";
 import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
 import { nodeAuthorizer, nodeOf } from "./authorization/node/authorizer.ts";
@@ -104,7 +105,9 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     new ServiceAccountTokens({ ...options.serviceAccounts, audiences: options.audiences, clock, random, cacheOf });
   const tokenOwner = anyToken([
     ...options.tokens,
-    ...(serviceAccounts ? [serviceAccounts.authenticate.bind(serviceAccounts)] : []),
+    ...(serviceAccounts
+      ? [serviceAccounts.authenticate.bind(serviceAccounts), legacyTokens(serviceAccounts.options)]
+      : []),
   ]);
   const authenticateToken = (token: string, audiences: readonly string[] = []) =>
     tokenOwner(token, audiences.length > 0 ? audiences : options.audiences);
@@ -133,6 +136,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       incomplete: isNode || !authorizers.includes(own.rbac),
     };
   };
+  let isPolicyReady = false;
   const guard = writeGuard({ policy, authorize });
   const virtual = virtualResources({
     ...options,
@@ -157,7 +161,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     paths: pathHandler({
       catalog: { kinds: catalog, priorities: groupPriorities, Scale },
       openApi,
-      healthChecks: healthChecks(store, follower),
+      healthChecks: healthChecks(store, follower, () => isPolicyReady),
       version,
       causality,
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
@@ -171,6 +175,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     async ready(signal) {
       await follower.seen(0, signal);
       if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request: server.request, stored, signal });
+      isPolicyReady = true;
     },
   };
 
@@ -228,13 +233,23 @@ const storeCheck = (store: StoreEngine): HealthCheck => ({
   },
 });
 
-const healthChecks = (store: StoreEngine, follower: StoreFollower): readonly HealthCheck[] => [
+const healthChecks = (
+  store: StoreEngine,
+  follower: StoreFollower,
+  isPolicyReady: () => boolean,
+): readonly HealthCheck[] => [
   { name: "ping", check: async () => undefined },
   storeCheck(store),
   {
     name: "informer-sync",
     check: async () => {
       if (follower.revision < 0) throw new Error("the caches are not filled yet");
+    },
+  },
+  {
+    name: "poststarthook/rbac/bootstrap-roles",
+    check: async () => {
+      if (!isPolicyReady()) throw new Error("not finished");
     },
   },
 ];

@@ -47,7 +47,7 @@ export function pathHandler(options: PathOptions): PathHandler {
       case "healthz":
       case "livez":
       case "readyz":
-        return health(request, first, second, healthChecks);
+        return health(request, first, second && path.slice(`/${first}/`.length), healthChecks);
       case "api":
         if (second === undefined)
           return discovery(

@@ -208,6 +208,12 @@ function claimsIn(payload: Uint8Array): Claims {
   return { ...(value as Claims), aud: audiences, nbf: value.nbf ?? 0, iat: value.iat ?? 0 };
 }
 
+export const serviceAccountUser = (namespace: string, name: string, uid: string | undefined): User => ({
+  name: `system:serviceaccount:${namespace}:${name}`,
+  ...(uid && { uid }),
+  groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+});
+
 function userOf({ jti, "kubernetes.io": { namespace, serviceaccount, pod, node } }: Claims): User {
   const extra = {
     ...(pod && { "pod-name": pod.name, "pod-uid": pod.uid }),
@@ -215,9 +221,7 @@ function userOf({ jti, "kubernetes.io": { namespace, serviceaccount, pod, node }
     ...(jti && { "credential-id": `JTI=${jti}` }),
   };
   return {
-    name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
-    ...(serviceaccount.uid && { uid: serviceaccount.uid }),
-    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+    ...serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid),
     extra: Object.fromEntries(
       Object.entries(extra).flatMap(([key, value]) =>
         value ? [[`authentication.kubernetes.io/${key}`, [value]]] : [],

@@ -241,6 +241,42 @@ test("hostile tokens are refused with 401", async () => {
   assert.notEqual(await use(s, good), 401);
 });
 
+test("a token in a secret is good as long as the secret holds it", async () => {
+  await using s = await server();
+  const secrets = "/api/v1/namespaces/web/secrets";
+  const said = {
+    iss: "kubernetes/serviceaccount",
+    sub: "system:serviceaccount:web:robot",
+    "kubernetes.io/serviceaccount/namespace": "web",
+    "kubernetes.io/serviceaccount/secret.name": "old",
+    "kubernetes.io/serviceaccount/service-account.name": "robot",
+    "kubernetes.io/serviceaccount/service-account.uid": s.uid,
+  };
+  const good = await serviceAccounts.keys.sign(said);
+  const other = await serviceAccounts.keys.sign({ ...said, again: true });
+  const ofAnother = await serviceAccounts.keys.sign({ ...said, sub: "system:serviceaccount:web:other" });
+  assert.equal(await error(s, good), "Token has been invalidated");
+  await s.call("POST", secrets, { metadata: { name: "old" }, data: { token: btoa(good) } });
+  assert.equal((await use(s, good)).username, "system:serviceaccount:web:robot");
+  assert.equal(await error(s, other), "Token does not match server's copy");
+  assert.equal(await error(s, ofAnother), "sub claim is invalid");
+  assert.notEqual(await error(s, good, ["vault"]), undefined);
+  const merge = { "content-type": "application/merge-patch+json" };
+  const label = (value: string | null) =>
+    s.call(
+      "PATCH",
+      `${secrets}/old`,
+      { metadata: { labels: { "kubernetes.io/legacy-token-invalid-since": value } } },
+      merge,
+    );
+  await label("2026-01-01");
+  assert.match(await error(s, good), /has been marked invalid/);
+  await label(null);
+  assert.equal(await error(s, good), undefined);
+  await s.call("DELETE", `${accounts}/robot`);
+  assert.equal(await error(s, good), 'serviceaccounts "robot" not found');
+});
+
 test("a page shows its token as a protocol of its WebSocket", async () => {
   const administrator = { name: "admin", groups: ["system:masters"] };
   await using s = await testServer({
