@@ -3,7 +3,7 @@
 //   ImagePolicyWebhook                                          between AlwaysPullImages and PodSecurity
 //   PodGroupProtection, PodGroupWorkloadExists, JobValidation   behind gates that are off
 //   ClusterTrustBundleAttest                                    before CertificateSubjectRestriction, behind a gate that is off
-//   NodeDeclaredFeatureValidator, PodResizeValidator            after PodTopologyLabels: validation knows what they know
+//   NodeDeclaredFeatureValidator                                before PodResizeValidator: nodes declare no features yet
 //   MutatingAdmissionPolicy, MutatingAdmissionWebhook,
 //   ValidatingAdmissionPolicy, ValidatingAdmissionWebhook       directly before ResourceQuota, in this order, since quota charges
 //                                                               for what they made of the object
@@ -27,6 +27,7 @@ import { ownerReferencesPermissionEnforcement } from "./owner-references-permiss
 import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { podNodeSelector } from "./pod-node-selector.ts";
+import { podResizeValidator } from "./pod-resize-validator.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
@@ -83,6 +84,7 @@ export const allPlugins: readonly Listed[] = [
   on(defaultIngressClass),
   off(denyServiceExternalIps),
   on(podTopologyLabels),
+  on(podResizeValidator),
   { name: "ResourceQuota", on: true, make: ({ resourceQuota: given }) => resourceQuota(given) },
   off(alwaysDeny),
 ];

@@ -24,6 +24,7 @@ import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
 import { namespaceExists } from "./namespace-exists.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
+import { podResizeValidator } from "./pod-resize-validator.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
 import { runtimeClass } from "./runtime-class.ts";
@@ -472,4 +473,33 @@ test("LimitPodHardAntiAffinityTopology lets pods keep others off their node only
 test("AlwaysDeny refuses everything, by the name that will be generated if there is none yet", async () => {
   const { refusal } = await new World().admit(alwaysDeny, Pod, { metadata: { generateName: "web-" }, spec: {} });
   assert.equal(refusal, 'pods "web-" is forbidden: admission control is denying all modifications');
+});
+
+test("PodResizeValidator keeps a pod within what its node has", async () => {
+  const world = new World();
+  world.have(Node, { metadata: { name: "n" }, status: { allocatable: { cpu: "1", memory: "1Gi" } } });
+  world.have(Node, { metadata: { name: "w", labels: { "kubernetes.io/os": "windows" } } });
+  const pod = (generation: number, cpu: string, nodeName = "n") =>
+    podWith(
+      {
+        nodeName,
+        overhead: { cpu: "100m" },
+        containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }],
+      },
+      { generation },
+    );
+  const resize = (next: object, old: object) =>
+    world.admit(podResizeValidator, Pod, next, { old, subresource: "resize" });
+  assert.equal((await resize(pod(2, "900m"), pod(1, "100m"))).refusal, "");
+  const refused = await resize(pod(2, "901m"), pod(1, "100m"));
+  assert.equal(
+    refused.refusal,
+    'pods "p" is forbidden: node didn\'t have enough allocatable resources: cpu, requested: 1001, allocatable: 1000',
+  );
+  assert.deepEqual(refused.error?.details?.causes, [{ reason: "NodeCapacity" }]);
+  assert.equal((await resize(pod(1, "5"), pod(1, "5"))).refusal, "");
+  assert.match(
+    (await resize(pod(2, "1m", "w"), pod(1, "2m", "w"))).refusal,
+    /pod resize is only supported on linux nodes, node "w" is "windows"/,
+  );
 });
