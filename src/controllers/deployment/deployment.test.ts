@@ -45,9 +45,9 @@ function setReady(w: World, { status: _status, ...pod }: Pod, status: "True" | "
 
 /** One look of each controller at everything there is. */
 async function round(w: World, ready = true) {
+  if (ready) makeReady(w);
   if (w.get(Deployment, { name: "web" })) await w.reconcile(deploymentController, now(w));
   for (const rs of w.list(ReplicaSet)) await w.reconcile(replicaSetController, rs);
-  if (ready) makeReady(w);
 }
 async function settle(w: World, ready = true) {
   w.writes();
