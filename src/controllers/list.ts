@@ -1,4 +1,5 @@
 // Every controller, with the name it is switched by and the service account it works under. Adding one is its file and a line here.
+// The garbage collector follows all kinds at once, and so is a component of its own: garbage/collector.ts.
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { deploymentController } from "./deployment/deployment.ts";
