@@ -35,12 +35,20 @@ export class LeadershipLost extends Error {
 
 const jitter = 1.2;
 
+/** A part that runs only while it leads, and says whether it does. */
+export interface Elected extends Component {
+  readonly isLeader: boolean;
+}
+
 /** Runs `led` while this candidate is the leader. Fails with LeadershipLost rather than let it run a moment too long. */
-export function elected(led: Component, options: ElectionOptions): Component {
+export function elected(led: Component, options: ElectionOptions): Elected {
+  const election = new Election(options);
   return {
     name: `${led.name} under lease ${options.lease.name}`,
+    get isLeader() {
+      return election.isLeader;
+    },
     async run(signal) {
-      const election = new Election(options);
       await election.acquire(signal);
       const renew: Component = { name: "lease", run: (stop) => election.renew(stop) };
       try {

@@ -39,12 +39,23 @@ export interface ControllersOptions {
   readonly host?: string;
 }
 
+export interface RunningControllers extends Component {
+  /** Whether all caches are filled: for a readiness check. */
+  readonly hasSynced: boolean;
+}
+
 /** The controllers as one component; it runs its informers and its event recorder, too. */
-export function runControllers(controllers: readonly Controller<AnyKind>[], options: ControllersOptions): Component {
+export function runControllers(
+  controllers: readonly Controller<AnyKind>[],
+  options: ControllersOptions,
+): RunningControllers {
   const informers = options.informers ?? new Informers(options);
   const recorder = new EventRecorder(options);
   return {
     name: "controllers",
+    get hasSynced() {
+      return informers.hasSynced;
+    },
     run: (signal) =>
       supervise(
         [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { type TestServer, testServer, testUser } from "#apiserver/testing.ts";
@@ -10,6 +11,7 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client, type Transport } from "#client/client.ts";
 import { type Controller, controller, Terminal } from "#client/controller.ts";
+import { controlledBy } from "#client/owner.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { replicaSet, sampleReplicaSets } from "./sample.ts";
@@ -103,6 +105,42 @@ test("no object is in two workers, and none is reconciled before its writes are 
   for (let i = 0; i < 10; i++) await client.create(ReplicaSet, replicaSet(`web-${i}`, 4));
   await settle(async () => (await client.list(ReplicaSet)).items.every(({ status }) => status.replicas === 4), server);
   assert.equal(created, 40);
+});
+
+test("a deletion that is answered without a revision is waited for, too", async () => {
+  await using server = await testServer();
+  const client = clientOf(server);
+  const failures: unknown[] = [];
+  const deletes = controller({
+    name: "deletes",
+    for: ReplicaSet,
+    owns: [ConfigMap],
+    async reconcile(rs, { client: own, cache }) {
+      for (const { metadata } of cache.owned(ConfigMap, rs))
+        await own.delete(ConfigMap, metadata).catch((error) => failures.push(error));
+      return { afterMs: 1 }; // at once again, whatever the cache knows by then
+    },
+  });
+  const rs = await client.create(ReplicaSet, replicaSet("web", 0));
+  await using _ = await running(server, [deletes], async (request) => {
+    const response = await server.server.request(request);
+    if (response.type !== "watch" || request.resource !== "configmaps") return response;
+    const { events } = response;
+    const late = async function* () {
+      for await (const batch of events) {
+        await server.clock.sleep(50, request.signal);
+        yield batch;
+      }
+    };
+    return { ...response, events: late() };
+  });
+  for (let i = 0; i < 5; i++) {
+    const metadata = { name: `c${i}`, namespace: "default", ownerReferences: [controlledBy(ReplicaSet, rs)] };
+    await client.create(ConfigMap, { metadata });
+  }
+  await settle(async () => (await client.list(ConfigMap)).items.length === 0, server);
+  await server.clock.advance(1000);
+  assert.deepEqual(failures, []);
 });
 
 test("with every fifth request failing it still converges, and does not spin", async () => {
