@@ -59,8 +59,9 @@ export function verbOf(method: string, { name, watch }: ResourcePath, query: URL
   switch (method) {
     case "GET":
     case "HEAD":
-      if (watch || isTrue(query.get("watch"))) return "watch";
-      return name === undefined ? "list" : "get";
+      if (watch) return "watch";
+      if (name !== undefined) return "get"; // a named object is watched by a field selector on its collection
+      return isTrue(query.get("watch")) ? "watch" : "list";
     case "POST":
       return "create";
     case "PUT":
