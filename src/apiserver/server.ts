@@ -1,6 +1,6 @@
 // The path of a request. Each stage is one line in `handle`, in the order in which they happen:
 //
-//   identify   who is asking                     authentication/
+//   identify   who is asking, or acting          authentication/
 //   address    what is asked                     request-path.ts
 //   authorize  may they                          authorization/
 //   admit, validate, store                       registry/      or connect/, for exec, logs and proxies

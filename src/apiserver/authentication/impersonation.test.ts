@@ -182,3 +182,20 @@ test("what is done as another is judged by what the other may do", async () => {
     'pods is forbidden: User "ann" cannot list resource "pods" in API group "" at the cluster scope',
   );
 });
+
+test("connections are judged by who acts, too", async () => {
+  await using s = await server(
+    rule("impersonate", "users", ""),
+    rule("get create", "pods/log pods/exec pods/proxy", ""),
+  );
+  const message = async (subresource: string) => {
+    const path = `/api/v1/namespaces/web/pods/p/${subresource}`;
+    const headers = { authorization: "Bearer bob", "impersonate-user": "ann" };
+    return (await s.call("GET", path, undefined, headers)).json.message;
+  };
+  for (const subresource of ["log", "exec", "proxy"])
+    assert.equal(
+      await message(subresource),
+      `pods "p" is forbidden: User "ann" cannot get resource "pods/${subresource}" in API group "" in the namespace "web"`,
+    );
+});
