@@ -10,11 +10,12 @@ export const objectBody = (object: unknown, patchType?: PatchType): RequestBody 
   ...(patchType && { patchType }),
 });
 
-/** A copy of a JSON value. Undefined fields are left out, as JSON leaves them out. Four times as fast as structuredClone. */
+/** A copy of a JSON value. Undefined fields are left out, as JSON leaves them out. Takes a fraction of structuredClone's time. */
 function copy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : copy(item)));
+  const source = value as Readonly<Record<string, unknown>>;
   const made: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) setOwn(made, key, copy(inner));
+  for (const key of Object.keys(source)) if (source[key] !== undefined) setOwn(made, key, copy(source[key]));
   return made;
 }

@@ -190,6 +190,26 @@ test("a server whose certificate nobody vouches for is not talked to", async () 
   close();
 });
 
+test("a server that takes connections but never answers is given up", async () => {
+  const clock = new ManualClock();
+  const sockets: Socket[] = [];
+  const hole = createServer((socket) => void sockets.push(socket));
+  await new Promise<void>((resolve) => hole.listen(0, "127.0.0.1", resolve));
+  const server = `https://127.0.0.1:${(hole.address() as AddressInfo).port}`;
+  const { transport, close } = httpsTransport({ server, clock });
+  const client = new Client({ transport, user: testUser, userAgent: "t", signal: new AbortController().signal });
+  const asked = assert.rejects(client.list(ConfigMap), {
+    name: "ConnectionLost",
+    message: /no answer within 60000 ms/,
+  });
+  await until(() => sockets.length > 0, clock);
+  await clock.advance(60_000);
+  await asked;
+  close();
+  for (const socket of sockets) socket.destroy();
+  hole.close();
+});
+
 test("an informer over HTTPS stays true while connections are cut", async () => {
   await using r = await remote();
   const informer = new Informer(ConfigMap, {
