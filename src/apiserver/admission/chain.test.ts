@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -10,6 +11,7 @@ import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { RuntimeClass } from "#api/node/v1/runtime-class.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
 import { UsageError } from "#base/errors.ts";
+import { tokenKeys } from "../host/token-keys.ts";
 import { testServer } from "../testing.ts";
 import { type AdmissionSettings, admissionOf, pluginsOf } from "./configuration.ts";
 import { readAdmissionConfiguration } from "./configuration-file.ts";
@@ -192,6 +194,64 @@ describe("the chain", () => {
     );
     const lost = await server.call("POST", "/api/v1/namespaces/lost/configmaps", { metadata: { name: "m" } });
     assert.deepEqual([lost.code, lost.json.message], [404, 'namespaces "lost" not found']);
+  });
+});
+
+describe("the chain in a server", () => {
+  test("makes the namespace of the first object in it", async () => {
+    const admission = admissionOf({ enable: ["NamespaceAutoProvision"] });
+    await using server = await testServer({ admission });
+    const { code } = await server.call("POST", "/api/v1/namespaces/fresh/configmaps", { metadata: { name: "m" } });
+    assert.equal(code, 201);
+    assert.equal((await server.call("GET", "/api/v1/namespaces/fresh")).json.status.phase, "Active");
+  });
+
+  test("gives a bound pod the zone of its node", async () => {
+    await using server = await testServer({ admission: admissionOf({ disable: ["ServiceAccount"] }) });
+    await server.call("POST", "/api/v1/namespaces", { metadata: { name: "default" } });
+    const labels = { "topology.kubernetes.io/zone": "z" };
+    await server.call("POST", "/api/v1/nodes", { metadata: { name: "n", labels } });
+    await server.call("POST", "/api/v1/namespaces/default/pods", podWith());
+    const binding = { metadata: { name: "p" }, target: { kind: "Node", name: "n" } };
+    const { code, text } = await server.call("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
+    assert.equal(code, 201, text);
+    const { json } = await server.call("GET", "/api/v1/namespaces/default/pods/p");
+    assert.deepEqual([json.spec.nodeName, json.metadata.labels], ["n", labels]);
+  });
+
+  test("keeps nodes to their own pods, in subresources and evictions as well", async () => {
+    const node = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
+    const admission = admissionOf({ enable: ["NodeRestriction"], disable: ["ServiceAccount"] });
+    const authorizers = () => [() => ({ decision: "allow" }) as const];
+    const { privateKey } = generateKeyPairSync("ec", {
+      namedCurve: "P-256",
+      privateKeyEncoding: { type: "pkcs8", format: "pem" },
+      publicKeyEncoding: { type: "spki", format: "pem" },
+    });
+    const serviceAccounts = {
+      keys: tokenKeys(privateKey),
+      issuers: ["https://issuer.example"],
+      extendExpiration: true,
+    };
+    await using server = await testServer({ admission, authorizers, users: { node }, serviceAccounts });
+    await server.call("POST", "/api/v1/namespaces", { metadata: { name: "default" } });
+    await server.call("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "sa" } });
+    await server.call("POST", "/api/v1/namespaces/default/pods", podWith({ nodeName: "n2" }));
+    const asNode = { authorization: "Bearer node" };
+    const pods = "/api/v1/namespaces/default/pods";
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    const token = await server.call("POST", `${accounts}/sa/token`, { spec: { audiences: [] } }, asNode);
+    assert.equal(token.json.message, 'serviceaccounts "sa" is forbidden: node requested token not bound to a pod');
+    const eviction = await server.call("POST", `${pods}/p/eviction`, { metadata: { name: "p" } }, asNode);
+    assert.equal(
+      eviction.json.message,
+      'pods "p" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
+    );
+    const deletion = await server.call("DELETE", `${pods}/p`, undefined, asNode);
+    assert.equal(
+      deletion.json.message,
+      'pods "p" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself',
+    );
   });
 });
 
