@@ -1,5 +1,5 @@
 // Every controller, with the name it is switched by and the service account it works under. Adding one is its file and a line here.
-// The garbage collector follows all kinds at once, and so is a component of its own: garbage/collector.ts.
+// Two are components of their own: garbage/collector.ts follows all kinds at once, pod-garbage/collector.ts looks at all pods at times.
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { deploymentController } from "./deployment/deployment.ts";
@@ -8,6 +8,7 @@ import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
 import { serviceAccountController } from "./serviceaccount.ts";
+import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
 
 export interface ListedController {
   /** As `--controllers` names it. */
@@ -30,6 +31,7 @@ export const controllers = ({ discover, rootCa }: ControllerSettings): readonly 
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
   listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
+  listed("ttl-after-finished-controller", ttlAfterFinishedController),
 ];
 
 const listed = (name: string, controller: Controller<AnyKind>, serviceAccount = name): ListedController => ({
