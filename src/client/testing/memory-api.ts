@@ -1,5 +1,5 @@
 // The API as a map: what unit tests of controllers need of a server, without its checks. It names, numbers, defaults and refuses
-// conflicts as the real one does, and a test runs the same steps against both.
+// conflicts as the real one does.
 
 import type { Clock } from "#base/clock.ts";
 import { deepFreeze } from "#base/collections.ts";
