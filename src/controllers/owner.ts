@@ -1,17 +1,11 @@
-// Who owns what: the reference from an object to the one that controls it, and how a controller comes by objects that match its
+// Who owns what: how a controller comes by objects that match its
 // selector (adoption) and lets go of those that no longer do (release).
 import { type Client, isNotFound, isReason } from "#client/client.ts";
+import { controlledBy } from "#client/owner.ts";
 import { controllerOf, metadataOf, type Place } from "#client/place.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { OwnerReference } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";
-
-/** The reference an object carries to the one that controls it. */
-export function controlledBy(kind: AnyKind, owner: unknown): OwnerReference {
-  const { name = "", uid = "" } = metadataOf(owner);
-  return { apiVersion: kind.apiVersion, kind: kind.kind, name, uid, controller: true, blockOwnerDeletion: true };
-}
 
 export interface Claim<K extends AnyKind> {
   /** The kind of what is claimed. */

@@ -1,4 +1,5 @@
 // Keeps a number of equal pods: what ReplicaSets and ReplicationControllers have in common, which is all but their names.
+
 import type { ReplicaSetCondition, ReplicaSetStatus } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
@@ -6,12 +7,13 @@ import { equal, inBatches, slowStart } from "#base/collections.ts";
 import { ApiError, explain } from "#base/errors.ts";
 import { isNotFound } from "#client/client.ts";
 import type { Again, Reconcile } from "#client/controller.ts";
+import { controlledBy } from "#client/owner.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { type Labels, labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
 import { timeOf } from "#schema/time.ts";
 import { byDeletionCost } from "./deletion-cost.ts";
-import { claim, controlledBy } from "./owner.ts";
+import { claim } from "./owner.ts";
 import { isActive, isAvailable, isReady, isTerminating, nextAvailableMs, orphanPods } from "./pods.ts";
 
 /** How many pods one reconcile creates or deletes at most. */

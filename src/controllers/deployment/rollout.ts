@@ -6,7 +6,7 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { isNotFound, isReason } from "#client/client.ts";
 import type { Again, Reconcile } from "#client/controller.ts";
-import { controlledBy } from "../owner.ts";
+import { controlledBy } from "#client/owner.ts";
 import { isActive } from "../pods.ts";
 import { isNamespaceTerminating } from "../replicas.ts";
 import { templateHash } from "../template-hash.ts";
