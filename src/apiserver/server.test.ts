@@ -89,7 +89,7 @@ test("refusals have upstream's codes, reasons and texts", async () => {
       '{"spec":{"containers":7}}',
       400,
       "BadRequest",
-      'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number 7 into Go struct field PodSpec.spec.containers of type []v1.Container',
+      'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type []v1.Container',
     ],
     [
       "GET",

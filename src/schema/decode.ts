@@ -39,6 +39,8 @@ function decode(subject: AnyKind | AnyStruct, value: unknown): Decoded & { reado
 class Place {
   readonly path: (string | number)[] = [];
   readonly unknown: string[] = [];
+  /** Where in the path keys of maps stand: Go names fields only. */
+  readonly keyed: number[] = [];
   /** The struct whose field is being decoded. */
   struct = "";
   keys = 0;
@@ -51,18 +53,22 @@ class Place {
     );
   }
 
-  /** Go's words for a value of the wrong type; its path has no indexes, ours is in the error. */
+  /** Go's words for a value of the wrong type; its path has no indexes and no keys, ours is in the error. */
   mismatch(value: unknown, type: string): DecodeError {
-    const names = [this.struct, ...this.path.filter((part) => typeof part === "string")];
-    const place = this.path.length === 0 ? "value" : `struct field ${names.join(".")}`;
-    return new DecodeError(`json: cannot unmarshal ${goKind(value)} into Go ${place} of type ${type}`, this.toString());
+    const fields = this.path.filter((part, i) => typeof part === "string" && !this.keyed.includes(i));
+    const place = this.path.length === 0 ? "value" : `struct field ${[this.struct, ...fields].join(".")}`;
+    const what = typeof value === "number" && numberTypes.has(type) ? `number ${value}` : goKind(value);
+    return new DecodeError(`json: cannot unmarshal ${what} into Go ${place} of type ${type}`, this.toString());
   }
 
-  refuse(reason: string, cause?: unknown): DecodeError {
+  refuse(reason: string): DecodeError {
     const path = this.toString();
-    return new DecodeError(path === "" ? reason : `${path}: ${reason}`, path, { cause });
+    return new DecodeError(path === "" ? reason : `${path}: ${reason}`, path);
   }
 }
+
+/** What a number can be too large for, or too exact; anything else takes no number at all. */
+const numberTypes: ReadonlySet<string> = new Set(["int32", "int64", "float64"]);
 
 /** Returns the decoded value, or undefined for one that is the same as absent. */
 type Decoder = (value: any, at: Place) => unknown;
@@ -233,6 +239,7 @@ function listDecoder(item: Decoder, type: Type): Decoder {
 function mapDecoder(decodeEntry: Decoder, type: Type): Decoder {
   return (entries: Record<string, unknown>, at) => {
     if (typeof entries !== "object" || Array.isArray(entries)) throw at.mismatch(entries, goType(type));
+    at.keyed.push(at.path.length);
     for (const key in entries) {
       at.keys++;
       const before = entries[key];
@@ -242,6 +249,7 @@ function mapDecoder(decodeEntry: Decoder, type: Type): Decoder {
       at.path.pop();
       if (after !== before) setOwn(entries, key, after);
     }
+    at.keyed.pop();
     return entries;
   };
 }
@@ -262,7 +270,7 @@ const decodeQuantity: Decoder = (value, at) => {
   try {
     return canonicalQuantity(value);
   } catch (cause) {
-    throw at.refuse(cause instanceof Error ? cause.message : String(cause), cause);
+    throw at.refuse(cause instanceof Error ? cause.message : String(cause));
   }
 };
 
@@ -271,7 +279,7 @@ function guarded(value: unknown, at: Place, canonical: (text: string) => string)
   try {
     return value === "" ? "" : canonical(value);
   } catch (cause) {
-    throw at.refuse(cause instanceof Error ? cause.message : String(cause), cause);
+    throw at.refuse(cause instanceof Error ? cause.message : String(cause));
   }
 }
 
@@ -341,7 +349,6 @@ function zeroOf(type: Type): unknown {
 const goKind = (value: unknown): string => {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return `number ${value}`;
   return typeof value === "boolean" ? "bool" : typeof value;
 };
 
