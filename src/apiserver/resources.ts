@@ -1,7 +1,7 @@
 // From a verb on a resource to the registry that serves it, in the version that was asked for.
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
-import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb, WatchEvent } from "#wire/api-request.ts";
 import { methodNotAllowed, successStatus, unknownPath } from "#wire/status.ts";
 import { deleteObject } from "./registry/deletion.ts";
 import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
@@ -34,6 +34,7 @@ export class Resources {
     const served = this.find(request.group, request.version, request.resource);
     if (!served) return this.#handleVirtual(request);
     const { subresource } = request;
+    warnOfAge(served.kind, request);
     if (subresource !== undefined && subresource !== "status") {
       const handler = served.subresources[subresource];
       if (!handler) throw unknownPath();
@@ -51,8 +52,15 @@ export class Resources {
     if (!virtual || subresource !== undefined) throw unknownPath();
     const handler = virtual.verbs[verb];
     if (!handler) throw methodNotAllowed();
+    warnOfAge(virtual.kind, request);
     return handler(request);
   }
+}
+
+function warnOfAge({ deprecated, apiVersion, kind }: AnyKind, { warn }: ApiRequest): void {
+  if (!deprecated) return;
+  const { since, use } = deprecated;
+  warn?.(`${apiVersion} ${kind} is deprecated in ${since}+${use === undefined ? "" : `; use ${use}`}`);
 }
 
 const addressOf = ({ group, version, plural }: AnyKind): string => `${group}/${version}/${plural}`;
@@ -77,8 +85,13 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
       options.timeoutSeconds === undefined
         ? request.signal
         : withTimeout(registry, request.signal, options.timeoutSeconds);
-    const events = await watchObjects(registry, { ...request, signal }, options);
-    return { type: "watch", kind, events: eventsInVersion(kind, events) };
+    try {
+      const events = await watchObjects(registry, { ...request, signal }, options);
+      return { type: "watch", kind, events: eventsInVersion(kind, events) };
+    } catch (error) {
+      if (!signal.aborted || request.signal.aborted) throw error;
+      return { type: "watch", kind, events: noEvents() }; // its time was over before it could begin
+    }
   },
   create,
   update,
@@ -118,6 +131,10 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
   },
   connect: connectIsNoVerbHere,
 };
+
+async function* noEvents(): AsyncGenerator<readonly WatchEvent[]> {
+  yield [];
+}
 
 function withTimeout(registry: Registry, signal: AbortSignal, seconds: number): AbortSignal {
   const ended = new AbortController();

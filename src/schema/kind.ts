@@ -81,6 +81,8 @@ export interface KindRules<F extends Fields> {
   readonly verbs?: readonly Verb[];
   /** A deletion is answered with the object, not with a Status. */
   readonly returnsDeleted?: true;
+  /** Whoever still uses the kind is told so, with every answer. */
+  readonly deprecated?: { readonly since: string; readonly use?: string };
   /** False for what is answered and forgotten, like access reviews. */
   readonly stored?: false;
   /** `status: true` and `scale` are understood everywhere; the others are served by code of their own. */

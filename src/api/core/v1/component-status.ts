@@ -25,6 +25,7 @@ export const ComponentStatus = resource({
   scope: "Cluster",
   verbs: ["get", "list"],
   stored: false,
+  deprecated: { since: "v1.19" },
   doc: "Whether a part of the control plane is well, found out when asked. No longer of much use.",
   fields: {
     conditions: list(2, ComponentCondition, "What is known about the component.").keyedBy("type"),

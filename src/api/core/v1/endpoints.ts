@@ -48,6 +48,7 @@ export const Endpoints = resource({
   shortNames: ["ep"],
   scope: "Namespaced",
   doc: "The addresses behind the service of the same name. EndpointSlices have taken their place.",
+  deprecated: { since: "v1.33", use: "discovery.k8s.io/v1 EndpointSlice" },
   fields: {
     subsets: list(2, EndpointSubset, "Addresses, by the ports they have."),
   },
