@@ -1,6 +1,6 @@
 // Create, update, patch and apply, from the body to the registry: decoded and defaulted in the version that was sent, tracked for
 // managedFields in that version, then stored in the stored one.
-import { explain } from "#base/errors.ts";
+import { type ApiError, explain } from "#base/errors.ts";
 import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
 import { excluding, including } from "#schema/apply/filter.ts";
 import { copyJson } from "#schema/apply/value.ts";
@@ -61,8 +61,8 @@ async function plainPatch(request: ApiRequest, served: ServedResource): Promise<
     request,
     key,
     (current) => {
-      const { object, strictErrors } = decodeErrors(() => patched(kind, type, fromStored(kind, current), patch));
-      warnings = strictProblems(strictErrors, options, kind);
+      const { object, strictErrors, invalid } = patched(kind, type, fromStored(kind, current), patch);
+      warnings = strictProblems(strictErrors, options, invalid);
       const next = tracked(served, request, current, applyDefaults(kind, object), options);
       // A patch says what changes: it conflicts only if it names a resourceVersion itself.
       if (next.metadata.resourceVersion === current.metadata.resourceVersion) delete next.metadata.resourceVersion;
@@ -93,7 +93,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
       ...ownable(served, subresource),
     });
     const decoded = decodeErrors(() => decodeValue(kind, object));
-    strictProblems(decoded.strictErrors, options, kind);
+    strictProblems(decoded.strictErrors, options, notOfKind(kind));
     const next = toStored(kind, applyDefaults(kind, decoded.object as DraftObject));
     next.metadata.managedFields = managedFields as never;
     if (live) delete next.metadata.resourceVersion;
@@ -166,32 +166,31 @@ export function decodeBody(
     );
   // Defaults belong to the version that was sent, and to whoever sent it: managedFields name them, too.
   applyDefaults(kind, object);
-  return { object: object as DraftObject, warnings: strictProblems(strictErrors, options, kind) };
+  return { object: object as DraftObject, warnings: strictProblems(strictErrors, options, notOfKind(kind)) };
 }
 
 /** What strict decoding found is an error, a warning or nothing, as the client wishes. */
 function strictProblems(
   strictErrors: readonly string[],
   { fieldValidation }: WriteOptions,
-  kind: AnyKind,
+  refuse: (detail: string) => ApiError,
 ): readonly string[] {
   if (strictErrors.length === 0 || fieldValidation === "Ignore") return [];
   if (fieldValidation === "Warn") return strictErrors;
-  throw badRequest(
-    `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: strict decoding error: ${strictErrors.join(", ")}`,
-  );
+  throw refuse(`strict decoding error: ${strictErrors.join(", ")}`);
 }
+
+const notOfKind =
+  ({ kind, version }: AnyKind) =>
+  (detail: string): ApiError =>
+    badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`);
 
 function decodeErrors<T>(work: () => T, kind?: AnyKind): T {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw badRequest(
-      kind
-        ? `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${explain(error)}`
-        : explain(error),
-    );
+    throw (kind ? notOfKind(kind) : badRequest)(explain(error));
   }
 }
 
