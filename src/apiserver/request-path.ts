@@ -54,8 +54,12 @@ function plainSegment(segment: string): string {
   return text;
 }
 
-/** The verb of a request, or undefined for a method the API does not know. */
-export function verbOf(method: string, { name, watch }: ResourcePath, query: URLSearchParams): RequestVerb | undefined {
+/** The verb of a request, or undefined for a method the API does not know in this place. */
+export function verbOf(
+  method: string,
+  { name, subresource, watch }: ResourcePath,
+  query: URLSearchParams,
+): RequestVerb | undefined {
   switch (method) {
     case "GET":
     case "HEAD":
@@ -63,11 +67,11 @@ export function verbOf(method: string, { name, watch }: ResourcePath, query: URL
       if (name !== undefined) return "get"; // a named object is watched by a field selector on its collection
       return isTrue(query.get("watch")) ? "watch" : "list";
     case "POST":
-      return "create";
+      return name === undefined || subresource !== undefined ? "create" : undefined;
     case "PUT":
-      return "update";
+      return name === undefined ? undefined : "update";
     case "PATCH":
-      return "patch";
+      return name === undefined ? undefined : "patch";
     case "DELETE":
       return name === undefined ? "deletecollection" : "delete";
     default:
