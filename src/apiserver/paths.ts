@@ -41,9 +41,9 @@ export function pathHandler(options: PathOptions): PathHandler {
     switch (first) {
       case "":
       case undefined:
-        return request.path === "/" ? plainJson({ paths: rootPaths(catalog, openApi, options.issuer) }) : undefined;
+        return request.path === "/" ? indentedJson({ paths: rootPaths(catalog, openApi, options.issuer) }) : undefined;
       case "version":
-        return second === undefined ? plainJson(version) : undefined;
+        return second === undefined ? indentedJson(version) : undefined;
       case "healthz":
       case "livez":
       case "readyz":
@@ -52,7 +52,7 @@ export function pathHandler(options: PathOptions): PathHandler {
         if (second === undefined)
           return discovery(
             request,
-            () => apiVersions(request.headers.host ?? ""),
+            () => apiVersions(request.headers.host ?? request.headers[":authority"] ?? ""),
             () => groupDiscoveryList(catalog, "api"),
           );
         return third === undefined ? maybeJson(apiResourceList(catalog, "", second)) : undefined;
@@ -85,6 +85,11 @@ const plainJson = (object: object): HttpResponse => ({
   code: 200,
   headers: { "content-type": "application/json" },
   body: `${JSON.stringify(object)}\n`,
+});
+/** As upstream writes what people read. */
+const indentedJson = (object: object): HttpResponse => ({
+  ...plainJson(object),
+  body: JSON.stringify(object, null, 2),
 });
 const maybeJson = (object: object | undefined): HttpResponse | undefined => object && plainJson(object);
 
