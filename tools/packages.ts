@@ -11,6 +11,13 @@ interface SystemPackage {
 export const packages: readonly SystemPackage[] = [
   { name: "etcd-server", provides: "/usr/bin/etcd", for: "the etcd engine's tests" },
   { name: "openssl", provides: "/usr/bin/openssl", for: "the etcd engine's tests of certificates" },
+  { name: "kubernetes-client", provides: "/usr/bin/kubectl", for: "the API server's transcripts" },
+  { name: "curl", provides: "/usr/bin/curl", for: "the API server's test with curl" },
+  {
+    name: "python3-kubernetes",
+    provides: "/usr/lib/python3/dist-packages/kubernetes/__init__.py",
+    for: "the API server's test with the Python client",
+  },
 ];
 
 /** Installs what is missing where that is possible (root on a Debian-like system), and returns what is still missing. */
