@@ -4,7 +4,7 @@
 // measures only that; KNARR_BENCH_NODE="--cpu-prof" adds arguments for the measured server.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { frames, RawHttp2, type RawRequest, requestFields } from "#wire/testing/raw-http2.ts";
 import { Clients, type Load } from "./apiserver/load.ts";
@@ -50,8 +50,7 @@ export async function run(report: Report): Promise<void> {
     report({ name: "load of the machine at the end, for reference", value: loadavg()[0] ?? 0, unit: "" });
   } finally {
     rmSync(root, { recursive: true, force: true });
-    rmSync(bundle, { force: true });
-    rmSync(`${bundle}.map`, { force: true });
+    rmSync(dirname(bundle), { recursive: true, force: true });
   }
 }
 

@@ -21,6 +21,7 @@ const { outputFiles } = await build({
   format: "esm",
   packages: "external",
   sourcemap: "linked",
+  sourcesContent: false, // a stack trace needs the lines, not the text, which Node would keep in memory
   write: false,
   logLevel: "warning",
 });

@@ -38,13 +38,19 @@ export async function makeKeys(folder: string): Promise<Keys> {
   };
 }
 
-/** The whole of knarr in one file, as the launcher makes it; the caller removes it. */
+/** The whole of knarr as the launcher bundles it, in a folder of its own; the caller removes that. */
 export function makeBundle(): string {
-  const path = join(root, `node_modules/.cache/knarr/bench-${process.pid}.mjs`);
+  const path = join(root, `node_modules/.cache/knarr-bench-${process.pid}/main.mjs`);
   const { status } = spawnSync(process.execPath, [join(root, "tools/bundle.ts"), path], { stdio: "inherit" });
   if (status !== 0) throw new Error("the bundle could not be made");
   return path;
 }
+
+/** What the launcher gives to Node. */
+const launcherFlags = (): readonly string[] => {
+  const line = /^exec .*$/m.exec(readFileSync(join(root, "knarr"), "utf8"))?.[0] ?? "";
+  return line.split(" ").filter((word) => word.startsWith("--"));
+};
 
 export async function startKnarr(
   bundle: string,
@@ -55,7 +61,7 @@ export async function startKnarr(
   const args = [
     ...(isProbed ? ["--import", at("probe.ts")] : []),
     ...(process.env.KNARR_BENCH_NODE ?? "").split(" ").filter((arg) => arg !== ""),
-    "--enable-source-maps",
+    ...launcherFlags(),
     bundle,
     "apiserver",
     "--secure-port=0",

@@ -7,9 +7,34 @@ import type { ApiObject } from "#schema/object.ts";
 import type { Entry, Revision } from "#store/engine.ts";
 import type { EncodedObject } from "#wire/api-request.ts";
 
-export interface Stored extends EncodedObject {
+/**
+ * The bytes are always there, the object when someone asks for it: most of what a cluster holds is seldom looked at, and an object
+ * takes as much memory as its bytes.
+ */
+export class Stored implements EncodedObject {
   readonly key: string;
   readonly revision: Revision;
+  readonly json: Uint8Array;
+  readonly #protect: Protection;
+  #object: ApiObject | undefined;
+
+  constructor(key: string, revision: Revision, json: Uint8Array, object: ApiObject | undefined, protect: Protection) {
+    this.key = key;
+    this.revision = revision;
+    this.json = json;
+    this.#protect = protect;
+    this.#object = object && protect(object);
+  }
+
+  get object(): ApiObject {
+    this.#object ??= this.#protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
+    return this.#object;
+  }
+
+  /** Lets go of the object; whoever asks again gets an equal one. */
+  forgetObject(): void {
+    this.#object = undefined;
+  }
 }
 
 /** Sees to it that what is shared is not changed: tests freeze it, where it would cost a twentieth of a create. */
@@ -47,9 +72,8 @@ export class StoredForm {
   /** The stored object of an entry. Asked twice for one entry, it gives the same. */
   of(entry: Entry, revision: Revision = entry.modified): Stored {
     const known = this.#known.get(entry.value);
-    if (known && "revision" in known && known.revision === revision) return known as Stored;
-    const source = known && !("revision" in known) ? known : undefined;
-    const stored = this.#make(entry, revision, source);
+    if (known instanceof Stored && known.revision === revision) return known;
+    const stored = this.#make(entry, revision, known instanceof Stored ? undefined : known);
     if (revision === entry.modified) this.#known.set(entry.value, stored);
     return stored;
   }
@@ -61,10 +85,9 @@ export class StoredForm {
     json.set(value.subarray(0, at));
     json.set(version, at);
     json.set(value.subarray(at), at + version.length);
+    if (!source) return new Stored(key, revision, json, undefined, this.#protect);
     const { apiVersion, kind } = this.#kind;
-    const body = source ?? (parseJson(decodeUtf8(value)).value as ApiObject);
-    const metadata = { ...body.metadata, resourceVersion: String(revision) };
-    const object = this.#protect({ ...body, apiVersion, kind, metadata });
-    return { key, revision, object, json };
+    const metadata = { ...source.metadata, resourceVersion: String(revision) };
+    return new Stored(key, revision, json, { ...source, apiVersion, kind, metadata }, this.#protect);
   }
 }

@@ -43,6 +43,8 @@ export type CacheOf = (kind: AnyKind) => WatchCache;
 
 /** How many events are kept for watchers that start in the past. */
 const ringSize = 8192;
+/** How many of the objects written last are kept as objects. */
+const freshSize = 1000;
 
 export class WatchCache {
   readonly prefix: string;
@@ -53,6 +55,8 @@ export class WatchCache {
   readonly #lists = new Map<string, readonly Stored[]>();
   /** By the place they listen at, so that an event is only shown to those whom it may concern. */
   readonly #listeners = new Map<string, Set<CacheListener>>();
+  /** What was written last and is still held as an object, oldest first. */
+  readonly #fresh: Stored[] = [];
   /** Events after this one are in the ring. */
   #oldest: Revision = 0;
 
@@ -123,6 +127,7 @@ export class WatchCache {
       const dropped = this.#ring.splice(0, this.#ring.length - ringSize);
       this.#oldest = (dropped.at(-1) as CacheEvent).revision;
     }
+    this.#letGo(events);
     this.#tell(everywhere, events);
     if (this.#listeners.size === 0 || (this.#listeners.size === 1 && this.#listeners.has(everywhere))) return;
     const byPlace = new Map<string, CacheEvent[]>();
@@ -134,6 +139,13 @@ export class WatchCache {
         else byPlace.set(place, [event]);
       }
     for (const [place, here] of byPlace) this.#tell(place, here);
+  }
+
+  /** An object that was just written is soon asked for again. Later it is kept as bytes, unless someone asks after that. */
+  #letGo(events: readonly CacheEvent[]): void {
+    for (const { current } of events) if (current) this.#fresh.push(current);
+    if (this.#fresh.length < freshSize * 1.25) return;
+    for (const stored of this.#fresh.splice(0, this.#fresh.length - freshSize)) stored.forgetObject();
   }
 
   #tell(place: string, events: readonly CacheEvent[]): void {

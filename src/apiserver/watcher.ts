@@ -2,7 +2,7 @@
 import type { Clock } from "#base/clock.ts";
 import type { ApiError } from "#base/errors.ts";
 import type { Revision } from "#store/engine.ts";
-import type { WatchEvent, WatchEventType } from "#wire/api-request.ts";
+import type { EncodedObject, WatchEvent, WatchEventType } from "#wire/api-request.ts";
 import { statusOf, tooOld } from "#wire/status.ts";
 import type { StoreFollower } from "./store-follower.ts";
 import type { Stored } from "./stored.ts";
@@ -188,9 +188,9 @@ function translate(event: CacheEvent, wants: (stored: Stored) => boolean): Watch
 }
 
 /** The object as it last matched, with the revision at which it stopped to. */
-function at(stored: Stored, revision: Revision): Stored {
+function at(stored: Stored, revision: Revision): EncodedObject {
   const object = { ...stored.object, metadata: { ...stored.object.metadata, resourceVersion: String(revision) } };
-  return { key: stored.key, revision, object, json: encoder.encode(JSON.stringify(object)) };
+  return { object, json: encoder.encode(JSON.stringify(object)) };
 }
 
 const encoder = new TextEncoder();
@@ -202,9 +202,11 @@ const heads = Object.fromEntries(
 ) as Readonly<Record<WatchEventType, Uint8Array>>;
 const tail = encoder.encode("}\n");
 
-const sent = (type: WatchEventType, stored: Stored): WatchEvent => ({
+const sent = (type: WatchEventType, stored: EncodedObject): WatchEvent => ({
   type,
-  object: stored.object,
+  get object() {
+    return stored.object;
+  },
   json: () => frame(type, stored.json),
 });
 

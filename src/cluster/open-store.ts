@@ -4,7 +4,6 @@ import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import type { StoreEngine } from "#store/engine.ts";
-import { EtcdStore } from "#store/host/etcd.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { MemoryStore } from "#store/memory.ts";
 
@@ -21,7 +20,10 @@ export interface StoreFlags {
 export async function openStore(settings: StoreFlags, log: Log): Promise<StoreEngine> {
   const endpoints = settings["etcd-servers"];
   const [clock, random] = [systemClock, systemRandom];
-  if (endpoints.length > 0) return new EtcdStore({ endpoints, clock, random, log, ...etcdTls(settings) });
+  if (endpoints.length > 0) {
+    const { EtcdStore } = await import("#store/host/etcd.ts"); // with gRPC: 10 MB that others do not need
+    return new EtcdStore({ endpoints, clock, random, log, ...etcdTls(settings) });
+  }
   if (settings.store === "memory") return new MemoryStore({ clock });
   if (settings.store !== "embedded")
     throw new UsageError(`--store is embedded or memory, not ${JSON.stringify(settings.store)}`);

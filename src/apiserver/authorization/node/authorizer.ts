@@ -27,12 +27,14 @@ export function nodeOf({ name, groups }: User): string | undefined {
 }
 
 export function nodeAuthorizer(cacheOf: CacheOf): Authorizer {
-  const judges = judgesOf(new NodeGraph(cacheOf), cacheOf);
+  // Made when the first node asks: it reads every pod, and a server without nodes need not.
+  let judges: ReturnType<typeof judgesOf> | undefined;
   const rules = clusterRoles["system:node"] ?? [];
   return (question) => {
     const node = nodeOf(question.user);
     if (node === undefined) return no();
     if (node === "") return no(`unknown node for user ${JSON.stringify(question.user.name)}`);
+    judges ??= judgesOf(new NodeGraph(cacheOf), cacheOf);
     const judge = question.type === "resource" ? judges[`${question.group}/${question.resource}`] : undefined;
     if (judge && question.type === "resource") return judge(node, question);
     return rules.some((rule) => ruleAllows(rule, question)) ? allow : no();
