@@ -15,11 +15,11 @@ import { EtcdStore } from "#store/host/etcd.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 
-const namespaces = ["ns-0", "ns-1", "ns-2", "ns-3", "ns-4"];
+const namespaces = Array.from({ length: 12 }, (_, i) => `ns-${i}`);
 const apps = ["a", "b", "c", undefined];
 const tiers = ["x", "y", undefined];
 const nodes = Array.from({ length: 8 }, (_, i) => `node-${i}`);
-const names = Array.from({ length: 60 }, (_, i) => `pod-${i}`);
+const names = Array.from({ length: 30 }, (_, i) => `pod-${i}`);
 const podsOf = (namespace: string | undefined) =>
   namespace === undefined ? "/api/v1/pods" : `/api/v1/namespaces/${namespace}/pods`;
 
@@ -129,7 +129,7 @@ class Watcher {
   constructor(server: TestServer, random: Random) {
     this.#server = server;
     this.#random = random;
-    this.#namespace = random.next() < 0.8 ? pick(random, namespaces) : undefined;
+    this.#namespace = random.next() < 0.95 ? pick(random, namespaces) : undefined;
     const labels = pick(random, ["", "app=a", "app in (a,b)", "!app", "tier!=x", "app=b,tier", "app notin (a),tier=y"]);
     const fields = pick(random, [
       "",
