@@ -7,6 +7,7 @@ export const job: Strategy = {
   prepareForCreate(object) {
     const { spec, metadata } = object;
     if (spec?.manualSelector) return;
+    const name = metadata.name ?? ""; // validation names what is missing
     const template = { metadata: {}, ...spec.template };
     spec.selector = {
       ...spec.selector,
@@ -18,9 +19,9 @@ export const job: Strategy = {
         ...template.metadata,
         labels: {
           "batch.kubernetes.io/controller-uid": metadata.uid,
-          "batch.kubernetes.io/job-name": metadata.name,
+          "batch.kubernetes.io/job-name": name,
           "controller-uid": metadata.uid,
-          "job-name": metadata.name,
+          "job-name": name,
           ...template.metadata.labels, // validation refuses labels that say otherwise
         },
       },

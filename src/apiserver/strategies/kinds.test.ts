@@ -249,3 +249,12 @@ test("an event is one object in two APIs", async () => {
   assert.deepEqual(await named(`${events}?fieldSelector=regarding.name%3Dp`), ["new", "old"]);
   assert.deepEqual(await named(`${events}?fieldSelector=type%3DNormal`), ["old"]);
 });
+
+test("a job without a name is refused for that, and is no fault of the server's", async () => {
+  await using s = await testServer();
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "nginx" }] } };
+  const job = { apiVersion: "batch/v1", kind: "Job", metadata: {}, spec: { template } };
+  const { code, json } = await s.call("POST", "/apis/batch/v1/namespaces/default/jobs", job);
+  assert.equal(code, 422, json.message);
+  assert.match(json.message, /metadata\.name: Required value: name or generateName is required/);
+});
