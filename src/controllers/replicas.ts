@@ -4,16 +4,15 @@ import type { ReplicaSetCondition, ReplicaSetStatus } from "#api/apps/v1/replica
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { equal, inBatches, slowStart } from "#base/collections.ts";
-import { ApiError, explain } from "#base/errors.ts";
-import { isNotFound } from "#client/client.ts";
+import { explain } from "#base/errors.ts";
 import type { Again, Reconcile } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { type Labels, labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
 import { timeOf } from "#schema/time.ts";
 import { byDeletionCost } from "./deletion-cost.ts";
 import { claim } from "./owner.ts";
+import { createPod, deletePod } from "./pod-writes.ts";
 import { isActive, isAvailable, isReady, isTerminating, nextAvailableMs, orphanPods } from "./pods.ts";
 
 /** How many pods one reconcile creates or deletes at most. */
@@ -63,7 +62,8 @@ export async function reconcileReplicas(set: Replicas, context: Reconcile): Prom
 
 async function manage(set: Replicas, pods: readonly Pod[], context: Reconcile): Promise<void> {
   const missing = set.replicas - pods.length;
-  if (missing > 0) await slowStart(Math.min(missing, burst), () => createPod(set, context));
+  const { kind, object: owner, template } = set;
+  if (missing > 0) await slowStart(Math.min(missing, burst), () => createPod({ kind, owner, template }, context));
   else if (missing < 0) {
     const count = Math.min(-missing, burst);
     const ranked = count === pods.length ? pods : pods.toSorted(byDeletionCost(set.related(), context.clock.now()));
@@ -71,42 +71,12 @@ async function manage(set: Replicas, pods: readonly Pod[], context: Reconcile): 
   }
 }
 
-async function createPod(set: Replicas, { client, event }: Reconcile): Promise<void> {
-  const { kind, object, template } = set;
-  const { labels, annotations, finalizers } = template?.metadata ?? {};
-  if (Object.keys(labels ?? {}).length === 0) throw new Error("unable to create pods, no labels");
-  const { namespace, name } = object.metadata;
-  const ownerReferences = [controlledBy(kind, object)];
-  const metadata = { generateName: `${name}-`, namespace, labels, annotations, finalizers, ownerReferences };
-  try {
-    const pod = await client.create(Pod, { metadata, spec: template?.spec });
-    event("Normal", "SuccessfulCreate", `Created pod: ${pod.metadata.name}`);
-  } catch (error) {
-    if (isNamespaceTerminating(error)) return; // nothing can be created there any more, and soon nothing is wanted
-    event("Warning", "FailedCreate", `Error creating: ${explain(error)}`);
-    throw error;
-  }
-}
-
 /** All are tried; then the first failure is thrown. */
-async function deleteAll(pods: readonly Pod[], { client, event }: Reconcile): Promise<void> {
-  const failures: Error[] = [];
-  await inBatches(atOnce, pods, async ({ metadata: { namespace, name = "" } }) => {
-    try {
-      await client.delete(Pod, { namespace, name });
-      event("Normal", "SuccessfulDelete", `Deleted pod: ${name}`);
-    } catch (cause) {
-      if (isNotFound(cause)) return;
-      event("Warning", "FailedDelete", `Error deleting: ${explain(cause)}`);
-      failures.push(new Error("unable to delete pods", { cause }));
-    }
-  });
-  if (failures[0]) throw failures[0];
+async function deleteAll(pods: readonly Pod[], context: Reconcile): Promise<void> {
+  const failures: unknown[] = [];
+  await inBatches(atOnce, pods, (pod) => deletePod(pod, context).catch((error: unknown) => void failures.push(error)));
+  if (failures.length > 0) throw failures[0];
 }
-
-/** The server refuses to create anything in a namespace that is being deleted, and says so in a cause. */
-export const isNamespaceTerminating = (error: unknown): boolean =>
-  error instanceof ApiError && error.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
 
 interface Seen {
   readonly pods: readonly Pod[];

@@ -4,7 +4,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { equal } from "#base/collections.ts";
 import { isNotFound } from "#client/client.ts";
 import { controller, watching } from "#client/controller.ts";
-import { isNamespaceTerminating } from "./replicas.ts";
+import { isNamespaceTerminating } from "./pod-writes.ts";
 
 const name = "kube-root-ca.crt";
 const annotation = "kubernetes.io/description";

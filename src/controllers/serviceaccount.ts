@@ -3,7 +3,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { isNotFound, isReason } from "#client/client.ts";
 import { controller, watching } from "#client/controller.ts";
-import { isNamespaceTerminating } from "./replicas.ts";
+import { isNamespaceTerminating } from "./pod-writes.ts";
 
 const name = "default";
 

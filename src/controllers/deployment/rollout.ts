@@ -7,8 +7,8 @@ import { explain } from "#base/errors.ts";
 import { isNotFound, isReason } from "#client/client.ts";
 import type { Again, Reconcile } from "#client/controller.ts";
 import { controlledBy } from "#client/owner.ts";
+import { isNamespaceTerminating } from "../pod-writes.ts";
 import { isActive } from "../pods.ts";
-import { isNamespaceTerminating } from "../replicas.ts";
 import { templateHash } from "../template-hash.ts";
 import {
   type Annotations,
