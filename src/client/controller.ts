@@ -3,6 +3,7 @@
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
+import type { Backoff } from "#base/retry.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Cache, Index } from "./cache.ts";
@@ -35,6 +36,10 @@ export interface Controller<K extends AnyKind> {
   readonly workers?: number;
   /** Reconciles every object as often as this; never unless told. */
   readonly resyncMs?: number;
+  /** Changes of other objects, and of the status of its own, are acted on this much later, many at once; at once unless told. */
+  readonly batchMs?: number;
+  /** How long to wait after failures; from 5 ms to 1000 s unless told. */
+  readonly backoff?: Backoff;
   /** Under which name events are reported; the controller's with `-controller` behind it unless told. */
   readonly reportsAs?: string;
   /** Makes the world more like what the object says. Returns when it is, throws to be called again later. */

@@ -87,7 +87,7 @@ class ControllerRun implements Component {
     this.#informers = informers;
     this.#recorder = recorder;
     this.#options = options;
-    this.#queue = new WorkQueue(options.clock);
+    this.#queue = new WorkQueue(options.clock, one.backoff);
     this.#ownWrites = new OwnWrites((key) => this.#queue.add(key));
     this.#pace = new WritePace(options.clock);
     this.#kinds = kindsOf(one);
@@ -119,8 +119,8 @@ class ControllerRun implements Component {
 
   /** Turns changes into keys. Nothing else happens when something changes. */
   #listen(): (() => void)[] {
-    const { for: subject, owns = [], watches = [] } = this.#controller;
-    const add = (key: string) => this.#queue.add(key);
+    const { for: subject, owns = [], watches = [], batchMs = 0 } = this.#controller;
+    const add = (key: string) => this.#queue.addAfter(key, batchMs);
     const owner = ({ old, object }: Change<unknown>) => {
       for (const one of [old, object]) {
         const reference = controllerOf(one ?? {});
@@ -130,7 +130,10 @@ class ControllerRun implements Component {
       }
     };
     return [
-      this.#informers.of(subject).onChange(({ key }) => add(key)),
+      this.#informers.of(subject).onChange(({ key, old, object }) => {
+        if (asksTheSame(old, object)) add(key);
+        else this.#queue.add(key);
+      }),
       ...owns.map((kind) => this.#informers.of(kind).onChange(owner)),
       ...watches.map(({ kind, wakes, matters }) =>
         this.#informers.of(kind).onChange(({ old, object }) => {
@@ -245,6 +248,13 @@ class ControllerRun implements Component {
     if (isConflict(error)) log.debug("reconcile met a conflict", { ...fields, error: explain(error) });
     else log.warn("reconcile failed", fields);
   }
+}
+
+/** Whether only the status of an object has changed, or something of no account. */
+function asksTheSame(old: unknown, object: unknown): boolean {
+  if (old === undefined || object === undefined) return false;
+  const [before, after] = [metadataOf(old), metadataOf(object)];
+  return before.generation === after.generation && before.deletionTimestamp === after.deletionTimestamp;
 }
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");

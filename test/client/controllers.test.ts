@@ -230,3 +230,33 @@ test("what a controller does not say it reads, it cannot read", async () => {
   await settle(async () => error !== undefined, server);
   assert.match(String(error), /controller careless reads pods without saying so/);
 });
+
+test("a controller that batches looks once at many changes of others, and at once when it is asked for something else", async () => {
+  await using server = await testServer();
+  const client = clientOf(server);
+  const looks: number[] = [];
+  const batching = controller({
+    name: "batching",
+    for: ReplicaSet,
+    owns: [Pod],
+    batchMs: 1000,
+    async reconcile() {
+      looks.push(server.clock.now());
+    },
+  });
+  await using _ = await running(server, [batching]);
+  const rs = await client.create(ReplicaSet, replicaSet("web", 2));
+  await settle(async () => looks.length === 1, server);
+  const ownerReferences = [controlledBy(ReplicaSet, rs)];
+  const start = server.clock.now();
+  for (const name of ["a", "b", "c"]) {
+    const metadata = { name, namespace: "default", ownerReferences };
+    await client.create(Pod, { metadata, spec: replicaSet("web", 0).spec.template.spec });
+    await server.clock.advance(300);
+  }
+  assert.equal(looks.length, 1);
+  await server.clock.advance(2000);
+  assert.deepEqual(looks.slice(1), [start + 1000]);
+  await client.patch(ReplicaSet, rs.metadata, "merge", { spec: { replicas: 3 } });
+  await settle(async () => looks.length === 3, server, 2);
+});
