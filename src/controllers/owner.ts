@@ -15,6 +15,8 @@ export interface Claim<K extends AnyKind> {
   readonly ownerKind: AnyKind;
   readonly owner: unknown;
   readonly selects: (labels: Labels | undefined) => boolean;
+  /** What is adopted gets these finalizers, and what is released loses them. */
+  readonly finalizers?: readonly string[];
 }
 
 /**
@@ -60,7 +62,7 @@ async function refuseGone(client: Client, kind: AnyKind, owner: unknown): Promis
 /** The object as it is with its new owner; nothing if it is gone by now. */
 async function adopt<K extends AnyKind>(
   client: Client,
-  { kind, ownerKind, owner }: Claim<K>,
+  { kind, ownerKind, owner, finalizers }: Claim<K>,
   object: Infer<K>,
   mayAdopt: () => Promise<void>,
 ): Promise<readonly Infer<K>[]> {
@@ -72,19 +74,23 @@ async function adopt<K extends AnyKind>(
     throw new Error(`can't adopt ${kind.kind} ${namespace}/${name} (${uid})`, { cause });
   }
   try {
-    const ownerReferences = [controlledBy(ownerKind, owner)];
-    return [await client.patch(kind, placeOfObject(object), "strategic", { metadata: { ownerReferences, uid } })];
+    const metadata = { ownerReferences: [controlledBy(ownerKind, owner)], finalizers, uid };
+    return [await client.patch(kind, placeOfObject(object), "strategic", { metadata })];
   } catch (error) {
     if (isNotFound(error)) return [];
     throw error;
   }
 }
 
-async function release<K extends AnyKind>(client: Client, { kind, owner }: Claim<K>, object: Infer<K>): Promise<void> {
-  const { uid } = metadataOf(object);
-  const ownerReferences = [{ $patch: "delete", uid: metadataOf(owner).uid }];
+async function release<K extends AnyKind>(client: Client, claimed: Claim<K>, object: Infer<K>): Promise<void> {
+  const { kind, owner, finalizers } = claimed;
+  const metadata = {
+    ownerReferences: [{ $patch: "delete", uid: metadataOf(owner).uid }],
+    ...(finalizers && { "$deleteFromPrimitiveList/finalizers": finalizers }),
+    uid: metadataOf(object).uid,
+  };
   try {
-    await client.patch(kind, placeOfObject(object), "strategic", { metadata: { ownerReferences, uid } });
+    await client.patch(kind, placeOfObject(object), "strategic", { metadata });
   } catch (error) {
     // Invalid: it is another object of the same name by now, or has no owner any more. Both are as good as released.
     if (!isNotFound(error) && !isReason(error, "Invalid")) throw error;
