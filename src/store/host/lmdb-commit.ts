@@ -1,6 +1,7 @@
 // Many writers share one flush. One transaction is under way at a time; what arrives meanwhile goes into the next.
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { turn } from "#base/breathe.ts";
 import { systemClock } from "#base/clock.ts";
 import { OutOfSpace, Unavailable } from "../engine.ts";
 import type { Databases } from "./lmdb-open.ts";
@@ -27,12 +28,14 @@ export interface Job {
 /** A transaction takes at most so much: a larger one would hold the thread too long when it is handed over and when it ends. */
 const MAX_JOBS = 512;
 const MAX_BYTES = 8 << 20;
+/** So many writers are answered in one turn: each is likely to make its next write at once, which takes some 20 µs. */
+const ANSWERS = 64;
 /** LMDB loses track of a transaction that it could not even begin. No disk takes longer than this, on the clock of the machine. */
 const PATIENCE_MS = 120_000;
 
 export interface CommitEvents {
-  /** All jobs of a transaction have been told that they are done. */
-  afterBatch(): void;
+  /** Some jobs of a transaction, or all, have been told that they are done; comes before anything else happens. */
+  afterAnswers(): void;
   /** The disk is full; what makes room is tried again after this. */
   outOfSpace(error: OutOfSpace): void;
 }
@@ -119,17 +122,23 @@ export class Committer {
     while (this.#batch && this.#batch.length > 0) {
       const batch = this.#batch;
       const failure = await this.#failureOf(batch);
+      this.#batch = undefined; // who is answered writes again: that goes with what the others write
+      if (failure) this.#fail(batch, failure);
+      else await this.#answer(batch);
       this.#batch = [];
       this.#batchBytes = 0;
-      if (failure) this.#fail(batch, failure);
-      else {
-        for (const job of batch) job.done();
-        this.#events.afterBatch();
-      }
-      await undefined; // everyone who was just answered may add the next write
       this.#fill();
     }
     this.#running = undefined;
+  }
+
+  async #answer(batch: readonly Job[]): Promise<void> {
+    for (let from = 0; from < batch.length; from += ANSWERS) {
+      if (from > 0) await turn();
+      for (const job of batch.slice(from, from + ANSWERS)) job.done();
+      this.#events.afterAnswers();
+    }
+    await undefined; // everyone who was just answered may add the next write
   }
 
   /** Waits until the batch is on disk; tells why it is not. */

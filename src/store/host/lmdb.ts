@@ -83,7 +83,7 @@ export class LmdbStore implements StoreEngine {
   readonly #retention: Retention;
   readonly #hub: WatchHub;
   readonly #writes: WriteContext;
-  /** Writes that are on disk, and are told to everyone at the end of their batch. */
+  /** Writes that are on disk, and are told to everyone in the same turn. */
   #landed: LogRecord[] = [];
   #next: Revision;
   #closing: Promise<void> | undefined;
@@ -105,7 +105,7 @@ export class LmdbStore implements StoreEngine {
     this.#history = new LmdbHistory(databases, loaded.newest, loaded.compacted);
     this.#hub = new WatchHub(this.#history, clock);
     this.#committer = new Committer(databases, {
-      afterBatch: () => this.#told(),
+      afterAnswers: () => this.#told(),
       outOfSpace: (error) => this.#upkeep.diskIsFull(error),
     });
     this.#upkeep = new LmdbUpkeep({ ...parts, log, history: this.#history, committer: this.#committer });
@@ -327,7 +327,7 @@ export class LmdbStore implements StoreEngine {
     this.#landed.push(record);
   }
 
-  /** All writes of a transaction are on disk. */
+  /** The writes that have landed are told to everyone. */
   #told(): void {
     const landed = this.#landed;
     if (landed.length === 0) return;
