@@ -138,6 +138,7 @@ export const StatefulSetSpec = struct(
         updateStrategy.rollingUpdate ??= {};
       }
       for (const claim of spec.volumeClaimTemplates ?? []) {
+        if (claim.apiVersion === "v1" && claim.kind === "PersistentVolumeClaim") continue; // may be shared: not to be touched
         claim.apiVersion = "v1";
         claim.kind = "PersistentVolumeClaim";
       }
