@@ -11,6 +11,7 @@ import type { Controller } from "#client/controller.ts";
 import { Informers } from "#client/informers.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import type { User } from "#wire/api-request.ts";
 
 export interface TestCluster extends AsyncDisposable {
   readonly server: TestServer;
@@ -24,6 +25,8 @@ export interface TestClusterOptions {
   /** What else runs, given what controllers are given. */
   readonly components?: (context: ComponentContext) => readonly Component[];
   readonly transport?: (server: TestServer) => Transport;
+  /** Has these controllers write as service accounts of kube-system, by the controllers' names, with no more than upstream's roles allow. */
+  readonly serviceAccounts?: Readonly<Record<string, string>>;
 }
 
 export interface ComponentContext {
@@ -34,16 +37,27 @@ export interface ComponentContext {
 
 export const discover = async (): Promise<readonly AnyKind[]> => catalog;
 
-export async function testCluster({ controllers, components, transport }: TestClusterOptions): Promise<TestCluster> {
-  const server = await testServer();
+export async function testCluster(options: TestClusterOptions): Promise<TestCluster> {
+  const { controllers, components, transport, serviceAccounts } = options;
+  const server = await testServer(
+    serviceAccounts ? { bootstrapPolicy: true, authorizers: ({ rbac }) => [rbac] } : undefined,
+  );
   const stop = new AbortController();
-  const clientWith = (through: Transport, signal: AbortSignal) =>
-    new Client({ transport: through, user: testUser, userAgent: "test/1", signal });
-  const theirs = clientWith(transport?.(server) ?? server.server.request, stop.signal);
+  const clientWith = (through: Transport, signal: AbortSignal, user = testUser) =>
+    new Client({ transport: through, user, userAgent: "test/1", signal });
+  const through = transport?.(server) ?? server.server.request;
+  const theirs = clientWith(through, stop.signal);
+  const clientFor = (controller: string) => {
+    const account = serviceAccounts?.[controller];
+    return account === undefined ? theirs : clientWith(through, stop.signal, serviceAccount(account));
+  };
   const context = { client: theirs, clock: server.clock, random: seededRandom(7), log: silentLog };
   const informers = new Informers(context);
   const others = components?.({ client: theirs, informers, server }) ?? [];
-  const done = supervise([informers, runControllers(controllers, { ...context, informers }), ...others], stop.signal);
+  const done = supervise(
+    [informers, runControllers(controllers, { ...context, informers, clientFor }), ...others],
+    stop.signal,
+  );
   return {
     server,
     client: clientWith(server.server.request, new AbortController().signal),
@@ -62,3 +76,8 @@ export async function testCluster({ controllers, components, transport }: TestCl
     },
   };
 }
+
+const serviceAccount = (name: string): User => ({
+  name: `system:serviceaccount:kube-system:${name}`,
+  groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+});

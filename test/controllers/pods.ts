@@ -1,0 +1,26 @@
+// Kubelets for tests: they make pods ready, and end those that are asked to.
+import { Pod } from "#api/core/v1/pod.ts";
+import { isNotFound } from "#client/client.ts";
+import { timeOf } from "#schema/time.ts";
+import { isActive, isReady } from "../../src/controllers/pods.ts";
+import type { TestCluster } from "./cluster.ts";
+
+/** Makes every pod ready that is not, unless `isBroken`, and removes every pod whose grace period has begun. */
+export async function runPods(
+  { client, server }: TestCluster,
+  isBroken: (pod: Pod) => boolean = () => false,
+): Promise<void> {
+  const { items } = await client.list(Pod);
+  for (const pod of items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)) {
+    try {
+      await client.delete(Pod, pod.metadata, { graceSeconds: 0 });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  for (const pod of items.filter((one) => isActive(one) && !isReady(one) && !isBroken(one))) {
+    const at = timeOf(server.clock.now());
+    const conditions = [{ type: "Ready", status: "True", lastTransitionTime: at }];
+    await client.update(Pod, { ...pod, status: { ...pod.status, phase: "Running", conditions } }, "status");
+  }
+}
