@@ -8,6 +8,7 @@ import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
 import { serviceAccountController } from "./serviceaccount.ts";
+import { statefulSetController } from "./statefulset/statefulset.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
 
 export interface ListedController {
@@ -31,6 +32,7 @@ export const controllers = ({ discover, rootCa }: ControllerSettings): readonly 
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
   listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
+  listed("statefulset-controller", statefulSetController),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
 ];
 

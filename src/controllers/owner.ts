@@ -14,7 +14,7 @@ export interface Claim<K extends AnyKind> {
   readonly candidates: readonly Infer<K>[];
   readonly ownerKind: AnyKind;
   readonly owner: unknown;
-  readonly selects: (labels: Labels | undefined) => boolean;
+  readonly selects: (labels: Labels | undefined, object: Infer<K>) => boolean;
   /** What is adopted gets these finalizers, and what is released loses them. */
   readonly finalizers?: readonly string[];
 }
@@ -35,8 +35,9 @@ export async function claim<K extends AnyKind>(client: Client, claimed: Claim<K>
     const controller = controllerOf(object);
     const isOwn = controller?.uid === metadataOf(owner).uid;
     if (controller && !isOwn) continue;
-    if (isOwn && selects(labels)) kept.push(object);
-    else if (!isGoing && (isOwn || (selects(labels) && deletionTimestamp === undefined))) {
+    const isSelected = selects(labels, object);
+    if (isOwn && isSelected) kept.push(object);
+    else if (!isGoing && (isOwn || (isSelected && deletionTimestamp === undefined))) {
       try {
         if (isOwn) await release(client, claimed, object);
         else kept.push(...(await adopt(client, claimed, object, mayAdopt)));
