@@ -19,7 +19,7 @@ const write = (
     user: { name: "someone", groups: [] },
     userAgent: "test",
     because,
-    trace: new RequestTrace(traceId, () => 0),
+    trace: new RequestTrace(traceId, { elapsed: () => 0 }),
   });
 
 test("an object's trace holds what caused its writes and what they caused, and nothing else", () => {
@@ -85,7 +85,7 @@ test("a W3C trace is taken up only if it is valid", () => {
 
 test("stages add up", () => {
   let now = 0;
-  const trace = new RequestTrace("t", () => now);
+  const trace = new RequestTrace("t", { elapsed: () => now });
   now = 2;
   trace.mark("identify");
   now = 5;

@@ -1,6 +1,7 @@
 // Why anything changed. Every committed write leaves a record here: who, what, which request, what it was caused by, and how long
 // each stage took. A controller names what it acted on (`Knarr-Because: deployments.apps/default/web@17`), so records join into chains:
 // request → Deployment → ReplicaSet → Pods → Binding → status. Kept beside the store, bounded, never inside objects.
+import type { Clock } from "#base/clock.ts";
 import type { Revision } from "#store/engine.ts";
 import type { ResourceAddress, Trace, User } from "#wire/api-request.ts";
 
@@ -49,18 +50,18 @@ export function parseCauses(header: string | undefined): readonly Cause[] {
 export class RequestTrace implements Trace {
   readonly id: string;
   readonly stages: Record<string, number> = {};
-  readonly #elapsed: () => number;
+  readonly #clock: Pick<Clock, "elapsed">;
   #last: number;
 
-  constructor(id: string, elapsed: () => number) {
+  constructor(id: string, clock: Pick<Clock, "elapsed">) {
     this.id = id;
-    this.#elapsed = elapsed;
-    this.#last = elapsed();
+    this.#clock = clock;
+    this.#last = clock.elapsed();
   }
 
   /** The stage that ends now; a stage passed twice counts both times. */
   mark(stage: string): void {
-    const now = this.#elapsed();
+    const now = this.#clock.elapsed();
     this.stages[stage] = (this.stages[stage] ?? 0) + (now - this.#last);
     this.#last = now;
   }

@@ -4,7 +4,7 @@ import { badRequest } from "#wire/status.ts";
 
 export interface ResourcePath extends ResourceAddress {
   /** What follows the subresource, for proxies: `/a/b`, still escaped. */
-  readonly rest?: string;
+  readonly rest?: string | undefined;
   /** The old way to ask for a watch: `/api/v1/watch/pods`. */
   readonly watch: boolean;
 }
@@ -14,38 +14,39 @@ const ofNamespaces = new Set(["status", "finalize"]);
 
 /** The resource a path addresses, or undefined if it is not of that form. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
-  const segments = path.split("/").slice(1);
+  const segments = path.split("/"); // the first is empty
   if (segments.at(-1) === "") segments.pop();
-  const isLegacy = segments[0] === "api";
-  if (!isLegacy && segments[0] !== "apis") return undefined;
-  const [group, version, ...rest] = isLegacy ? ["", ...segments.slice(1)] : segments.slice(1);
-  if (group === undefined || version === undefined || rest.length === 0) return undefined;
+  const isLegacy = segments[1] === "api";
+  if (!isLegacy && segments[1] !== "apis") return undefined;
+  const group = isLegacy ? "" : segments[2];
+  const version = segments[isLegacy ? 2 : 3];
+  let at = isLegacy ? 3 : 4;
+  if (group === undefined || version === undefined || segments.length === at) return undefined;
   if (!isLegacy && group === "") throw badRequest("the path names no API group");
-  const watch = rest[0] === "watch";
-  const parts = watch ? rest.slice(1) : rest;
-  if (parts.length === 0) return undefined;
-  const address =
-    parts[0] === "namespaces" && parts.length > 2 && !(parts.length === 3 && ofNamespaces.has(parts[2] as string))
-      ? { namespace: plainSegment(parts[1] as string), ...named(parts.slice(2), path) }
-      : named(parts, path);
-  return { group, version, watch, ...address };
+  const watch = segments[at] === "watch";
+  if (watch) at++;
+  const count = segments.length - at;
+  if (count <= 0) return undefined;
+  const isIn = segments[at] === "namespaces" && count > 2 && !(count === 3 && ofNamespaces.has(segments[at + 2] ?? ""));
+  const namespace = isIn ? plainSegment(segments[at + 1] ?? "") : undefined;
+  if (isIn) at += 2;
+  const resource = plainSegment(segments[at] ?? "");
+  const name = segments.length > at + 1 ? plainSegment(segments[at + 1] ?? "") : undefined;
+  const subresource = segments.length > at + 2 ? plainSegment(segments[at + 2] ?? "") : undefined;
+  const rest = subresource === undefined ? undefined : restOf(segments.slice(at + 3), path.endsWith("/"));
+  return { group, version, watch, namespace, resource, name, subresource, rest };
 }
 
-function named([resource = "", name, subresource, ...rest]: readonly string[], path: string) {
-  const slash = path.endsWith("/") ? [""] : [];
-  return {
-    resource: plainSegment(resource),
-    ...(name !== undefined && { name: plainSegment(name) }),
-    ...(subresource !== undefined && { subresource: plainSegment(subresource) }),
-    ...(subresource !== undefined && rest.length + slash.length > 0 && { rest: ["", ...rest, ...slash].join("/") }),
-  };
-}
+const restOf = (segments: readonly string[], endsWithSlash: boolean): string | undefined =>
+  segments.length > 0 || endsWithSlash
+    ? `${segments.map((one) => `/${one}`).join("")}${endsWithSlash ? "/" : ""}`
+    : undefined;
 
 /** A segment is unescaped once; what then contains a slash or climbs cannot be a name. */
 function plainSegment(segment: string): string {
-  let text: string;
+  let text = segment;
   try {
-    text = decodeURIComponent(segment);
+    if (segment.includes("%")) text = decodeURIComponent(segment);
   } catch {
     throw badRequest(`the path segment ${JSON.stringify(segment)} is not properly escaped`); // a URIError says no more
   }

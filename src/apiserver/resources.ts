@@ -24,13 +24,7 @@ export class Resources {
     return this.#served.get(`${group}/${version}/${resource}`);
   }
 
-  async handle(asked: ApiRequest): Promise<ApiResponse> {
-    const told = new Set<string>();
-    const response = await this.#dispatch({ ...asked, warn: (text) => told.add(text) });
-    return told.size === 0 ? response : { ...response, warnings: [...(response.warnings ?? []), ...told] };
-  }
-
-  async #dispatch(request: ApiRequest): Promise<ApiResponse> {
+  async handle(request: ApiRequest): Promise<ApiResponse> {
     const served = this.find(request.group, request.version, request.resource);
     if (!served) return this.#handleVirtual(request);
     const { subresource } = request;

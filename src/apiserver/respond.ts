@@ -3,6 +3,7 @@
 import { PartialObjectMetadata, PartialObjectMetadataList } from "#api/meta/partial-object-metadata.ts";
 import { Status } from "#api/meta/status.ts";
 import { Table } from "#api/meta/table.ts";
+import type { Clock } from "#base/clock.ts";
 import type { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
@@ -77,16 +78,17 @@ const plainJson: Wanted = {
 const statusNamed: Named = { apiVersion: "v1", kind: "Status", struct: Status };
 const tableNamed = (apiVersion: string): Named => ({ apiVersion, kind: "Table", struct: Table });
 
-export function respond(response: ApiResponse, wanted: Wanted, now: number): HttpResponse {
-  const headers = {
-    "content-type": response.type === "watch" ? contentTypeOfWatch(wanted.codec) : wanted.codec.mediaType,
-    ...(response.warnings?.length && { warning: response.warnings.map((text) => `299 - ${JSON.stringify(text)}`) }),
-  };
+export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): HttpResponse {
+  const headers = headersOf(response, wanted);
+  if (response.type === "object" && isStoredJson(wanted)) {
+    const { code, stored } = response;
+    return { code, headers, body: stored.json };
+  }
+  const now = clock.now();
   switch (response.type) {
     case "object": {
       const { kind, stored, code } = response;
-      const body = isStoredJson(wanted) ? stored.json : encode(wanted, shaped(kind, stored.object, wanted, now));
-      return { code, headers, body };
+      return { code, headers, body: encode(wanted, shaped(kind, stored.object, wanted, now)) };
     }
     case "plain": {
       const { kind, object, code } = response;
@@ -103,6 +105,12 @@ export function respond(response: ApiResponse, wanted: Wanted, now: number): Htt
     case "watch":
       return { code: 200, headers, body: watchBytes(response.kind, response.events, wanted, now) };
   }
+}
+
+function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): NonNullable<HttpResponse["headers"]> {
+  const contentType = type === "watch" ? contentTypeOfWatch(codec) : codec.mediaType;
+  if (warnings.length === 0) return { "content-type": contentType };
+  return { "content-type": contentType, warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) };
 }
 
 export const respondError = (error: ApiError, wanted: Wanted = plainJson): HttpResponse => ({

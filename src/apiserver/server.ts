@@ -22,7 +22,7 @@ import { badRequest, internalError, methodNotAllowed, unknownPath, unsupportedMe
 import { parseYaml } from "#wire/yaml/read.ts";
 import { yamlCodec } from "#wire/yaml.ts";
 import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
-import { type Authorize, permit, type Question, questionOf } from "./authorization/authorizer.ts";
+import { type Authorize, permit, type Question, questionAbout, questionOf } from "./authorization/authorizer.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
 import {
   type ConnectOptions,
@@ -60,17 +60,24 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     await permit(authorize, questionOf(asked));
     asked.trace?.mark("authorize");
-    return resources.handle(asked);
+    const told = new Warnings();
+    return told.in(await resources.handle({ ...asked, warn: told.warn }));
+  };
+
+  /** Reads leave no record, so they are only followed for clients that ask for it. */
+  const traceOf = ({ method, headers: { traceparent } }: HttpRequest): RequestTrace | undefined => {
+    if (traceparent === undefined && (method === "GET" || method === "HEAD")) return undefined;
+    return new RequestTrace(traceIdOf(traceparent) ?? newId(random, 4), clock);
   };
 
   const handle: HttpHandler = async (sent) => {
     const http = withoutCredentials(sent);
     let wanted: Wanted | undefined;
-    const trace = new RequestTrace(traceIdOf(http.headers.traceparent) ?? newId(random, 4), () => clock.elapsed());
+    const trace = traceOf(http);
     try {
       const user = await identify(sent);
-      trace.mark("identify");
-      const acting = (question: Question) => actingUser(sent, question, authorize);
+      trace?.mark("identify");
+      const acting = (question: Question) => (sent === http ? question.user : actingUser(sent, question, authorize));
       const address = parseResourcePath(http.path);
       if (!address) return await servePath(http, user, acting);
       const connector = connectorOf(address);
@@ -78,19 +85,23 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       const verb = verbOf(http.method, address, http.query);
       if (!verb) throw methodNotAllowed();
       wanted = wantedBy(http, verb === "watch");
-      const question = questionOf({ ...address, user, verb, query: http.query });
+      const question = questionAbout(address, verb, user, http.query);
       const actor = await acting(question);
-      await permit(authorize, { ...question, user: actor });
-      trace.mark("authorize");
-      const response = await resources.handle(await apiRequest(http, actor, address, verb, trace));
-      return traced(respond(response, wanted, clock.now()), trace, random);
+      await permit(authorize, actor === user ? question : { ...question, user: actor });
+      trace?.mark("authorize");
+      const body = methodsWithBody.has(http.method) ? await http.body() : undefined;
+      trace?.mark("read");
+      const told = new Warnings();
+      const asked = apiRequest(http, actor, address, verb, body, trace, told.warn);
+      const answer = respond(told.in(await resources.handle(asked)), wanted, clock);
+      return trace ? traced(answer, trace, random) : answer;
     } catch (error) {
       if (http.signal.aborted) throw error;
       return respondError(asApiError(error, http), wanted);
     }
   };
 
-  type Acting = (question: Question) => Promise<User>;
+  type Acting = (question: Question) => Promise<User> | User;
 
   const serveConnection = async (
     connector: Connector,
@@ -127,28 +138,47 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   return { handle, request };
 }
 
-async function apiRequest(
-  http: HttpRequest,
+/** What the server tells besides the answer, each text once. */
+class Warnings {
+  #told: Set<string> | undefined;
+
+  readonly warn = (text: string): void => {
+    this.#told ??= new Set();
+    this.#told.add(text);
+  };
+
+  in(response: ApiResponse): ApiResponse {
+    return this.#told ? { ...response, warnings: [...(response.warnings ?? []), ...this.#told] } : response;
+  }
+}
+
+const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+function apiRequest(
+  { method, query, headers, signal }: HttpRequest,
   user: User,
-  address: ResourcePath,
+  { group, version, resource, namespace, name, subresource }: ResourcePath,
   verb: RequestVerb,
-  trace: RequestTrace,
-): Promise<ApiRequest> {
-  const { method, query, headers, signal } = http;
-  const hasBody = method === "POST" || method === "PUT" || method === "PATCH" || method === "DELETE";
-  const body = hasBody ? requestBody(await http.body(), headers["content-type"] ?? "", method) : undefined;
-  const because = headers["knarr-because"];
-  trace.mark("read");
+  body: Uint8Array | undefined,
+  trace: RequestTrace | undefined,
+  warn: (text: string) => void,
+): ApiRequest {
   return {
-    ...address,
+    group,
+    version,
+    resource,
+    namespace,
+    name,
+    subresource,
     verb,
     user,
     query,
     signal,
     userAgent: headers["user-agent"] ?? "",
-    ...(body && { body }),
-    because,
+    body: body && requestBody(body, headers["content-type"] ?? "", method),
+    because: headers["knarr-because"],
     trace,
+    warn,
   };
 }
 

@@ -59,6 +59,11 @@ export class StoreFollower {
     });
   }
 
+  /** Whether the caches are known to contain every write that was acknowledged; then there is nothing to wait for. */
+  get isCurrent(): boolean {
+    return this.#revision >= 0 && this.#options.store.newest?.() === this.#revision;
+  }
+
   /** Resolves once the caches contain every write that was acknowledged before the call. */
   async current(signal: AbortSignal): Promise<void> {
     await this.seen(await this.#options.store.revision(signal), signal);

@@ -108,6 +108,9 @@ export interface StoreEngine {
   /** The newest revision. Linearizable: at least that of every write acknowledged before the call. */
   revision(signal?: AbortSignal): Promise<Revision>;
 
+  /** The same at once, from an engine that nobody else writes to. */
+  newest?(): Revision;
+
   /**
    * Forgets history before `revision`; the entries present at it stay. A revision already compacted is no error;
    * one that has not come is FutureRevision.

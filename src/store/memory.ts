@@ -99,6 +99,11 @@ export class MemoryStore implements StoreEngine {
     return this.#revision;
   }
 
+  newest(): Revision {
+    this.#ready("revision");
+    return this.#revision;
+  }
+
   async compact(revision: Revision): Promise<void> {
     this.#ready("compact");
     if (revision > this.#revision) throw new FutureRevision(revision, this.#revision);

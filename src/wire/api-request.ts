@@ -30,9 +30,9 @@ export interface ResourceAddress {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly subresource?: string;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
 }
 
 export type PatchType = "json" | "merge" | "strategic" | "apply";
@@ -59,7 +59,7 @@ export interface ApiRequest extends ResourceAddress {
   readonly user: User;
   readonly verb: RequestVerb;
   readonly query: URLSearchParams;
-  readonly body?: RequestBody;
+  readonly body?: RequestBody | undefined;
   /** Names the writer in managedFields where the query does not. */
   readonly userAgent: string;
   /** What the writer acted on: `pods/default/web@17`. */

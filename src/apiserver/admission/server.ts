@@ -6,13 +6,13 @@ import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { ApiRequest, User } from "#wire/api-request.ts";
-import type { Question, Verdict } from "../authorization/authorizer.ts";
+import type { Authorize } from "../authorization/authorizer.ts";
 import type { Registry } from "../registry/registry.ts";
 
 export interface AdmissionServer {
   readonly clock: Clock;
   readonly random: Random;
-  readonly authorize: (question: Question) => Promise<Verdict>;
+  readonly authorize: Authorize;
 
   /** From the cache, which may not have seen a write of the last moment. */
   get<K extends AnyKind>(kind: K, name: string, namespace?: string): Infer<K> | undefined;

@@ -4,8 +4,8 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { unauthorized } from "#wire/status.ts";
 
-/** Resolves with the user, or undefined if this is not for it to say. */
-export type Authenticator = (request: HttpRequest) => Promise<User | undefined>;
+/** Answers the user, or undefined if this is not for it to say. */
+export type Authenticator = (request: HttpRequest) => Promise<User | undefined> | User | undefined;
 
 export interface TokenOwner {
   readonly user: User;
@@ -71,7 +71,7 @@ export const identifyBy =
     }
   };
 
-const asAuthenticated = (user: User): User =>
+export const asAuthenticated = (user: User): User =>
   user.groups.includes(authenticated) || user.groups.includes(unauthenticated)
     ? user
     : { ...user, groups: [...user.groups, authenticated] };

@@ -27,16 +27,37 @@ export async function actingUser(http: HttpRequest, question: Question, authoriz
   throw first ?? new Error("no way of impersonation applies");
 }
 
-/** The request without what was for the door only: credentials and whom to act as. */
+/** The request without what was for the door only: credentials and whom to act as. The very same if there was nothing of that. */
 export function withoutCredentials(http: HttpRequest): HttpRequest {
   const protocols = http.headers["sec-websocket-protocol"];
   const showsToken = protocols?.includes(tokenProtocol) ?? false;
-  const isForDoor = (name: string) => name === "authorization" || name.startsWith(prefix);
-  if (!showsToken && !Object.keys(http.headers).some(isForDoor)) return http;
+  if (!showsToken && !hasForDoor(http.headers)) return http;
   const headers = Object.fromEntries(Object.entries(http.headers).filter(([name]) => !isForDoor(name)));
   if (protocols !== undefined && showsToken) headers["sec-websocket-protocol"] = withoutToken(protocols);
-  const { headerValues: _headerValues, ...rest } = http;
-  return { ...rest, headers };
+  const { method, path, url, content, clientCertificate, remoteAddress } = http;
+  return {
+    method,
+    path,
+    url,
+    headers,
+    content,
+    clientCertificate,
+    remoteAddress,
+    body: () => http.body(),
+    get query() {
+      return http.query;
+    },
+    get signal() {
+      return http.signal;
+    },
+  };
+}
+
+const isForDoor = (name: string): boolean => name === "authorization" || name.startsWith(prefix);
+
+function hasForDoor(headers: HttpRequest["headers"]): boolean {
+  for (const name in headers) if (isForDoor(name)) return true;
+  return false;
 }
 
 function wantedUser(http: HttpRequest): User | undefined {
@@ -125,7 +146,7 @@ async function actAs(mode: Mode, wanted: User, question: Question, authorize: Au
   });
   // The plain way is older than the group of authentication, and asks about users and groups in the core group.
   const oldGroup = mode.narrow ? {} : { group: "" };
-  const groups = await permittedName(mode, wanted, (resource, name, more) =>
+  const groups = await permittedName(mode, wanted, async (resource, name, more) =>
     permit(authorize, ask(resource, name, { ...oldGroup, ...more })),
   );
   if (wanted.uid) await permit(authorize, ask("uids", wanted.uid));

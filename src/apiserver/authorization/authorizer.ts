@@ -9,19 +9,20 @@ export type Question = { readonly user: User; readonly verb: string } & (
   | ({
       readonly type: "resource";
       /** What a list, watch or deletion of many is narrowed to. */
-      readonly fieldSelector?: readonly FieldRequirement[];
+      readonly fieldSelector?: readonly FieldRequirement[] | undefined;
     } & ResourceAddress)
   | { readonly type: "path"; readonly path: string }
 );
 
-export type Authorize = (question: Question) => Promise<Verdict>;
+/** At once where nothing has to be waited for: every request asks. */
+export type Authorize = (question: Question) => Promise<Verdict> | Verdict;
 
 export interface Verdict {
   readonly decision: "allow" | "deny" | "none";
   readonly reason?: string;
 }
 
-export type Authorizer = (question: Question) => Promise<Verdict> | Verdict;
+export type Authorizer = Authorize;
 
 /** Whoever is known may do everything. Upstream's AlwaysAllow lets strangers in as well; that is nobody's wish on a real port. */
 export const allowKnown: Authorizer = ({ user }) => ({
@@ -42,38 +43,37 @@ export const publicPathsFirst: Authorizer = (question) =>
 
 export const anyOf =
   (authorizers: readonly Authorizer[]): Authorize =>
-  async (question) => {
+  (question) => {
     const reasons: string[] = [];
-    for (const authorize of authorizers) {
-      const verdict = await authorize(question);
-      if (verdict.decision !== "none") return verdict;
-      if (verdict.reason) reasons.push(verdict.reason);
-    }
-    return { decision: "none", reason: reasons.join("\n") };
+    const isFinal = ({ decision, reason }: Verdict): boolean => {
+      if (decision === "none" && reason) reasons.push(reason);
+      return decision !== "none";
+    };
+    const askFrom = (first: number): Promise<Verdict> | Verdict => {
+      for (let i = first; i < authorizers.length; i++) {
+        const verdict = (authorizers[i] as Authorizer)(question);
+        if (verdict instanceof Promise) return verdict.then((late) => (isFinal(late) ? late : askFrom(i + 1)));
+        if (isFinal(verdict)) return verdict;
+      }
+      return { decision: "none", reason: reasons.join("\n") };
+    };
+    return askFrom(0);
   };
 
 const ofMany: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 
 /** What a request asks of the authorizers. */
-export function questionOf(request: Pick<ApiRequest, "user" | "verb" | "query"> & ResourceAddress): Question {
-  const { user, verb, group, version, resource, subresource } = request;
-  const selector = ofMany.has(verb) ? request.query.get("fieldSelector") : null;
+export const questionOf = (request: ApiRequest): Question =>
+  questionAbout(request, request.verb, request.user, request.query);
+
+export function questionAbout(address: ResourceAddress, verb: string, user: User, query: URLSearchParams): Question {
+  const { group, version, resource, subresource } = address;
+  const selector = ofMany.has(verb) ? query.get("fieldSelector") : null;
   const fieldSelector = selector ? readFieldSelector(selector) : undefined;
-  const name = request.name ?? nameIn(fieldSelector);
+  const name = address.name ?? nameIn(fieldSelector);
   // A namespace is in itself, so that whoever is given a role there may see it.
-  const namespace = group === "" && resource === "namespaces" ? request.name : request.namespace;
-  return {
-    type: "resource",
-    user,
-    verb,
-    group,
-    version,
-    resource,
-    ...(namespace !== undefined && { namespace }),
-    ...(name !== undefined && { name }),
-    ...(subresource !== undefined && { subresource }),
-    ...(fieldSelector !== undefined && { fieldSelector }),
-  };
+  const namespace = group === "" && resource === "namespaces" ? address.name : address.namespace;
+  return { type: "resource", user, verb, group, version, resource, namespace, name, subresource, fieldSelector };
 }
 
 /** A selector that cannot be read narrows nothing; what is wrong with it is said when it is used. */
@@ -93,8 +93,14 @@ function nameIn(requirements: readonly FieldRequirement[] = []): string | undefi
 }
 
 /** Throws ApiError 403 unless it is allowed. */
-export async function permit(authorize: Authorize, question: Question): Promise<void> {
-  const { decision, reason } = await authorize(question);
+export function permit(authorize: Authorize, question: Question): Promise<void> | undefined {
+  const verdict = authorize(question);
+  if (verdict instanceof Promise) return verdict.then((late) => refuseUnlessAllowed(question, late));
+  refuseUnlessAllowed(question, verdict);
+  return undefined;
+}
+
+function refuseUnlessAllowed(question: Question, { decision, reason }: Verdict): void {
   if (decision !== "allow") throw refusal(question, reason);
 }
 

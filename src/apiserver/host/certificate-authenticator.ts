@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import type { Clock } from "#base/clock.ts";
 import type { User } from "#wire/api-request.ts";
-import type { Authenticator } from "../authentication/authenticator.ts";
+import { type Authenticator, asAuthenticated } from "../authentication/authenticator.ts";
 
 interface Holder {
   readonly user: User | undefined;
@@ -13,7 +13,7 @@ interface Holder {
 export function certificateAuthenticator(clock: Clock): Authenticator {
   // A connection shows the same bytes with each request, and reading them takes 80 µs.
   const holders = new WeakMap<Uint8Array, Holder>();
-  return async ({ clientCertificate }) => {
+  return ({ clientCertificate }) => {
     if (!clientCertificate) return undefined;
     let holder = holders.get(clientCertificate);
     if (!holder) {
@@ -33,5 +33,6 @@ function holderOf(clientCertificate: Uint8Array): Holder {
   const [name] = values("CN");
   const credential = `X509SHA256=${createHash("sha256").update(clientCertificate).digest("hex")}`;
   const extra = { "authentication.kubernetes.io/credential-id": [credential] };
-  return { user: name === undefined ? undefined : { name, groups: values("O"), extra }, until: Date.parse(validTo) };
+  const user = name === undefined ? undefined : asAuthenticated({ name, groups: values("O"), extra });
+  return { user, until: Date.parse(validTo) };
 }

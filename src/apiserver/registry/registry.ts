@@ -91,9 +91,9 @@ export class Registry {
   }
 
   /** The object as of now: at least as new as every write acknowledged before the call. */
-  async current(key: string, signal: AbortSignal): Promise<Stored | undefined> {
-    await this.options.follower.current(signal);
-    return this.options.cache.get(key);
+  current(key: string, signal: AbortSignal): Promise<Stored | undefined> | Stored | undefined {
+    const { follower, cache } = this.options;
+    return follower.isCurrent ? cache.get(key) : follower.current(signal).then(() => cache.get(key));
   }
 
   async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {

@@ -11,7 +11,7 @@ import type { Clock } from "#base/clock.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { User } from "#wire/api-request.ts";
 import type { TokenOwner } from "../authentication/authenticator.ts";
-import type { Question, Verdict } from "../authorization/authorizer.ts";
+import type { Authorize } from "../authorization/authorizer.ts";
 import type { ListedRules } from "../authorization/rbac/policy.ts";
 import type { HealthCheck } from "../paths.ts";
 import type { ServedResource, VirtualResource } from "../served-resource.ts";
@@ -25,7 +25,7 @@ import { tokenReview } from "./token-review.ts";
 export interface VirtualParts {
   /** Whose token it is, for those audiences; for the server itself if none are named. Throws TokenError. */
   readonly authenticateToken: (token: string, audiences: readonly string[]) => Promise<TokenOwner>;
-  readonly authorize: (question: Question) => Promise<Verdict>;
+  readonly authorize: Authorize;
   /** What roles allow a user in a namespace. */
   readonly rulesFor: (user: User, namespace: string) => ListedRules;
   readonly clock: Clock;

@@ -169,6 +169,11 @@ export class LmdbStore implements StoreEngine {
     return this.#history.newest();
   }
 
+  newest(): Revision {
+    this.#ready("revision");
+    return this.#history.newest();
+  }
+
   async compact(revision: Revision): Promise<void> {
     this.#ready("compact");
     if (revision > this.#history.newest()) throw new FutureRevision(revision, this.#history.newest());

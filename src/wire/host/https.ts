@@ -5,6 +5,7 @@ import {
   constants,
   createSecureServer,
   type Http2SecureServer,
+  type Http2Session,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
@@ -41,6 +42,7 @@ export interface HttpsFront {
 /** One for all, because an error costs more to make than the rest of an abort. */
 const clientIsGone = new Error("the client is gone");
 const noQuery = new URLSearchParams();
+const noHeaders: NonNullable<HttpResponse["headers"]> = {};
 
 const zip = promisify(gzip);
 /** Smaller answers are not worth the work; upstream draws the same line. */
@@ -50,12 +52,10 @@ const lingerMs = 1000;
 
 export function httpsFront(options: HttpsOptions): HttpsFront {
   const { handler, log, bodyLimit = 3 * 1024 * 1024 } = options;
-  const stopping = new AbortController();
+  const endings = new Endings();
   const sockets = new Set<Socket>();
   const peers = new Peers();
   const joiner = new Joiner();
-  /** Of requests that are not answered yet. */
-  const unanswered = new Set<AbortController>();
 
   const server = createSecureServer({
     cert: options.cert,
@@ -69,20 +69,6 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     maxSessionInvalidFrames: 100,
     maxHeaderListPairs: 200,
   });
-
-  /** Aborts when the client is gone before its answer is, or when the server stops. AbortSignal.any costs 6 µs a request. */
-  const signalOf = (answer: Writable): AbortSignal => {
-    const controller = new AbortController();
-    if (stopping.signal.aborted) controller.abort(stopping.signal.reason);
-    unanswered.add(controller);
-    answer.once("close", () => {
-      unanswered.delete(controller);
-      // Node ends the answer of an HTTP/2 stream that its client has reset, so that it looks finished.
-      const isReset = "aborted" in answer && answer.aborted === true;
-      if (isReset || !answer.writableFinished) controller.abort(clientIsGone);
-    });
-    return controller.signal;
-  };
 
   const respond = async (request: HttpRequest, send: (response: Sendable) => Promise<void>) => {
     let response: HttpResponse;
@@ -103,43 +89,29 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
 
   server.on("request", (message: IncomingMessage, response: ServerResponse) => {
     if (message.httpVersionMajor >= 2) return;
-    const request = requestOf(
-      message.method ?? "GET",
-      message.url ?? "/",
-      message,
-      message,
-      peers.of(message.socket as TLSSocket),
-      signalOf(response),
-      bodyLimit,
-    );
+    const peer = peers.of(message.socket as TLSSocket);
+    const { method = "GET", url = "/" } = message;
+    const request = new FrontRequest(method, url, message, message, peer, bodyLimit, () => endings.of(response));
     void respond(request, (answer) => sendHttp1(response, answer));
   });
   server.on("upgrade", (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const request = requestOf(
-      message.method ?? "GET",
-      message.url ?? "/",
-      message,
-      Readable.from([]),
-      peers.of(socket as TLSSocket),
-      signalOf(socket),
-      bodyLimit,
+    const peer = peers.of(socket as TLSSocket);
+    const { method = "GET", url = "/" } = message;
+    const request = new FrontRequest(method, url, message, Readable.from([]), peer, bodyLimit, () =>
+      endings.of(socket),
     );
     void respond(request, (answer) => sendUpgrade(message, socket, head, answer, request.signal));
   });
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
   server.removeAllListeners("stream");
   type Sent = readonly [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]];
+  const streamFailed = (error: Error) => log.debug("stream failed", { error });
   server.on("stream", (...[stream, headers, , rawHeaders]: Sent) => {
-    stream.on("error", (error) => log.debug("stream failed", { error }));
-    const request = requestOf(
-      String(headers[":method"]),
-      String(headers[":path"]),
-      { headers, rawHeaders },
-      stream,
-      peers.of(stream.session?.socket as TLSSocket | undefined),
-      signalOf(stream),
-      bodyLimit,
-    );
+    stream.on("error", streamFailed);
+    const peer = peers.of(stream.session);
+    const [method, url] = [String(headers[":method"]), String(headers[":path"])];
+    const sent = { headers, rawHeaders };
+    const request = new FrontRequest(method, url, sent, stream, peer, bodyLimit, () => endings.of(stream));
     void respond(request, (answer) => sendHttp2(stream, answer));
   });
   server.on("sessionError", (error) => log.debug("session failed", { error }));
@@ -162,8 +134,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       }),
     async close(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      stopping.abort(new Error("the server is stopping"));
-      for (const controller of unanswered) controller.abort(stopping.signal.reason);
+      endings.stop(new Error("the server is stopping"));
       const deadline = AbortSignal.timeout(graceMs);
       const cut = new Promise<void>((resolve) =>
         deadline.addEventListener("abort", () => {
@@ -177,29 +148,89 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   };
 }
 
-function requestOf(
-  method: string,
-  url: string,
-  { headers, rawHeaders }: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
-  source: Readable,
-  { clientCertificate, remoteAddress }: Peer,
-  signal: AbortSignal,
-  bodyLimit: number,
-): HttpRequest {
-  const question = url.indexOf("?");
-  return {
-    method,
-    path: question < 0 ? url : url.slice(0, question),
-    query: question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1)),
-    headers: headers as Record<string, string | undefined>,
-    headerValues: (name) => rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name),
-    url,
-    body: () => readBody(source, bodyLimit),
-    content: source,
-    clientCertificate,
-    remoteAddress,
-    signal,
-  };
+/** A request by either protocol. What most handlers do not look at is made when it is asked for: that is a tenth of a get. */
+class FrontRequest implements HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly path: string;
+  readonly headers: HttpRequest["headers"];
+  readonly content: Readable;
+  readonly clientCertificate: Uint8Array | undefined;
+  readonly remoteAddress: string;
+  readonly #rawHeaders: readonly string[];
+  readonly #bodyLimit: number;
+  readonly #ending: () => AbortSignal;
+  #query: URLSearchParams | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(
+    method: string,
+    url: string,
+    { headers, rawHeaders }: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
+    content: Readable,
+    { clientCertificate, remoteAddress }: Peer,
+    bodyLimit: number,
+    ending: () => AbortSignal,
+  ) {
+    const question = url.indexOf("?");
+    this.method = method;
+    this.url = url;
+    this.path = question < 0 ? url : url.slice(0, question);
+    this.headers = headers as Record<string, string | undefined>;
+    this.content = content;
+    this.clientCertificate = clientCertificate;
+    this.remoteAddress = remoteAddress;
+    this.#rawHeaders = rawHeaders;
+    this.#bodyLimit = bodyLimit;
+    this.#ending = ending;
+    this.#query = question < 0 ? noQuery : undefined;
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.url.slice(this.path.length + 1));
+    return this.#query;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= this.#ending();
+    return this.#signal;
+  }
+
+  headerValues(name: string): readonly string[] {
+    const raw = this.#rawHeaders;
+    return raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name);
+  }
+
+  body(): Promise<Uint8Array> {
+    return readBody(this.content, this.#bodyLimit);
+  }
+}
+
+/** Signals that abort when a client is gone before its answer is, or when the server stops. AbortSignal.any costs 6 µs a request. */
+class Endings {
+  readonly #open = new Set<AbortController>();
+  #reason: Error | undefined;
+
+  of(answer: Writable): AbortSignal {
+    const controller = new AbortController();
+    if (this.#reason) controller.abort(this.#reason);
+    else if (answer.destroyed) controller.abort(clientIsGone);
+    else {
+      this.#open.add(controller);
+      answer.once("close", () => {
+        this.#open.delete(controller);
+        // Node ends the answer of an HTTP/2 stream that its client has reset, so that it looks finished.
+        const isReset = "aborted" in answer && answer.aborted === true;
+        if (isReset || !answer.writableFinished) controller.abort(clientIsGone);
+      });
+    }
+    return controller.signal;
+  }
+
+  stop(reason: Error): void {
+    this.#reason = reason;
+    for (const controller of this.#open) controller.abort(reason);
+  }
 }
 
 interface Peer {
@@ -209,15 +240,17 @@ interface Peer {
 
 /** Who is at the other end of a connection. To ask TLS for a certificate takes 100 µs: that is done once, not for each request. */
 class Peers {
-  readonly #known = new WeakMap<TLSSocket, Peer>();
+  /** By the socket, or by the HTTP/2 session, whose socket is behind a proxy that is slow to ask. */
+  readonly #known = new WeakMap<TLSSocket | Http2Session, Peer>();
 
-  of(socket: TLSSocket | undefined): Peer {
-    if (!socket) return { clientCertificate: undefined, remoteAddress: "" };
-    const known = this.#known.get(socket);
+  of(connection: TLSSocket | Http2Session | undefined): Peer {
+    if (!connection) return { clientCertificate: undefined, remoteAddress: "" };
+    const known = this.#known.get(connection);
     if (known) return known;
+    const socket = "getPeerCertificate" in connection ? connection : (connection.socket as TLSSocket);
     const clientCertificate = socket.authorized ? socket.getPeerCertificate().raw : undefined;
     const peer = { clientCertificate, remoteAddress: socket.remoteAddress ?? "" };
-    this.#known.set(socket, peer);
+    this.#known.set(connection, peer);
     return peer;
   }
 }
@@ -242,24 +275,22 @@ function readBody(source: Readable, limit: number): Promise<Uint8Array> {
 
 /** The answer ready to be sent: compressed where that is wanted and worth it. */
 function encoded(response: HttpResponse, accepted: string | undefined, joiner: Joiner): Sendable | Promise<Sendable> {
-  const { code, body, headers = {}, upgraded } = response;
-  const sendable = (pieces: Sendable["body"], more = {}): Sendable => ({
-    code,
-    headers: { ...headers, ...more },
-    body: pieces,
-    ...(upgraded && { upgraded }),
-  });
-  if (isStream(body)) return sendable(body);
+  const { code, body, headers = noHeaders, upgraded } = response;
+  if (isStream(body)) return { code, headers, body, upgraded };
   const size = isParts(body) ? body.size : body.length;
-  if (size < gzipFrom || !accepted?.includes("gzip")) return sendable(isParts(body) ? joiner.pieces(body) : body);
-  const zipped = { "content-encoding": "gzip", vary: "Accept-Encoding" };
-  if (isParts(body)) return sendable(gzipped(joiner.pieces(body)), zipped);
-  return zip(body, { level: 1 }).then((bytes) => sendable(bytes, zipped));
+  const isZipped = size >= gzipFrom && accepted !== undefined && accepted.includes("gzip");
+  if (!isZipped) return { code, headers, body: isParts(body) ? joiner.pieces(body) : body, upgraded };
+  const zipped = { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" };
+  if (isParts(body)) return { code, headers: zipped, body: gzipped(joiner.pieces(body)), upgraded };
+  return zip(body, { level: 1 }).then((bytes) => ({ code, headers: zipped, body: bytes, upgraded }));
 }
 
-type Sendable = Omit<HttpResponse, "body"> & {
+interface Sendable {
+  readonly code: number;
+  readonly headers: NonNullable<HttpResponse["headers"]>;
   readonly body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-};
+  readonly upgraded: HttpResponse["upgraded"];
+}
 
 async function sendHttp1(response: ServerResponse, { code, headers, body }: Sendable): Promise<void> {
   if (code === 101) throw new Error("the connection cannot be upgraded");
@@ -288,7 +319,7 @@ async function sendUpgrade(
     await sendHttp1(response, answer);
     return closeGently(socket, lingerMs);
   }
-  const lines = Object.entries(answer.headers ?? {}).flatMap(([name, value]) =>
+  const lines = Object.entries(answer.headers).flatMap(([name, value]) =>
     (typeof value === "string" ? [value] : value).map((one) => `${name}: ${one}\r\n`),
   );
   socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`);
