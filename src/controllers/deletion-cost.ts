@@ -14,16 +14,30 @@ export function byDeletionCost(related: readonly Pod[], now: number): (a: Pod, b
     onNode.set(spec.nodeName ?? "", (onNode.get(spec.nodeName ?? "") ?? 0) + 1);
   const crowd = ({ spec }: Pod) => onNode.get(spec.nodeName ?? "") ?? 0;
   return (a, b) =>
-    Number(isAssigned(a)) - Number(isAssigned(b)) ||
-    phaseRank(a) - phaseRank(b) ||
-    Number(isReady(a)) - Number(isReady(b)) ||
+    byProgress(a, b) ||
     deletionCost(a) - deletionCost(b) ||
     crowd(b) - crowd(a) ||
     (isReady(a) ? byTime(a, b, readySince, now) : 0) ||
-    restarts(b).regular - restarts(a).regular ||
-    restarts(b).sidecars - restarts(a).sidecars ||
+    byRestarts(a, b) ||
     byTime(a, b, createdAt, now);
 }
+
+/** The plainer order of those who do not let pods say what they cost: not assigned, not running, not ready; then the later, by exact times. */
+export const byStage = (a: Pod, b: Pod): number =>
+  byProgress(a, b) ||
+  (isReady(a) ? laterFirst(readySince(a), readySince(b)) : 0) ||
+  byRestarts(a, b) ||
+  laterFirst(createdAt(a), createdAt(b));
+
+const byProgress = (a: Pod, b: Pod): number =>
+  Number(isAssigned(a)) - Number(isAssigned(b)) ||
+  phaseRank(a) - phaseRank(b) ||
+  Number(isReady(a)) - Number(isReady(b));
+
+const byRestarts = (a: Pod, b: Pod): number =>
+  restarts(b).regular - restarts(a).regular || restarts(b).sidecars - restarts(a).sidecars;
+
+const laterFirst = (a = Number.POSITIVE_INFINITY, b = Number.POSITIVE_INFINITY): number => (a === b ? 0 : b - a);
 
 const isAssigned = ({ spec }: Pod): boolean => (spec.nodeName ?? "") !== "";
 const phaseRank = ({ status }: Pod): number => (status.phase === "Running" ? 2 : status.phase === "Unknown" ? 1 : 0);

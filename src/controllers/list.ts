@@ -3,6 +3,8 @@
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { jobController } from "./job/job.ts";
+import { jobOrphanController } from "./job/orphans.ts";
 import { type Discovery, namespaceController } from "./namespace.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
@@ -27,6 +29,8 @@ export interface ControllerSettings {
 
 export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
   listed("deployment-controller", deploymentController),
+  listed("job-controller", jobController()),
+  listed("job-controller", jobOrphanController),
   listed("namespace-controller", namespaceController(discover)),
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),

@@ -3,6 +3,7 @@ import { Job } from "#api/batch/v1/job.ts";
 import { isNotFound } from "#client/client.ts";
 import { controller } from "#client/controller.ts";
 import { millisOf } from "#schema/time.ts";
+import { endCondition } from "./job/conditions.ts";
 
 export const ttlAfterFinishedController = controller({
   name: "ttl-after-finished",
@@ -28,11 +29,10 @@ export const ttlAfterFinishedController = controller({
 });
 
 /** When the job is to be deleted, in milliseconds since 1970; undefined if it is not, or not yet known. */
-function expiresAt({ metadata, spec, status }: Job): number | undefined {
+function expiresAt(job: Job): number | undefined {
+  const { metadata, spec } = job;
   if (metadata.deletionTimestamp !== undefined || spec.ttlSecondsAfterFinished === undefined) return undefined;
-  const end = status.conditions?.find(
-    (condition) => (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
-  );
+  const end = endCondition(job);
   if (!end?.lastTransitionTime) return undefined;
   return millisOf(end.lastTransitionTime) + spec.ttlSecondsAfterFinished * 1000;
 }

@@ -1,0 +1,45 @@
+// Frees pods that wait for a job to count them which no longer will: it is gone or over, or they are its pods no more.
+import { Job } from "#api/batch/v1/job.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import { type CacheView, controller, watching } from "#client/controller.ts";
+import { controllerOf } from "#client/place.ts";
+import { isFinished } from "./conditions.ts";
+import { isManagedElsewhere, untrack } from "./job.ts";
+import { isTracked } from "./pods.ts";
+
+export const jobOrphanController = controller({
+  name: "job-orphan-pod",
+  for: Pod,
+  watches: [
+    watching(Job, (job, cache) =>
+      isCounting(job, cache)
+        ? []
+        : cache
+            .owned(Pod, job)
+            .filter(isTracked)
+            .map(({ metadata }) => metadata),
+    ),
+  ],
+  backoff: { firstMs: 1000, maxMs: 60_000 },
+
+  async reconcile(pod, context) {
+    if (isTracked(pod) && !isCounted(pod, context.cache)) await untrack(pod, context);
+  },
+});
+
+/** Whether somebody will take the finalizer away, or may. */
+function isCounted(pod: Pod, cache: CacheView): boolean {
+  const owner = controllerOf(pod);
+  if (!owner) return false;
+  if (owner.kind !== Job.kind || owner.apiVersion !== Job.apiVersion) return true;
+  const job = cache.get(Job, { namespace: pod.metadata.namespace, name: owner.name });
+  // A job that is not known may be too young to be. If it is gone, its pods are soon deleted.
+  if (!job || job.metadata.uid !== owner.uid) return pod.metadata.deletionTimestamp === undefined;
+  return isCounting(job, cache);
+}
+
+/** A job managed by another controller counts in its own way, and for as long as it likes. */
+function isCounting(job: Job, cache: CacheView): boolean {
+  const present = cache.get(Job, job.metadata);
+  return present?.metadata.uid === job.metadata.uid && (isManagedElsewhere(present) || !isFinished(present));
+}
