@@ -134,7 +134,7 @@ export const PodStatus = struct(
     complete(status): void {
       // Old kubelets write the one address, new ones the list; where they differ the one is right.
       if (status.podIP && status.podIP !== status.podIPs?.[0]?.ip) status.podIPs = [{ ip: status.podIP }];
-      else if (status.podIPs?.[0]) status.podIP = status.podIPs[0].ip;
+      else if (!status.podIP && status.podIPs?.[0]) status.podIP = status.podIPs[0].ip;
       roundUpAmounts(status.allocatedResources);
     },
   },
