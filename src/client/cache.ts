@@ -51,13 +51,21 @@ export class Cache<O> {
 
   /** Those for which `values` gives `value`. The first question builds the index, which is kept up from then on. */
   by(values: (object: O) => readonly string[], value: string): readonly O[] {
-    let entries = this.#indexes.get(values);
-    if (!entries) {
-      entries = new Map();
-      this.#indexes.set(values, entries);
-      for (const [key, object] of this.#objects) for (const one of values(object)) enter(entries, one, key, object);
-    }
-    return [...(entries.get(value)?.values() ?? [])];
+    return [...(this.#index(values).get(value)?.values() ?? [])];
+  }
+
+  /** How many objects `by` would return. */
+  count(values: (object: O) => readonly string[], value: string): number {
+    return this.#index(values).get(value)?.size ?? 0;
+  }
+
+  #index(values: (object: O) => readonly string[]): Entries<O> {
+    const present = this.#indexes.get(values);
+    if (present) return present;
+    const entries: Entries<O> = new Map();
+    this.#indexes.set(values, entries);
+    for (const [key, object] of this.#objects) for (const one of values(object)) enter(entries, one, key, object);
+    return entries;
   }
 
   /** Returns what was there before. Freezes the object: many will read it. */

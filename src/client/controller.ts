@@ -90,6 +90,8 @@ export interface CacheView {
   /** The objects that `owner` controls. */
   owned<K extends AnyKind>(kind: K, owner: object): readonly Infer<K>[];
   by<K extends AnyKind>(index: Index<K>, value: string): readonly Infer<K>[];
+  /** How many objects `by` would return. */
+  count<K extends AnyKind>(index: Index<K>, value: string): number;
 }
 
 export const cacheView = (cacheOf: <K extends AnyKind>(kind: K) => Cache<Infer<K>>): CacheView => ({
@@ -97,6 +99,7 @@ export const cacheView = (cacheOf: <K extends AnyKind>(kind: K) => Cache<Infer<K
   list: (kind, namespace) => cacheOf(kind).list(namespace),
   owned: (kind, owner) => cacheOf(kind).owned(metadataOf(owner).uid ?? ""),
   by: (index, value) => cacheOf(index.kind).by(index.values, value),
+  count: (index, value) => cacheOf(index.kind).count(index.values, value),
 });
 
 /** Every kind a controller looks at. */
