@@ -3,6 +3,8 @@
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { endpointSliceController } from "./endpointslice/endpointslice.ts";
+import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
 import { type Discovery, namespaceController } from "./namespace.ts";
@@ -29,6 +31,8 @@ export interface ControllerSettings {
 
 export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
   listed("deployment-controller", deploymentController),
+  listed("endpointslice-controller", endpointSliceController()),
+  listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
   listed("namespace-controller", namespaceController(discover)),

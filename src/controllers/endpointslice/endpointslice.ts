@@ -1,0 +1,112 @@
+// Keeps the EndpointSlices of services with a selector: one endpoint for each pod that the service leads to.
+import { Node } from "#api/core/v1/node.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { Service } from "#api/core/v1/service.ts";
+import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { explain } from "#base/errors.ts";
+import { isConflict } from "#client/client.ts";
+import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
+import { keyOf, placeOf } from "#client/place.ts";
+import type { ObjectMeta } from "#schema/object-meta.ts";
+import { hasEndpoints, podsOf, triggerTimeAnnotation, watchingPodsOfServices } from "../services.ts";
+import { TriggerTimes } from "../trigger-times.ts";
+import { desiredEndpoints, type Family, familiesOf, zoneLabel } from "./endpoints.ts";
+import { withTrafficHints } from "./hints.ts";
+import { manager, planSlices, type SlicePlan } from "./plan.ts";
+import { slicesOf, watchingSlicesOf } from "./slice-labels.ts";
+import { isNodeReady, wantsTopologyHints, zoneRatios } from "./topology.ts";
+import { TopologyState } from "./topology-state.ts";
+import { writePlan } from "./write.ts";
+
+export function endpointSliceController() {
+  const times = new TriggerTimes();
+  const topology = new TopologyState();
+
+  /** Services that a change of nodes leaves with too few endpoints in a zone. */
+  const watchingZones = watching(
+    Node,
+    (_node, cache) => (topology.isEmpty ? [] : topology.overloaded(zoneRatios(cache.list(Node))).map(placeOf)),
+    (old, node) =>
+      isNodeReady(old) !== isNodeReady(node) || old.metadata.labels?.[zoneLabel] !== node.metadata.labels?.[zoneLabel],
+  );
+
+  async function reconcile(service: Service, context: Reconcile): Promise<void> {
+    if (!hasEndpoints(service)) return;
+    const { cache } = context;
+    const { namespace, name } = service.metadata;
+    const { index, value } = slicesOf(namespace, name, manager);
+    const slices = cache.by(index, value).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const pods = podsOf(service, cache);
+    const time = times.next(service, pods);
+    const families = familiesOf(service);
+    const failures: unknown[] = [];
+    const unwanted = slices.filter(({ addressType }) => !families.some((family) => family === addressType));
+    const plans = families.map((family) => {
+      const { groups: desired, homeless } = desiredEndpoints(service, family, pods, (node) => nodeNamed(node, cache));
+      failures.push(...homeless.map((pod) => nodeless(service, pod)));
+      const own = slices.filter(({ addressType }) => addressType === family);
+      return hinted(planSlices({ service, family, desired, slices: own }), service, family, context);
+    });
+    const annotations = (present: ObjectMeta["annotations"]) => withTriggerTime(present, time);
+    for (const plan of [...plans, removal(unwanted)]) {
+      try {
+        await writePlan(plan, { kind: Service, object: service, annotations }, context);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    for (const { addressType } of unwanted)
+      topology.disable({ key: keyOf(service.metadata), family: addressType }, context.event);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  function hinted(plan: SlicePlan, service: Service, family: Family, { cache, event }: Reconcile): SlicePlan {
+    const subject = { key: keyOf(service.metadata), family };
+    if (wantsTopologyHints(service)) return topology.apply(plan, subject, zoneRatios(cache.list(Node)), event);
+    topology.disable(subject, event);
+    return withTrafficHints(plan, service);
+  }
+
+  return controller({
+    name: "endpointslice",
+    reportsAs: "endpoint-slice-controller",
+    for: Service,
+    watches: [watchingPodsOfServices, watchingSlicesOf(manager), watchingZones],
+    batchMs: 100,
+
+    async reconcile(service, context) {
+      try {
+        await reconcile(service, context);
+      } catch (error) {
+        if (!isConflict(causeOf(error))) {
+          const { namespace, name } = service.metadata;
+          const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${explain(error)}`;
+          context.event("Warning", "FailedToUpdateEndpointSlices", message);
+        }
+        throw error;
+      }
+    },
+    async gone(place) {
+      times.forget(place);
+      topology.forget(keyOf(place));
+    },
+  });
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? (error.cause ?? error) : error);
+
+const nodeNamed = (name: string, cache: CacheView): Node | undefined => cache.get(Node, { name });
+
+const removal = (deletes: readonly EndpointSlice[]): SlicePlan => ({ writes: [], keeps: [], deletes });
+
+/** Tried again later: the node may not have been seen yet, and without it nothing says where the pod is. */
+const nodeless = ({ metadata: { namespace, name } }: Service, pod: Pod) =>
+  new Error(
+    `skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${pod.spec.nodeName ?? ""} Not Found`,
+  );
+
+function withTriggerTime(present: ObjectMeta["annotations"], time: string | undefined): ObjectMeta["annotations"] {
+  const { [triggerTimeAnnotation]: _old, ...others } = present ?? {};
+  if (time !== undefined) return { ...others, [triggerTimeAnnotation]: time };
+  return Object.keys(others).length > 0 ? others : undefined;
+}

@@ -1,0 +1,101 @@
+// What controllers ask of services and of the pods behind them.
+import { Pod } from "#api/core/v1/pod.ts";
+import { Service, type ServicePort } from "#api/core/v1/service.ts";
+import { equal } from "#base/collections.ts";
+import { index } from "#client/cache.ts";
+import { type CacheView, watching } from "#client/controller.ts";
+import { formatIp, parseIp } from "#schema/ip.ts";
+import type { Labels } from "#schema/selector.ts";
+import { isReady, isTerminal } from "./pods.ts";
+
+/** Says of endpoints that their service has no address of its own. */
+export const headlessLabel = "service.kubernetes.io/headless";
+export const triggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
+
+const pair = (namespace: string | undefined, key: string, value: string) => `${namespace}/${key}=${value}`;
+
+/** Pods by each of their labels. */
+const podsByLabel = index(Pod, ({ metadata: { namespace, labels = {} } }) =>
+  Object.entries(labels).map(([key, value]) => pair(namespace, key, value)),
+);
+
+/** Services by one label that their pods must have: enough to find them by the labels of a pod. */
+const servicesByLabel = index(Service, ({ metadata: { namespace }, spec: { selector = {} } }) =>
+  Object.entries(selector)
+    .slice(0, 1)
+    .map(([key, value]) => pair(namespace, key, value)),
+);
+
+const hasLabels = (labels: Labels, wanted: Labels): boolean =>
+  Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+
+/** The services that select a pod, found by its labels: no other services are looked at. */
+export function servicesOf({ metadata: { namespace = "", labels = {} } }: Pod, cache: CacheView): readonly Service[] {
+  const candidates = Object.entries(labels).flatMap(([key, value]) =>
+    cache.by(servicesByLabel, pair(namespace, key, value)),
+  );
+  return candidates.filter(({ spec }) => hasLabels(labels, spec.selector ?? {}));
+}
+
+/** The pods that a service selects, found by the rarest of the labels they must have. */
+export function podsOf({ metadata: { namespace }, spec }: Service, cache: CacheView): readonly Pod[] {
+  const wanted = Object.entries(spec.selector ?? {}).map(([key, value]) => pair(namespace, key, value));
+  const counts = wanted.map((one) => cache.count(podsByLabel, one));
+  const rarest = wanted[counts.indexOf(Math.min(...counts))];
+  if (rarest === undefined) return [];
+  const candidates = cache.by(podsByLabel, rarest);
+  return wanted.length === 1
+    ? candidates
+    : candidates.filter(({ metadata: { labels = {} } }) => hasLabels(labels, spec.selector ?? {}));
+}
+
+/** Wakes the services of a pod whose place in endpoints may have changed. */
+export const watchingPodsOfServices = watching(
+  Pod,
+  (pod, cache) => servicesOf(pod, cache).map(({ metadata }) => metadata),
+  (old, pod) =>
+    old.metadata.deletionTimestamp !== pod.metadata.deletionTimestamp ||
+    isReady(old) !== isReady(pod) ||
+    isTerminal(old) !== isTerminal(pod) ||
+    old.spec.nodeName !== pod.spec.nodeName ||
+    old.spec.hostname !== pod.spec.hostname ||
+    old.spec.subdomain !== pod.spec.subdomain ||
+    !equal(old.status.podIPs, pod.status.podIPs) ||
+    !equal(old.metadata.labels, pod.metadata.labels),
+);
+
+export const isHeadless = ({ spec: { clusterIP = "" } }: Service): boolean => clusterIP === "" || clusterIP === "None";
+
+/** Whether endpoints are made for the service: one without a selector has them from elsewhere. */
+export const hasEndpoints = ({ spec }: Service): boolean => spec.type !== "ExternalName" && hasSelector(spec);
+export const hasSelector = ({ selector = {} }: Service["spec"]): boolean => Object.keys(selector).length > 0;
+
+/** Whether a pod has an address to publish, and will have one for a while. */
+export const isReachable = (pod: Pod): boolean =>
+  !isTerminal(pod) && (Boolean(pod.status.podIP) || (pod.status.podIPs?.length ?? 0) > 0);
+
+/** The pod's name in the service's DNS, if it has asked for one there. */
+export const hostnameIn = ({ metadata, spec }: Pod, { metadata: { namespace, name } }: Service): string | undefined =>
+  spec.hostname && spec.subdomain === name && namespace === metadata.namespace ? spec.hostname : undefined;
+
+/** The pod's addresses of a family, as they are commonly written. */
+export const addressesOf = ({ status: { podIPs = [] } }: Pod, family: "IPv4" | "IPv6"): readonly string[] =>
+  podIPs.flatMap(({ ip }) => {
+    if (plainIpv4.test(ip)) return family === "IPv4" ? [ip] : [];
+    const parsed = parseIp(ip);
+    return parsed && parsed.family === (family === "IPv4" ? 4 : 6) ? [formatIp(parsed)] : [];
+  });
+
+/** Nearly all addresses; they need not be taken apart. The server has checked that no part is above 255. */
+const plainIpv4 = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/;
+
+/** The number of the pod's port that a service's port leads to; undefined if the pod has none of that name. */
+export function targetPortOf({ spec }: Pod, { targetPort, port, protocol }: ServicePort): number | undefined {
+  if (typeof targetPort !== "string") return targetPort ?? port;
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  for (const { ports = [] } of [...spec.containers, ...sidecars]) {
+    const found = ports.find((one) => one.name === targetPort && one.protocol === protocol);
+    if (found) return found.containerPort;
+  }
+  return undefined;
+}
