@@ -3,10 +3,10 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "
 import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { breathe } from "#base/breathe.ts";
+import { type FolderLock, lockFolder } from "#base/host/folder-lock.ts";
 import type { Random } from "#base/random.ts";
 import { SortedMap } from "#base/sorted-map.ts";
 import { Damaged, type Revision } from "../engine.ts";
-import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { verifyFile } from "./lmdb-file.ts";
 import { afterwards, decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
 import { syncFolder, writeDurably } from "./write-durably.ts";

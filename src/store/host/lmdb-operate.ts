@@ -3,8 +3,8 @@
 import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { breathe } from "#base/breathe.ts";
+import { lockFolder } from "#base/host/folder-lock.ts";
 import { Damaged, type Revision } from "../engine.ts";
-import { lockFolder } from "./folder-lock.ts";
 import { type FileReport, verifyFile } from "./lmdb-file.ts";
 import { DATA_FILE, type Databases, load, MARKER_FILE, openFile, readFormat } from "./lmdb-open.ts";
 import { decodeLog, decodeRevision, encodeRevision } from "./lmdb-records.ts";

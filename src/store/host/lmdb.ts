@@ -7,6 +7,7 @@
 import { chmodSync } from "node:fs";
 import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
+import type { FolderLock } from "#base/host/folder-lock.ts";
 import { type Log, silentLog } from "#base/log.ts";
 import { type Random, systemRandom } from "#base/random.ts";
 import { prefixEnd, type SortedMap } from "#base/sorted-map.ts";
@@ -30,7 +31,6 @@ import { Leases } from "../leases.ts";
 import { countOfPast, itemsOfPast } from "../past.ts";
 import { Retention, type RetentionOptions } from "../retention.ts";
 import { WatchHub } from "../watch-hub.ts";
-import type { FolderLock } from "./folder-lock.ts";
 import { Committer } from "./lmdb-commit.ts";
 import { LmdbHistory } from "./lmdb-history.ts";
 import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";

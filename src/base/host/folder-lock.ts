@@ -1,7 +1,7 @@
 // One process per folder. Node has no file locks, so a file names the holder: `<name>.<number>`, the highest number counts.
 // A number is taken by creating its file, which only one process can do; a dead holder is followed by the next number.
 // So no two processes can both take over from a dead one, whatever the order of their steps.
-import { readdirSync, readFileSync, readlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface FolderLock {
@@ -16,12 +16,12 @@ interface Holder {
   readonly where: string;
 }
 
-/** Throws an error that names the holder if there is one. */
-export function lockFolder(folder: string, name: string): FolderLock {
+/** Throws an error that names the holder if there is one; `what` is what the folder is, for that error. */
+export function lockFolder(folder: string, name: string, what = "store"): FolderLock {
   for (;;) {
     const numbers = lockNumbers(folder, name);
     const highest = numbers.at(-1) ?? 0;
-    if (highest > 0) refuseIfHeld(folder, join(folder, `${name}.${highest}`));
+    if (highest > 0) refuseIfHeld(`${what} ${folder}`, join(folder, `${name}.${highest}`));
     const own = highest + 1;
     const file = join(folder, `${name}.${own}`);
     try {
@@ -41,16 +41,28 @@ export function lockFolder(folder: string, name: string): FolderLock {
   }
 }
 
-function refuseIfHeld(folder: string, file: string): void {
+/** The process that holds the folder now, and since when (milliseconds since 1970): never another that got its number. */
+export function holderOf(folder: string, name: string): { readonly pid: number; readonly since: number } | undefined {
+  const highest = lockNumbers(folder, name).at(-1);
+  if (highest === undefined) return undefined;
+  const file = join(folder, `${name}.${highest}`);
+  const holder = readHolder(file);
+  if (!holder || !isAlive(holder)) return undefined;
+  return { pid: holder.pid, since: statSync(file).mtimeMs };
+}
+
+const isAlive = ({ pid, started, where }: Holder): boolean => where === whereabouts() && startOf(pid) === started;
+
+function refuseIfHeld(what: string, file: string): void {
   const holder = readHolder(file);
   if (!holder) return;
   const here = self();
   if (holder.where !== here.where && holder.where.split(" ")[0] === here.where.split(" ")[0])
     throw new Error(
-      `store ${folder} is held by process ${holder.pid} of another container; stop it, or delete ${file} if it is gone`,
+      `${what} is held by process ${holder.pid} of another container; stop it, or delete ${file} if it is gone`,
     );
-  if (holder.where === here.where && startOf(holder.pid) === holder.started)
-    throw new Error(`store ${folder} is held by process ${holder.pid}; stop it first, or use another folder`);
+  if (isAlive(holder))
+    throw new Error(`${what} is held by process ${holder.pid}; stop it first, or use another folder`);
 }
 
 function readHolder(file: string): Holder | undefined {
