@@ -13,6 +13,7 @@ import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { backoffMs } from "#base/retry.ts";
 import type { Component } from "#base/supervise.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { Cache } from "./cache.ts";
@@ -80,14 +81,8 @@ export class Informer<K extends AnyKind> implements Component {
   }
 
   /** Resolves when the cache has been filled; rejects with the signal's reason. */
-  async synced(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    await Promise.race([this.#synced.promise, aborted.promise]).finally(() =>
-      signal.removeEventListener("abort", abort),
-    );
+  synced(signal: AbortSignal): Promise<void> {
+    return unlessAborted(this.#synced.promise, signal);
   }
 
   /** Tells of every change from now on, and first of every object that is there. Handlers must not throw nor wait. */

@@ -1,5 +1,6 @@
 // Makes certificates. The only file that knows x509.
 import "reflect-metadata"; // x509 finds its parts with it
+import { createPublicKey } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import type { CertificateRequest, KeyPair } from "./certificates.ts";
 
@@ -30,19 +31,21 @@ export async function makeAuthority(validity: Validity): Promise<KeyPair> {
   return { cert: cert.toString("pem"), key: await exportKey(keys.privateKey) };
 }
 
+/** For the key that is given, else for a new one. */
 export async function makeCertificate(
   authority: KeyPair,
   { commonName, organizations = [], hosts = [] }: CertificateRequest,
   validity: Validity,
+  key?: string,
 ): Promise<KeyPair> {
   const issuer = new x509.X509Certificate(authority.cert);
-  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const own = key === undefined ? await newKey() : { key, publicKey: await publicKeyOf(key) };
   const isServer = hosts.length > 0;
   const cert = await x509.X509CertificateGenerator.create({
     subject: new x509.Name([...organizations.map((O) => ({ O: [O] })), { CN: [commonName] }]).toString(),
     issuer: issuer.subject,
     signingKey: await importKey(authority.key),
-    publicKey: keys.publicKey,
+    publicKey: own.publicKey,
     signingAlgorithm: algorithm,
     ...validity,
     serialNumber: serialNumber(),
@@ -56,8 +59,18 @@ export async function makeCertificate(
       ...(isServer ? [new x509.SubjectAlternativeNameExtension(hosts.map(generalName))] : []),
     ],
   });
-  return { cert: cert.toString("pem"), key: await exportKey(keys.privateKey) };
+  return { cert: cert.toString("pem"), key: own.key };
 }
+
+async function newKey() {
+  const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  return { key: await exportKey(privateKey), publicKey };
+}
+
+const publicKeyOf = (pem: string): Promise<CryptoKey> =>
+  crypto.subtle.importKey("spki", createPublicKey(pem).export({ type: "spki", format: "der" }), algorithm, true, [
+    "verify",
+  ]);
 
 const generalName = (host: string): x509.JsonGeneralName => ({
   type: /^[\d.]+$|:/.test(host) ? "ip" : "dns",

@@ -28,7 +28,10 @@ const renewalDays = 60;
 /** Loaded when one has to be made, which is rare: it takes 14 MB and 100 ms. */
 const maker = () => import("./certificate-maker.ts");
 
-/** The certificates in one folder. What is missing or about to end is made; the authority, once made, stays. */
+/**
+ * The certificates in one folder. What is missing is made; what is about to end, or is of another authority, is made anew for the
+ * key that is there. The authority, once made, stays.
+ */
 export class Certificates {
   readonly #folder: string;
   readonly #clock: Clock;
@@ -48,16 +51,25 @@ export class Certificates {
 
   /** A certificate signed by the authority, kept under `name` until it nears its end or other hosts are wanted. */
   async issue(name: string, request: CertificateRequest): Promise<KeyPair> {
-    const present = this.#read(name);
-    if (present && this.#isGood(present.cert, request)) return present;
     const authority = await this.authority();
+    const present = this.#read(name);
+    if (present && this.#isGood(present.cert, authority, request)) return present;
     const { makeCertificate } = await maker();
-    return this.#write(name, await makeCertificate(authority, request, this.#validity(certificateDays)));
+    const made = await makeCertificate(authority, request, this.#validity(certificateDays), present?.key);
+    return this.#write(name, made);
   }
 
-  #isGood(pem: string, { hosts = [] }: CertificateRequest): boolean {
-    const { validTo, subjectAltName = "" } = new X509Certificate(pem);
+  #isGood(
+    pem: string,
+    authority: KeyPair,
+    { commonName, organizations = [], hosts = [] }: CertificateRequest,
+  ): boolean {
+    const certificate = new X509Certificate(pem);
+    const { subject, validTo, subjectAltName = "" } = certificate;
     if (Date.parse(validTo) - this.#clock.now() < renewalDays * dayMs) return false;
+    if (!certificate.verify(new X509Certificate(authority.cert).publicKey)) return false;
+    const wanted = [...organizations.map((name) => `O=${name}`), `CN=${commonName}`];
+    if (subject.split("\n").toSorted().join() !== wanted.toSorted().join()) return false;
     const names = subjectAltName.split(", ").map((name) => name.replace(/^(DNS|IP Address):/, ""));
     return hosts.every((host) => names.includes(host));
   }

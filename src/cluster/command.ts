@@ -12,5 +12,7 @@ export interface CommandEntry {
   readonly name: string;
   /** One line, without a full stop. */
   readonly short: string;
+  /** Of use to other commands only. */
+  readonly isHidden?: boolean;
   load(): Promise<Command>;
 }

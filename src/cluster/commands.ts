@@ -2,6 +2,47 @@ import type { CommandEntry } from "./command.ts";
 
 export const commands: readonly CommandEntry[] = [
   {
+    name: "up",
+    short: "Start a cluster on this machine",
+    load: async () => (await import("./commands/up.ts")).up,
+  },
+  {
+    name: "down",
+    short: "End a cluster and remove all that is left of it",
+    load: async () => (await import("./commands/down.ts")).down,
+  },
+  {
+    name: "stop",
+    short: "End a cluster and keep its state",
+    load: async () => (await import("./commands/stop.ts")).stop,
+  },
+  {
+    name: "start",
+    short: "Continue a cluster that was stopped",
+    load: async () => (await import("./commands/start.ts")).start,
+  },
+  {
+    name: "status",
+    short: "Say how a cluster is",
+    load: async () => (await import("./commands/status.ts")).status,
+  },
+  {
+    name: "logs",
+    short: "Show what a cluster logs",
+    load: async () => (await import("./commands/logs.ts")).logs,
+  },
+  {
+    name: "kubeconfig",
+    short: "Print the kubeconfig of a cluster",
+    load: async () => (await import("./commands/kubeconfig.ts")).kubeconfig,
+  },
+  {
+    name: "run-cluster",
+    short: "Be the process of a cluster",
+    isHidden: true,
+    load: async () => (await import("./commands/run-cluster.ts")).runClusterCommand,
+  },
+  {
     name: "apiserver",
     short: "Serve the Kubernetes API",
     load: async () => (await import("./commands/apiserver.ts")).apiserver,

@@ -6,6 +6,8 @@ interface FlagOf<T extends "string" | "int" | "bool" | "strings"> {
   readonly help: string;
   /** What stands in the help for the value. */
   readonly value?: string;
+  /** One letter that means the same. */
+  readonly short?: string;
 }
 export type Flag = FlagOf<"string"> | FlagOf<"int"> | FlagOf<"bool"> | FlagOf<"strings">;
 export type Flags = Readonly<Record<string, Flag & { readonly default?: string | number | boolean }>>;
@@ -24,7 +26,10 @@ export type Parsed<F extends Flags> = {
     : ValueOf<F[K]> | undefined;
 };
 
-/** Reads `--name=value`, `--name value` and `--switch`; what is no flag is left over. Throws UsageError that names the flag. */
+/**
+ * Reads `--name=value`, `--name value`, `--switch` and the short forms of those that have one (`-o json`, `-ojson`); what is no flag
+ * is left over. Throws UsageError that names the flag.
+ */
 export function parseFlags<const F extends Flags>(
   flags: F,
   args: readonly string[],
@@ -41,14 +46,12 @@ export function parseFlags<const F extends Flags>(
       rest.push(...args.slice(i + 1));
       break;
     }
-    if (!arg.startsWith("--")) {
+    if (!arg.startsWith("-") || arg === "-") {
       rest.push(arg);
       continue;
     }
-    const [name = "", ...value] = arg.slice(2).split("=");
-    const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
-    if (!flag) throw new UsageError(`unknown flag --${name}`);
-    let text = value.length > 0 ? value.join("=") : undefined;
+    const { name, flag, value } = arg.startsWith("--") ? longFlag(flags, arg) : shortFlag(flags, arg);
+    let text = value;
     if (text === undefined && flag.type !== "bool") {
       text = args[++i];
       if (text === undefined) throw new UsageError(`--${name} needs a value`);
@@ -58,6 +61,43 @@ export function parseFlags<const F extends Flags>(
     else found[name] = parsed;
   }
   return { flags: found as Parsed<F>, rest };
+}
+
+interface Found {
+  readonly name: string;
+  readonly flag: Flag;
+  readonly value: string | undefined;
+}
+
+function longFlag(flags: Flags, arg: string): Found {
+  const [name = "", ...value] = arg.slice(2).split("=");
+  const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
+  if (!flag) {
+    const near = Object.keys(flags).find((known) => isNear(known, name));
+    throw new UsageError(`unknown flag --${name}${near === undefined ? "" : `; did you mean --${near}?`}`);
+  }
+  return { name, flag, value: value.length > 0 ? value.join("=") : undefined };
+}
+
+function shortFlag(flags: Flags, arg: string): Found {
+  const [, letter = "", value = ""] = /^-(.)=?(.*)$/su.exec(arg) ?? [];
+  const [name, flag] = Object.entries(flags).find(([, { short }]) => short === letter) ?? [];
+  if (name === undefined || !flag || (flag.type === "bool" && value !== ""))
+    throw new UsageError(`unknown flag ${arg}`);
+  return { name, flag, value: value === "" ? undefined : value };
+}
+
+/** Whether one letter was left out, added, changed, or two next to each other swapped. */
+function isNear(a: string, b: string): boolean {
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  const [restA, restB] = [a.slice(start), b.slice(start)];
+  return (
+    restA.slice(1) === restB.slice(1) ||
+    restA.slice(1) === restB ||
+    restA === restB.slice(1) ||
+    (restA.slice(2) === restB.slice(2) && restA[0] === restB[1] && restA[1] === restB[0])
+  );
 }
 
 function parseValue(name: string, { type }: Flag, text: string | undefined): unknown {
@@ -77,8 +117,8 @@ function parseValue(name: string, { type }: Flag, text: string | undefined): unk
 }
 
 export function flagsHelp(flags: Flags): string {
-  const left = (name: string, { type, value }: Flag) =>
-    `--${name}${type === "bool" ? "" : `=${value ?? type.toUpperCase()}`}`;
+  const left = (name: string, { type, value, short }: Flag) =>
+    `${short === undefined ? "" : `-${short}, `}--${name}${type === "bool" ? "" : `=${value ?? type.toUpperCase()}`}`;
   const width = Math.max(...Object.entries(flags).map(([name, flag]) => left(name, flag).length));
   const lines = Object.entries(flags).map(([name, flag]) => {
     const usual = flag.default === undefined || flag.default === false ? "" : ` (default ${flag.default})`;

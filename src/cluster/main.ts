@@ -23,21 +23,25 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     console.error(`knarr: ${explain(error)}`);
-    if (error instanceof UsageError) return 2;
+    if (error instanceof UsageError) {
+      if (commands.some((entry) => entry.name === name)) console.error(`Run "knarr ${name} --help" for what it takes.`);
+      return 2;
+    }
     if (process.env.KNARR_DEBUG) console.error(error);
     return 1;
   }
 }
 
 function help(): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
+  const shown = commands.filter(({ isHidden }) => !isHidden);
+  const width = Math.max(...shown.map(({ name }) => name.length));
   return [
     "Kubernetes, whole, in TypeScript.",
     "",
     "Usage: knarr COMMAND [ARGUMENTS]",
     "",
     "Commands:",
-    ...commands.map(({ name, short }) => `  ${name.padEnd(width)}   ${short}`),
+    ...shown.map(({ name, short }) => `  ${name.padEnd(width)}   ${short}`),
     "",
     'Run "knarr help COMMAND" for what a command does and takes.',
   ].join("\n");

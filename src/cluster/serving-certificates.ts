@@ -1,10 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
-import { Certificates } from "./certificates.ts";
-import { kubeconfig } from "./kubeconfig.ts";
+import { controlPlaneCertificates } from "./control-plane-certificates.ts";
 
 /** Where the API server's certificates come from, by the names of its flags. */
 export interface CertificateFlags {
@@ -53,31 +51,15 @@ export async function servingCertificates(settings: CertificateFlags): Promise<S
     throw new UsageError(
       "--tls-cert-file and --tls-private-key-file, or --cert-dir for certificates of our own, are needed with this store",
     );
-  const own = new Certificates(folder, systemClock);
-  const authority = await own.authority();
-  const [firstServiceIp] = settings["service-cluster-ip-range"].split("/");
-  const hosts = [
-    "localhost",
-    "127.0.0.1",
-    hostname(),
-    "kubernetes",
-    "kubernetes.default",
-    "kubernetes.default.svc",
-    "kubernetes.default.svc.cluster.local",
-    ...(firstServiceIp ? [firstServiceIp.replace(/0$/, "1")] : []),
-    ...(/^0\.0\.0\.0$|^::$/.test(settings["bind-address"]) ? [] : [settings["bind-address"]]),
-  ];
-  const { cert, key } = await own.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] });
-  const admin = await own.issue("admin", { commonName: "kubernetes-admin", organizations: ["system:masters"] });
+  const own = await controlPlaneCertificates(folder, {
+    clock: systemClock,
+    serviceRange: settings["service-cluster-ip-range"],
+    bindAddress: settings["bind-address"],
+  });
   return {
-    cert,
-    key,
-    clientCa: given === undefined ? authority.cert : `${given}\n${authority.cert}`,
-    writeKubeconfig: (port) =>
-      writeFileSync(
-        join(folder, "admin.kubeconfig"),
-        kubeconfig("knarr", `https://127.0.0.1:${port}`, authority.cert, admin),
-        { mode: 0o600 },
-      ),
+    cert: own.server.cert,
+    key: own.server.key,
+    clientCa: given === undefined ? own.authority.cert : `${given}\n${own.authority.cert}`,
+    writeKubeconfig: (port) => own.writeKubeconfigs("knarr", `https://127.0.0.1:${port}`),
   };
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { networkInterfaces } from "node:os";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
@@ -14,6 +13,7 @@ import { supervise } from "#base/supervise.ts";
 import { parseIp } from "#schema/ip.ts";
 import { httpsFront } from "#wire/host/https.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
+import { advertisedAddress } from "../advertised-address.ts";
 import type { Command } from "../command.ts";
 import { componentProbe } from "../component-probe.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
@@ -121,7 +121,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
           async run(inner) {
             const port = await front.listen(settings["secure-port"], settings["bind-address"]);
             await server.ready(inner);
-            const system = server.system({ address: advertisedAddress(settings, network), port });
+            const system = server.system({ address: addressFor(settings, network), port });
             await system.attempt(inner);
             writeKubeconfig(port);
             log.info("serving", { port, address: settings["bind-address"] });
@@ -138,15 +138,14 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   }
 }
 
-/** Of the family that services have first; a loopback address is of no use to pods. */
-function advertisedAddress(settings: Settings, { addresses: [main] }: ServiceNetwork): string | undefined {
+function addressFor(settings: Settings, network: ServiceNetwork): string | undefined {
   const given = settings["advertise-address"];
-  if (given !== undefined && `IPv${parseIp(given)?.family}` !== main.family)
+  const [{ family }] = network.addresses;
+  if (given !== undefined && `IPv${parseIp(given)?.family}` !== family)
     throw new UsageError(
-      `--advertise-address: ${JSON.stringify(given)} is not an ${main.family} address, as --service-cluster-ip-range is`,
+      `--advertise-address: ${JSON.stringify(given)} is not an ${family} address, as --service-cluster-ip-range is`,
     );
-  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  return given ?? own.find(({ internal, family }) => !internal && family === main.family)?.address;
+  return given ?? advertisedAddress(network);
 }
 
 function kubeletTls(settings: Settings): KubeletConnectionOptions {

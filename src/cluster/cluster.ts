@@ -1,0 +1,128 @@
+// The composition root: every part of a cluster in one process. A function of what it is given, so that a test can start the very
+// same cluster on a clock it moves by hand. The parts meet at the API alone, each under an identity of its own: the
+// requests of this process pass the same authorization and admission as those that come over the network.
+import { catalog } from "#api/catalog.ts";
+import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { admissionOf } from "#apiserver/admission/configuration.ts";
+import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
+import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
+import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
+import type { NodeConnection } from "#apiserver/node-connection.ts";
+import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
+import { Client } from "#client/client.ts";
+import { Informers } from "#client/informers.ts";
+import type { StoreEngine } from "#store/engine.ts";
+import type { User } from "#wire/api-request.ts";
+import type { HttpHandler } from "#wire/http.ts";
+import { controllerManager } from "./controller-manager.ts";
+import * as identities from "./identities.ts";
+import { untilCached } from "./until-cached.ts";
+import { apiVersionInfo, kubernetesVersion } from "./version.ts";
+
+export interface ClusterConfig {
+  readonly network: ServiceNetwork;
+  /** What the API server's certificate is checked against, in PEM. */
+  readonly rootCa: string;
+  /** How the API server knows those who come over the network. */
+  readonly identity: Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
+}
+
+/** The world around a cluster. */
+export interface Environment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly store: StoreEngine;
+  /** The way to kubelets and pods that are not in this process. */
+  readonly connection: NodeConnection;
+  /** How others reach the API; without one only this process does. */
+  readonly front?: Front;
+}
+
+export interface Front {
+  /** Begins to serve; where it can be reached. */
+  open(handler: HttpHandler): Promise<Advertised>;
+  close(): Promise<void>;
+}
+
+export interface Cluster extends Component {
+  /** A client that acts as this user. */
+  clientFor(user: User, part: string): Client;
+  /** Resolves when the API is served. */
+  serving(signal: AbortSignal): Promise<void>;
+  /** Resolves when a pod could be created and would run. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+const unreachable: Advertised = { address: undefined, port: 443 };
+
+export function assembleCluster(config: ClusterConfig, environment: Environment): Cluster {
+  const { clock, random, log, store, connection, front } = environment;
+  const { signal: always } = new AbortController();
+  const served = Promise.withResolvers<void>();
+  const server = assembleApiServer({
+    store,
+    clock,
+    random,
+    log: log.with({ component: "apiserver" }),
+    ...config.identity,
+    authorizers: (own) => [publicPathsFirst, own.node, own.rbac],
+    bootstrapPolicy: true,
+    admission: admissionOf({}),
+    nodes: connection,
+    network: config.network,
+    components: [{ name: "controller-manager", check: async () => hasSynced("controllers", informers) }],
+    version: apiVersionInfo(),
+  });
+  const clientFor = (user: User, part: string): Client =>
+    new Client({ transport: server.request, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });
+
+  const parts = { clock, random, log: log.with({ component: "controller-manager" }) };
+  const client = clientFor(identities.userOf(identities.controllerManager), "kube-controller-manager");
+  const informers = new Informers({ ...parts, client });
+  const controllers = controllerManager({
+    ...parts,
+    client,
+    clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
+    informers,
+    settings: { discover: async () => catalog, rootCa: config.rootCa, terminatedPodThreshold: 12_500 },
+  });
+
+  /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */
+  const whenServed: Component = {
+    name: "cluster",
+    async run(signal) {
+      const advertised = (await front?.open(server.handle)) ?? unreachable;
+      try {
+        await server.ready(signal);
+        const system = server.system(advertised);
+        await system.attempt(signal);
+        served.resolve();
+        await supervise([system, informers, controllers], signal);
+      } finally {
+        await front?.close();
+      }
+    },
+  };
+
+  return {
+    name: "cluster",
+    clientFor,
+    run: (signal) => supervise([server, whenServed], signal),
+    serving: (signal) => unlessAborted(served.promise, signal),
+    async ready(signal) {
+      await this.serving(signal);
+      const accounts = informers.of(ServiceAccount);
+      await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
+    },
+  };
+}
+
+function hasSynced(what: string, informers: Informers): void {
+  if (!informers.hasSynced) throw new Error(`the caches of the ${what} are not filled yet`);
+}

@@ -1,0 +1,49 @@
+import { existsSync } from "node:fs";
+import { UsageError } from "#base/errors.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, parseFlags } from "../flags.ts";
+import { followFile, openLog, readEntry } from "../local/log-lines.ts";
+import { Place, placeFlags } from "../local/place.ts";
+
+const flags = {
+  ...placeFlags,
+  follow: { type: "bool", short: "f", default: false, help: "Go on with what is logged from now on" },
+  tail: { type: "int", default: -1, help: "Only the last lines, so many of them" },
+  output: { type: "string", short: "o", value: "text|json", default: "text", help: "json: lines as they were logged" },
+} as const;
+const components = ["apiserver", "cluster", "controller-manager", "kubelet", "scheduler", "store"];
+
+export const logs: Command = {
+  use: "logs [COMPONENT] [FLAGS]",
+  help: [`Components: ${components.join(", ")}.`, "", flagsHelp(flags)].join("\n"),
+  async run(args) {
+    const { flags: asked, rest } = parseFlags(flags, args);
+    const [component, ...more] = rest;
+    if (more.length > 0) throw new UsageError(`logs takes one component, got ${rest.join(" ")}`);
+    if (component !== undefined && !components.includes(component))
+      throw new UsageError(`logs: ${JSON.stringify(component)} is no component; there are ${components.join(", ")}`);
+    if (!["text", "json"].includes(asked.output))
+      throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
+    const place = new Place(asked);
+    place.mustExist();
+    if (!existsSync(place.log))
+      throw new Error(`cluster ${JSON.stringify(place.name)} has no log: it runs in the foreground, or never ran`);
+    const log = openLog(place.log);
+    const stop = new AbortController();
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
+    process.stdout.on("error", () => stop.abort()); // whoever read it has gone
+    const lines = () =>
+      log
+        .read()
+        .map((line) => ({ line, ...readEntry(line) }))
+        .filter((entry) => component === undefined || entry.component === component)
+        .map(({ line, text }) => (asked.output === "json" ? line : text));
+    const print = (texts: readonly string[]) => {
+      if (texts.length > 0) process.stdout.write(`${texts.join("\n")}\n`);
+    };
+    const past = lines();
+    print(asked.tail < 0 ? past : past.slice(Math.max(0, past.length - asked.tail)));
+    if (asked.follow) await followFile(place.log, () => print(lines()), stop.signal);
+    log.close();
+  },
+};

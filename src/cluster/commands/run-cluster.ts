@@ -1,0 +1,42 @@
+import { systemClock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import { writeToStderr } from "#base/host/stderr.ts";
+import { createLog } from "#base/log.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
+import type { Command } from "../command.ts";
+import { parseFlags } from "../flags.ts";
+import type { Order, Told } from "../local/background.ts";
+import { Place, placeFlags } from "../local/place.ts";
+import { runCluster } from "../local/run.ts";
+import { readSettings } from "../local/settings.ts";
+
+/** The process of a cluster, as `knarr up` starts it. */
+export const runClusterCommand: Command = {
+  use: "run-cluster [FLAGS]",
+  async run(args) {
+    const place = new Place(parseFlags(placeFlags, args).flags);
+    const settings = readSettings(place);
+    if (!settings) return place.mustExist();
+    const log = createLog({ clock: systemClock, write: writeToStderr });
+    const stop = new AbortController();
+    const tell = (told: Told) => void (process.connected && process.send?.(told));
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+    const prepared = Promise.withResolvers<void>();
+    let isAlone = !process.connected;
+    process.on("message", (order: Order) => {
+      if (order === "stay") isAlone = true;
+      prepared.resolve();
+    });
+    process.once("disconnect", () => {
+      if (!isAlone) stop.abort(new Error("whoever started this cluster has ended before it was ready"));
+    });
+    try {
+      if (!isAlone) await unlessAborted(prepared.promise, stop.signal);
+      await runCluster({ place, settings, log, onStep: (step) => tell({ step }) }, stop.signal);
+    } catch (error) {
+      log.error("the cluster failed", { error, component: "cluster" });
+      tell({ failed: explain(error) });
+      throw error;
+    }
+  },
+};

@@ -1,0 +1,31 @@
+import { UsageError } from "#base/errors.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, parseFlags } from "../flags.ts";
+import { Place, placeFlags } from "../local/place.ts";
+import { readSettings } from "../local/settings.ts";
+import { startFlags, startForPerson } from "../local/start.ts";
+
+const flags = { ...placeFlags, ...startFlags };
+
+export const start: Command = {
+  use: "start [FLAGS]",
+  help: [
+    'Continues a cluster that was stopped. "knarr up" does the same, and may change its settings.',
+    "",
+    flagsHelp(flags),
+  ].join("\n"),
+  async run(args) {
+    const { flags: asked, rest } = parseFlags(flags, args);
+    if (rest.length > 0) throw new UsageError(`start takes no arguments; to name a cluster: --name=${rest[0]}`);
+    const place = new Place(asked);
+    place.mustExist();
+    const settings = readSettings(place);
+    if (!settings) return;
+    if (place.process) {
+      console.log(`Cluster ${JSON.stringify(place.name)} is running already.`);
+      return;
+    }
+    const kubeconfig = asked.kubeconfig ?? settings.kubeconfig;
+    await startForPerson({ place, settings, flags: { ...asked, kubeconfig }, isNew: false });
+  },
+};

@@ -1,0 +1,69 @@
+import { UsageError } from "#base/errors.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, parseFlags } from "../flags.ts";
+import { Place, placeFlags } from "../local/place.ts";
+import { type ClusterState, stateOf } from "../local/state.ts";
+
+const flags = {
+  ...placeFlags,
+  output: { type: "string", short: "o", value: "text|json", default: "text", help: "Form of the answer" },
+} as const;
+
+export const status: Command = {
+  use: "status [FLAGS]",
+  help: flagsHelp(flags),
+  async run(args) {
+    const { flags: asked, rest } = parseFlags(flags, args);
+    if (rest.length > 0) throw new UsageError(`status takes no arguments; to name a cluster: --name=${rest[0]}`);
+    if (!["text", "json"].includes(asked.output))
+      throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
+    const state = await stateOf(new Place(asked));
+    console.log(asked.output === "json" ? JSON.stringify(state, undefined, 2) : lines(state));
+  },
+};
+
+function lines(state: ClusterState): string {
+  const { nodes, pods, components, store } = state;
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    [
+      "cluster",
+      `${state.name} (${state.state}${state.uptimeSeconds === undefined ? "" : `, up ${span(state.uptimeSeconds)}`})`,
+    ],
+    ["problem", state.problem],
+    ["endpoint", state.endpoint],
+    ["context", `${state.context}${state.kubeconfig === undefined ? "" : ` in ${state.kubeconfig}`}`],
+    ["nodes", nodes && `${nodes.filter(({ ready }) => ready).length} of ${nodes.length} ready`],
+    [
+      "not ready",
+      nodes
+        ?.filter(({ ready }) => !ready)
+        .map(({ name }) => name)
+        .join(", "),
+    ],
+    [
+      "pods",
+      pods &&
+        (Object.entries(pods)
+          .map(([phase, count]) => `${count} ${phase}`)
+          .join(", ") ||
+          "none"),
+    ],
+    ...(components ?? []).map(({ name, healthy, message }) => [name, healthy ? "healthy" : message] as const),
+    ["store", store.bytes === undefined ? store.engine : `${store.engine}, ${mebibytes(store.bytes)}`],
+    ["memory", state.memoryBytes === undefined ? undefined : mebibytes(state.memoryBytes)],
+    ["process", state.pid === undefined ? undefined : String(state.pid)],
+    ["folder", state.folder],
+  ];
+  const shown = rows.filter((row): row is readonly [string, string] => Boolean(row[1]));
+  const width = Math.max(...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}   ${value}`).join("\n");
+}
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+function span(seconds: number): string {
+  const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
+  if (days) return `${days}d${(hours ?? 0) % 24}h`;
+  if (hours) return `${hours}h${(minutes ?? 0) % 60}m`;
+  return minutes ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
+}

@@ -1,0 +1,24 @@
+import { UsageError } from "#base/errors.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, parseFlags } from "../flags.ts";
+import { endProcess } from "../local/end.ts";
+import { Place, placeFlags } from "../local/place.ts";
+import { readSettings, storeOf } from "../local/settings.ts";
+
+export const stop: Command = {
+  use: "stop [FLAGS]",
+  help: ['Ends its process and keeps its state; "knarr start" continues.', "", flagsHelp(placeFlags)].join("\n"),
+  async run(args) {
+    const { flags, rest } = parseFlags(placeFlags, args);
+    if (rest.length > 0) throw new UsageError(`stop takes no arguments; to name a cluster: --name=${rest[0]}`);
+    const place = new Place(flags);
+    place.mustExist();
+    const settings = readSettings(place);
+    if (settings && storeOf(settings) === "memory" && place.process)
+      throw new Error(
+        `cluster ${JSON.stringify(place.name)} keeps its state in memory, which would be lost; "knarr down" ends it for good`,
+      );
+    const was = await endProcess(place, new AbortController().signal);
+    console.log(`Cluster ${JSON.stringify(place.name)} ${was ? "is stopped" : "was not running"}.`);
+  },
+};

@@ -1,0 +1,39 @@
+import { UsageError } from "#base/errors.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, parseFlags } from "../flags.ts";
+import { Place, placeFlags } from "../local/place.ts";
+import { changedSettings, newSettings, readSettings, settingFlags } from "../local/settings.ts";
+import { makeKnown, nextWords, startFlags, startForPerson } from "../local/start.ts";
+
+const flags = { ...placeFlags, ...settingFlags, ...startFlags };
+
+export const up: Command = {
+  use: "up [FLAGS]",
+  help: [
+    "Returns when the cluster is ready; it goes on in the background. The context knarr-NAME is put into your kubeconfig.",
+    "Run again, it says that the cluster is there; a cluster that was stopped is started with what it had.",
+    "",
+    flagsHelp(flags),
+    "",
+    "Examples:",
+    "  knarr up --runtime simulated --nodes 5",
+    "  knarr up --name test --store memory",
+  ].join("\n"),
+  async run(args) {
+    const { flags: asked, rest } = parseFlags(flags, args);
+    if (rest.length > 0) throw new UsageError(`up takes no arguments, got ${JSON.stringify(rest[0])}`);
+    const place = new Place(asked);
+    const before = readSettings(place);
+    const settings = before ? changedSettings(before, asked, place) : newSettings(asked);
+    if (place.process) {
+      await makeKnown(place, asked.kubeconfig ?? before?.kubeconfig, new AbortController().signal);
+      console.log(`Cluster ${JSON.stringify(place.name)} is running already.\n${nextWords(place)}`);
+      return;
+    }
+    if (asked.runtime === undefined && !before)
+      console.log(
+        "Nodes will be simulated (--runtime simulated, the only runtime so far): pods count as running, but no container does.",
+      );
+    await startForPerson({ place, settings, flags: asked, isNew: !before });
+  },
+};

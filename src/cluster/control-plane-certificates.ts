@@ -1,0 +1,63 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "#base/clock.ts";
+import { Certificates, type KeyPair } from "./certificates.ts";
+import * as identities from "./identities.ts";
+import { kubeconfig } from "./kubeconfig.ts";
+
+export interface ControlPlaneCertificates {
+  readonly authority: KeyPair;
+  readonly server: KeyPair;
+  readonly admin: KeyPair;
+  /** Writes `admin.kubeconfig`, and one for each part of the control plane that may run alone, into the folder. */
+  writeKubeconfigs(context: string, server: string): void;
+}
+
+export interface ControlPlaneNames {
+  readonly clock: Clock;
+  readonly serviceRange: string;
+  readonly bindAddress: string;
+}
+
+/** All that the control plane needs to know and be known. What is there already stays, unless it is about to end. */
+export async function controlPlaneCertificates(
+  folder: string,
+  { clock, serviceRange, bindAddress }: ControlPlaneNames,
+): Promise<ControlPlaneCertificates> {
+  const certificates = new Certificates(folder, clock);
+  const authority = await certificates.authority();
+  const [firstServiceIp] = serviceRange.split("/");
+  const hosts = [
+    "localhost",
+    "127.0.0.1",
+    hostname(),
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    ...(firstServiceIp ? [firstServiceIp.replace(/0$/, "1")] : []),
+    ...(/^0\.0\.0\.0$|^::$/.test(bindAddress) ? [] : [bindAddress]),
+  ];
+  const [server, admin, controllerManager, scheduler] = await Promise.all([
+    certificates.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] }),
+    certificates.issue("admin", identities.admin),
+    certificates.issue("controller-manager", identities.controllerManager),
+    certificates.issue("scheduler", identities.scheduler),
+  ]);
+  return {
+    authority,
+    server,
+    admin,
+    writeKubeconfigs(context, url) {
+      for (const [name, client] of Object.entries({ admin, "controller-manager": controllerManager, scheduler }))
+        replaceFile(join(folder, `${name}.kubeconfig`), kubeconfig(context, url, authority.cert, client));
+    },
+  };
+}
+
+/** As a whole or not at all: someone may be reading it. */
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

@@ -1,0 +1,65 @@
+// All controllers as one component: those of the list, and the two collectors that are no reconcilers.
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
+import { EventRecorder } from "#client/events.ts";
+import type { Informers } from "#client/informers.ts";
+import { runControllers } from "#client/run-controllers.ts";
+import { GarbageCollector } from "#controllers/garbage/collector.ts";
+import { type ControllerSettings, controllers } from "#controllers/list.ts";
+import { PodGarbageCollector } from "#controllers/pod-garbage/collector.ts";
+
+export interface ControllerManagerOptions {
+  /** Lists, watches and reports, as the controller manager. */
+  readonly client: Client;
+  /** A client that acts as an account of kube-system. */
+  readonly clientFor: (serviceAccount: string) => Client;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly settings: ControllerManagerSettings;
+}
+
+export interface ControllerManagerSettings extends ControllerSettings {
+  /** How many pods that have ended are kept; 0 for all. */
+  readonly terminatedPodThreshold: number;
+  /** Which controllers run, by name; all unless told. */
+  readonly isOn?: (name: string) => boolean;
+}
+
+const garbageCollector = "garbage-collector-controller";
+const podGarbageCollector = "pod-garbage-collector-controller";
+
+/** The names by which controllers are switched. */
+export const controllerNames = (settings: ControllerSettings): readonly string[] =>
+  [...controllers(settings).map(({ name }) => name), garbageCollector, podGarbageCollector].toSorted();
+
+export function controllerManager(options: ControllerManagerOptions): Component {
+  const { clientFor, settings } = options;
+  const { isOn = () => true, terminatedPodThreshold } = settings;
+  const listed = controllers(settings).filter(({ name }) => isOn(name));
+  const accounts = new Map(listed.map(({ controller, serviceAccount }) => [controller.name, serviceAccount]));
+  const running = runControllers(
+    listed.map(({ controller }) => controller),
+    { ...options, clientFor: (name) => clientFor(accounts.get(name) ?? name) },
+  );
+  const collector = clientFor("generic-garbage-collector");
+  const recorder = new EventRecorder({ ...options, client: collector });
+  const collectors: readonly (readonly [string, () => readonly Component[]])[] = [
+    [
+      garbageCollector,
+      () => [recorder, new GarbageCollector({ ...options, client: collector, recorder, discover: settings.discover })],
+    ],
+    [
+      podGarbageCollector,
+      () => [
+        new PodGarbageCollector({ ...options, client: clientFor("pod-garbage-collector"), terminatedPodThreshold }),
+      ],
+    ],
+  ];
+  const parts = [running, ...collectors.flatMap(([name, make]) => (isOn(name) ? make() : []))];
+  return { name: "controller-manager", run: (signal) => supervise(parts, signal) };
+}

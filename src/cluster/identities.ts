@@ -1,0 +1,25 @@
+// Who the parts of the control plane are. The same names stand in their certificates and, in one process, with their requests.
+import type { User } from "#wire/api-request.ts";
+import type { CertificateRequest } from "./certificates.ts";
+
+type Identity = Required<Pick<CertificateRequest, "commonName" | "organizations">>;
+
+export const admin: Identity = { commonName: "kubernetes-admin", organizations: ["system:masters"] };
+export const controllerManager: Identity = { commonName: "system:kube-controller-manager", organizations: [] };
+export const scheduler: Identity = { commonName: "system:kube-scheduler", organizations: [] };
+export const node = (name: string): Identity => ({
+  commonName: `system:node:${name}`,
+  organizations: ["system:nodes"],
+});
+
+/** Whom the API server takes the holder of such a certificate for. */
+export const userOf = ({ commonName, organizations }: Identity): User => ({
+  name: commonName,
+  groups: [...organizations, "system:authenticated"],
+});
+
+/** A controller's own account in kube-system. */
+export const serviceAccount = (name: string): User => ({
+  name: `system:serviceaccount:kube-system:${name}`,
+  groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+});

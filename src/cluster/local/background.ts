@@ -1,0 +1,72 @@
+// Starts a cluster in a process of its own, which goes on when this one ends. The two talk until it is ready: this one makes the
+// certificates while that one loads, that one tells how far it is. If either ends before, so does the other.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
+import { unlessAborted } from "#base/unless-aborted.ts";
+import { certificatesOf } from "./certificates.ts";
+import type { Place } from "./place.ts";
+import { type Settings, writeSettings } from "./settings.ts";
+import type { Step } from "./steps.ts";
+
+/** What the cluster's process says to the one that started it. */
+export type Told = { readonly step: Step } | { readonly failed: string };
+/** What it is told: that its certificates are there; and that it is from now on alone. */
+export type Order = "proceed" | "stay";
+
+const logLimit = 10 * 1024 * 1024;
+
+export interface BackgroundOptions {
+  readonly place: Place;
+  readonly settings: Settings;
+  /** When to return. */
+  readonly until: Step["is"];
+  readonly onStep: (step: Step) => void;
+}
+
+/** Rejects when the cluster cannot be started, or when the signal aborts; its process has ended by then. */
+export async function startInBackground(options: BackgroundOptions, signal: AbortSignal): Promise<void> {
+  const { place, settings, until, onStep } = options;
+  writeSettings(place, settings);
+  const child = spawnCluster(place);
+  const exited = once(child, "exit");
+  const tell = (order: Order) => void (child.connected && child.send(order));
+  const arrived = Promise.withResolvers<void>();
+  let reason = `it ended before it was ready; ${place.log} may say why`;
+  child.on("message", (told: Told) => {
+    if ("failed" in told) reason = told.failed;
+    else {
+      onStep(told.step);
+      if (told.step.is === until) arrived.resolve();
+    }
+  });
+  exited.then(
+    () => arrived.reject(new Error(`start cluster ${JSON.stringify(place.name)}: ${reason}`)),
+    (cause: unknown) => arrived.reject(new Error("start a process for the cluster", { cause })),
+  );
+  try {
+    const prepared = certificatesOf(place, settings).then(() => tell("proceed"));
+    await unlessAborted(Promise.all([arrived.promise, prepared]), signal);
+  } catch (error) {
+    child.kill("SIGTERM");
+    await exited.catch(() => undefined); // it never began
+    throw error;
+  }
+  tell("stay");
+  child.disconnect();
+  child.unref();
+}
+
+function spawnCluster(place: Place): ChildProcess {
+  if (existsSync(place.log) && statSync(place.log).size > logLimit) renameSync(place.log, `${place.log}.1`);
+  const log = openSync(place.log, "a", 0o600);
+  try {
+    const args = [process.argv[1] ?? "", "run-cluster", `--name=${place.name}`, `--data-dir=${place.root}`];
+    return spawn(process.execPath, [...process.execArgv, ...args], {
+      detached: true,
+      stdio: ["ignore", log, log, "ipc"],
+    });
+  } finally {
+    closeSync(log);
+  }
+}

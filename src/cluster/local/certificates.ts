@@ -1,0 +1,12 @@
+import { systemClock } from "#base/clock.ts";
+import { type ControlPlaneCertificates, controlPlaneCertificates } from "../control-plane-certificates.ts";
+import type { Place } from "./place.ts";
+import type { Settings } from "./settings.ts";
+
+/** The certificates of a cluster, made where they are missing. */
+export const certificatesOf = (place: Place, settings: Settings): Promise<ControlPlaneCertificates> =>
+  controlPlaneCertificates(place.certificates, {
+    clock: systemClock,
+    serviceRange: settings["service-cluster-ip-range"],
+    bindAddress: settings["bind-address"],
+  });

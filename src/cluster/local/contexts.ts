@@ -1,0 +1,20 @@
+// The cluster's entry in people's kubeconfigs.
+import { existsSync, readFileSync } from "node:fs";
+import { systemClock } from "#base/clock.ts";
+import { changeKubeconfig, kubeconfigToChange } from "#client/host/kubeconfig-files.ts";
+import { parseKubeconfig, withEntry, withoutEntry } from "#client/kubeconfig.ts";
+import type { Place } from "./place.ts";
+
+/** Puts the cluster into the kubeconfig that is asked for, or that kubectl would use, as its current context. Returns the file. */
+export async function addContext(place: Place, explicit: string | undefined, signal: AbortSignal): Promise<string> {
+  const own = parseKubeconfig(readFileSync(place.adminKubeconfig, "utf8"), place.adminKubeconfig);
+  const [cluster, user] = [own.clusters[0]?.cluster ?? {}, own.users[0]?.user ?? {}];
+  const path = kubeconfigToChange({ explicit, env: process.env });
+  await changeKubeconfig(path, (config) => withEntry(config, place.context, cluster, user), systemClock, signal);
+  return path;
+}
+
+export async function removeContext(place: Place, path: string, signal: AbortSignal): Promise<void> {
+  if (existsSync(path))
+    await changeKubeconfig(path, (config) => withoutEntry(config, place.context), systemClock, signal);
+}

@@ -1,0 +1,139 @@
+// What a cluster of this machine is made with, by the names of the flags that say so. Kept in its folder, so that it starts again as
+// it was, and so that another `knarr up` can say what it would have to change.
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
+import { UsageError } from "#base/errors.ts";
+import { parseCidr } from "#schema/ip.ts";
+import { parseJson } from "#schema/json.ts";
+import type { Parsed } from "../flags.ts";
+import type { Place } from "./place.ts";
+
+export const settingFlags = {
+  runtime: {
+    type: "string",
+    value: "simulated",
+    help: "What runs the pods; simulated nodes only tell that they run, and are the only ones there are so far",
+  },
+  nodes: { type: "int", help: "How many nodes (default 1)" },
+  store: {
+    type: "string",
+    value: "embedded|memory",
+    help: "Where state lives when no etcd is named (default embedded)",
+  },
+  "etcd-servers": { type: "strings", value: "URLS", help: "Endpoints of an etcd to keep state in" },
+  "etcd-cafile": { type: "string", value: "FILE", help: "Authority of the etcd's certificates" },
+  "etcd-certfile": { type: "string", value: "FILE", help: "Certificate to show to the etcd" },
+  "etcd-keyfile": { type: "string", value: "FILE", help: "Key of that certificate" },
+  port: { type: "int", help: "Port of the API server (default 6443, or a free one if that is taken)" },
+  "bind-address": { type: "string", value: "IP", help: "Address the API server listens on (default 127.0.0.1)" },
+  "service-cluster-ip-range": {
+    type: "string",
+    value: "CIDR",
+    help: "Range of service addresses (default 10.96.0.0/16)",
+  },
+  "cluster-cidr": { type: "string", value: "CIDR", help: "Range of pod addresses (default 10.244.0.0/16)" },
+} as const;
+
+type Asked = Parsed<typeof settingFlags>;
+type Name = keyof typeof settingFlags;
+
+export type Settings = Asked & {
+  readonly runtime: string;
+  readonly nodes: number;
+  readonly store: string;
+  readonly "bind-address": string;
+  readonly "service-cluster-ip-range": string;
+  readonly "cluster-cidr": string;
+  /** Undefined until one has been chosen. */
+  readonly port: number | undefined;
+  /** The kubeconfig that knows this cluster. */
+  readonly kubeconfig?: string | undefined;
+};
+
+const usual: Settings = {
+  runtime: "simulated",
+  nodes: 1,
+  store: "embedded",
+  "etcd-servers": [],
+  "etcd-cafile": undefined,
+  "etcd-certfile": undefined,
+  "etcd-keyfile": undefined,
+  port: undefined,
+  "bind-address": "127.0.0.1",
+  "service-cluster-ip-range": "10.96.0.0/16",
+  "cluster-cidr": "10.244.0.0/16",
+};
+/** What may differ the next time a cluster is started, besides that it may have more nodes. */
+const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address"]);
+const mostNodes = 5000;
+
+/** The settings of a new cluster. Throws UsageError. */
+export const newSettings = (asked: Asked): Settings => checked({ ...usual, ...given(asked) });
+
+/**
+ * The settings of a cluster that is there already, changed as asked. Throws UsageError that says which cannot be changed, and what
+ * to do about it.
+ */
+export function changedSettings(before: Settings, asked: Asked, { name, process }: Place): Settings {
+  const differing = differences(before, asked);
+  const fixed = differing.filter((flag) =>
+    flag === "nodes" ? (asked.nodes ?? 0) < before.nodes : !changeable.has(flag),
+  );
+  const refused = process ? differing : fixed;
+  if (refused.length > 0) {
+    const what = refused.map((flag) => `--${flag} is ${shown(before[flag])}, not ${shown(asked[flag])}`).join("; ");
+    throw new UsageError(
+      `cluster ${JSON.stringify(name)} is there already with other settings: ${what}. ${
+        fixed.length === 0 ? `Run "knarr stop" first to change that` : `Run "knarr down" first to make it anew`
+      }, or choose another --name`,
+    );
+  }
+  return checked({ ...before, ...given(asked) });
+}
+
+const given = (asked: Asked): Partial<Settings> =>
+  Object.fromEntries(
+    Object.entries(asked).filter(
+      ([name, value]) =>
+        Object.hasOwn(settingFlags, name) && (Array.isArray(value) ? value.length > 0 : value !== undefined),
+    ),
+  );
+
+const differences = (before: Settings, asked: Asked): readonly Name[] =>
+  Object.entries(given(asked)).flatMap(([name, value]) =>
+    String(before[name as Name] ?? "") === String(value) ? [] : [name as Name],
+  );
+
+const shown = (value: unknown): string => (Array.isArray(value) ? value.join(",") : String(value ?? "not set"));
+
+function checked(settings: Settings): Settings {
+  const { runtime, nodes, store, port } = settings;
+  const wrong = (flag: Name, why: string) => new UsageError(`--${flag}: ${why}`);
+  if (runtime !== "simulated")
+    throw wrong("runtime", `${JSON.stringify(runtime)} is not known; simulated is the only one there is so far`);
+  if (nodes < 1 || nodes > mostNodes) throw wrong("nodes", `a number from 1 to ${mostNodes}, not ${nodes}`);
+  if (store !== "embedded" && store !== "memory")
+    throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
+  if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
+  parseAddressRanges(settings["service-cluster-ip-range"]);
+  for (const range of settings["cluster-cidr"].split(","))
+    if (!parseCidr(range))
+      throw wrong("cluster-cidr", `${JSON.stringify(range)} is not a network such as 10.244.0.0/16`);
+  return settings;
+}
+
+/** Where the cluster's state is, in a word. */
+export const storeOf = (settings: Settings): "embedded" | "memory" | "etcd" =>
+  settings["etcd-servers"].length > 0 ? "etcd" : settings.store === "memory" ? "memory" : "embedded";
+
+export function readSettings(place: Place): Settings | undefined {
+  if (!existsSync(place.settings)) return undefined;
+  const value = parseJson(readFileSync(place.settings, "utf8")).value as Partial<Settings>; // we wrote it
+  return checked({ ...usual, ...value });
+}
+
+export function writeSettings(place: Place, settings: Settings): void {
+  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  writeFileSync(`${place.settings}.new`, `${JSON.stringify(settings, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(`${place.settings}.new`, place.settings);
+}
