@@ -8,6 +8,7 @@ import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts"
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
+import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
@@ -40,6 +41,8 @@ export interface Environment {
   readonly store: StoreEngine;
   /** The way to kubelets and pods that are not in this process. */
   readonly connection: NodeConnection;
+  /** Keeps stored objects from being changed; nothing does unless told. */
+  readonly protect?: Protection;
   /** How others reach the API; without one only this process does. */
   readonly front?: Front;
 }
@@ -78,6 +81,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     network: config.network,
     components: [{ name: "controller-manager", check: async () => hasSynced("controllers", informers) }],
     version: apiVersionInfo(),
+    ...(environment.protect && { protect: environment.protect }),
   });
   const clientFor = (user: User, part: string): Client =>
     new Client({ transport: server.request, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });

@@ -30,10 +30,6 @@ export const up: Command = {
       console.log(`Cluster ${JSON.stringify(place.name)} is running already.\n${nextWords(place)}`);
       return;
     }
-    if (asked.runtime === undefined && !before)
-      console.log(
-        "Nodes will be simulated (--runtime simulated, the only runtime so far): pods count as running, but no container does.",
-      );
     await startForPerson({ place, settings, flags: asked, isNew: !before });
   },
 };

@@ -53,6 +53,9 @@ export async function startForPerson(options: StartOptions): Promise<void> {
       steps.done("control plane ready");
     }
   };
+  console.log(
+    `Starting cluster ${JSON.stringify(place.name)}; its nodes are simulated: pods count as running, but no container does.`,
+  );
   begin("starting the API server");
   try {
     if (flags.foreground) return await stayInForeground(options, onStep, stop.signal);

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { lockFolder } from "#base/host/folder-lock.ts";
+import { parseFlags } from "../flags.ts";
+import { Place, processLock } from "./place.ts";
+import { changedSettings, newSettings, readSettings, settingFlags, writeSettings } from "./settings.ts";
+
+const root = mkdtempSync(join(tmpdir(), "knarr-settings-"));
+after(() => rmSync(root, { recursive: true, force: true }));
+const asked = (...args: string[]) => parseFlags(settingFlags, args).flags;
+const placeOf = (name: string) => new Place({ name, "data-dir": root });
+
+test("settings survive in the folder of the cluster", () => {
+  const place = placeOf("kept");
+  assert.equal(readSettings(place), undefined);
+  assert.equal(place.exists, false);
+  const settings = newSettings(asked("--nodes=5", "--store=memory"));
+  writeSettings(place, settings);
+  assert.deepEqual(readSettings(place), { ...settings, port: undefined });
+  assert.equal(place.exists, true);
+});
+
+test("wrong settings are refused by the name of their flag", () => {
+  for (const [args, message] of [
+    [["--nodes=0"], /^--nodes: a number from 1 to 5000, not 0$/],
+    [["--runtime=docker"], /^--runtime: "docker" is not known; simulated is the only one there is so far$/],
+    [["--store=disk"], /^--store: embedded or memory, not "disk"$/],
+    [["--port=70000"], /^--port: a number up to 65535, not 70000$/],
+    [["--service-cluster-ip-range=10.0.0.0"], /--service-cluster-ip-range/],
+    [["--cluster-cidr=10.0.0.0"], /^--cluster-cidr: "10.0.0.0" is not a network/],
+  ] as const)
+    assert.throws(() => newSettings(asked(...args)), { name: "UsageError", message });
+});
+
+test("a stopped cluster may get more nodes and another port, but no other store", () => {
+  const place = placeOf("stopped");
+  const before = newSettings(asked("--nodes=3"));
+  writeSettings(place, before);
+  assert.deepEqual(changedSettings(before, asked(), place), before);
+  assert.equal(changedSettings(before, asked("--nodes=4", "--port=7000"), place).nodes, 4);
+  assert.throws(() => changedSettings(before, asked("--nodes=2", "--store=memory"), place), {
+    name: "UsageError",
+    message:
+      'cluster "stopped" is there already with other settings: --nodes is 3, not 2; --store is embedded, not memory. Run "knarr down" first to make it anew, or choose another --name',
+  });
+});
+
+test("a running cluster changes nothing, and says how it could", () => {
+  const place = placeOf("running");
+  const before = newSettings(asked("--nodes=3"));
+  writeSettings(place, before);
+  const lock = lockFolder(place.folder, processLock, "cluster");
+  assert.equal(place.process?.pid, process.pid);
+  assert.deepEqual(changedSettings(before, asked("--nodes=3"), place), before);
+  assert.throws(() => changedSettings(before, asked("--nodes=4"), place), /Run "knarr stop" first to change that/);
+  lock.release();
+  assert.equal(place.process, undefined);
+});
+
+test("a cluster's name is a label", () => {
+  assert.throws(() => placeOf("../etc"), { name: "UsageError" });
+  assert.throws(() => placeOf(""), { name: "UsageError" });
+});

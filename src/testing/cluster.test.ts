@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Deployment } from "#api/apps/v1/deployment.ts";
+import { Namespace } from "#api/core/v1/namespace.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { isNotFound, isReason } from "#client/client.ts";
+import { serviceAccount } from "#cluster/identities.ts";
+import { startCluster } from "./cluster.ts";
+
+const web = (replicas: number) => ({
+  metadata: { name: "web", namespace: "default" },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: "web" } },
+    template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "nginx" }] } },
+  },
+});
+
+test("a deployment becomes pods, each written by the part whose work it is", async () => {
+  await using cluster = await startCluster();
+  await cluster.client.create(Deployment, web(3));
+  await cluster.until(async () => (await cluster.client.list(Pod)).items.length === 3);
+  const [pod] = (await cluster.client.list(Pod)).items;
+  assert.deepEqual(
+    pod?.metadata.managedFields?.map(({ manager }) => manager),
+    ["kube-controller-manager"],
+  );
+});
+
+test("a deleted deployment takes its pods with it", async () => {
+  await using cluster = await startCluster();
+  await cluster.client.create(Deployment, web(2));
+  await cluster.until(async () => (await cluster.client.list(Pod)).items.length === 2);
+  await cluster.client.delete(Deployment, web(2).metadata);
+  await cluster.until(async () => (await cluster.client.list(Pod)).items.length === 0);
+});
+
+test("a namespace gets its service account, and goes with all it holds", async () => {
+  await using cluster = await startCluster();
+  const { client, until } = cluster;
+  await client.create(Namespace, { metadata: { name: "shop" } });
+  await until(async () => (await client.find(ServiceAccount, { namespace: "shop", name: "default" })) !== undefined);
+  await client.delete(Namespace, { name: "shop" });
+  await until(async () => (await client.find(Namespace, { name: "shop" })) === undefined);
+});
+
+test("a controller may do no more over the process's own way than over the network", async () => {
+  await using cluster = await startCluster();
+  const controller = cluster.as(serviceAccount("replicaset-controller"));
+  await assert.rejects(controller.delete(Namespace, { name: "default" }), (error) => isReason(error, "Forbidden"));
+  await assert.rejects(cluster.client.get(Pod, { namespace: "default", name: "none" }), isNotFound);
+});

@@ -1,0 +1,71 @@
+// A cluster on this machine from `up` to `down`, as a person lives with it.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { test } from "node:test";
+import { findKubectls } from "../apiserver/kubectls.ts";
+import { Machine } from "./machine.ts";
+
+const kubectl = findKubectls().at(-1)?.path;
+const skip = kubectl === undefined ? "there is no kubectl" : false;
+
+test("a cluster comes up, does its work, keeps its state over a stop, and leaves nothing", { skip }, async () => {
+  await using machine = new Machine(kubectl);
+  const first = await machine.ok("up", "--runtime=simulated", "--nodes=2", "--port=0");
+  assert.match(first, /^API served at https:\/\/127\.0\.0\.1:\d+ \([\d.]+ s\)$/m);
+  assert.match(first, /knarr status/);
+  assert.equal(statSync(machine.kubeconfig).mode & 0o777, 0o600);
+
+  assert.match(await machine.ok("up"), /^Cluster "knarr" is running already\.$/m);
+  const other = await machine.knarr("up", "--nodes=3");
+  assert.equal(other.code, 2);
+  assert.match(other.err, /--nodes is 2, not 3\. Run "knarr stop" first/);
+
+  await machine.kubectl("create", "deployment", "web", "--image=nginx", "--replicas=2");
+  await machine.kubectl("wait", "deployment/web", "--for=jsonpath={.status.replicas}=2", "--timeout=60s");
+
+  const status = await machine.ok("status");
+  assert.match(status, /^cluster +knarr \(running, up \d+s\)$/m);
+  assert.match(status, /^controller-manager +healthy$/m);
+  assert.equal((JSON.parse(await machine.ok("status", "-o", "json")) as { state: string }).state, "running");
+  assert.match(await machine.ok("logs", "cluster"), / cluster ready url=/);
+  assert.equal(await machine.ok("logs", "--tail=0"), "");
+  const kubeconfig = JSON.parse(await machine.ok("kubeconfig")) as { "current-context": string };
+  assert.equal(kubeconfig["current-context"], "knarr-knarr");
+
+  assert.equal(await machine.ok("stop"), 'Cluster "knarr" is stopped.\n');
+  assert.match(await machine.ok("status"), /^cluster +knarr \(stopped\)$/m);
+  assert.equal(await machine.ok("stop"), 'Cluster "knarr" was not running.\n');
+  await machine.ok("start");
+  assert.match(await machine.kubectl("get", "deployment", "web", "-o=name"), /^deployment.apps\/web$/m);
+
+  assert.equal(await machine.ok("down"), 'Cluster "knarr" is gone.\n');
+  assert.deepEqual(readdirSync(machine.clusters), []);
+  assert.doesNotMatch(readFileSync(machine.kubeconfig, "utf8"), /knarr/);
+  assert.match(await machine.ok("down"), /^There is no cluster "knarr"/);
+  assert.equal((await machine.knarr("status")).code, 1);
+});
+
+test("an interrupted start leaves nothing", async () => {
+  await using machine = new Machine(kubectl);
+  const starting = machine.start("up", "--port=0");
+  const [said] = (await once(starting.stdout.setEncoding("utf8"), "data")) as [string];
+  assert.match(said, /^Starting cluster "knarr"; its nodes are simulated/);
+  starting.kill("SIGINT");
+  const [code] = (await once(starting, "exit")) as [number];
+  assert.equal(code, 1);
+  assert.equal(existsSync(machine.kubeconfig), false);
+  assert.deepEqual(existsSync(machine.clusters) ? readdirSync(machine.clusters) : [], []);
+});
+
+test("a cluster in the foreground goes when it is told to, and can be continued", async () => {
+  await using machine = new Machine(kubectl);
+  const running = machine.start("up", "--foreground", "--runtime=simulated", "--port=0");
+  let said = "";
+  for await (const text of running.stdout.setEncoding("utf8")) {
+    said += text;
+    if (/knarr down/.test(said)) running.kill("SIGINT");
+  }
+  await once(running, "exit");
+  assert.match(await machine.ok("status"), /\(stopped\)/);
+});
