@@ -44,12 +44,12 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
     () => arrived.reject(new Error(`start cluster ${JSON.stringify(place.name)}: ${reason}`)),
     (cause: unknown) => arrived.reject(new Error("start a process for the cluster", { cause })),
   );
+  const prepared = certificatesOf(place, settings).then(() => tell("proceed"));
   try {
-    const prepared = certificatesOf(place, settings).then(() => tell("proceed"));
     await unlessAborted(Promise.all([arrived.promise, prepared]), signal);
   } catch (error) {
     child.kill("SIGTERM");
-    await exited.catch(() => undefined); // it never began
+    await Promise.allSettled([exited, prepared]); // so that nobody writes any more when this is over
     throw error;
   }
   tell("stay");
