@@ -1,18 +1,10 @@
 // What a pod counts for: itself, and what its containers ask for and may use.
 import type { ApiObject } from "#schema/object.ts";
-import { addQuantity, formatQuantity, parseQuantity, type Quantity } from "#schema/quantity.ts";
+import { parseQuantity, type Quantity } from "#schema/quantity.ts";
 import type { PodAffinityTerm } from "../core/v1/affinity.ts";
-import {
-  type Amounts,
-  compareAmounts,
-  containerAmounts,
-  isExtended,
-  isNative,
-  isPodLevel,
-  isSidecar,
-} from "../core/v1/amounts.ts";
-import type { ContainerStatus } from "../core/v1/container-status.ts";
+import { type Amounts, isExtended, isNative, isPodLevel } from "../core/v1/amounts.ts";
 import type { Pod } from "../core/v1/pod.ts";
+import { podAmounts } from "../core/v1/pod-amounts.ts";
 import { qosClassOf } from "../core/v1/qos.ts";
 import type { ScopedResourceSelectorRequirement } from "../core/v1/resource-quota.ts";
 import { type Evaluator, matchesClass, one, type Usage } from "./evaluator.ts";
@@ -129,53 +121,3 @@ function named(requests: ReadonlyMap<string, string>, limits: ReadonlyMap<string
       usage.set(`limits.${name}`, parseQuantity(amount));
   return usage;
 }
-
-/** What the pod takes on its node: by its containers unless it says as a whole, with what running it costs. */
-function podAmounts({ spec, status }: Pod, which: "requests" | "limits"): ReadonlyMap<string, string> {
-  const isStuck = (status.conditions ?? []).some(
-    ({ type, reason }) => type === "PodResizePending" && reason === "Infeasible",
-  );
-  const inUse = (container: Resized, statuses: readonly ContainerStatus[] | undefined) => {
-    const found = statuses?.find(({ name }) => name === container.name);
-    if (!found?.resources) return container;
-    const allocated = which === "requests" ? found.allocatedResources : undefined;
-    const lists = [isStuck ? undefined : container.resources[which], found.resources[which], allocated];
-    return { ...container, resources: { [which]: largest(lists) } };
-  };
-  const total = new Map(
-    containerAmounts(
-      {
-        containers: spec.containers.map((container) => inUse(container, status.containerStatuses)),
-        initContainers: (spec.initContainers ?? []).map((container) =>
-          isSidecar(container) ? inUse(container, status.initContainerStatuses) : container,
-        ),
-      },
-      which,
-    ),
-  );
-  for (const [name, amount] of Object.entries(spec.resources?.[which] ?? {}))
-    if (isPodLevel(name)) total.set(name, amount);
-  for (const [name, amount] of Object.entries(spec.overhead ?? {})) {
-    const present = total.get(name);
-    if (present !== undefined) total.set(name, sum(present, amount));
-    else if (which === "requests") total.set(name, amount);
-  }
-  return total;
-}
-
-/** While a resize is under way, a container takes the larger of what it has and what it will have. */
-interface Resized {
-  readonly name: string;
-  readonly restartPolicy?: string | undefined;
-  readonly resources: { readonly requests?: Amounts | undefined; readonly limits?: Amounts | undefined };
-}
-
-function largest(lists: readonly (Amounts | undefined)[]): Amounts {
-  const most: Record<string, string> = {};
-  for (const amounts of lists)
-    for (const [name, amount] of Object.entries(amounts ?? {}))
-      if (most[name] === undefined || compareAmounts(amount, most[name]) > 0) most[name] = amount;
-  return most;
-}
-
-const sum = (a: string, b: string): string => formatQuantity(addQuantity(parseQuantity(a), parseQuantity(b)));
