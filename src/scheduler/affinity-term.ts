@@ -1,0 +1,65 @@
+// A term about other pods, read once: which pods it means, and how near is near.
+import type { PodAffinityTerm } from "#api/core/v1/affinity.ts";
+import type { LabelSelector } from "#api/meta/label-selector.ts";
+import { formatRequirements, type Labels, labelMatcher, requirementsOf, SelectorError } from "#schema/selector.ts";
+
+export type Matcher = (labels: Labels | undefined) => boolean;
+
+/** Whom a selector means, and a text by which equal selectors are known. */
+export interface Selected {
+  readonly id: string;
+  readonly matches: Matcher;
+}
+
+export interface AffinityTerm {
+  /** Terms with the same id mean the same. */
+  readonly id: string;
+  /** Namespaces by name. */
+  readonly namespaces: ReadonlySet<string>;
+  /** More namespaces, by their labels. */
+  readonly namespaceLabels: Matcher | undefined;
+  readonly selector: Selected;
+  readonly topologyKey: string;
+}
+
+export interface WeightedTerm {
+  readonly term: AffinityTerm;
+  readonly weight: number;
+}
+
+const nothing: Selected = { id: "!", matches: () => false };
+
+/** No selector at all, or one that has no meaning, selects nothing. */
+export function selectedBy(selector: LabelSelector | undefined): Selected {
+  if (selector === undefined) return nothing;
+  try {
+    const requirements = requirementsOf(selector);
+    return { id: formatRequirements(requirements), matches: labelMatcher(requirements) };
+  } catch (error) {
+    if (error instanceof SelectorError) return nothing;
+    throw error;
+  }
+}
+
+export function affinityTerm(term: PodAffinityTerm, namespace: string): AffinityTerm {
+  const { namespaces = [], namespaceSelector, topologyKey } = term;
+  const isOwn = namespaces.length === 0 && namespaceSelector === undefined;
+  const names = isOwn ? [namespace] : namespaces.toSorted();
+  const selector = selectedBy(term.labelSelector);
+  const places = namespaceSelector && selectedBy(namespaceSelector);
+  return {
+    id: [topologyKey, names.join(","), places?.id ?? "!", selector.id].join("\n"),
+    namespaces: new Set(names),
+    namespaceLabels: places?.matches,
+    selector,
+    topologyKey,
+  };
+}
+
+/** Whether a term means a pod with these labels in a namespace with those. */
+export const concerns = (
+  { namespaces, namespaceLabels, selector }: AffinityTerm,
+  pod: { readonly namespace: string; readonly labels: Labels | undefined },
+  labelsOfNamespace: Labels | undefined,
+): boolean =>
+  (namespaces.has(pod.namespace) || namespaceLabels?.(labelsOfNamespace) === true) && selector.matches(pod.labels);

@@ -1,0 +1,191 @@
+// From a pod to the node that suits it best, or to the reasons why none will do. Pure: it looks at the snapshot and changes nothing.
+import type { Random } from "#base/random.ts";
+import { Attempt, type Veto } from "./attempt.ts";
+import type { SchedulerPlugin } from "./framework.ts";
+import type { NodeState } from "./node-state.ts";
+import type { Nominations } from "./nominations.ts";
+import type { PodView } from "./pod-view.ts";
+import type { Profile } from "./profile.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { Verdicts } from "./verdicts.ts";
+
+export interface CycleOptions {
+  readonly snapshot: Snapshot;
+  readonly nominations: Nominations;
+  readonly random: Random;
+}
+
+export interface Placement {
+  readonly node: NodeState;
+  /** The best total, and how many nodes came into question; for tests and for those who want to know. */
+  readonly score: number;
+  readonly feasible: number;
+}
+
+/** Why there is no node. */
+export interface Misfit {
+  /** How many nodes there are. */
+  readonly nodes: number;
+  readonly veto: Veto | undefined;
+  /** Whoever refused a node. */
+  readonly refusedBy: ReadonlySet<SchedulerPlugin>;
+}
+
+/** Fewer nodes than this are all looked at. */
+const fewNodes = 100;
+const leastPercent = 5;
+const bestScore = 100;
+
+export class Cycle {
+  readonly #options: CycleOptions;
+  readonly #verdicts = new Verdicts();
+  readonly #feasible: NodeState[] = [];
+  #totals = new Float64Array(0);
+  #scores = new Float64Array(0);
+  /** The nodes that were not looked at last time come first next time. */
+  #start = 0;
+
+  constructor(options: CycleOptions) {
+    this.#options = options;
+  }
+
+  begin(profile: Profile, pod: PodView): Attempt {
+    const { snapshot, nominations } = this.#options;
+    this.#verdicts.clear();
+    return new Attempt({ profile, pod, snapshot, nominations, verdicts: this.#verdicts });
+  }
+
+  place(attempt: Attempt): Placement | Misfit {
+    const { nodes } = this.#options.snapshot;
+    if (nodes.length === 0) return { nodes: 0, veto: undefined, refusedBy: new Set() };
+    const veto = attempt.prepare();
+    if (veto) return { nodes: nodes.length, veto, refusedBy: veto.plugins };
+    const nominated = this.#nominated(attempt);
+    if (nominated) return { node: nominated, score: 0, feasible: 1 };
+    this.#search(attempt, this.#candidates(attempt, nodes));
+    const [only] = this.#feasible;
+    if (!only)
+      return {
+        nodes: nodes.length,
+        veto: undefined,
+        refusedBy: attempt.verdicts.plugins().union(attempt.narrowedBy),
+      };
+    if (this.#feasible.length === 1) return { node: only, score: 0, feasible: 1 };
+    this.#score(attempt);
+    return this.#best();
+  }
+
+  /** Room was made there for the pod: it is most likely the only node that will do. */
+  #nominated(attempt: Attempt): NodeState | undefined {
+    const { snapshot, nominations } = this.#options;
+    const name = nominations.nodeOf(attempt.pod.uid);
+    const node = name === undefined ? undefined : snapshot.node(name);
+    if (!node || attempt.only?.has(node.name) === false) return undefined;
+    return attempt.judge(node) === undefined ? node : undefined;
+  }
+
+  #candidates({ only }: Attempt, nodes: readonly NodeState[]): readonly NodeState[] {
+    if (!only) return nodes;
+    return [...only].flatMap((name) => this.#options.snapshot.node(name) ?? []);
+  }
+
+  #search(attempt: Attempt, nodes: readonly NodeState[]): void {
+    const { verdicts, profile } = attempt;
+    const feasible = this.#feasible;
+    feasible.length = 0;
+    const wanted = profile.score.length === 0 ? 1 : nodesToFind(nodes.length, profile.percentageOfNodesToScore);
+    let looked = 0;
+    for (
+      let at = this.#start % Math.max(1, nodes.length);
+      looked < nodes.length && feasible.length < wanted;
+      looked++
+    ) {
+      const node = nodes[at] as NodeState;
+      if (++at === nodes.length) at = 0;
+      const refusal = attempt.judge(node);
+      if (refusal === undefined) feasible.push(node);
+      else verdicts.add(node, attempt.lastJudge as SchedulerPlugin, refusal);
+    }
+    this.#start = (this.#start + looked) % this.#options.snapshot.nodes.length;
+  }
+
+  #score(attempt: Attempt): void {
+    const { pod, profile } = attempt;
+    const nodes = this.#feasible;
+    if (this.#totals.length < nodes.length) {
+      this.#totals = new Float64Array(nodes.length * 2);
+      this.#scores = new Float64Array(nodes.length * 2);
+    }
+    const totals = this.#totals.fill(0, 0, nodes.length);
+    const scores = this.#scores;
+    const prepared = this.#preScore(attempt);
+    for (const { plugin, number, weight, run } of profile.score) {
+      if (!prepared.has(number) && plugin.preScore) continue;
+      const state = prepared.get(number);
+      for (let i = 0; i < nodes.length; i++) scores[i] = run(pod, nodes[i] as NodeState, state);
+      plugin.normalize?.(scores, nodes, state);
+      for (let i = 0; i < nodes.length; i++) {
+        const score = scores[i] as number;
+        if (!(score >= 0 && score <= bestScore))
+          throw new Error(
+            `plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [0, ${bestScore}] after normalizing`,
+          );
+        totals[i] = (totals[i] as number) + weight * score;
+      }
+    }
+  }
+
+  #preScore({ pod, profile }: Attempt): Map<number, unknown> {
+    const states = new Map<number, unknown>();
+    for (const { number, run } of profile.preScore) {
+      const prepared = run(pod, this.#feasible, this.#options.snapshot);
+      if (prepared) states.set(number, prepared.state);
+    }
+    return states;
+  }
+
+  /** Among equals, chance decides. */
+  #best(): Placement {
+    const nodes = this.#feasible;
+    const totals = this.#totals;
+    let best = 0;
+    let equals = 1;
+    for (let i = 1; i < nodes.length; i++) {
+      const total = totals[i] as number;
+      if (total > (totals[best] as number)) {
+        best = i;
+        equals = 1;
+      } else if (total === totals[best] && this.#options.random.below(++equals) === 0) best = i;
+    }
+    return { node: nodes[best] as NodeState, score: totals[best] as number, feasible: nodes.length };
+  }
+
+  /** The totals of the last search, by node. */
+  totals(): ReadonlyMap<string, number> {
+    return new Map(this.#feasible.map(({ name }, i) => [name, this.#totals[i] ?? 0]));
+  }
+}
+
+/** The more nodes, the smaller a part of them is enough to find a good one among. */
+export function nodesToFind(nodes: number, percentage: number): number {
+  if (nodes < fewNodes) return nodes;
+  const percent = percentage === 0 ? Math.max(leastPercent, 50 - Math.floor(nodes / 125)) : percentage;
+  return Math.max(fewNodes, Math.floor((nodes * percent) / 100));
+}
+
+/** In upstream's words; people and tools read them. */
+export function explainMisfit({ nodes, veto }: Misfit, attempt: Attempt, afterwards: string): string {
+  if (nodes === 0) return "no nodes available to schedule pods";
+  let message = `0/${nodes} nodes are available:`;
+  if (veto) message += ` ${[veto.refusal.reason, ...(veto.refusal.also ?? [])].join(", ")}.`;
+  else {
+    const counts = attempt.verdicts.reasons();
+    const narrowed = [...attempt.narrowedBy].map(({ name }) => name).toSorted();
+    const absent = nodes - attempt.verdicts.size;
+    if (absent > 0 && narrowed.length > 0)
+      counts.set(`node(s) didn't satisfy plugin(s) [${narrowed.join(" ")}]`, absent);
+    const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).toSorted();
+    if (reasons.length > 0) message += ` ${reasons.join(", ")}.`;
+  }
+  return afterwards === "" ? message : `${message} ${afterwards}`;
+}

@@ -1,0 +1,40 @@
+// All plugins, in the order in which they are asked, and how much their scores count.
+import type { PluginContext, SchedulerPlugin } from "../framework.ts";
+import { defaultBinder } from "./default-binder.ts";
+import { imageLocality } from "./image-locality.ts";
+import { nodeAffinity } from "./node-affinity.ts";
+import { nodeName } from "./node-name.ts";
+import { nodePorts } from "./node-ports.ts";
+import { nodeResourcesBalancedAllocation } from "./node-resources-balanced-allocation.ts";
+import { nodeResourcesFit } from "./node-resources-fit.ts";
+import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { prioritySort } from "./priority-sort.ts";
+import { schedulingGates } from "./scheduling-gates.ts";
+import { taintToleration } from "./taint-toleration.ts";
+
+export interface PluginEntry {
+  readonly name: string;
+  /** How much its scores count unless a profile says otherwise. */
+  readonly weight?: number;
+  make(args: never, context: PluginContext): SchedulerPlugin;
+}
+
+const plain = (plugin: SchedulerPlugin, weight?: number): PluginEntry => ({
+  name: plugin.name,
+  ...(weight !== undefined && { weight }),
+  make: () => plugin,
+});
+
+export const defaultPlugins: readonly PluginEntry[] = [
+  plain(schedulingGates),
+  plain(prioritySort),
+  plain(nodeUnschedulable),
+  plain(nodeName),
+  plain(taintToleration, 3),
+  { name: "NodeAffinity", weight: 2, make: nodeAffinity },
+  plain(nodePorts),
+  { name: "NodeResourcesFit", weight: 1, make: nodeResourcesFit },
+  { name: "NodeResourcesBalancedAllocation", weight: 1, make: nodeResourcesBalancedAllocation },
+  plain(imageLocality, 1),
+  plain(defaultBinder),
+];

@@ -1,0 +1,220 @@
+import { isExtended } from "#api/core/v1/amounts.ts";
+import type { Node } from "#api/core/v1/node.ts";
+import { type Refusal, schedulerPlugin } from "../framework.ts";
+import type { NodeState } from "../node-state.ts";
+import type { PodView } from "../pod-view.ts";
+import { amount, type PodRequest, type Resources, resourcesOf } from "../resources.ts";
+import type { Snapshot } from "../snapshot.ts";
+import {
+  capacityOf,
+  cpuAndMemory,
+  type ResourceWeight,
+  type ScoredResource,
+  scoredResources,
+  takenOf,
+} from "./scored-resource.ts";
+
+export type ScoringStrategy =
+  | { readonly type: "LeastAllocated" | "MostAllocated"; readonly resources?: readonly ResourceWeight[] }
+  | {
+      readonly type: "RequestedToCapacityRatio";
+      readonly resources?: readonly ResourceWeight[];
+      readonly shape: readonly ShapePoint[];
+    };
+
+/** How good it is, from 0 to 10, when so many percent are used. */
+export interface ShapePoint {
+  readonly utilization: number;
+  readonly score: number;
+}
+
+export interface NodeResourcesFitArgs {
+  /** Resources of devices that someone else looks after. */
+  readonly ignoredResources?: readonly string[];
+  /** The same by the part of the name before the slash. */
+  readonly ignoredResourceGroups?: readonly string[];
+  readonly scoringStrategy?: ScoringStrategy;
+}
+
+interface Wanted {
+  readonly request: PodRequest;
+  readonly others: readonly (readonly [string, number])[];
+  /** Whether only the number of pods matters. */
+  readonly isNothing: boolean;
+  /** Refusals made so far: nodes that lack the same share one. */
+  readonly refusals: Map<string, Refusal>;
+}
+
+/** Whether a node has room for the pod, and which of those that do have the most left, or the least. */
+export function nodeResourcesFit(args: NodeResourcesFitArgs) {
+  const { scoringStrategy = { type: "LeastAllocated" } as const } = args;
+  const ignored = new Set(args.ignoredResources);
+  const ignoredGroups = new Set(args.ignoredResourceGroups);
+  const isIgnored = (name: string) =>
+    isExtended(name) && (ignored.has(name) || ignoredGroups.has(name.split("/")[0] ?? ""));
+  const resources = scoringStrategy.resources ?? cpuAndMemory;
+  const rate = raterOf(scoringStrategy);
+
+  return schedulerPlugin({
+    name: "NodeResourcesFit",
+    wakes: [
+      { kind: "Pod", on: ["delete", "scaleDown"], cures: fitsWhereRoomWasMade },
+      {
+        kind: "Node",
+        on: ["add", "allocatable"],
+        cures: (pod, { old, now }) => now !== undefined && fitsEmpty(pod, now) && (!old || hasMore(pod, old, now)),
+      },
+    ],
+
+    preFilter({ request }) {
+      const others = [...request.others].filter(([name, asked]) => asked > 0 && !isIgnored(name));
+      const isNothing = request.cpu === 0 && request.memory === 0 && request.storage === 0 && others.length === 0;
+      return { state: { request, others, isNothing, refusals: new Map() } };
+    },
+    filter(_pod, node, wanted: Wanted) {
+      const { request, others, isNothing } = wanted;
+      if (node.pods.size >= node.allowedPods) return refuse(node, wanted);
+      if (isNothing) return undefined;
+      const { cpu, memory, storage } = node.allocatable;
+      if (lacks(request.cpu, cpu, node.cpu) || lacks(request.memory, memory, node.memory)) return refuse(node, wanted);
+      if (lacks(request.storage, storage, node.storage)) return refuse(node, wanted);
+      for (const [name, asked] of others)
+        if (lacks(asked, node.allocatable.others.get(name) ?? 0, node.others.get(name) ?? 0))
+          return refuse(node, wanted);
+      return undefined;
+    },
+
+    preScore: (pod) => ({ state: scoredResources(pod, resources, true) }),
+    score(_pod, node, scored: readonly ScoredResource[]) {
+      let score = 0;
+      let weights = 0;
+      for (const { name, weight, asked } of scored) {
+        const capacity = capacityOf(node, name);
+        if (capacity === 0) continue;
+        const rating = rate.one(takenOf(node, name, true) + asked, capacity);
+        if (rating === 0 && rate.skipsZero) continue;
+        score += rating * weight;
+        weights += weight;
+      }
+      return weights === 0 ? 0 : rate.round(score / weights);
+    },
+  });
+}
+
+const lacks = (asked: number, has: number, taken: number): boolean => asked > 0 && asked > has - taken;
+
+/** All that is missing. If the pod asks for more than the whole node has, taking pods away does not help. */
+function refuse(node: NodeState, { request, others, isNothing, refusals }: Wanted): Refusal {
+  const reasons: string[] = [];
+  let stuck = false;
+  const check = (name: string, asked: number, has: number, taken: number) => {
+    if (!lacks(asked, has, taken)) return;
+    reasons.push(`Insufficient ${name}`);
+    stuck ||= asked > has;
+  };
+  if (node.pods.size >= node.allowedPods) reasons.push("Too many pods");
+  if (!isNothing) {
+    const { allocatable } = node;
+    check("cpu", request.cpu, allocatable.cpu, node.cpu);
+    check("memory", request.memory, allocatable.memory, node.memory);
+    check("ephemeral-storage", request.storage, allocatable.storage, node.storage);
+    for (const [name, asked] of others)
+      check(name, asked, allocatable.others.get(name) ?? 0, node.others.get(name) ?? 0);
+  }
+  const id = `${stuck}${reasons.join()}`;
+  const [reason = "", ...also] = reasons;
+  const refusal = refusals.get(id) ?? { reason, also, stuck };
+  refusals.set(id, refusal);
+  return refusal;
+}
+
+interface Rater {
+  one(requested: number, capacity: number): number;
+  readonly round: (score: number) => number;
+  /** Whether a resource that scores nothing does not count at all. */
+  readonly skipsZero: boolean;
+}
+
+function raterOf(strategy: ScoringStrategy): Rater {
+  switch (strategy.type) {
+    case "LeastAllocated":
+      return {
+        one: (requested, capacity) =>
+          requested > capacity ? 0 : Math.trunc(((capacity - requested) * 100) / capacity),
+        round: Math.trunc,
+        skipsZero: false,
+      };
+    case "MostAllocated":
+      return {
+        one: (requested, capacity) => Math.trunc((Math.min(requested, capacity) * 100) / capacity),
+        round: Math.trunc,
+        skipsZero: false,
+      };
+    case "RequestedToCapacityRatio": {
+      const { shape } = strategy;
+      return {
+        one: (requested, capacity) =>
+          onShape(shape, requested > capacity ? 100 : Math.trunc((requested * 100) / capacity)),
+        round: Math.round,
+        skipsZero: true,
+      };
+    }
+  }
+}
+
+/** The score at a utilization, on straight lines between the points. */
+function onShape(shape: readonly ShapePoint[], utilization: number): number {
+  const next = shape.findIndex((point) => utilization <= point.utilization);
+  const [a, b] = [shape[next - 1], shape[next]];
+  if (!b) return 10 * (shape.at(-1)?.score ?? 0);
+  if (!a) return 10 * b.score;
+  const rise = 10 * (b.score - a.score) * (utilization - a.utilization);
+  return 10 * a.score + Math.trunc(rise / (b.utilization - a.utilization));
+}
+
+/** Upstream tries again whenever any pod goes. The snapshot already knows what is free on that node, so that can be asked. */
+function fitsWhereRoomWasMade(
+  pod: PodView,
+  { old, now }: { readonly old: PodView | undefined; readonly now: PodView | undefined },
+  snapshot: Snapshot,
+): boolean {
+  if (now?.uid === pod.uid) return true;
+  const { spec, status } = (now ?? old)?.pod ?? {};
+  const name = spec?.nodeName || status?.nominatedNodeName;
+  const node = name ? snapshot.node(name) : undefined;
+  return node !== undefined && isRoom(pod, node.allocatable, node.allowedPods, node);
+}
+
+const fitsEmpty = (pod: PodView, { status }: Node): boolean =>
+  isRoom(pod, resourcesOf(status.allocatable), amount("pods", status.allocatable?.pods ?? "0"));
+
+interface Taken {
+  readonly pods: { readonly size: number };
+  readonly cpu: number;
+  readonly memory: number;
+  readonly storage: number;
+  readonly others: ReadonlyMap<string, number>;
+}
+const untouched: Taken = { pods: { size: 0 }, cpu: 0, memory: 0, storage: 0, others: new Map() };
+
+function isRoom({ request }: PodView, has: Resources, allowedPods: number, taken: Taken = untouched): boolean {
+  if (taken.pods.size >= allowedPods) return false;
+  if (lacks(request.cpu, has.cpu, taken.cpu) || lacks(request.memory, has.memory, taken.memory)) return false;
+  if (lacks(request.storage, has.storage, taken.storage)) return false;
+  for (const [name, asked] of request.others)
+    if (lacks(asked, has.others.get(name) ?? 0, taken.others.get(name) ?? 0)) return false;
+  return true;
+}
+
+/** Whether the node has more than before of anything the pod asks for. */
+function hasMore({ request }: PodView, old: Node, now: Node): boolean {
+  if (amount("pods", now.status.allocatable?.pods ?? "0") > amount("pods", old.status.allocatable?.pods ?? "0"))
+    return true;
+  const [had, has] = [resourcesOf(old.status.allocatable), resourcesOf(now.status.allocatable)];
+  if (request.cpu > 0 && has.cpu > had.cpu) return true;
+  if (request.memory > 0 && has.memory > had.memory) return true;
+  if (request.storage > 0 && has.storage > had.storage) return true;
+  for (const [name, asked] of request.others)
+    if (asked > 0 && (has.others.get(name) ?? 0) > (had.others.get(name) ?? 0)) return true;
+  return false;
+}

@@ -1,0 +1,58 @@
+// What was said of the nodes that will not do. One list is used again and again: a cycle makes nothing per node.
+import type { Refusal, SchedulerPlugin } from "./framework.ts";
+import type { NodeState } from "./node-state.ts";
+
+export interface Verdict {
+  readonly node: NodeState;
+  readonly plugin: SchedulerPlugin;
+  readonly refusal: Refusal;
+}
+
+export class Verdicts {
+  readonly #nodes: NodeState[] = [];
+  readonly #plugins: SchedulerPlugin[] = [];
+  readonly #refusals: Refusal[] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  clear(): void {
+    this.#size = 0;
+  }
+
+  add(node: NodeState, plugin: SchedulerPlugin, refusal: Refusal): void {
+    const at = this.#size++;
+    this.#nodes[at] = node;
+    this.#plugins[at] = plugin;
+    this.#refusals[at] = refusal;
+  }
+
+  *[Symbol.iterator](): Generator<Verdict> {
+    for (let at = 0; at < this.#size; at++)
+      yield {
+        node: this.#nodes[at] as NodeState,
+        plugin: this.#plugins[at] as SchedulerPlugin,
+        refusal: this.#refusals[at] as Refusal,
+      };
+  }
+
+  /** The plugins that refused any node. */
+  plugins(): Set<SchedulerPlugin> {
+    return new Set(this.#plugins.slice(0, this.#size));
+  }
+
+  /** How often each reason was given. */
+  reasons(): Map<string, number> {
+    const byRefusal = new Map<Refusal, number>();
+    for (let at = 0; at < this.#size; at++) {
+      const refusal = this.#refusals[at] as Refusal;
+      byRefusal.set(refusal, (byRefusal.get(refusal) ?? 0) + 1);
+    }
+    const counts = new Map<string, number>();
+    for (const [{ reason, also = [] }, times] of byRefusal)
+      for (const one of [reason, ...also]) counts.set(one, (counts.get(one) ?? 0) + times);
+    return counts;
+  }
+}
