@@ -24,6 +24,7 @@ import { joined, jsonCodec } from "#wire/json.ts";
 import { type Conversion, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { notAcceptable, statusOf } from "#wire/status.ts";
+import { warningHeaders } from "#wire/warning.ts";
 import { yamlCodec } from "#wire/yaml.ts";
 
 /** What the client wants to get, chosen from its Accept header before anything is done. */

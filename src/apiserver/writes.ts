@@ -77,7 +77,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
   const { kind, registry, versions } = served;
   const options = parseWriteOptions(request, "PatchOptions");
   const { body, name = "", namespace, subresource } = request;
-  const applied = decodeErrors(() => body?.value()) as Readonly<Record<string, unknown>>;
+  const applied = configurationOf(decodeErrors(() => body?.value()));
   const key = registry.keyOf(namespace, name);
   const now = registry.options.clock.now();
   const apply = (live: ApiObject | undefined): DraftObject => {
@@ -105,6 +105,16 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
     return answer(201, served, await registry.create(request, object, options));
   }
   return answer(200, served, await registry.update(request, key, apply, options));
+}
+
+/** Nothing at all reads as an empty object, which is then refused for not saying what it is. */
+function configurationOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (value === undefined || value === null) return {};
+  if (typeof value === "object" && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
+  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  throw badRequest(
+    `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
+  );
 }
 
 /** Which fields a writer can own: through the main resource all but the status, through `status` nothing else. */

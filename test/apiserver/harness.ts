@@ -38,6 +38,10 @@ export class ServerProcess implements AsyncDisposable {
     return `https://127.0.0.1:${this.#port}`;
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   file(name: "ca.crt" | "admin.crt" | "admin.key"): string {
     return join(this.folder, "pki", name);
   }

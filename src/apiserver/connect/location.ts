@@ -1,6 +1,6 @@
 // Where a connection goes to: from names in a path to a container, a kubelet, an address.
 import type { ApiObject } from "#schema/object.ts";
-import { badRequest } from "#wire/status.ts";
+import { badRequest, serviceUnavailable } from "#wire/status.ts";
 import type { KubeletEndpoint } from "../node-connection.ts";
 import type { ConnectCall } from "./connect.ts";
 
@@ -40,7 +40,7 @@ export async function kubeletOf(call: ConnectCall, node: string): Promise<Kubele
     .map((type) => addresses.find((one) => one.type === type)?.address)
     .find((address) => address !== undefined);
   if (host === undefined)
-    throw new Error(
+    throw serviceUnavailable(
       `no preferred addresses found; known addresses: [${addresses.map(({ address }) => address).join(" ")}]`,
     );
   const features: readonly string[] = status.declaredFeatures ?? [];

@@ -1,0 +1,194 @@
+// Tens of thousands of damaged requests through the front door of a server in a process of its own. Every answer is a right one or a
+// refusal in the API's own words, nothing is stored that was not acknowledged, and memory stays where it was.
+// KNARR_FUZZ=100000 sends more, KNARR_SEED=7 others.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { catalog } from "#api/catalog.ts";
+import { Status } from "#api/meta/status.ts";
+import { explain } from "#base/errors.ts";
+import { seededRandom } from "#base/random.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { protobufCodec } from "#wire/protobuf.ts";
+import { parseYaml } from "#wire/yaml/read.ts";
+import { ServerProcess } from "../harness.ts";
+import { type DrawnRequest, HostileRequests } from "./requests.ts";
+
+const REQUESTS = Number(process.env.KNARR_FUZZ ?? 50_000);
+const SEED = Number(process.env.KNARR_SEED ?? 1);
+const SESSIONS = 4;
+const STREAMS = 32;
+const LONGEST_ANSWER_MS = 15_000;
+/** What a server may take more after all of them than after a tenth: caches that fill, and a heap that was not collected yet. */
+const GROWTH_BYTES = 256 * 1024 * 1024;
+
+interface Answer {
+  readonly code: number;
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+test(`${REQUESTS} damaged requests get right answers, and only what was accepted is stored`, {
+  timeout: 300_000,
+}, async (t) => {
+  await using server = await ServerProcess.start();
+  const tls = { ca: readFileSync(server.file("ca.crt")) };
+  const admin = { ...tls, cert: readFileSync(server.file("admin.crt")), key: readFileSync(server.file("admin.key")) };
+  const sessions = Array.from({ length: SESSIONS }, () => connect(server.url, admin));
+  const stranger = connect(server.url, tls);
+  try {
+    const control = sessions[0] as ClientHttp2Session;
+    await send(control, post("/api/v1/namespaces", { metadata: { name: "fuzz" } }));
+    const acknowledged = new Set((await everything(control)).map(({ version }) => version));
+    const requests = new HostileRequests(seededRandom(SEED), SEED);
+    const wrong: string[] = [];
+    const codes: Record<number, number> = {};
+    let sent = 0;
+    let rssBefore = 0;
+
+    const client = async (session: ClientHttp2Session) => {
+      while (sent < REQUESTS && wrong.length < 20) {
+        if (++sent === Math.floor(REQUESTS / 10)) rssBefore = rss(server.pid);
+        const request = requests.next();
+        const answer = await send(session, request).catch((error) => {
+          wrong.push(explain(error));
+          return undefined;
+        });
+        if (!answer) continue;
+        codes[answer.code] = (codes[answer.code] ?? 0) + 1;
+        const problem = problemWith(answer, request);
+        if (problem !== undefined) wrong.push(`${problem}: ${describe(request)}\n    ${short(answer.body)}`);
+        for (const version of writtenBy(answer)) acknowledged.add(version);
+      }
+    };
+    await Promise.all([
+      ...sessions.flatMap((session) => Array.from({ length: STREAMS }, () => client(session))),
+      client(stranger),
+    ]);
+
+    assert.equal(wrong.length, 0, wrong.join("\n"));
+    const unacknowledged = (await everything(control)).filter(({ version }) => !acknowledged.has(version));
+    assert.deepEqual(unacknowledged, [], "stored, but never acknowledged");
+    const growth = rss(server.pid) - rssBefore;
+    assert.ok(growth < GROWTH_BYTES, `the server grew by ${growth} bytes`);
+    t.diagnostic(
+      `${sent} requests by code: ${JSON.stringify(codes)}; memory grew by ${growth >> 20} MiB to ${rss(server.pid) >> 20} MiB`,
+    );
+    assert.equal((await send(control, get("/readyz"))).code, 200);
+  } finally {
+    for (const session of [...sessions, stranger]) session.destroy();
+  }
+});
+
+const get = (path: string): DrawnRequest => ({ method: "GET", path, headers: {}, body: undefined });
+const post = (path: string, body: unknown): DrawnRequest => ({
+  method: "POST",
+  path,
+  headers: { "content-type": "application/json" },
+  body: Buffer.from(JSON.stringify(body)),
+});
+
+function send(session: ClientHttp2Session, { method, path, headers, body }: DrawnRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request({ ...headers, ":method": method, ":path": path }, { endStream: body === undefined });
+    stream.setTimeout(LONGEST_ANSWER_MS, () => stream.destroy(new Error("it takes too long")));
+    let answer = { code: 0, type: "", encoding: "" };
+    const chunks: Buffer[] = [];
+    stream.on("response", (head) => {
+      const encoding = String(head["content-encoding"] ?? "");
+      answer = { code: Number(head[":status"]), type: String(head["content-type"] ?? ""), encoding };
+    });
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.once("error", (cause) =>
+      reject(new Error(`no answer: ${describe({ method, path, headers, body })}`, { cause })),
+    );
+    // An answer may come before all was sent; Node's client then never says that the stream is closed.
+    for (const last of ["end", "close"])
+      stream.once(last, () => {
+        const bytes = Buffer.concat(chunks);
+        resolve({ ...answer, body: answer.encoding === "gzip" && bytes.length > 0 ? gunzipSync(bytes) : bytes });
+      });
+    if (body !== undefined) stream.end(body);
+  });
+}
+
+/** What upstream answers so, too, though the server is not at fault. */
+const ofUpstream = [
+  /^504 .*Too large resource version/s,
+  /^503 .*(no endpoints available for service|no service port|no preferred addresses found)/s,
+  // Without a reason: kubectl shows it as it is.
+  /^500 .*failed to create typed patch object/s,
+];
+
+/** What is wrong with the answer to a request of which nothing is expected but that the server understands it or says why not. */
+function problemWith(answer: Answer, { method, path }: DrawnRequest): string | undefined {
+  const { code, type, body } = answer;
+  if (code === 0) return "no answer";
+  if (method === "HEAD" && code !== 500) return body.length > 0 ? "a body in answer to HEAD" : undefined;
+  if (code >= 500) return ofUpstream.some((one) => one.test(`${code} ${body}`)) ? undefined : `code ${code}`;
+  const isApi = /^\/apis?\//.test(path);
+  try {
+    const object = decoded(answer);
+    if (object === undefined) return isApi && code >= 400 ? `${code} as ${type}` : undefined;
+    if (code < 400) return undefined;
+    if (object.kind !== "Status" || object.status !== "Failure") return `${code} without a Status`;
+    if (object.code !== code) return `${code}, and ${object.code} in the Status`;
+    if (!object.message || !object.reason) return `${code} without a reason`;
+    return undefined;
+  } catch (error) {
+    return `${code} with a body that cannot be read (${error})`;
+  }
+}
+
+function decoded({ type, body }: Answer): Readonly<Record<string, unknown>> | undefined {
+  if (type.startsWith("application/json")) return JSON.parse(body.toString());
+  if (type.startsWith("application/yaml")) return parseYaml(body.toString()).value as Readonly<Record<string, unknown>>;
+  if (type.startsWith("application/vnd.kubernetes.protobuf")) {
+    assert.equal(body.subarray(0, 4).toString("latin1"), "k8s\0");
+    return body.includes("Status") ? protobufCodec.decode(Status, body).object : {};
+  }
+  return undefined;
+}
+
+/** Every resourceVersion that an answer tells of; those of lists of deleted objects, too. */
+function* writtenBy({ code, type, body }: Answer): Generator<string> {
+  if (code >= 400) return;
+  const text = body.toString(type.includes("protobuf") ? "latin1" : "utf8");
+  if (type.includes("protobuf")) for (const [version] of text.matchAll(/\d+/g)) yield version;
+  else for (const [, version] of text.matchAll(/resourceVersion"?:\s*"(\d+)"/g)) yield version as string;
+}
+
+/** All objects there are, but for those that the server keeps up by itself. */
+async function everything(
+  session: ClientHttp2Session,
+): Promise<readonly { readonly what: string; readonly version: string }[]> {
+  const kinds = catalog.filter(
+    ({ stored, verbs, kind }) => stored !== false && verbs.includes("list") && kind !== "ComponentStatus",
+  );
+  const found: { what: string; version: string }[] = [];
+  for (const kind of kinds) {
+    const { code, body } = await send(session, get(collectionOf(kind)));
+    assert.equal(code, 200, `${kind.plural}: ${body}`);
+    for (const { metadata } of JSON.parse(body.toString()).items)
+      found.push({
+        what: `${kind.plural} ${metadata.namespace ?? ""}/${metadata.name}`,
+        version: metadata.resourceVersion,
+      });
+  }
+  return found;
+}
+
+const collectionOf = ({ group, version, plural }: AnyKind): string =>
+  group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
+
+/** Resident bytes of a process. */
+const rss = (pid: number): number => Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+
+const describe = ({ method, path, headers, body }: DrawnRequest): string =>
+  `${method} ${short(path)} ${short(JSON.stringify(headers))} ${body === undefined ? "" : short(body)}`;
+
+/** One of a few characters again and again says no more than one of it. */
+const short = (text: string | Buffer): string =>
+  JSON.stringify(text.toString().replaceAll(/(.{1,5}?)\1{20,}/gs, "$1…")).slice(1, 900);
