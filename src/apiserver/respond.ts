@@ -111,7 +111,7 @@ export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): Ht
 function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): NonNullable<HttpResponse["headers"]> {
   const contentType = type === "watch" ? contentTypeOfWatch(codec) : codec.mediaType;
   if (warnings.length === 0) return { "content-type": contentType };
-  return { "content-type": contentType, warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) };
+  return { "content-type": contentType, warning: warningHeaders(warnings) };
 }
 
 export const respondError = (error: ApiError, wanted: Wanted = plainJson): HttpResponse => ({
