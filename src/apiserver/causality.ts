@@ -4,32 +4,7 @@
 import type { Clock } from "#base/clock.ts";
 import type { Revision } from "#store/engine.ts";
 import type { ResourceAddress, Trace, User } from "#wire/api-request.ts";
-
-/** An object at a revision, as `Knarr-Because` names it: `pods/default/web@17`, `nodes/n1@3`. */
-export interface Cause {
-  readonly resource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly revision: Revision;
-}
-
-export interface WriteRecord {
-  readonly revision: Revision;
-  /** When it was committed, in milliseconds since 1970. */
-  readonly at: number;
-  /** `deployments.apps`. */
-  readonly resource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly verb: string;
-  readonly subresource?: string;
-  readonly user: string;
-  readonly userAgent: string;
-  readonly traceId: string;
-  readonly because: readonly Cause[];
-  /** Milliseconds spent in each stage, in the order in which they were passed. */
-  readonly stages: Readonly<Record<string, number>>;
-}
+import type { Cause, WriteRecord } from "#wire/write-record.ts";
 
 const mostCauses = 16;
 const causePattern = /^([a-z0-9.-]+)\/(?:([a-z0-9.-]+)\/)?([^/@,]+)@(\d{1,15})$/;

@@ -5,7 +5,8 @@ import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupDiscoveryLis
 import type { OpenApi, Served } from "#schema/openapi/documents.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
-import type { Causality, WriteRecord } from "./causality.ts";
+import type { WriteRecord } from "#wire/write-record.ts";
+import type { Causality } from "./causality.ts";
 
 export interface HealthCheck {
   readonly name: string;

@@ -17,9 +17,12 @@ export function placeOf(key: string): Place {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** What a write was caused by, as the server records it: `pods/default/web@17`. */
-export const causeOf = ({ plural }: AnyKind, key: string, resourceVersion = ""): string =>
-  `${plural}/${key}@${resourceVersion}`;
+/** What a write was caused by, as the server records it: `deployments.apps/default/web@17`. */
+export const causeOf = (kind: AnyKind, key: string, resourceVersion = ""): string =>
+  `${resourceName(kind)}/${key}@${resourceVersion}`;
+
+/** `pods`, `deployments.apps`. */
+export const resourceName = ({ plural, group }: AnyKind): string => (group === "" ? plural : `${plural}.${group}`);
 
 /** The metadata of an object of any kind: every kind has it, though the compiler cannot see that of a kind it does not know. */
 export const metadataOf = (object: unknown): ObjectMeta => (object as ApiObject).metadata ?? {};

@@ -53,6 +53,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/store.ts")).store,
   },
   {
+    name: "trace",
+    short: "Show the writes that led to an object and followed from it, with their causes and times",
+    load: async () => (await import("./commands/trace.ts")).trace,
+  },
+  {
+    name: "why",
+    short: "Say why a pod or workload is in the state it is in, and what can be done about it",
+    load: async () => (await import("./commands/why.ts")).why,
+  },
+  {
     name: "version",
     short: "Print the version of knarr and of the Kubernetes it speaks",
     load: async () => (await import("./commands/version.ts")).version,

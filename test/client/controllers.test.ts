@@ -61,7 +61,7 @@ test("a controller makes what is missing, removes what is too much, and says why
   const alive = async () =>
     (await client.list(Pod)).items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
   await settle(async () => (await alive()) === 5, server);
-  assert.deepEqual(causes, Array(5).fill(`replicasets/default/web@${rs.metadata.resourceVersion}`));
+  assert.deepEqual(causes, Array(5).fill(`replicasets.apps/default/web@${rs.metadata.resourceVersion}`));
   await settle(async () => (await client.get(ReplicaSet, rs.metadata)).status.replicas === 5, server);
 
   const now = await client.get(ReplicaSet, rs.metadata);

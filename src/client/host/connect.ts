@@ -20,6 +20,8 @@ export interface Connection {
   readonly client: Client;
   /** The namespace of the context. */
   readonly namespace: string;
+  /** What the server says under a path that is no object's. */
+  read(path: string): Promise<string>;
   close(): void;
 }
 
@@ -36,9 +38,14 @@ export async function connectClient(options: ConnectOptions): Promise<Connection
     isEmpty && !options.explicit && options.context === undefined && isInCluster(env)
       ? await inCluster(env)
       : resolveContext(config, kubeconfigPaths(options).join(", "), options.context);
-  const { transport, close } = httpsTransport(await transportOptions(context, clock));
+  const { transport, read, close } = httpsTransport(await transportOptions(context, clock));
   const user = { name: "", groups: [] }; // the server knows us by our credentials
-  return { client: new Client({ transport, user, userAgent, signal, pageSize }), namespace: context.namespace, close };
+  return {
+    client: new Client({ transport, user, userAgent, signal, pageSize }),
+    namespace: context.namespace,
+    read: (path) => read(path, { userAgent, signal }),
+    close,
+  };
 }
 
 const isInCluster = (env: ConnectOptions["env"]): boolean =>

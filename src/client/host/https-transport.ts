@@ -25,6 +25,8 @@ export interface HttpsTransportOptions extends TlsOptions {
 
 export interface HttpsTransport {
   readonly transport: Transport;
+  /** What the server says under a path that is no object's: `/version`, `/knarr/v1/trace/…`. Rejects as `transport` does. */
+  read(path: string, asker: { readonly userAgent: string; readonly signal: AbortSignal }): Promise<string>;
   /** Ends the connection and all that is under way. */
   close(): void;
 }
@@ -71,7 +73,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     const open = () => {
       const stream = session.request(headers, body === undefined);
       if (body) stream.end(body);
-      return new Exchange(stream, request, clock, idleMs);
+      return new Exchange(stream, { signal: request.signal, text: describe(request) }, clock, idleMs);
     };
     try {
       return await answer(open(), request);
@@ -80,7 +82,22 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
       return answer(open(), request); // the server has not looked at it: sending it again is safe
     }
   };
-  return { transport, close: () => session.close() };
+  const read: HttpsTransport["read"] = async (path, { userAgent, signal }) => {
+    const authorized = await authorization?.();
+    const headers = {
+      ":path": `${base}${path}`,
+      accept: jsonType,
+      "user-agent": userAgent,
+      ...(authorized !== undefined && { authorization: authorized }),
+    };
+    const exchange = new Exchange(session.request(headers, true), { signal, text: `get ${path}` }, clock, idleMs);
+    const answered = await exchange.headers();
+    const code = Number(answered[":status"]);
+    const text = await wholeText(exchange);
+    if (code < 200 || code >= 300) throw errorIn(code, text, answered["retry-after"]);
+    return text;
+  };
+  return { transport, read, close: () => session.close() };
 }
 
 const contentType = ({ body }: ApiRequest): string => (body?.patchType ? patchTypes[body.patchType] : jsonType);
@@ -91,39 +108,49 @@ async function answer(exchange: Exchange, request: ApiRequest): Promise<ApiRespo
   const warnings = [headers.warning ?? []].flat().map((text) => String(text));
   if (code >= 200 && code < 300 && request.verb === "watch")
     return watchedIn(request, exchange.chunks("watch"), jsonCodec);
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of exchange.chunks("answer")) {
-    parts.push(chunk);
-    size += chunk.length;
-    if (size > answerLimit) throw new Error(`the answer to ${describe(request)} has more than ${answerLimit} bytes`);
-  }
-  const text = decodeUtf8(Buffer.concat(parts, size));
+  const text = await wholeText(exchange);
   if (code < 200 || code >= 300) throw errorIn(code, text, headers["retry-after"]);
   const response = responseIn(request, code, text);
   return warnings.length > 0 ? { ...response, warnings } : response;
 }
 
+async function wholeText(exchange: Exchange): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of exchange.chunks("answer")) {
+    parts.push(chunk);
+    size += chunk.length;
+    if (size > answerLimit) throw new Error(`the answer to ${exchange.asked.text} has more than ${answerLimit} bytes`);
+  }
+  return decodeUtf8(Buffer.concat(parts, size));
+}
+
 /** The server refused the stream before it did anything. */
 class Refused extends ConnectionLost {}
 
+interface Asked {
+  readonly signal: AbortSignal;
+  /** For errors. */
+  readonly text: string;
+}
+
 /** One request and its answer: every way it can end becomes one of ours. */
 class Exchange {
+  readonly asked: Asked;
   readonly #stream: ClientHttp2Stream;
-  readonly #request: ApiRequest;
   readonly #clock: Clock;
   readonly #idleMs: number;
   readonly #aborted = () => this.#cancel();
   #isSilent = false;
 
-  constructor(stream: ClientHttp2Stream, request: ApiRequest, clock: Clock, idleMs: number) {
+  constructor(stream: ClientHttp2Stream, asked: Asked, clock: Clock, idleMs: number) {
+    this.asked = asked;
     this.#stream = stream;
-    this.#request = request;
     this.#clock = clock;
     this.#idleMs = idleMs;
     stream.on("error", () => undefined); // whoever reads the stream gets it; nobody may be reading any more
-    request.signal.addEventListener("abort", this.#aborted, { once: true });
-    stream.on("close", () => request.signal.removeEventListener("abort", this.#aborted));
+    asked.signal.addEventListener("abort", this.#aborted, { once: true });
+    stream.on("close", () => asked.signal.removeEventListener("abort", this.#aborted));
   }
 
   async headers(): Promise<IncomingHttpHeaders> {
@@ -150,7 +177,7 @@ class Exchange {
         deadline?.heard();
         yield chunk;
       }
-      this.#request.signal.throwIfAborted();
+      this.asked.signal.throwIfAborted();
       if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error(`stream reset: ${this.#stream.rstCode}`);
     } catch (error) {
       throw this.#failed(error);
@@ -168,10 +195,10 @@ class Exchange {
   }
 
   #failed(cause: unknown): unknown {
-    const { signal } = this.#request;
+    const { signal } = this.asked;
     if (signal.aborted) return signal.reason;
     if (cause instanceof ApiError) return cause;
-    const text = `${describe(this.#request)}: ${this.#isSilent ? `no answer within ${this.#idleMs} ms` : "connection lost"}`;
+    const text = `${this.asked.text}: ${this.#isSilent ? `no answer within ${this.#idleMs} ms` : "connection lost"}`;
     const isRefused = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
     return new (isRefused ? Refused : ConnectionLost)(text, { cause });
   }

@@ -1,0 +1,50 @@
+// How the commands that look into a running cluster find it: by kubeconfig, as kubectl does.
+import { findKind } from "#api/find-kind.ts";
+import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { type Connection, connectClient } from "#client/host/connect.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import { knarrVersion } from "./version.ts";
+
+export const connectionFlags = {
+  kubeconfig: { type: "string", value: "FILE", help: "Kubeconfig to use; $KUBECONFIG or ~/.kube/config unless told" },
+  context: { type: "string", value: "NAME", help: "Context of it; the current one unless told" },
+  namespace: { type: "string", value: "NAME", help: "Namespace of the object; the context's unless told" },
+} as const;
+
+interface ConnectionSettings {
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+}
+
+/** Works with a connection, and closes it whatever happens. */
+export async function withCluster<T>(
+  { kubeconfig, context }: ConnectionSettings,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const connection = await connectClient({
+    env: process.env,
+    ...(kubeconfig !== undefined && { explicit: kubeconfig }),
+    ...(context !== undefined && { context }),
+    userAgent: `knarr/${knarrVersion}`,
+    clock: systemClock,
+    signal: stop.signal,
+  });
+  try {
+    return await work(connection);
+  } finally {
+    stop.abort(new Error("done"));
+    connection.close();
+  }
+}
+
+/** What `deploy/web` or `deploy web` names. */
+export function subjectOf(args: readonly string[]): { readonly kind: AnyKind; readonly name: string } {
+  const [word = "", name = "", ...rest] = args.length === 1 ? (args[0] ?? "").split("/") : args;
+  if (!word || !name || rest.length > 0)
+    throw new UsageError(`say which object, as in "pod/web-1" or "deployment/web"`);
+  const kind = findKind(word);
+  if (!kind) throw new UsageError(`there is no kind ${JSON.stringify(word)}; see "kubectl api-resources"`);
+  return { kind, name };
+}

@@ -1,0 +1,63 @@
+import { UsageError } from "#base/errors.ts";
+import type { Connection } from "#client/host/connect.ts";
+import { resourceName } from "#client/place.ts";
+import { stagesText, traceText, traceTree } from "#observe/trace.ts";
+import { parseJson } from "#schema/json.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { WriteRecord } from "#wire/write-record.ts";
+import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
+import type { Command } from "../command.ts";
+import { flagsHelp, parseFlags } from "../flags.ts";
+
+const flags = {
+  ...connectionFlags,
+  all: { type: "bool", default: false, help: "Show every write, not only the first few of each sort" },
+  output: { type: "string", value: "text|json", default: "text", help: "How to print the writes" },
+} as const;
+
+export const trace: Command = {
+  use: "trace KIND/NAME | TRACE-ID [FLAGS]",
+  help: [
+    "Every write to the object, what it was caused by, and what it caused in turn, with times. A trace id is what the header",
+    "traceparent of a request says. The server remembers the newest 20,000 writes since it started.",
+    "",
+    flagsHelp(flags),
+  ].join("\n"),
+  async run(args) {
+    const { flags: settings, rest } = parseFlags(flags, args);
+    if (!["text", "json"].includes(settings.output))
+      throw new UsageError(`trace: unknown output ${JSON.stringify(settings.output)}; use text or json`);
+    const isRequest = rest.length === 1 && /^[0-9a-f]{32}$/.test(rest[0] ?? "");
+    const writes = await withCluster(settings, async (connection) => {
+      if (isRequest) return readWrites(connection, `/knarr/v1/trace/${rest[0]}`);
+      const { kind, name } = subjectOf(rest);
+      return writesOf(connection, kind, { namespace: settings.namespace ?? connection.namespace, name });
+    });
+    if (settings.output === "json") return console.log(JSON.stringify({ writes }, undefined, 2));
+    const [first] = writes;
+    if (!first)
+      return console.log(
+        `${rest.join(" ")}: no write to it is remembered: it was not changed since the server started, or does not exist`,
+      );
+    for (const line of traceText(traceTree(writes), { alike: settings.all ? Number.POSITIVE_INFINITY : 3 }))
+      console.log(line);
+    const stages = stagesText(first);
+    if (stages) console.log(`\nThe first request spent its time in ${stages}.`);
+  },
+};
+
+/** The server's memory of an object. */
+export function writesOf(
+  connection: Connection,
+  kind: AnyKind,
+  { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
+): Promise<readonly WriteRecord[]> {
+  const query = new URLSearchParams({ resource: resourceName(kind), name });
+  if (kind.scope === "Namespaced" && namespace) query.set("namespace", namespace);
+  return readWrites(connection, `/knarr/v1/trace?${query}`);
+}
+
+async function readWrites(connection: Connection, path: string): Promise<readonly WriteRecord[]> {
+  const { value } = parseJson(await connection.read(path));
+  return (value as { readonly writes: readonly WriteRecord[] }).writes; // our own server's answer
+}
