@@ -2,6 +2,7 @@
 // Two are components of their own: garbage/collector.ts follows all kinds at once, pod-garbage/collector.ts looks at all pods at times.
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { daemonSetController } from "./daemonset/daemonset.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { endpointSliceController } from "./endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
@@ -30,6 +31,7 @@ export interface ControllerSettings {
 }
 
 export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
+  listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
   listed("deployment-controller", deploymentController),
   listed("endpointslice-controller", endpointSliceController()),
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),

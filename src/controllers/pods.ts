@@ -8,6 +8,9 @@ import { millisOf } from "#schema/time.ts";
 /** Pods that nobody controls, by namespace: whose selector matches may adopt them. */
 export const orphanPods = index(Pod, (pod) => (controllerOf(pod) ? [] : [pod.metadata.namespace ?? ""]));
 
+/** Pods by the node they are assigned to. */
+export const podsOnNode = index(Pod, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+
 /** Whether nothing of the pod runs any more, nor ever will. */
 export const isTerminal = ({ status }: Pod): boolean => status.phase === "Succeeded" || status.phase === "Failed";
 

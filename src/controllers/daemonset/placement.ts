@@ -1,0 +1,114 @@
+// On which nodes the pod of a DaemonSet should run, and what it is like there.
+import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
+import { requiredNodeMatcher } from "#api/core/node-selection.ts";
+import { untoleratedTaint } from "#api/core/tolerations.ts";
+import type { Affinity, Toleration } from "#api/core/v1/affinity.ts";
+import type { Node } from "#api/core/v1/node.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { PodSpec, PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
+import { revisionLabel } from "../controller-revisions.ts";
+
+export interface Placement {
+  /** Whether a pod should be started where there is none. */
+  readonly shouldRun: boolean;
+  /** Whether a pod that is there may stay. */
+  readonly shouldStay: boolean;
+}
+
+const never: Placement = { shouldRun: false, shouldStay: false };
+
+export function placementOf({ spec }: DaemonSet): (node: Node) => Placement {
+  const pod = spec.template.spec;
+  const isSelected = requiredNodeMatcher(pod);
+  const tolerations = daemonTolerations(pod);
+  return (node) => {
+    if ((pod.nodeName && pod.nodeName !== node.metadata.name) || !isSelected(node)) return never;
+    const { taints } = node.spec;
+    return {
+      shouldRun: untoleratedTaint(taints, tolerations, ["NoSchedule", "NoExecute"]) === undefined,
+      shouldStay: untoleratedTaint(taints, tolerations, ["NoExecute"]) === undefined,
+    };
+  };
+}
+
+/** A daemon is part of its node: trouble of the node does not move it away, nor keep it away. */
+export function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec): readonly Toleration[] {
+  const own = [
+    about("not-ready", "NoExecute"),
+    about("unreachable", "NoExecute"),
+    about("disk-pressure", "NoSchedule"),
+    about("memory-pressure", "NoSchedule"),
+    about("pid-pressure", "NoSchedule"),
+    about("unschedulable", "NoSchedule"),
+    ...(hostNetwork ? [about("network-unavailable", "NoSchedule")] : []),
+  ];
+  const same = (a: Toleration) => (b: Toleration) =>
+    a.key === b.key && a.effect === b.effect && a.operator === b.operator && (a.value ?? "") === (b.value ?? "");
+  return [
+    ...tolerations.map((given) => own.find(same(given)) ?? given),
+    ...own.filter((one) => !tolerations.some(same(one))),
+  ];
+}
+
+const about = (key: string, effect: "NoExecute" | "NoSchedule") =>
+  ({ key: `node.kubernetes.io/${key}`, operator: "Exists", effect }) as const;
+
+/** The template of the pods of one revision. */
+export function podTemplate(ds: DaemonSet, hash: string): PodTemplateSpec {
+  const { template } = ds.spec;
+  const generation = templateGeneration(ds);
+  const labels = {
+    ...template.metadata.labels,
+    ...(generation !== undefined && { [generationLabel]: generation }),
+    [revisionLabel]: hash,
+  };
+  return {
+    ...template,
+    metadata: { ...template.metadata, labels },
+    spec: { ...template.spec, tolerations: daemonTolerations(template.spec) },
+  };
+}
+
+/** The scheduler binds the pod, but has no choice. What else the affinity asked of nodes, this node has. */
+export const pinnedTo = (template: PodTemplateSpec, node: string): PodTemplateSpec => ({
+  ...template,
+  spec: { ...template.spec, affinity: affinityTo(template.spec.affinity, node) },
+});
+
+const nameField = "metadata.name";
+
+const affinityTo = (affinity: Affinity | undefined, node: string): Affinity => ({
+  ...affinity,
+  nodeAffinity: {
+    ...affinity?.nodeAffinity,
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: nameField, operator: "In", values: [node] }] }],
+    },
+  },
+});
+
+/** The node a pod is on, or will be; undefined if it is not pinned to one. */
+export function targetNode({ spec }: Pod): string | undefined {
+  if (spec.nodeName) return spec.nodeName;
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const fields = (required?.nodeSelectorTerms ?? []).flatMap(({ matchFields = [] }) => matchFields);
+  const { values = [] } = fields.find(({ key, operator }) => key === nameField && operator === "In") ?? {};
+  return values.length === 1 ? values[0] : undefined;
+}
+
+const generationLabel = "pod-template-generation";
+
+/** How DaemonSets once told templates apart: pods that are labelled so stay as they are. */
+function templateGeneration({ metadata }: DaemonSet): string | undefined {
+  const text = metadata.annotations?.["deprecated.daemonset.template.generation"] ?? "";
+  return /^[+-]?[0-9]{1,18}$/.test(text) ? String(BigInt(text)) : undefined;
+}
+
+/** Whether a pod is of the present template. */
+export function isUpdated(ds: DaemonSet, { metadata: { labels } }: Pod, hash: string): boolean {
+  const generation = templateGeneration(ds);
+  return (
+    (hash !== "" && labels?.[revisionLabel] === hash) ||
+    (generation !== undefined && labels?.[generationLabel] === generation)
+  );
+}

@@ -1,0 +1,109 @@
+// What to do about the pods of a DaemonSet: which nodes lack one, and which pods are too many. Pure, but for the patience with
+// pods that fail, which the caller has.
+import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
+import type { Node } from "#api/core/v1/node.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { scaledValueOf } from "#schema/int-or-string.ts";
+import { revisionLabel } from "../controller-revisions.ts";
+import { isAvailable, isReady, isTerminal } from "../pods.ts";
+import { type Placement, targetNode } from "./placement.ts";
+
+export interface Scene {
+  readonly ds: DaemonSet;
+  readonly nodes: readonly Node[];
+  readonly placement: (node: Node) => Placement;
+  /** By the node they are on, or will be. */
+  readonly pods: ReadonlyMap<string, readonly Pod[]>;
+  /** The value of the revision label that pods of the present template have. */
+  readonly hash: string;
+  readonly now: number;
+}
+
+export interface Plan {
+  /** Nodes to start a pod on. */
+  readonly create: readonly string[];
+  readonly delete: readonly Pod[];
+}
+
+/** What is done about a pod that has ended: it is deleted, or that has to wait. */
+export type Ended = (pod: Pod, node: string) => "delete" | "wait";
+
+/** The pods that matter, by node. One that has ended and is going is nobody's business any more. */
+export function byTarget(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
+  const found = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const node = isTerminal(pod) && isGoing(pod) ? undefined : targetNode(pod);
+    if (node === undefined) continue;
+    const same = found.get(node);
+    if (same) same.push(pod);
+    else found.set(node, [pod]);
+  }
+  return found;
+}
+
+/** One pod on each node that should have one, none elsewhere. */
+export function planPlaces(scene: Scene, ended: Ended): Plan {
+  const plans = scene.nodes.map((node) => planNode(scene, node, ended));
+  return {
+    create: plans.flatMap((plan) => plan.create),
+    delete: [...plans.flatMap((plan) => plan.delete), ...unschedulable(scene)],
+  };
+}
+
+const nothing: Plan = { create: [], delete: [] };
+
+function planNode(scene: Scene, node: Node, ended: Ended): Plan {
+  const name = node.metadata.name ?? "";
+  const { shouldRun, shouldStay } = scene.placement(node);
+  const pods = scene.pods.get(name);
+  if (shouldRun && !pods) return { create: [name], delete: [] };
+  if (!pods) return nothing;
+  const present = pods.filter((pod) => !isGoing(pod));
+  if (!shouldStay) return { create: [], delete: present };
+  const over = present.filter(isTerminal).filter((pod) => ended(pod, name) === "delete");
+  const running = present.filter((pod) => !isTerminal(pod)).toSorted(byAge);
+  if (!allowsSurge(scene.ds)) return { create: [], delete: [...over, ...running.slice(1)] };
+  if (running.length === 0) return { create: shouldRun ? [name] : [], delete: over };
+  return { create: [], delete: [...over, ...beyondSurge(scene, running)] };
+}
+
+/** Two pods may be there while the new one is not available and the old one still works. */
+function beyondSurge({ ds, hash, now }: Scene, running: readonly Pod[]): readonly Pod[] {
+  const isNew = ({ metadata }: Pod) => metadata.labels?.[revisionLabel] === hash;
+  const [newest, ...moreNew] = running.filter(isNew);
+  const [oldest, ...moreOld] = running.filter((pod) => !isNew(pod));
+  const isReplaced = newest && oldest && (!isReady(oldest) || isAvailable(newest, ds.spec.minReadySeconds ?? 0, now));
+  return [...moreNew, ...moreOld, ...(isReplaced ? [oldest] : [])];
+}
+
+/** Pods for nodes that are gone, and that the scheduler can put nowhere else. */
+function unschedulable({ nodes, pods }: Scene): readonly Pod[] {
+  const present = new Set(nodes.map(({ metadata }) => metadata.name));
+  return [...pods].flatMap(([node, some]) => (present.has(node) ? [] : some.filter(({ spec }) => !spec.nodeName)));
+}
+
+/** Those that have a node first, then the oldest. */
+export function byAge(a: Pod, b: Pod): number {
+  if (Boolean(a.spec.nodeName) !== Boolean(b.spec.nodeName)) return a.spec.nodeName ? -1 : 1;
+  const [one, other] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
+  if (one !== other) return one < other ? -1 : 1;
+  return (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1;
+}
+
+export const isGoing = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
+
+const allowsSurge = (ds: DaemonSet): boolean => surgeOf(ds, 1) > 0;
+
+/** How many nodes may have two pods during an update. */
+export function surgeOf({ spec: { updateStrategy } }: DaemonSet, desired: number): number {
+  const { maxSurge = 0 } = (updateStrategy.type === "RollingUpdate" && updateStrategy.rollingUpdate) || {};
+  return scaledValueOf(maxSurge, desired, "up");
+}
+
+/** How many nodes may be without a working pod during an update. */
+export function unavailableOf(ds: DaemonSet, desired: number): number {
+  const { updateStrategy } = ds.spec;
+  const { maxUnavailable = 0 } = (updateStrategy.type === "RollingUpdate" && updateStrategy.rollingUpdate) || {};
+  const count = scaledValueOf(maxUnavailable, desired, "up");
+  return desired > 0 && count === 0 && surgeOf(ds, desired) === 0 ? 1 : count; // else nothing could ever move
+}

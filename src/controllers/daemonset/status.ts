@@ -1,0 +1,34 @@
+import type { DaemonSetStatus } from "#api/apps/v1/daemon-set.ts";
+import { isAvailable, isReady } from "../pods.ts";
+import { unlessZero } from "../replicas.ts";
+import { isUpdated } from "./placement.ts";
+import { byAge, type Scene } from "./plan.ts";
+
+/** What a DaemonSet reports. Of several pods on a node the oldest counts. */
+export function statusOf({ ds, nodes, placement, pods, hash, now }: Scene): DaemonSetStatus {
+  const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
+  for (const node of nodes) {
+    const [pod] = (pods.get(node.metadata.name ?? "") ?? []).toSorted(byAge);
+    if (!placement(node).shouldRun) {
+      if (pod) counts.misscheduled++;
+      continue;
+    }
+    counts.desired++;
+    if (!pod) continue;
+    counts.current++;
+    if (isReady(pod)) counts.ready++;
+    if (isAvailable(pod, ds.spec.minReadySeconds ?? 0, now)) counts.available++;
+    if (isUpdated(ds, pod, hash)) counts.updated++;
+  }
+  return {
+    ...ds.status,
+    observedGeneration: ds.metadata.generation,
+    desiredNumberScheduled: counts.desired,
+    currentNumberScheduled: counts.current,
+    numberMisscheduled: counts.misscheduled,
+    numberReady: counts.ready,
+    updatedNumberScheduled: unlessZero(counts.updated),
+    numberAvailable: unlessZero(counts.available),
+    numberUnavailable: unlessZero(counts.desired - counts.available),
+  };
+}
