@@ -6,6 +6,7 @@ import { WorkQueue } from "#base/queue.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject } from "#schema/object.ts";
 import { type Client, isConflict, type Write } from "./client.ts";
 import {
   type Again,
@@ -192,11 +193,13 @@ class ControllerRun implements Component {
     const place = placeOf(key);
     if (object === undefined && !gone) return undefined;
     let hasWritten = false;
+    const updated: ApiObject[] = [];
     const client = this.#client.bound({
       signal,
       because: causeOf(subject, key, metadataOf(object ?? {}).resourceVersion),
       onWrite: (write) => {
         hasWritten = true;
+        if (write.verb === "update" || write.verb === "patch") updated.push(write.object);
         this.#note(key, write);
       },
     });
@@ -205,7 +208,7 @@ class ControllerRun implements Component {
       const again = await (object === undefined ? gone?.(place, context) : this.#controller.reconcile(object, context));
       return again || undefined;
     } finally {
-      if (hasWritten) this.#pace.wrote(key);
+      if (hasWritten) this.#pace.wrote(key, { object, updated });
     }
   }
 
