@@ -2,8 +2,10 @@
 // Two are components of their own: garbage/collector.ts follows all kinds at once, pod-garbage/collector.ts looks at all pods at times.
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";
 import { daemonSetController } from "./daemonset/daemonset.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { endpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceController } from "./endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
 import { jobController } from "./job/job.ts";
@@ -31,8 +33,10 @@ export interface ControllerSettings {
 }
 
 export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
+  listed("clusterrole-aggregation-controller", clusterRoleAggregationController),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
   listed("deployment-controller", deploymentController),
+  listed("endpoints-controller", endpointsController(), "endpoint-controller"),
   listed("endpointslice-controller", endpointSliceController()),
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),
   listed("job-controller", jobController()),

@@ -8,6 +8,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Transport } from "#client/client.ts";
+import { endpointsController } from "../../src/controllers/endpoints/endpoints.ts";
 import { endpointSliceController } from "../../src/controllers/endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "../../src/controllers/endpointslice/mirroring.ts";
 import { type TestCluster, testCluster } from "./cluster.ts";
@@ -117,4 +118,23 @@ test("a rollout of many pods costs few writes", async () => {
   assert.ok(writes <= 20, `${writes} writes for ${count} pods`);
   const { items } = await c.client.list(EndpointSlice, { namespace });
   assert.ok(items.every(({ endpoints }) => endpoints.length <= 100));
+});
+
+test("endpoints follow services and pods, too, and go with their service", async () => {
+  await using c = await testCluster({
+    controllers: [endpointsController()],
+    serviceAccounts: { endpoint: "endpoint-controller" },
+  });
+  const list = async () =>
+    (await c.client.find(Endpoints, { namespace, name: "web" }))?.subsets?.flatMap(({ addresses = [] }) => addresses);
+  await addService(c, "web", { app: "web" });
+  await addPod(c, "a", "10.0.0.1");
+  await c.until(async () => (await list())?.[0]?.ip === "10.0.0.1");
+  await c.client.delete(Endpoints, { namespace, name: "web" });
+  await c.until(async () => (await list())?.length === 1);
+  const byHand = { metadata: { namespace, name: "alone" }, subsets: [{ addresses: [{ ip: "192.168.0.1" }] }] };
+  await c.client.create(Endpoints, byHand);
+  await c.client.delete(Service, { namespace, name: "web" });
+  await c.until(async () => (await c.client.find(Endpoints, { namespace, name: "web" })) === undefined);
+  assert.ok(await c.client.find(Endpoints, { namespace, name: "alone" }));
 });

@@ -1,0 +1,57 @@
+// Fills cluster roles that are made of others: admin, edit and view grow with every role that says it belongs to them.
+import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
+import type { PolicyRule } from "#api/rbac/v1/policy-rule.ts";
+import { equal } from "#base/collections.ts";
+import { index } from "#client/cache.ts";
+import { controller, watching } from "#client/controller.ts";
+import { selectorMatcher } from "#schema/selector.ts";
+
+/** The roles that are made of others, of which there are few. */
+const aggregated = index(ClusterRole, ({ aggregationRule }) => (aggregationRule ? ["yes"] : []));
+
+export const clusterRoleAggregationController = controller({
+  name: "clusterrole-aggregation",
+  for: ClusterRole,
+  watches: [
+    watching(
+      ClusterRole,
+      (_role, cache) => cache.by(aggregated, "yes").map(({ metadata }) => metadata),
+      (old, role) => !equal(old.rules, role.rules) || !equal(old.metadata.labels, role.metadata.labels),
+    ),
+  ],
+
+  async reconcile({ metadata: { name }, aggregationRule, rules }, { client, cache }) {
+    if (!aggregationRule) return;
+    const others = cache
+      .list(ClusterRole)
+      .filter(({ metadata }) => metadata.name !== name)
+      .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    const wanted = distinct(
+      (aggregationRule.clusterRoleSelectors ?? []).flatMap((selector) => {
+        const isSelected = selectorMatcher(selector);
+        return others.filter(({ metadata }) => isSelected(metadata.labels)).flatMap((role) => role.rules ?? []);
+      }),
+    );
+    if (equal(wanted, rules ?? [])) return;
+    const { apiVersion, kind } = ClusterRole;
+    const options = { fieldManager: "clusterrole-aggregation-controller", force: true };
+    await client.patch(
+      ClusterRole,
+      { name },
+      "apply",
+      { apiVersion, kind, metadata: { name }, rules: wanted },
+      options,
+    );
+  },
+});
+
+/** Each rule once, where it first stands. */
+function distinct(rules: readonly PolicyRule[]): readonly PolicyRule[] {
+  const seen = new Map<string, PolicyRule>();
+  for (const rule of rules) {
+    const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
+    const key = JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
+    if (!seen.has(key)) seen.set(key, rule);
+  }
+  return [...seen.values()];
+}
