@@ -1,0 +1,36 @@
+// Events about pods, in a kubelet's name and no faster than one kubelet may report.
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Clock } from "#base/clock.ts";
+import type { EventRecorder } from "#client/events.ts";
+import { fieldPathOf } from "./pod/containers.ts";
+import type { TellEvent } from "./pods.ts";
+
+export interface EventPace {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** As upstream's eventRecordQPS and eventBurst. */
+export const kubeletPace: EventPace = { perSecond: 50, burst: 100 };
+
+/** What comes too fast is dropped: events are for people. */
+export function podEvents(recorder: EventRecorder, clock: Clock, { perSecond, burst }: EventPace): TellEvent {
+  let tokens = burst;
+  let at = clock.elapsed();
+  return (about: Pod, type, reason, message, container) => {
+    const now = clock.elapsed();
+    tokens = Math.min(burst, tokens + ((now - at) * perSecond) / 1000);
+    at = now;
+    if (tokens < 1) return;
+    tokens--;
+    const host = about.spec.nodeName;
+    recorder.record(about, {
+      type,
+      reason,
+      message,
+      component: "kubelet",
+      ...(host !== undefined && { host }),
+      ...(container !== undefined && { fieldPath: fieldPathOf(about.spec, container) }),
+    });
+  };
+}

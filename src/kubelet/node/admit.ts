@@ -1,0 +1,139 @@
+// Whether a node takes a pod that was bound to it: the scheduler has looked before, but with older eyes, and some pods come without.
+
+import type { NodeSelectorTerm } from "#api/core/v1/affinity.ts";
+import { amountOf, containerAmounts, isNative } from "#api/core/v1/amounts.ts";
+import type { Node } from "#api/core/v1/node.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import {
+  addQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityMilliValue,
+  quantityValue,
+  zeroQuantity,
+} from "#schema/quantity.ts";
+import { labelMatcher, makeRequirement, type SelectorOperator } from "#schema/selector.ts";
+import type { Rejection } from "../pods.ts";
+
+export function admitPod(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
+  const { os } = pod.spec;
+  if (os && os.name !== node.status.nodeInfo.operatingSystem)
+    return { reason: "PodOSNotSupported", message: "Failed to admit pod as the OS field doesn't match node OS" };
+  return insufficient(pod, node, others) ?? predicate(pod, node, others);
+}
+
+const failed = (name: string, why: string): Rejection => ({
+  reason: name,
+  message: `Predicate ${name} failed: ${why}`,
+});
+
+function predicate(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
+  if (!matchesNode(pod, node)) return failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+  if (portsOf(pod).some((port) => others.some((other) => portsOf(other).includes(port))))
+    return failed("NodePorts", "node(s) didn't have free ports for the requested pod ports");
+  if (!toleratesExecution(pod, node))
+    return failed("TaintToleration", "node(s) had taints that the pod didn't tolerate");
+  return undefined;
+}
+
+/** The first resource of which there is too little. */
+function insufficient(pod: Pod, { status }: Node, others: readonly Pod[]): Rejection | undefined {
+  const { allocatable = {} } = status;
+  const capacity = Number(quantityValue(parseQuantity(amountOf(allocatable, "pods") ?? "0")));
+  if (others.length + 1 > capacity) return outOf("pods", 1, others.length, capacity);
+  const wanted = requestsOf(pod);
+  if (wanted.size === 0) return undefined;
+  const used = total(others, wanted);
+  for (const [name, request] of wanted) {
+    const present = amountOf(allocatable, name);
+    // Resources in a domain of their own that the node does not have may be the cluster's.
+    if (present === undefined && !isNative(name)) continue;
+    const unit = name === "cpu" ? quantityMilliValue : quantityValue;
+    const [need, has, all] = [request, used.get(name) ?? zeroQuantity, parseQuantity(present ?? "0")].map(unit);
+    if (need !== undefined && has !== undefined && all !== undefined && need > 0n && need + has > all)
+      return outOf(name, need, has, all);
+  }
+  return undefined;
+}
+
+const outOf = (
+  name: string,
+  requested: bigint | number,
+  used: bigint | number,
+  capacity: bigint | number,
+): Rejection => ({
+  reason: `OutOf${name}`,
+  message: `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+});
+
+/** What a pod needs of its node: as a whole where it says so, else what its containers need; and what running it costs. */
+function requestsOf({ spec }: Pod): Map<string, Quantity> {
+  const requests = new Map<string, Quantity>();
+  for (const [name, amount] of containerAmounts(spec, "requests")) requests.set(name, parseQuantity(amount));
+  for (const [name, amount] of Object.entries(spec.resources?.requests ?? {}))
+    requests.set(name, parseQuantity(amount));
+  for (const [name, amount] of Object.entries(spec.overhead ?? {}))
+    requests.set(name, addQuantity(requests.get(name) ?? zeroQuantity, parseQuantity(amount)));
+  return requests;
+}
+
+function total(pods: readonly Pod[], wanted: ReadonlyMap<string, Quantity>): ReadonlyMap<string, Quantity> {
+  const sum = new Map<string, Quantity>();
+  for (const pod of pods)
+    for (const [name, amount] of requestsOf(pod))
+      if (wanted.has(name)) sum.set(name, addQuantity(sum.get(name) ?? zeroQuantity, amount));
+  return sum;
+}
+
+function matchesNode({ spec }: Pod, { metadata }: Node): boolean {
+  const labels = metadata.labels ?? {};
+  for (const [key, value] of Object.entries(spec.nodeSelector ?? {}))
+    if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return !required || (required.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, labels, metadata.name));
+}
+
+const operators: Readonly<Record<string, SelectorOperator>> = {
+  In: "in",
+  NotIn: "notin",
+  Exists: "exists",
+  DoesNotExist: "!",
+  Gt: "gt",
+  Lt: "lt",
+};
+
+/** A term without any expression matches nothing. */
+function matchesTerm(
+  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
+  labels: Readonly<Record<string, string>>,
+  name: string,
+): boolean {
+  const requirements = (
+    expressions: readonly { key: string; operator: string; values?: readonly string[] | undefined }[],
+  ) => expressions.map(({ key, operator, values = [] }) => makeRequirement(key, operators[operator] ?? "in", values));
+  return (
+    matchExpressions.length + matchFields.length > 0 &&
+    labelMatcher(requirements(matchExpressions))(labels) &&
+    labelMatcher(requirements(matchFields))({ "metadata.name": name })
+  );
+}
+
+/** `TCP/0.0.0.0:80`, for each port of the node that the pod takes. */
+const portsOf = ({ spec }: Pod): readonly string[] =>
+  [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, hostIP = "0.0.0.0", protocol }) =>
+      hostPort ? [`${protocol}/${hostIP}:${hostPort}`] : [],
+    ),
+  );
+
+const toleratesExecution = ({ spec }: Pod, node: Node): boolean =>
+  (node.spec.taints ?? []).every(
+    (taint) =>
+      taint.effect !== "NoExecute" ||
+      (spec.tolerations ?? []).some(
+        ({ key, operator, value = "", effect }) =>
+          (!effect || effect === taint.effect) &&
+          (!key || key === taint.key) &&
+          (operator === "Exists" || value === (taint.value ?? "")),
+      ),
+  );

@@ -1,0 +1,146 @@
+// One node in the API: registers it, renews its lease, tells how it is. It has no timer of its own: it says when it wants to be
+// called next, so that thousands of nodes can share one.
+import { Lease } from "#api/coordination/v1/lease.ts";
+import { Node } from "#api/core/v1/node.ts";
+import type { Clock } from "#base/clock.ts";
+import { equal } from "#base/collections.ts";
+import type { Random } from "#base/random.ts";
+import { backoffMs } from "#base/retry.ts";
+import { type Client, isConflict, isNotFound, isReason } from "#client/client.ts";
+import { microTimeOf } from "#schema/time.ts";
+import { type NodeDescription, type NodeHealth, nodeObject, nodeStatus, standardLabels } from "./description.ts";
+
+export interface NodeAgentOptions {
+  readonly description: NodeDescription;
+  /** Acts as the node. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How long others wait for a renewal, in seconds. */
+  readonly leaseSeconds?: number;
+  readonly renewMs?: number;
+  /** How often the status is told when nothing has changed. */
+  readonly reportMs?: number;
+  /** The first renewal is this much sooner, so that the nodes of a group do not renew together. */
+  readonly headStartMs?: number;
+}
+
+const leaseNamespace = "kube-node-lease";
+const registrationRetry = { firstMs: 100, maxMs: 7000 };
+const retryMs = 1000;
+
+export class NodeAgent {
+  readonly name: string;
+  readonly #options: Required<NodeAgentOptions>;
+  #health: NodeHealth = {};
+  #node: Node | undefined;
+  #lease: Lease | undefined;
+  #failures = 0;
+  #renewAt = 0;
+  #reportAt = 0;
+
+  constructor(options: NodeAgentOptions) {
+    this.name = options.description.name;
+    const renewMs = options.renewMs ?? ((options.leaseSeconds ?? 40) * 1000) / 4;
+    this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, headStartMs: 0, ...options };
+  }
+
+  /** The node as last seen; undefined until it is registered. */
+  get node(): Node | undefined {
+    return this.#node;
+  }
+
+  get description(): NodeDescription {
+    return this.#options.description;
+  }
+
+  /** Notes how the node is; the next call tells it, if it is news. */
+  set health(health: NodeHealth) {
+    if (equal(health, this.#health)) return;
+    this.#health = health;
+    this.#reportAt = 0;
+  }
+
+  /** Does what is due. Resolves with the milliseconds until the next time; throws if the API would not have it. */
+  async act(signal: AbortSignal): Promise<number> {
+    const { clock, headStartMs, renewMs, reportMs, random } = this.#options;
+    const api = this.#options.client.bound({ signal });
+    if (!this.#node) {
+      await this.#register(api);
+      await this.#renew(api);
+      const now = clock.elapsed();
+      this.#renewAt = now + renewMs - headStartMs;
+      this.#reportAt = now + reportMs * (0.5 + random.next());
+    }
+    if (clock.elapsed() >= this.#reportAt) {
+      await this.#report(api);
+      this.#reportAt = clock.elapsed() + reportMs;
+    }
+    if (clock.elapsed() >= this.#renewAt) {
+      await this.#renew(api);
+      this.#renewAt = clock.elapsed() + renewMs;
+    }
+    this.#failures = 0;
+    return Math.min(this.#renewAt, this.#reportAt) - clock.elapsed();
+  }
+
+  /** How long to wait after `act` has thrown. */
+  failed(): number {
+    return this.#node ? retryMs : backoffMs(registrationRetry, this.#failures++);
+  }
+
+  async #register(api: Client): Promise<void> {
+    const { description, clock } = this.#options;
+    try {
+      this.#node = await api.create(Node, nodeObject(description, this.#health, clock.now()));
+    } catch (error) {
+      if (!isReason(error, "AlreadyExists")) throw error;
+      this.#node = await this.#takeOver(api);
+    }
+  }
+
+  /** The node was registered before: its labels and its status are brought up to date, all else belongs to others. */
+  async #takeOver(api: Client): Promise<Node> {
+    const { description } = this.#options;
+    const node = await api.get(Node, { name: this.name });
+    const labels = { ...standardLabels(description), ...description.labels };
+    const isCurrent = Object.entries(labels).every(([key, value]) => node.metadata.labels?.[key] === value);
+    if (!isCurrent) await api.patch(Node, { name: this.name }, "strategic", { metadata: { labels } });
+    this.#node = node;
+    return this.#report(api);
+  }
+
+  async #report(api: Client): Promise<Node> {
+    const { description, clock } = this.#options;
+    const before = this.#node?.status.conditions ?? [];
+    const status = nodeStatus(description, this.#health, before, clock.now());
+    const node = await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" });
+    this.#node = node;
+    return node;
+  }
+
+  async #renew(api: Client): Promise<void> {
+    const { clock, leaseSeconds } = this.#options;
+    const spec = { holderIdentity: this.name, leaseDurationSeconds: leaseSeconds, renewTime: microTimeOf(clock.now()) };
+    const place = { namespace: leaseNamespace, name: this.name };
+    const known = this.#lease ?? (await api.find(Lease, place));
+    if (!known) {
+      this.#lease = await api.create(Lease, { ...leaseName, metadata: { ...place, ...this.#owner }, spec });
+      return;
+    }
+    try {
+      this.#lease = await api.update(Lease, { ...known, spec: { ...known.spec, ...spec } });
+    } catch (error) {
+      this.#lease = undefined; // it was changed or deleted: the next try begins with what is there
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      return this.#renew(api);
+    }
+  }
+
+  get #owner() {
+    const uid = this.#node?.metadata.uid;
+    return uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: this.name, uid }] };
+  }
+}
+
+const leaseName = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };

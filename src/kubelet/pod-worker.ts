@@ -1,0 +1,321 @@
+// One pod on its node: asks the machine what to do, and does it. Whatever takes time goes on beside the worker, which is woken when it
+// is over; so a grace period can be shortened, and a pod deleted, while an image is being pulled.
+import type { Pod, PodStatus } from "#api/core/v1/pod.ts";
+import { explain } from "#base/errors.ts";
+import { millisOf } from "#schema/time.ts";
+import { podText } from "./pod/draft.ts";
+import { planPod } from "./pod/machine.ts";
+import { crashDelays, type Delay } from "./pod/restart.ts";
+import { podStatus, rejectedStatus } from "./pod/status.ts";
+import type {
+  Action,
+  BeginStop,
+  Ending,
+  Plan,
+  ProbeResults,
+  StartContainer,
+  StartFailure,
+  Stopping,
+} from "./pod/view.ts";
+import type { PodsContext, Rejection } from "./pods.ts";
+import { nothingObserved, type PodState } from "./runtime.ts";
+import { StartError, startContainer } from "./start-container.ts";
+
+/** What goes on around a pod. Most pods of a node have nothing of it most of the time. */
+class Work {
+  isSandboxBusy = false;
+  sandboxRetryAt = 0;
+  readonly starting = new Map<string, AbortController>();
+  readonly stopping = new Map<string, Stopping>();
+  readonly removing = new Set<string>();
+  readonly restarting = new Set<string>();
+  readonly delays = new Map<string, Delay>();
+  readonly failures = new Map<string, StartFailure>();
+  readonly pulls = new Map<string, Delay>();
+
+  get isIdle(): boolean {
+    const { starting, stopping, removing, restarting, delays, failures, pulls } = this;
+    const parts = [starting, stopping, removing, restarting, delays, failures, pulls];
+    return parts.every(({ size }) => size === 0) && !this.isSandboxBusy && this.sandboxRetryAt === 0;
+  }
+}
+
+/** What all workers share that have no work. Never changed. */
+const noWork = new Work();
+const noProbes: ReadonlyMap<string, ProbeResults> = new Map();
+
+const sandboxRetryMs = 10_000;
+
+export class PodWorker {
+  readonly uid: string;
+  readonly acceptedAt: number;
+  readonly node: string;
+  pod: Pod;
+  /** Whether the API no longer has the pod. */
+  isGone = false;
+  /** Whether the node has decided if it takes the pod. */
+  isAdmitted = false;
+  #state: PodState = nothingObserved;
+  #plan: Plan | undefined;
+  #probes = noProbes;
+  #work = noWork;
+  #ending: Ending | undefined;
+  #rejection: Rejection | undefined;
+  readonly #context: PodsContext;
+
+  constructor(pod: Pod, context: PodsContext) {
+    this.uid = pod.metadata.uid ?? "";
+    this.node = pod.spec.nodeName ?? "";
+    this.pod = pod;
+    this.#context = context;
+    const { startTime } = pod.status;
+    this.acceptedAt = startTime === undefined ? context.clock.now() : millisOf(startTime);
+  }
+
+  get state(): PodState {
+    return this.#state;
+  }
+
+  /** Whether nothing of the pod runs any more, nor will. */
+  get isFinished(): boolean {
+    return this.#plan?.isFinished === true;
+  }
+
+  /** The pod as the API shows it; whether there is anything new in that. */
+  saw(pod: Pod): boolean {
+    const isNews = versionOf(pod) > versionOf(this.pod);
+    if (versionOf(pod) >= versionOf(this.pod)) this.pod = pod;
+    return isNews;
+  }
+
+  /** Ends the pod for a reason that is not in the API. The first reason counts. */
+  end(ending: Ending): void {
+    this.#ending ??= ending;
+  }
+
+  /** The node does not take the pod. */
+  reject(rejection: Rejection): void {
+    this.#rejection = rejection;
+    this.end(rejection);
+  }
+
+  /** Looks, plans, begins what is to be done. */
+  async sync(signal: AbortSignal): Promise<void> {
+    const { runtime, clock, probes, alarm } = this.#context;
+    this.#state = await runtime.observe(this.uid, signal);
+    const now = clock.now();
+    const found = probes.results(this.pod, this.#state, now);
+    this.#probes = found.results;
+    this.#forgetEnded();
+    const work = this.#work;
+    const plan = planPod({
+      pod: this.pod,
+      state: this.#state,
+      isSandboxBusy: work.isSandboxBusy,
+      sandboxRetryAt: work.sandboxRetryAt,
+      starting: keysOf(work.starting),
+      stopping: work.stopping,
+      removing: work.removing,
+      restarting: work.restarting,
+      probes: found.results,
+      delays: work.delays,
+      failures: work.failures,
+      ending: this.#ending ?? (this.isGone ? { reason: "", message: "" } : undefined),
+      acceptedAt: this.acceptedAt,
+      crashDelays,
+      now,
+    });
+    this.#tellBackOffs(plan);
+    this.#plan = plan;
+    for (const action of plan.actions) this.#begin(action, signal);
+    alarm.set(this, Math.min(plan.wakeAt, found.wakeAt) - now);
+  }
+
+  /** What there is to tell of the pod now; undefined before the first look. */
+  status(): PodStatus | undefined {
+    const { runtime, clock, nodeOf } = this.#context;
+    if (!this.#plan) return undefined;
+    if (this.#rejection) return rejectedStatus(this.pod, this.#rejection, clock.now());
+    return podStatus({
+      pod: this.pod,
+      old: this.pod.status,
+      state: this.#state,
+      plan: this.#plan,
+      starting: keysOf(this.#work.starting),
+      probes: this.#probes,
+      runtimeName: runtime.name,
+      hostIps: nodeOf(this.node)?.hostIps ?? [],
+      acceptedAt: this.acceptedAt,
+      now: clock.now(),
+    });
+  }
+
+  /** Gives up what is being started, since the kubelet stops: the next one finds what came of it. */
+  abort(reason: unknown): void {
+    for (const stop of this.#work.starting.values()) stop.abort(reason);
+  }
+
+  /** Takes away all that the runtime still has of the pod. */
+  async clear(signal: AbortSignal): Promise<void> {
+    const { runtime, probes, alarm } = this.#context;
+    alarm.delete(this);
+    probes.forget(this.uid);
+    for (const { id } of this.#state.containers) await runtime.removeContainer(id, signal);
+    for (const { id } of this.#state.sandboxes) await runtime.removeSandbox(id, signal);
+  }
+
+  #begin(action: Action, signal: AbortSignal): void {
+    const { runtime } = this.#context;
+    if (this.#work === noWork) this.#work = new Work();
+    const work = this.#work;
+    switch (action.type) {
+      case "createSandbox":
+        this.#withSandbox(() => this.#createSandbox(action.attempt, signal));
+        break;
+      case "stopSandbox":
+        this.#withSandbox(() => runtime.stopSandbox(action.id, signal));
+        break;
+      case "removeSandbox":
+        this.#withSandbox(() => runtime.removeSandbox(action.id, signal));
+        break;
+      case "startContainer":
+        this.#start(action);
+        break;
+      case "abortStart":
+        work.starting.get(action.name)?.abort(new Error("the pod ends"));
+        break;
+      case "beginStop":
+        this.#beginStop(action, signal);
+        break;
+      case "stopContainer":
+        this.#stop(action.id, action.graceMs, signal);
+        break;
+      case "removeContainer":
+        work.removing.add(action.id);
+        this.#go(runtime.removeContainer(action.id, signal), () => work.removing.delete(action.id));
+    }
+  }
+
+  #withSandbox(run: () => Promise<unknown>): void {
+    const work = this.#work;
+    work.isSandboxBusy = true;
+    this.#go(run(), () => {
+      work.isSandboxBusy = false;
+    });
+  }
+
+  async #createSandbox(attempt: number, signal: AbortSignal): Promise<void> {
+    const { runtime, clock } = this.#context;
+    const work = this.#work;
+    if (attempt > 0) this.#event("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    try {
+      await runtime.runSandbox({ pod: this.pod, attempt }, signal);
+      work.sandboxRetryAt = 0;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      work.sandboxRetryAt = clock.now() + sandboxRetryMs;
+      this.#event("Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${explain(error)}`);
+    }
+  }
+
+  #start(action: StartContainer): void {
+    const work = this.#work;
+    const { name } = action.container;
+    const stop = new AbortController();
+    work.starting.set(name, stop);
+    if (action.delay) work.delays.set(name, action.delay);
+    const done = startContainer(action, { pod: this.pod, pulls: work.pulls }, this.#context, stop.signal).then(
+      () => {
+        work.failures.delete(name);
+        work.restarting.delete(name);
+      },
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        if (!(error instanceof StartError)) throw error;
+        work.failures.set(name, error.failure);
+      },
+    );
+    this.#go(done, () => work.starting.delete(name));
+  }
+
+  #beginStop({ id, name, graceMs, message, hook, restart }: BeginStop, signal: AbortSignal): void {
+    const { clock, hooks } = this.#context;
+    const work = this.#work;
+    if (restart) work.restarting.add(name);
+    this.#event("Normal", "Killing", message, name);
+    const record: Stopping = { since: clock.now(), graceMs, isHookDone: hook === undefined, killAt: undefined };
+    work.stopping.set(id, record);
+    const handler = hook?.lifecycle?.preStop;
+    if (!hook || !handler) return;
+    const told = hooks
+      .run({ pod: this.pod, container: hook, id, handler, timeoutMs: graceMs }, signal)
+      .catch((error) => {
+        if (signal.aborted) throw error;
+        this.#event("Warning", "FailedPreStopHook", "PreStopHook failed", name);
+      });
+    this.#go(told, () => {
+      const present = work.stopping.get(id);
+      if (present) work.stopping.set(id, { ...present, isHookDone: true });
+    });
+  }
+
+  #stop(id: string, graceMs: number, signal: AbortSignal): void {
+    const { runtime, clock } = this.#context;
+    const work = this.#work;
+    const now = clock.now();
+    const record = work.stopping.get(id) ?? { since: now, graceMs, isHookDone: true, killAt: undefined };
+    work.stopping.set(id, { ...record, killAt: now + graceMs });
+    this.#go(runtime.stopContainer(id, graceMs, signal), () => undefined);
+  }
+
+  /** Lets work go on by itself, and looks again when it is over. What fails is tried again by the next plan. */
+  #go(work: Promise<unknown>, after: () => void): void {
+    const { wake, log, later } = this.#context;
+    work.then(
+      () => {
+        after();
+        wake(this);
+      },
+      (error: unknown) => {
+        after();
+        log.warn("work on a pod failed", { pod: podText(this.pod), node: this.node, error });
+        later(this);
+      },
+    );
+  }
+
+  /** Containers that have ended need no more stopping; their back-off counts from then on. */
+  #forgetEnded(): void {
+    const work = this.#work;
+    if (work === noWork) return;
+    for (const id of work.stopping.keys()) {
+      const phase = this.#state.containers.find((container) => container.id === id)?.phase;
+      if (phase === undefined || phase === "exited") work.stopping.delete(id);
+    }
+    if (work.isIdle) this.#work = noWork;
+  }
+
+  #tellBackOffs(plan: Plan): void {
+    for (const [name, { reason, message }] of plan.waiting) {
+      if (this.#plan?.waiting.get(name)?.reason === reason) continue;
+      if (reason === "CrashLoopBackOff")
+        this.#event(
+          "Warning",
+          "BackOff",
+          `Back-off restarting failed container ${name} in pod ${podText(this.pod)}`,
+          name,
+        );
+      if (reason === "ImagePullBackOff") this.#event("Normal", "BackOff", message.split(": ")[0] ?? message, name);
+    }
+  }
+
+  #event(type: "Normal" | "Warning", reason: string, message: string, container?: string): void {
+    this.#context.event(this.pod, type, reason, message, container);
+  }
+}
+
+const versionOf = ({ metadata }: Pod): number => Number(metadata.resourceVersion);
+
+const nobody: ReadonlySet<string> = new Set();
+const keysOf = (map: ReadonlyMap<string, unknown>): ReadonlySet<string> =>
+  map.size === 0 ? nobody : new Set(map.keys());

@@ -1,0 +1,163 @@
+// A plan in the making: how containers are started and stopped, and what each of them waits for.
+import type { Container } from "#api/core/v1/container.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { formatDuration } from "#schema/duration.ts";
+import { type ContainerState, latest, type SandboxState } from "../runtime.ts";
+import { nextDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
+import type { Action, ContainerKind, Plan, PodView, Waiting } from "./view.ts";
+
+export class Draft {
+  readonly view: PodView;
+  readonly actions: Action[] = [];
+  #waiting: Map<string, Waiting> | undefined;
+  wakeAt = Number.POSITIVE_INFINITY;
+
+  constructor(view: PodView) {
+    this.view = view;
+  }
+
+  wake(at: number): void {
+    if (at < this.wakeAt) this.wakeAt = at;
+  }
+
+  wait(name: string, why: Waiting): void {
+    this.#waiting ??= new Map();
+    this.#waiting.set(name, why);
+  }
+
+  /** Starts a container, or says why that has to wait. */
+  start(kind: ContainerKind, container: Container, sandbox: SandboxState): void {
+    const { view } = this;
+    const { name } = container;
+    const failure = view.failures.get(name);
+    if (view.starting.has(name)) {
+      if (failure) this.wait(name, failure.later ?? failure); // until it is known that it went better this time
+      return;
+    }
+    if (failure && view.now < failure.retryAt) {
+      const { later } = failure;
+      const isLate = later !== undefined && view.now >= later.at;
+      this.wait(name, isLate ? later : failure);
+      this.wake(later && !isLate ? Math.min(later.at, failure.retryAt) : failure.retryAt);
+      return;
+    }
+    const before = latest(view.state, name);
+    const delay = view.delays.get(name);
+    const hasExited = before?.phase === "exited";
+    const until = hasExited ? waitsUntil(delay, before.finishedAt, view.now, view.crashDelays) : undefined;
+    if (until !== undefined && delay) {
+      this.wait(name, { reason: "CrashLoopBackOff", message: backOffMessage(view.pod, name, delay.ms) });
+      this.wake(until);
+      return;
+    }
+    this.actions.push({
+      type: "startContainer",
+      kind,
+      container,
+      sandbox: sandbox.id,
+      attempt: attemptAfter(before, view.pod, name),
+      delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
+    });
+  }
+
+  /** Stops a container that runs, with the sidecar order left aside: others go on. */
+  stop(state: ContainerState, container: Container, options: StopOptions): void {
+    const { view } = this;
+    const record = view.stopping.get(state.id);
+    const graceMs = record?.graceMs ?? options.graceMs;
+    const hook = container.lifecycle?.preStop && graceMs > 0 && state.phase === "running" ? container : undefined;
+    if (!record) {
+      const { message, restart } = options;
+      this.actions.push({ type: "beginStop", id: state.id, name: state.name, graceMs, message, hook, restart });
+    }
+    const isTold = record ? record.isHookDone : hook === undefined;
+    if (isTold && record?.killAt === undefined) {
+      const left = (record?.since ?? view.now) + graceMs - view.now;
+      this.actions.push({ type: "stopContainer", id: state.id, graceMs: Math.max(left, leastGraceMs) });
+    }
+  }
+
+  plan(rest?: Partial<Plan>): Plan {
+    const { actions, wakeAt } = this;
+    if (!rest && actions.length === 0 && wakeAt === steady.wakeAt && !this.#waiting) return steady;
+    return { ...steady, actions, wakeAt, waiting: this.#waiting ?? steady.waiting, ...rest };
+  }
+}
+
+/** Nothing to do: what nearly all pods of a cluster share nearly all of the time. */
+const steady: Plan = {
+  actions: [],
+  wakeAt: Number.POSITIVE_INFINITY,
+  waiting: new Map(),
+  isEnding: false,
+  isFinished: false,
+  ending: undefined,
+  isRestartingAll: false,
+};
+
+export interface StopOptions {
+  readonly graceMs: number;
+  readonly message: string;
+  readonly restart: boolean;
+}
+
+/** Containers always get a moment to end by themselves. */
+export const leastGraceMs = 2000;
+
+/** Why a running container has to go, if it has to. */
+export function mustStop(
+  view: PodView,
+  container: Container,
+  state: ContainerState,
+  what: "Container" | "Init container",
+): StopOptions | undefined {
+  const { pod } = view;
+  const graceMs = graceOf(pod);
+  const willRestart = what === "Init container" || restartsWhenKilled(container, pod.spec);
+  const told = (why: string, restart: boolean, probeGrace: number | undefined): StopOptions => ({
+    graceMs:
+      probeGrace === undefined || pod.metadata.deletionGracePeriodSeconds !== undefined ? graceMs : probeGrace * 1000,
+    message: restart && what === "Container" ? `${why}, will be restarted` : why,
+    restart,
+  });
+  if (state.phase === "unknown")
+    return told(`${what} is in "unknown" state, try killing it before restart`, true, undefined);
+  if (state.image !== container.image) return told(`${what} ${container.name} definition changed`, true, undefined);
+  const probes = view.probes.get(state.id);
+  const { livenessProbe, startupProbe } = container;
+  if (probes?.liveness === "failure")
+    return told(
+      `${what} ${container.name} failed liveness probe`,
+      willRestart,
+      livenessProbe?.terminationGracePeriodSeconds,
+    );
+  if (probes?.startup === "failure")
+    return told(
+      `${what} ${container.name} failed startup probe`,
+      willRestart,
+      startupProbe?.terminationGracePeriodSeconds,
+    );
+  return undefined;
+}
+
+/** The grace a container of the pod gets. */
+export const graceOf = ({ metadata, spec }: Pod): number =>
+  (metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds) * 1000;
+
+export const stopMessage = (name: string): string => `Stopping container ${name}`;
+
+/** A pod in messages: `web_default(uid)`. */
+export const podText = ({ metadata }: Pod): string => `${metadata.name}_${metadata.namespace}(${metadata.uid})`;
+
+const backOffMessage = (pod: Pod, name: string, ms: number): string =>
+  `back-off ${formatDuration(BigInt(ms) * 1_000_000n)} restarting failed container=${name} pod=${podText(pod)}`;
+
+/** Restarts are counted over all containers of a name, even those that the runtime no longer has: then the status remembers. */
+function attemptAfter(before: ContainerState | undefined, { status }: Pod, name: string): number {
+  if (before) return before.attempt + 1;
+  for (const statuses of [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses]) {
+    const known = statuses?.find((one) => one.name === name);
+    if (known) return known.state.running || known.state.terminated ? known.restartCount + 1 : known.restartCount;
+  }
+  return 0;
+}

@@ -1,0 +1,86 @@
+// The end of a pod: containers are told, asked and at last killed; sidecars when the containers they serve are gone, the last to
+// start first; then the sandbox goes.
+import { isSidecar } from "#api/core/v1/amounts.ts";
+import type { Container } from "#api/core/v1/container.ts";
+import type { PodSpec } from "#api/core/v1/pod-spec.ts";
+import type { ContainerState } from "../runtime.ts";
+import { containersIn } from "./containers.ts";
+import { type Draft, graceOf, leastGraceMs, stopMessage } from "./draft.ts";
+import type { Plan } from "./view.ts";
+
+export interface EndReason {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly graceSeconds?: number;
+}
+
+export function planEnd(draft: Draft, { reason, message, graceSeconds }: EndReason): Plan {
+  const { view } = draft;
+  const { state, starting, pod } = view;
+  const ended = {
+    isEnding: true,
+    ending: reason === undefined ? undefined : { reason, message: message ?? "" },
+  };
+  draft.wakeAt = Number.POSITIVE_INFINITY;
+  for (const name of starting) draft.actions.push({ type: "abortStart", name });
+  const graceMs = Math.max(1000, graceSeconds === undefined ? graceOf(pod) : graceSeconds * 1000);
+  const running = state.containers.filter(({ phase }) => phase === "running" || phase === "unknown");
+  if (running.length > 0) {
+    stopInOrder(draft, running, graceMs);
+    return draft.plan(ended);
+  }
+  if (starting.size > 0 || view.isSandboxBusy) return draft.plan(ended);
+  const ready = state.sandboxes.find(({ isReady }) => isReady);
+  if (ready) {
+    draft.actions.push({ type: "stopSandbox", id: ready.id });
+    return draft.plan(ended);
+  }
+  return draft.plan({ ...ended, isFinished: true });
+}
+
+/** All are told at once; each is asked when its turn has come, or when the time for all of them is over. */
+function stopInOrder(draft: Draft, running: readonly ContainerState[], graceMs: number): void {
+  const { view } = draft;
+  const { spec } = view.pod;
+  const specs = containersIn(spec);
+  const names = new Set(running.map(({ name }) => name));
+  for (const { id, name, phase } of running) {
+    const container = specs.get(name);
+    const record = view.stopping.get(id);
+    const grace = Math.min(record?.graceMs ?? graceMs, graceMs);
+    const killAt = (record?.since ?? view.now) + grace;
+    const hook = hookOf(container, phase === "running");
+    if (!record)
+      draft.actions.push({
+        type: "beginStop",
+        id,
+        name,
+        graceMs: grace,
+        message: stopMessage(name),
+        hook,
+        restart: false,
+      });
+    const isTold = record ? record.isHookDone : hook === undefined;
+    const isDue = view.now >= killAt || (isTold && !mustWait(spec, name, names));
+    if (!isDue) {
+      draft.wake(killAt);
+      continue;
+    }
+    const left = Math.max(killAt - view.now, leastGraceMs);
+    if (record?.killAt === undefined || record.killAt > view.now + left)
+      draft.actions.push({ type: "stopContainer", id, graceMs: left });
+  }
+}
+
+const hookOf = (container: Container | undefined, hasTime: boolean): Container | undefined =>
+  hasTime && container?.lifecycle?.preStop ? container : undefined;
+
+/** Sidecars outlive the containers, and the sidecars that started after them. */
+function mustWait({ initContainers = [], containers }: PodSpec, name: string, running: ReadonlySet<string>): boolean {
+  const position = initContainers.findIndex((container) => container.name === name && isSidecar(container));
+  if (position < 0) return false;
+  return (
+    containers.some((container) => running.has(container.name)) ||
+    initContainers.slice(position + 1).some((container) => isSidecar(container) && running.has(container.name))
+  );
+}

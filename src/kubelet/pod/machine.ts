@@ -1,0 +1,175 @@
+// What to do next for a pod: a pure function of its spec and of what is observed. It is asked again whenever anything has changed,
+// so it never has to remember: a kubelet that was restarted asks with what the runtime has, and goes on.
+//
+//   sandbox → init containers one by one (sidecars stay) → containers → … → all stopped, sidecars last → sandbox stopped
+//
+// Its decisions are those of upstream's computePodActions (pkg/kubelet/kuberuntime), with one difference: which sandbox a
+// container belongs to is known here, so what ran in an earlier sandbox is history and never taken for progress in this one.
+import type { Pod } from "#api/core/v1/pod.ts";
+import { type ContainerState, isLive, latest, type SandboxState } from "../runtime.ts";
+import { containersIn } from "./containers.ts";
+import { Draft, graceOf, mustStop, stopMessage } from "./draft.ts";
+import { type EndReason, planEnd } from "./end.ts";
+import { planInit } from "./init.ts";
+import { restartPolicyOf, restartsAfter, restartsAll } from "./restart.ts";
+import type { Plan, PodView } from "./view.ts";
+
+export function planPod(view: PodView): Plan {
+  const draft = new Draft(view);
+  const ending = endingOf(view, draft);
+  if (ending) return planEnd(draft, ending);
+  if (isRestartingAll(view)) return planRestartOfAll(draft);
+  const sandbox = currentSandbox(view);
+  if (!sandbox) return planSandbox(draft);
+  discardOld(draft, sandbox);
+  for (const container of view.pod.spec.ephemeralContainers ?? [])
+    if (!latest(view.state, container.name)) draft.start("ephemeral", container, sandbox);
+  const initialized = planInit(draft, sandbox);
+  if (initialized === "failed") return planEnd(new Draft(view), {});
+  if (initialized === "busy") return draft.plan();
+  return planContainers(draft, sandbox) ? draft.plan() : planEnd(new Draft(view), {});
+}
+
+/** What makes the pod end, if anything does. */
+function endingOf(view: PodView, draft: Draft): EndReason | undefined {
+  const { pod, ending, now, acceptedAt } = view;
+  if (ending) return ending;
+  const { activeDeadlineSeconds } = pod.spec;
+  if (activeDeadlineSeconds !== undefined) {
+    const deadline = acceptedAt + activeDeadlineSeconds * 1000;
+    if (now >= deadline)
+      return {
+        reason: "DeadlineExceeded",
+        message: "Pod was active on the node longer than the specified deadline",
+      };
+    draft.wake(deadline);
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) return {};
+  if (pod.status.phase === "Failed" || pod.status.phase === "Succeeded") return {};
+  return undefined;
+}
+
+/** The sandbox in use: the newest, if it is ready and alone in that, and has an address. */
+export function currentSandbox({ pod, state }: Pick<PodView, "pod" | "state">): SandboxState | undefined {
+  const [newest] = state.sandboxes;
+  if (!newest?.isReady || state.sandboxes.some((other) => other !== newest && other.isReady)) return undefined;
+  return newest.ips.length > 0 || pod.spec.hostNetwork ? newest : undefined;
+}
+
+/** All that was in another sandbox goes, then a new one is made, unless nothing would run in it. */
+function planSandbox(draft: Draft): Plan {
+  const { view } = draft;
+  const { pod, state } = view;
+  const [newest] = state.sandboxes;
+  if (view.isSandboxBusy) return draft.plan();
+  const wouldRun = pod.spec.containers.some((container) => {
+    const before = latest(state, container.name);
+    return !(
+      restartPolicyOf(container, pod.spec) === "OnFailure" &&
+      before?.phase === "exited" &&
+      before.exitCode === 0
+    );
+  });
+  const hasRun = newest !== undefined && state.containers.length > 0;
+  const isOver =
+    (hasRun && pod.spec.restartPolicy === "Never") ||
+    (!wouldRun && pod.spec.containers.some(({ name }) => latest(state, name) !== undefined));
+  if (isOver) return planEnd(draft, {});
+  const live = state.containers.filter((container) => container.phase === "running" || container.phase === "unknown");
+  for (const container of live) {
+    const spec = containersIn(pod.spec).get(container.name);
+    if (spec)
+      draft.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: true });
+    else if (!view.stopping.has(container.id))
+      draft.actions.push({ type: "stopContainer", id: container.id, graceMs: graceOf(pod) });
+  }
+  if (live.length > 0) return draft.plan();
+  const ready = state.sandboxes.find(({ isReady }) => isReady);
+  if (ready) draft.actions.push({ type: "stopSandbox", id: ready.id });
+  else if (view.now < view.sandboxRetryAt) draft.wake(view.sandboxRetryAt);
+  else draft.actions.push({ type: "createSandbox", attempt: newest ? newest.attempt + 1 : 0 });
+  return draft.plan();
+}
+
+/** Whether any container is there, runs or will: false means that the pod is done. */
+function planContainers(draft: Draft, sandbox: SandboxState): boolean {
+  const { view } = draft;
+  const { pod, state } = view;
+  let isAlive = false;
+  for (const container of pod.spec.containers) {
+    const { name } = container;
+    const current = latest(state, name);
+    if (view.starting.has(name)) isAlive = true;
+    else if (!current || current.phase === "created") {
+      draft.start("app", container, sandbox);
+      isAlive = true;
+    } else if (current.phase === "exited") {
+      if (!view.restarting.has(name) && !restartsAfter(container, pod.spec, current.exitCode)) continue;
+      draft.start("app", container, sandbox);
+      isAlive = true;
+    } else {
+      isAlive = true;
+      const why = view.stopping.has(current.id) ? undefined : mustStop(view, container, current, "Container");
+      if (why) draft.stop(current, container, why);
+      else if (view.stopping.has(current.id))
+        draft.stop(current, container, { graceMs: 0, message: "", restart: false });
+    }
+  }
+  return isAlive;
+}
+
+/** Of each name the newest container and the one before are kept: the second is the status' lastState. */
+function discardOld(draft: Draft, sandbox: SandboxState): void {
+  const { view } = draft;
+  if (view.state.containers.length > 2 || view.state.sandboxes.length > 1) {
+    const seen = new Map<string, number>();
+    for (const container of view.state.containers) {
+      const count = (seen.get(container.name) ?? 0) + 1;
+      seen.set(container.name, count);
+      if (count > 2 && !isLive(container) && !view.removing.has(container.id))
+        draft.actions.push({ type: "removeContainer", id: container.id });
+    }
+    const inUse = new Set(view.state.containers.map((container) => container.sandbox));
+    for (const { id } of view.state.sandboxes)
+      if (id !== sandbox.id && !inUse.has(id) && !view.isSandboxBusy) draft.actions.push({ type: "removeSandbox", id });
+  }
+}
+
+/** Whether a container has ended in a way that starts the whole pod anew. It is removed last, and says so until then. */
+function isRestartingAll({ pod, state }: PodView): boolean {
+  const { containers, initContainers = [] } = pod.spec;
+  return [...initContainers, ...containers].some((container) => {
+    if (!container.restartPolicyRules) return false;
+    const current = latest(state, container.name);
+    return current?.phase === "exited" && restartsAll(container, current.exitCode);
+  });
+}
+
+/** Everything is stopped and removed, the sandbox stays; then the pod begins again with its first init container. */
+function planRestartOfAll(draft: Draft): Plan {
+  const { view } = draft;
+  const { pod, state } = view;
+  const specs = containersIn(pod.spec);
+  const isCause = ({ name, phase, exitCode }: ContainerState): boolean => {
+    const spec = specs.get(name);
+    return spec !== undefined && phase === "exited" && restartsAll(spec, exitCode);
+  };
+  for (const name of view.starting) draft.actions.push({ type: "abortStart", name });
+  const counted = state.containers.filter(({ name }) => specs.has(name) && !isEphemeral(pod, name));
+  const others = counted.filter((container) => !isCause(container));
+  for (const container of others) {
+    const spec = specs.get(container.name);
+    if (container.phase !== "running" && container.phase !== "unknown") continue;
+    if (spec)
+      draft.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: false });
+  }
+  const areStopped =
+    view.starting.size === 0 && others.every((container) => !isLive(container) || container.phase === "created");
+  if (areStopped)
+    for (const { id } of others.length > 0 ? others : counted)
+      if (!view.removing.has(id)) draft.actions.push({ type: "removeContainer", id });
+  return draft.plan({ isRestartingAll: true });
+}
+
+const isEphemeral = ({ spec }: Pod, name: string): boolean =>
+  spec.ephemeralContainers?.some((container) => container.name === name) === true;

@@ -1,0 +1,123 @@
+// What the pod machine is told, and what it answers with.
+import type { Container } from "#api/core/v1/container.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { PodState } from "../runtime.ts";
+import type { Delay, DelayLimits } from "./restart.ts";
+
+export type ContainerKind = "init" | "app" | "ephemeral";
+
+/** What a probe has found; undefined until it has found anything. */
+export type ProbeResult = "success" | "failure" | undefined;
+export interface ProbeResults {
+  readonly startup: ProbeResult;
+  readonly liveness: ProbeResult;
+  readonly readiness: ProbeResult;
+}
+
+/** Why a container waits, as its status tells it. */
+export interface Waiting {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A start that went wrong. */
+export interface StartFailure extends Waiting {
+  readonly retryAt: number;
+  /** What is told from a moment on: a failed pull becomes a back-off. */
+  readonly later?: Waiting & { readonly at: number };
+}
+
+/** A container that is on its way out. */
+export interface Stopping {
+  readonly since: number;
+  readonly graceMs: number;
+  /** Whether it was told what it had to be told before it may be asked to end. */
+  readonly isHookDone: boolean;
+  /** When it will be killed; undefined until it was asked to end. */
+  readonly killAt: number | undefined;
+}
+
+/** Why the pod has to end, where neither its spec nor its containers say so. */
+export interface Ending {
+  readonly reason: string;
+  readonly message: string;
+  readonly graceSeconds?: number;
+}
+
+/** All that is known of one pod at one moment. */
+export interface PodView {
+  readonly pod: Pod;
+  readonly state: PodState;
+  /** Whether a sandbox is being made, stopped or removed. */
+  readonly isSandboxBusy: boolean;
+  /** Not before this may another sandbox be tried. */
+  readonly sandboxRetryAt: number;
+  /** Names of containers that are being started. */
+  readonly starting: ReadonlySet<string>;
+  /** By container id. */
+  readonly stopping: ReadonlyMap<string, Stopping>;
+  /** Ids of containers that are being removed. */
+  readonly removing: ReadonlySet<string>;
+  /** Names of containers that were stopped in order to be started again, whatever their restart policy. */
+  readonly restarting: ReadonlySet<string>;
+  /** By container id. */
+  readonly probes: ReadonlyMap<string, ProbeResults>;
+  /** By name. */
+  readonly delays: ReadonlyMap<string, Delay>;
+  readonly failures: ReadonlyMap<string, StartFailure>;
+  readonly ending: Ending | undefined;
+  /** When the kubelet took the pod on. */
+  readonly acceptedAt: number;
+  readonly crashDelays: DelayLimits;
+  readonly now: number;
+}
+
+export type Action =
+  | { readonly type: "createSandbox"; readonly attempt: number }
+  | { readonly type: "stopSandbox"; readonly id: string }
+  | { readonly type: "removeSandbox"; readonly id: string }
+  | StartContainer
+  | { readonly type: "abortStart"; readonly name: string }
+  | BeginStop
+  | { readonly type: "stopContainer"; readonly id: string; readonly graceMs: number }
+  | { readonly type: "removeContainer"; readonly id: string };
+
+/** Pull, create, start, and the hook after it. */
+export interface StartContainer {
+  readonly type: "startContainer";
+  readonly kind: ContainerKind;
+  readonly container: Container;
+  readonly sandbox: string;
+  readonly attempt: number;
+  /** What to wait after its next end; undefined to leave that as it is. */
+  readonly delay: Delay | undefined;
+}
+
+/** Tells people that a container ends and why, and runs its hook. */
+export interface BeginStop {
+  readonly type: "beginStop";
+  readonly id: string;
+  readonly name: string;
+  readonly graceMs: number;
+  readonly message: string;
+  /** The container whose hook has to run. */
+  readonly hook: Container | undefined;
+  /** Whether it is to be started again afterwards. */
+  readonly restart: boolean;
+}
+
+export interface Plan {
+  /** To be begun now; those that take time are told in the next view. */
+  readonly actions: readonly Action[];
+  /** When to plan again if nothing happens before; Infinity for never. */
+  readonly wakeAt: number;
+  /** Why containers that should run do not, by name. */
+  readonly waiting: ReadonlyMap<string, Waiting>;
+  /** Whether nothing will be started any more. */
+  readonly isEnding: boolean;
+  /** Whether nothing of the pod runs any more, nor will. */
+  readonly isFinished: boolean;
+  /** Why it ends, where that is told in the pod's status. */
+  readonly ending: Waiting | undefined;
+  readonly isRestartingAll: boolean;
+}

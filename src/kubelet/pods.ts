@@ -1,0 +1,254 @@
+// The pods of a node, or of many: a worker for each, one alarm and one set of lanes for all of them, and their statuses in the API.
+// Nothing here happens in a watch callback but noting which pod to look at.
+import type { Pod } from "#api/core/v1/pod.ts";
+import { breathe, turn } from "#base/breathe.ts";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
+import type { Change, Informer } from "#client/informer.ts";
+import { Alarm } from "./alarm.ts";
+import type { Hooks } from "./hooks.ts";
+import { Lanes } from "./lanes.ts";
+import { PodWorker } from "./pod-worker.ts";
+import type { Probes } from "./probes/probes.ts";
+import type { ContainerRuntime, Credentials } from "./runtime.ts";
+import { writeStatus } from "./status-writer.ts";
+
+/** A node as its pods see it. */
+export interface PodNode {
+  readonly name: string;
+  /** Acts as the node. */
+  readonly client: Client;
+  readonly hostIps: readonly string[];
+  /** Whether the node looks after its pods; one that is stopped does nothing, as if its machine were off. */
+  readonly isRunning: boolean;
+  /** Why the node cannot take the pod, if it cannot. */
+  admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
+}
+
+export interface Rejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type TellEvent = (
+  about: Pod,
+  type: "Normal" | "Warning",
+  reason: string,
+  message: string,
+  container?: string,
+) => void;
+
+export interface PodsOptions {
+  readonly informer: Informer<typeof Pod>;
+  readonly runtime: ContainerRuntime;
+  readonly probes: Probes;
+  readonly hooks: Hooks;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly event: TellEvent;
+  /** What to pull an image with. */
+  readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<Credentials | undefined>;
+  /** The node of that name, if it is one of ours. */
+  readonly nodeOf: (name: string) => PodNode | undefined;
+}
+
+/** What a worker works with. */
+export interface PodsContext extends Omit<PodsOptions, "informer"> {
+  readonly alarm: Alarm<PodWorker>;
+  /** Something has happened to the pod: look again soon. */
+  readonly wake: (worker: PodWorker) => void;
+  /** Something has gone wrong: look again in a while. */
+  readonly later: (worker: PodWorker) => void;
+}
+
+const syncLanes = 16;
+const statusLanes = 64;
+const retryMs = 1000;
+
+export class Pods implements Component {
+  readonly name = "pods";
+  readonly #options: PodsOptions;
+  readonly #context: PodsContext;
+  /** By uid: a pod may be made again under its name while the one before still ends. */
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #byNode = new Map<string, Set<PodWorker>>();
+  readonly #syncs: Lanes<PodWorker>;
+  readonly #statuses: Lanes<PodWorker>;
+  readonly #alarm: Alarm<PodWorker>;
+  /** Workers with something to tell, once what they have just begun had a moment to end: what happens at once is told at once. */
+  readonly #unsettled = new Set<PodWorker>();
+
+  constructor(options: PodsOptions) {
+    this.#options = options;
+    const alarm = new Alarm<PodWorker>(options.clock, (worker) => this.#syncs.add(worker));
+    this.#alarm = alarm;
+    this.#context = {
+      ...options,
+      alarm,
+      wake: (worker) => this.#syncs.add(worker, "first"),
+      later: (worker) => alarm.set(worker, retryMs),
+    };
+    this.#syncs = new Lanes({
+      name: "pod workers",
+      count: syncLanes,
+      work: (worker, signal) => this.#sync(worker, signal),
+    });
+    this.#statuses = new Lanes({
+      name: "pod statuses",
+      count: statusLanes,
+      work: (worker, signal) => this.#writeStatus(worker, signal),
+    });
+  }
+
+  get size(): number {
+    return this.#workers.size;
+  }
+
+  workerOf(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  /** The workers of a node's pods. */
+  on(node: string): Iterable<PodWorker> {
+    return this.#byNode.get(node) ?? [];
+  }
+
+  /** Looks at all pods of a node again: it was started, or its own state has changed. */
+  wakeNode(node: string): void {
+    for (const worker of this.on(node)) this.#syncs.add(worker);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { informer } = this.#options;
+    const stopListening = informer.onChange((change) => this.#saw(change));
+    const parts: Component[] = [
+      this.#syncs,
+      this.#statuses,
+      { name: "runtime changes", run: (stop) => this.#follow(stop) },
+    ];
+    try {
+      await supervise(parts, signal);
+    } finally {
+      stopListening();
+      this.#alarm.stop();
+      for (const worker of this.#workers.values()) worker.abort(signal.reason);
+    }
+  }
+
+  #saw({ old, object }: Change<Pod>): void {
+    if (old && object?.metadata.uid !== old.metadata.uid) this.#gone(old);
+    const node = object?.spec.nodeName;
+    if (!object || !node || !this.#options.nodeOf(node)) return;
+    const uid = object.metadata.uid ?? "";
+    const worker = this.#workers.get(uid);
+    if (worker) {
+      if (worker.saw(object)) this.#syncs.add(worker);
+    } else this.#accept(object, node);
+  }
+
+  #accept(pod: Pod, node: string): void {
+    const worker = new PodWorker(pod, this.#context);
+    this.#workers.set(worker.uid, worker);
+    let others = this.#byNode.get(node);
+    if (!others) {
+      others = new Set();
+      this.#byNode.set(node, others);
+    }
+    others.add(worker);
+    this.#syncs.add(worker);
+  }
+
+  #gone(pod: Pod): void {
+    const worker = this.#workers.get(pod.metadata.uid ?? "");
+    if (!worker) return;
+    worker.isGone = true;
+    worker.saw(pod);
+    this.#syncs.add(worker);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const pause = breathe();
+    for await (const uids of this.#options.runtime.changes(signal)) {
+      for (const uid of uids) {
+        const worker = this.#workers.get(uid);
+        if (worker) this.#syncs.add(worker, "first");
+      }
+      if (pause.due()) await pause.now();
+    }
+    throw signal.reason;
+  }
+
+  async #sync(worker: PodWorker, signal: AbortSignal): Promise<void> {
+    const node = this.#options.nodeOf(worker.node);
+    if (!node?.isRunning) return;
+    try {
+      if (!worker.isAdmitted) this.#admit(worker, node);
+      await worker.sync(signal);
+      if (worker.isGone && worker.isFinished) {
+        await worker.clear(signal);
+        this.#forget(worker);
+        return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.log.warn("pod sync failed", { pod: worker.uid, node: worker.node, error });
+      this.#context.later(worker);
+      return;
+    }
+    if (!worker.isGone) this.#tell(worker);
+  }
+
+  #admit(worker: PodWorker, node: PodNode): void {
+    worker.isAdmitted = true;
+    const { pod } = worker;
+    const { phase, startTime } = pod.status;
+    const isNew = startTime === undefined && phase !== "Failed" && phase !== "Succeeded";
+    if (!isNew || pod.metadata.deletionTimestamp !== undefined) return;
+    const others: Pod[] = [];
+    for (const other of this.on(node.name))
+      if (other !== worker && other.isAdmitted && !other.isFinished) others.push(other.pod);
+    const rejection = node.admit(pod, others);
+    if (!rejection) return;
+    this.#options.event(pod, "Warning", rejection.reason, rejection.message);
+    worker.reject(rejection);
+  }
+
+  #forget(worker: PodWorker): void {
+    this.#workers.delete(worker.uid);
+    this.#syncs.delete(worker);
+    this.#statuses.delete(worker);
+    this.#unsettled.delete(worker);
+    const others = this.#byNode.get(worker.node);
+    others?.delete(worker);
+    if (others?.size === 0) this.#byNode.delete(worker.node);
+  }
+
+  /** In the next turn of the event loop: a pod that starts without delay is told of once, when it runs. */
+  #tell(worker: PodWorker): void {
+    if (this.#unsettled.size === 0)
+      turn().then(
+        () => this.#settle(),
+        (error: unknown) => this.#options.log.error("settling failed", { error }),
+      );
+    this.#unsettled.add(worker);
+  }
+
+  #settle(): void {
+    for (const worker of this.#unsettled) this.#statuses.add(worker);
+    this.#unsettled.clear();
+  }
+
+  async #writeStatus(worker: PodWorker, signal: AbortSignal): Promise<void> {
+    const node = this.#options.nodeOf(worker.node);
+    if (!node?.isRunning || worker.isGone) return;
+    try {
+      if (await writeStatus(worker, node.client, signal)) this.#context.wake(worker);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.log.warn("pod status was not written", { pod: worker.uid, node: worker.node, error });
+      this.#context.later(worker);
+    }
+  }
+}

@@ -1,0 +1,203 @@
+// Many simulated nodes in one process. They share one watch on pods, one timer, one runtime in memory and a bounded number of
+// requests; to the API each of them is a kubelet like any other, under its own identity.
+import type { Amounts } from "#api/core/v1/amounts.ts";
+import type { Node, Taint } from "#api/core/v1/node.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
+import { EventRecorder } from "#client/events.ts";
+import type { Informers } from "#client/informers.ts";
+import { type EventPace, kubeletPace, podEvents } from "../events.ts";
+import { admitPod } from "../node/admit.ts";
+import type { NodeDescription, NodeHealth } from "../node/description.ts";
+import { NodeAgent } from "../node/node-agent.ts";
+import { NodeAgents } from "../node/node-agents.ts";
+import { type PodNode, Pods } from "../pods.ts";
+import { SimulatedRuntime, type SimulatedRuntimeOptions } from "../runtime/simulated.ts";
+import { AddressPool, addressIn, partOf } from "./addresses.ts";
+import { simulatedProbes } from "./probes.ts";
+
+export interface SimulatedNodesOptions {
+  /** How many, called `sim-0`, `sim-1` and so on; or their names. */
+  readonly count?: number;
+  readonly names?: readonly string[];
+  /** The client of a node: it acts as `system:node:NAME`. */
+  readonly clientFor: (node: string) => Client;
+  /** Writes the events of all of them. */
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly capacity?: Amounts;
+  readonly labels?: (node: string, index: number) => Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+  /** Addresses of the nodes. */
+  readonly nodeRange?: string;
+  /** Addresses of the pods, a part of it for each node. */
+  readonly podRange?: string;
+  readonly podMask?: number;
+  readonly kubeletVersion?: string;
+  readonly events?: EventPace;
+  /** How often leases are renewed. */
+  readonly renewMs?: number;
+  /** What a container does; by its annotations unless told. */
+  readonly script?: NonNullable<SimulatedRuntimeOptions["script"]>;
+}
+
+export interface SimulatedNodes extends Component {
+  readonly names: readonly string[];
+  readonly runtime: SimulatedRuntime;
+  readonly pods: Pods;
+  /** How many nodes are registered. */
+  readonly registered: number;
+  /** As if the node's machine were switched off: no lease, no status, nothing done for its pods. */
+  stop(node: string): void;
+  /** Switches it on again. */
+  start(node: string): void;
+  /** Makes the node report pressure, or that it is not ready. */
+  setHealth(node: string, health: NodeHealth): void;
+}
+
+const defaultCapacity: Amounts = { cpu: "32", memory: "256Gi", "ephemeral-storage": "512Gi", pods: "110" };
+const kubeletPort = 10250;
+
+interface SimulatedNode extends PodNode {
+  readonly agent: NodeAgent;
+  readonly addresses: AddressPool;
+  isRunning: boolean;
+}
+
+export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
+  const { clock, random, log, client, informers, count = 1 } = options;
+  const names = options.names ?? Array.from({ length: count }, (_, i) => `sim-${i}`);
+  const nodes = new Map<string, SimulatedNode>();
+  const renewMs = options.renewMs ?? renewalFor(names.length);
+  for (const [i, name] of names.entries()) {
+    const description = describe(options, name, i);
+    const headStartMs = (renewMs * i) / names.length;
+    const agent = new NodeAgent({ description, client: options.clientFor(name), clock, random, renewMs, headStartMs });
+    nodes.set(name, {
+      name,
+      agent,
+      client: options.clientFor(name),
+      hostIps: description.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
+      addresses: new AddressPool(description.podCidrs?.[0] ?? ""),
+      isRunning: true,
+      admit: (pod, others) => (agent.node ? admitPod(pod, agent.node, others) : undefined),
+    });
+  }
+  const known = (name: string): SimulatedNode => {
+    const node = nodes.get(name);
+    if (!node) throw new Error(`there is no simulated node ${name}`);
+    return node;
+  };
+  const runtime = new SimulatedRuntime({
+    clock,
+    allocate: (pod) => [known(pod.spec.nodeName ?? "").addresses.take()],
+    release: (pod, ips) => {
+      for (const ip of ips) nodes.get(pod.spec.nodeName ?? "")?.addresses.giveBack(ip);
+    },
+    ...(options.script && { script: options.script }),
+  });
+  const recorder = new EventRecorder({ client, clock, random, log });
+  const event = podEvents(recorder, clock, options.events ?? kubeletPace);
+  const pods = new Pods({
+    informer: informers.of(Pod),
+    runtime,
+    probes: simulatedProbes((id) => runtime.scriptOf(id)),
+    hooks: {
+      run: ({ handler, timeoutMs }, signal) =>
+        runtime.sleep(Math.min((handler.sleep?.seconds ?? 0) * 1000, timeoutMs), signal),
+    },
+    clock,
+    log,
+    event,
+    credentials: async () => undefined,
+    nodeOf: (name) => nodes.get(name),
+  });
+  let registered = 0;
+  const agents = new NodeAgents({
+    clock,
+    log,
+    slackMs: names.length > 100 ? 100 : 0,
+    registered: ({ node }) => {
+      registered++;
+      ready(node, recorder);
+    },
+  });
+  return {
+    name: "simulated nodes",
+    names,
+    runtime,
+    pods,
+    get registered() {
+      return registered;
+    },
+    stop(name) {
+      const node = known(name);
+      node.isRunning = false;
+      agents.stop(node.agent);
+    },
+    start(name) {
+      const node = known(name);
+      node.isRunning = true;
+      agents.start(node.agent);
+      pods.wakeNode(name);
+    },
+    setHealth(name, health) {
+      const { agent } = known(name);
+      agent.health = health;
+      agents.poke(agent);
+    },
+    run(signal) {
+      for (const { agent, isRunning } of nodes.values()) if (isRunning) agents.start(agent);
+      return supervise([agents, pods, recorder], signal);
+    },
+  };
+}
+
+function ready(node: Node | undefined, recorder: EventRecorder): void {
+  if (!node) return;
+  const { name } = node.metadata;
+  const report = { type: "Normal", component: "kubelet", host: name } as const;
+  const about = { apiVersion: "v1", kind: "Node", name, uid: name };
+  recorder.record(about, { ...report, reason: "Starting", message: "Starting kubelet." });
+  recorder.record(about, { ...report, reason: "NodeReady", message: `Node ${name} status is now: NodeReady` });
+}
+
+/** Ten seconds, as a kubelet's; where thousands of nodes share a process and no network can fail, less often. */
+const renewalFor = (count: number): number => Math.min(25_000, Math.max(10_000, count * 5));
+
+function describe(options: SimulatedNodesOptions, name: string, index: number): NodeDescription {
+  const { nodeRange = "172.24.0.0/14", podRange = "10.244.0.0/16", podMask = 24 } = options;
+  const { capacity = defaultCapacity, labels, taints, kubeletVersion = "v1.36.4" } = options;
+  return {
+    name,
+    labels: { type: "simulated", ...labels?.(name, index) },
+    ...(taints && { taints }),
+    capacity,
+    addresses: [
+      { type: "InternalIP", address: addressIn(nodeRange, index) },
+      { type: "Hostname", address: name },
+    ],
+    system: {
+      machineID: name,
+      systemUUID: name,
+      bootID: name,
+      kernelVersion: "simulated",
+      osImage: "Knarr simulated node",
+      containerRuntimeVersion: "simulated://1.0",
+      kubeletVersion,
+      kubeProxyVersion: "",
+      operatingSystem: "linux",
+      architecture: "amd64",
+      swap: undefined,
+    },
+    podCidrs: [partOf(podRange, podMask, index)],
+    port: kubeletPort,
+  };
+}
