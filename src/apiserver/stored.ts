@@ -1,6 +1,7 @@
 // An object as the server keeps it: never changed again, with its JSON made once. The store holds the JSON without a resourceVersion,
 // since that is only known once it is written; it belongs at a place that is the same for all objects of a kind, so it is
 // put in without encoding again.
+import { managedText } from "#schema/apply/creation.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
@@ -60,10 +61,11 @@ export class StoredForm {
 
   encode(object: ApiObject): Uint8Array {
     const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
-    const { resourceVersion: _resourceVersion, ...meta } = metadata;
+    const { resourceVersion: _resourceVersion, managedFields, ...meta } = metadata;
     const tail = JSON.stringify(rest);
+    const managed = managedFields ? `,"managedFields":${managedText(managedFields)}}` : "}";
     const bytes = encoder.encode(
-      `${this.#head}${JSON.stringify(meta).slice(1)}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`,
+      `${this.#head}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`,
     );
     this.#known.set(bytes, object);
     return bytes;

@@ -122,8 +122,11 @@ function ownable({ kind, registry }: ServedResource, subresource: string | undef
   const part = subresource === undefined ? undefined : registry.options.strategy.parts?.[subresource];
   if (part) return { resetFields: part.owned };
   if (!kind.subresources?.status) return {};
-  return { resetFields: subresource === "status" ? including("status", "metadata") : excluding("status") };
+  return { resetFields: subresource === "status" ? statusAlone : allButStatus };
 }
+
+const statusAlone = including("status", "metadata");
+const allButStatus = excluding("status");
 
 /** The object in the stored version, with what this write owns noted in managedFields. */
 function tracked(

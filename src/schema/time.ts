@@ -33,7 +33,13 @@ export const canonicalMicroTime = (text: string): string =>
   isCanonical(text, 27) ? text : formatMicroTime(parseMicroTime(text));
 
 /** What a clock shows, in milliseconds since 1970, as a Time. */
-export const timeOf = (millis: number): string => formatTime(instantOf(millis));
+export function timeOf(millis: number): string {
+  const seconds = Math.floor(millis / 1000);
+  if (seconds !== lastTime.seconds) Object.assign(lastTime, { seconds, text: formatTime({ seconds, nanos: 0 }) });
+  return lastTime.text;
+}
+/** To write a moment takes 2 µs, and all that happens within a second has the same. */
+const lastTime = { seconds: Number.NaN, text: "" };
 export const microTimeOf = (millis: number): string => formatMicroTime(instantOf(millis));
 
 /** A Time or MicroTime in milliseconds since 1970. Throws TimeError. */

@@ -259,3 +259,21 @@ test("a forced apply leaves no field with an owner whose value it is not", () =>
     { numRuns: 60 },
   );
 });
+
+test("what was found for one new object serves only those that own the same", () => {
+  const zero = { ...zeroOf(Thing.struct), apiVersion: Thing.apiVersion, kind: Thing.kind };
+  const entries = (live: JsonMap | undefined, updated: JsonMap) =>
+    JSON.stringify(trackUpdate({ kind: Thing, live, updated, manager: "creator", now }));
+  const zeroed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(zeroed);
+    if (isMap(value)) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, zeroed(inner)]));
+    return typeof value === "string" ? "" : typeof value === "number" ? 0 : false;
+  };
+  fc.assert(
+    fc.property(object, (drawn) => {
+      for (const updated of [drawn, { ...drawn, spec: zeroed(drawn.spec) }, drawn])
+        assert.equal(entries(undefined, updated), entries(zero, updated));
+    }),
+    { numRuns: 300 },
+  );
+});

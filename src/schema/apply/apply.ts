@@ -21,9 +21,11 @@
 // Unions (one of several fields) have no part in this: upstream's merge library reads them from the schema and does nothing with them.
 import { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "../kind.ts";
+import { timeOf } from "../time.ts";
 import { misfits } from "./check.ts";
 import type { Typed } from "./compare.ts";
 import { ConflictError, conflictStatus } from "./conflict.ts";
+import { type Creation, entriesOfCreation } from "./creation.ts";
 import { shapeOf } from "./declared.ts";
 import { FieldSetError } from "./element.ts";
 import { isEmptySet, shared, union } from "./field-set.ts";
@@ -88,13 +90,24 @@ export function trackUpdate(write: UpdateWrite): readonly ManagedFieldsEntry[] {
   const { live, updated } = write;
   const managed = liveOrSent(write);
   if (managed.size === 0 && hasUid(live)) return [];
+  const find = () => encodeManaged(tracked(write, live ?? zero(write.kind), updated, managed, write.manager));
   try {
-    return encodeManaged(tracked(write, live ?? zero(write.kind), updated, managed, write.manager));
+    if (live !== undefined || managed.size > 0) return find();
+    return entriesOfCreation(creationOf(write), find);
   } catch (error) {
     if (error instanceof ListItemError) return [];
     throw error;
   }
 }
+
+const creationOf = (write: UpdateWrite): Creation => ({
+  kind: write.kind,
+  shape: shapeOf(write.kind),
+  zero: zero(write.kind),
+  object: withoutManaged(write.updated),
+  filter: write.resetFields,
+  owner: { ...owner(write, write.manager, "Update"), time: timeOf(write.now) },
+});
 
 /** Throws ApiError: 409 for fields that others own, 400 and 500 for configurations that are none, with upstream's messages. */
 export function applyObject(write: ApplyWrite): Applied {
@@ -158,7 +171,7 @@ function tracked(write: Write, live: JsonMap, updated: JsonMap, managed: Managed
   const before: Typed = { shape, value: withoutManaged(live) };
   const after: Typed = { shape, value: withoutManaged(updated) };
   const result = afterUpdate(context(write), before, after, managed, id);
-  const now = timeText(write.now);
+  const now = timeOf(write.now);
   const taken = stripped(new Map([[id, { ...updater, time: now, set: result.changed }]]), id).get(id);
   if (taken === undefined || isEmptySet(taken.set)) return capUpdaters(result.managed);
   const previous = result.managed.get(id);
@@ -252,11 +265,8 @@ const hasUid = (object: JsonMap | undefined): boolean => {
 
 function stamped(managed: Managed, id: string, now: number): Managed {
   const own = managed.get(id);
-  return own ? new Map(managed).set(id, { ...own, time: timeText(now) }) : managed;
+  return own ? new Map(managed).set(id, { ...own, time: timeOf(now) }) : managed;
 }
-
-/** Whole seconds: "2026-01-01T00:00:00Z". */
-const timeText = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
 
 const zeros = new WeakMap<AnyKind, JsonMap>();
 

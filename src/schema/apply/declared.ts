@@ -4,7 +4,6 @@ import type { FieldSpec, Type } from "../field.ts";
 import type { AnyKind } from "../kind.ts";
 import { ObjectMeta } from "../object-meta.ts";
 import { type AnyStruct, structOf } from "../struct.ts";
-import { fieldElement } from "./element.ts";
 import { objectShape } from "./json-schema.ts";
 import {
   deduced,
@@ -13,6 +12,7 @@ import {
   keyedBy,
   keyShape,
   type MapShape,
+  namedFields,
   noFields,
   type Shape,
   scalarShapes,
@@ -54,11 +54,10 @@ class LazyMapShape implements MapShape {
   }
 
   get fields(): ReadonlyMap<string, FieldShape> {
-    this.#fields ??= new Map(
-      Object.entries<AnyField>(this.#struct.fields).map(([name, { spec }]) => [
-        name,
-        { element: fieldElement(name), shape: typeShape(spec.type, spec) },
-      ]),
+    this.#fields ??= namedFields(
+      new Map(
+        Object.entries<AnyField>(this.#struct.fields).map(([name, { spec }]) => [name, typeShape(spec.type, spec)]),
+      ),
     );
     return this.#fields;
   }

@@ -1,5 +1,4 @@
 // Shapes of custom resources, from the schemas of their definitions.
-import { fieldElement } from "./element.ts";
 import {
   deduced,
   type FieldShape,
@@ -7,6 +6,7 @@ import {
   keyShape,
   type ListShape,
   type MapShape,
+  namedFields,
   type Shape,
   scalarShapes,
   untyped,
@@ -28,12 +28,14 @@ export function objectShape(schema: JsonMap, metadata: Shape): Shape {
 }
 
 const withObjectFields = (fields: ReadonlyMap<string, FieldShape>, metadata: Shape): ReadonlyMap<string, FieldShape> =>
-  new Map([
-    ...fields,
-    ["apiVersion", { element: fieldElement("apiVersion"), shape: scalarShapes.string }],
-    ["kind", { element: fieldElement("kind"), shape: scalarShapes.string }],
-    ["metadata", { element: fieldElement("metadata"), shape: metadata }],
-  ]);
+  namedFields(
+    new Map([
+      ...[...fields].map(([name, { shape }]) => [name, shape] as const),
+      ["apiVersion", scalarShapes.string],
+      ["kind", scalarShapes.string],
+      ["metadata", metadata],
+    ]),
+  );
 
 const keepsUnknown = (schema: JsonMap): boolean => schema["x-kubernetes-preserve-unknown-fields"] === true;
 
@@ -59,11 +61,13 @@ function shapeOfSchema(schema: unknown, outer: Context): Shape {
 
 function mapShape(schema: JsonMap, context: Context): MapShape {
   const { properties, additionalProperties } = schema;
-  const declared = new Map(
-    Object.entries(isMap(properties) ? properties : {}).map(([name, property]) => [
-      name,
-      { element: fieldElement(name), shape: shapeOfSchema(property, context) },
-    ]),
+  const declared = namedFields(
+    new Map(
+      Object.entries(isMap(properties) ? properties : {}).map(([name, property]) => [
+        name,
+        shapeOfSchema(property, context),
+      ]),
+    ),
   );
   const isEmbedded = schema["x-kubernetes-embedded-resource"] === true;
   return {

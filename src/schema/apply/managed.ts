@@ -93,7 +93,7 @@ export function encodeManaged(managed: Managed): readonly ManagedFieldsEntry[] {
 
 const encoded = new WeakMap<Owner, ManagedFieldsEntry>();
 
-function encodeOwner(owner: Owner): ManagedFieldsEntry {
+export function encodeOwner(owner: Owner): ManagedFieldsEntry {
   const present = encoded.get(owner);
   if (present) return present;
   const { manager, operation, apiVersion, time, set, subresource } = owner;

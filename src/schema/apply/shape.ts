@@ -2,7 +2,7 @@
 // apart. Shapes come from declarations (`declared.ts`) and from the schemas of custom resources (`json-schema.ts`).
 import { own } from "#base/collections.ts";
 import type { Scalar } from "../field.ts";
-import { valueElement } from "./element.ts";
+import { fieldElement, valueElement } from "./element.ts";
 import { compareText, goJson, goQuote, isMap } from "./value.ts";
 
 export type ScalarShape = "numeric" | "string" | "boolean" | "untyped";
@@ -23,6 +23,8 @@ export interface MapShape {
 export interface FieldShape {
   readonly element: string;
   readonly shape: Shape;
+  /** A character of its own among the fields around it, and none of ASCII. */
+  readonly mark: string;
 }
 
 /** A list without keys that is not atomic is a set. */
@@ -40,6 +42,14 @@ export interface KeyShape {
 }
 
 export const noFields: ReadonlyMap<string, FieldShape> = new Map();
+
+/** The fields with these names, each once. */
+export function namedFields(shapes: ReadonlyMap<string, Shape>): ReadonlyMap<string, FieldShape> {
+  const fields = new Map<string, FieldShape>();
+  for (const [name, shape] of shapes)
+    fields.set(name, { element: fieldElement(name), shape, mark: String.fromCodePoint(0x100 + fields.size) });
+  return fields;
+}
 
 const scalarShape = (scalar: ScalarShape): Shape => ({ scalar });
 /** Of a value whose schema is not known, inside something that is owned as a whole. */
