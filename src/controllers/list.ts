@@ -3,6 +3,7 @@
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";
+import { cronJobController } from "./cronjob/cronjob.ts";
 import { daemonSetController } from "./daemonset/daemonset.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { endpointsController } from "./endpoints/endpoints.ts";
@@ -34,6 +35,7 @@ export interface ControllerSettings {
 
 export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
   listed("clusterrole-aggregation-controller", clusterRoleAggregationController),
+  listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
   listed("deployment-controller", deploymentController),
   listed("endpoints-controller", endpointsController(), "endpoint-controller"),
