@@ -6,6 +6,8 @@ import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";
 import { cronJobController } from "./cronjob/cronjob.ts";
 import { daemonSetController } from "./daemonset/daemonset.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { disruptionController } from "./disruption/disruption.ts";
+import { staleDisruptionController } from "./disruption/stale-targets.ts";
 import { endpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceController } from "./endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
@@ -38,6 +40,8 @@ export const controllers = ({ discover, rootCa }: ControllerSettings): readonly 
   listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
   listed("deployment-controller", deploymentController),
+  listed("disruption-controller", disruptionController(discover)),
+  listed("disruption-controller", staleDisruptionController),
   listed("endpoints-controller", endpointsController(), "endpoint-controller"),
   listed("endpointslice-controller", endpointSliceController()),
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),

@@ -5,49 +5,31 @@ import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
 import { type CacheView, watching } from "#client/controller.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
-import type { Labels } from "#schema/selector.ts";
 import { isReady, isTerminal } from "./pods.ts";
+import { hasLabels, labelPair, podsWithLabels } from "./pods-by-label.ts";
 
 /** Says of endpoints that their service has no address of its own. */
 export const headlessLabel = "service.kubernetes.io/headless";
 export const triggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
 
-const pair = (namespace: string | undefined, key: string, value: string) => `${namespace}/${key}=${value}`;
-
-/** Pods by each of their labels. */
-const podsByLabel = index(Pod, ({ metadata: { namespace, labels = {} } }) =>
-  Object.entries(labels).map(([key, value]) => pair(namespace, key, value)),
-);
-
 /** Services by one label that their pods must have: enough to find them by the labels of a pod. */
 const servicesByLabel = index(Service, ({ metadata: { namespace }, spec: { selector = {} } }) =>
   Object.entries(selector)
     .slice(0, 1)
-    .map(([key, value]) => pair(namespace, key, value)),
+    .map(([key, value]) => labelPair(namespace, key, value)),
 );
-
-const hasLabels = (labels: Labels, wanted: Labels): boolean =>
-  Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 
 /** The services that select a pod, found by its labels: no other services are looked at. */
 export function servicesOf({ metadata: { namespace = "", labels = {} } }: Pod, cache: CacheView): readonly Service[] {
   const candidates = Object.entries(labels).flatMap(([key, value]) =>
-    cache.by(servicesByLabel, pair(namespace, key, value)),
+    cache.by(servicesByLabel, labelPair(namespace, key, value)),
   );
   return candidates.filter(({ spec }) => hasLabels(labels, spec.selector ?? {}));
 }
 
-/** The pods that a service selects, found by the rarest of the labels they must have. */
-export function podsOf({ metadata: { namespace }, spec }: Service, cache: CacheView): readonly Pod[] {
-  const wanted = Object.entries(spec.selector ?? {}).map(([key, value]) => pair(namespace, key, value));
-  const counts = wanted.map((one) => cache.count(podsByLabel, one));
-  const rarest = wanted[counts.indexOf(Math.min(...counts))];
-  if (rarest === undefined) return [];
-  const candidates = cache.by(podsByLabel, rarest);
-  return wanted.length === 1
-    ? candidates
-    : candidates.filter(({ metadata: { labels = {} } }) => hasLabels(labels, spec.selector ?? {}));
-}
+/** The pods that a service selects. */
+export const podsOf = ({ metadata: { namespace }, spec }: Service, cache: CacheView): readonly Pod[] =>
+  hasSelector(spec) ? podsWithLabels(namespace, spec.selector ?? {}, cache) : [];
 
 /** Wakes the services of a pod whose place in endpoints may have changed. */
 export const watchingPodsOfServices = watching(

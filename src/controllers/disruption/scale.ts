@@ -1,0 +1,102 @@
+// How many pods there should be, by the word of those who control them.
+import { Deployment } from "#api/apps/v1/deployment.ts";
+import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
+import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
+import { Scale } from "#api/autoscaling/v1/scale.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { ReplicationController } from "#api/core/v1/replication-controller.ts";
+import { isNotFound } from "#client/client.ts";
+import type { Reconcile } from "#client/controller.ts";
+import { controllerOf } from "#client/place.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { Discovery } from "../namespace.ts";
+
+/** Kinds whose scale is read from the cache. */
+export const scaledKinds = [ReplicationController, Deployment, ReplicaSet, StatefulSet];
+
+type Owner = NonNullable<ReturnType<typeof controllerOf>>;
+
+interface Scaled {
+  readonly uid: string;
+  readonly replicas: number;
+}
+
+export interface ExpectedScale {
+  readonly expected: number;
+  /** Names of pods that nobody controls. */
+  readonly unmanaged: readonly string[];
+}
+
+/** The sum of what all controllers of the pods want. Throws if the controller of one cannot be asked. */
+export async function expectedScale(
+  pods: readonly Pod[],
+  discover: Discovery,
+  context: Reconcile,
+): Promise<ExpectedScale> {
+  const unmanaged: string[] = [];
+  const asked = new Set<string>();
+  const replicas = new Map<string, number>();
+  for (const pod of pods) {
+    const owner = controllerOf(pod);
+    if (!owner) {
+      unmanaged.push(pod.metadata.name);
+      continue;
+    }
+    if (asked.has(owner.uid)) continue;
+    asked.add(owner.uid);
+    const namespace = pod.metadata.namespace ?? "";
+    const scaled = cachedScale(owner, namespace, context) ?? (await servedScale(owner, namespace, discover, context));
+    if (!scaled) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);
+    replicas.set(scaled.uid, scaled.replicas);
+  }
+  return { expected: [...replicas.values()].reduce((a, b) => a + b, 0), unmanaged };
+}
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");
+const isOf = ({ apiVersion, kind }: Owner, { group, kind: name }: AnyKind): boolean =>
+  kind === name && groupOf(apiVersion) === group;
+
+/** Of a ReplicaSet that belongs to a Deployment, the Deployment's word counts. */
+function cachedScale(owner: Owner, namespace: string, { cache }: Reconcile): Scaled | undefined {
+  const find = <O extends { metadata: { uid: string }; spec: { replicas?: number | undefined } }>(
+    { name, uid }: Owner,
+    get: (place: { namespace: string; name: string }) => O | undefined,
+  ): O | undefined => {
+    const found = get({ namespace, name });
+    return found?.metadata.uid === uid ? found : undefined;
+  };
+  const scaledBy = (found: { metadata: { uid: string }; spec: { replicas?: number | undefined } } | undefined) =>
+    found && { uid: found.metadata.uid, replicas: found.spec.replicas ?? 0 };
+  if (isOf(owner, ReplicationController)) return scaledBy(find(owner, (at) => cache.get(ReplicationController, at)));
+  if (isOf(owner, StatefulSet)) return scaledBy(find(owner, (at) => cache.get(StatefulSet, at)));
+  if (!isOf(owner, ReplicaSet)) return undefined;
+  const set = find(owner, (at) => cache.get(ReplicaSet, at));
+  const over = set && controllerOf(set);
+  if (!over || over.kind !== Deployment.kind) return scaledBy(set);
+  return isOf(over, Deployment) ? scaledBy(find(over, (at) => cache.get(Deployment, at))) : undefined;
+}
+
+/** Anything else that can be scaled answers for itself. */
+async function servedScale(
+  { apiVersion, kind, name, uid }: Owner,
+  namespace: string,
+  discover: Discovery,
+  { client }: Reconcile,
+): Promise<Scaled | undefined> {
+  const kinds = await discover();
+  const of =
+    kinds.find((one) => one.kind === kind && one.apiVersion === apiVersion) ??
+    kinds.find((one) => one.kind === kind && one.group === groupOf(apiVersion));
+  if (!of) throw new Error(`no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`);
+  if (of.subresources?.scale === undefined) {
+    const resource = of.group === "" ? of.plural : `${of.plural}.${of.group}`;
+    throw new Error(`${resource} does not implement the scale subresource`);
+  }
+  try {
+    const scale = await client.get(Scale, { namespace, name }, { of, subresource: "scale" });
+    return scale.metadata.uid === uid ? { uid, replicas: scale.spec.replicas } : undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
