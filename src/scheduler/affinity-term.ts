@@ -16,8 +16,8 @@ export interface AffinityTerm {
   readonly id: string;
   /** Namespaces by name. */
   readonly namespaces: ReadonlySet<string>;
-  /** More namespaces, by their labels. */
-  readonly namespaceLabels: Matcher | undefined;
+  /** More namespaces, by their labels; all of them if the id is empty. */
+  readonly moreNamespaces: Selected | undefined;
   readonly selector: Selected;
   readonly topologyKey: string;
 }
@@ -50,7 +50,7 @@ export function affinityTerm(term: PodAffinityTerm, namespace: string): Affinity
   return {
     id: [topologyKey, names.join(","), places?.id ?? "!", selector.id].join("\n"),
     namespaces: new Set(names),
-    namespaceLabels: places?.matches,
+    moreNamespaces: places,
     selector,
     topologyKey,
   };
@@ -58,8 +58,9 @@ export function affinityTerm(term: PodAffinityTerm, namespace: string): Affinity
 
 /** Whether a term means a pod with these labels in a namespace with those. */
 export const concerns = (
-  { namespaces, namespaceLabels, selector }: AffinityTerm,
+  { namespaces, moreNamespaces, selector }: AffinityTerm,
   pod: { readonly namespace: string; readonly labels: Labels | undefined },
   labelsOfNamespace: Labels | undefined,
 ): boolean =>
-  (namespaces.has(pod.namespace) || namespaceLabels?.(labelsOfNamespace) === true) && selector.matches(pod.labels);
+  (namespaces.has(pod.namespace) || moreNamespaces?.matches(labelsOfNamespace) === true) &&
+  selector.matches(pod.labels);

@@ -6,7 +6,8 @@ import type { PodView } from "./pod-view.ts";
 /** Which pods to count. Two with the same id are the same. */
 export interface Counted {
   readonly id: string;
-  readonly namespaces: readonly string[];
+  /** Those of these namespaces, or of all there are and will be. */
+  readonly namespaces: readonly string[] | "all";
   readonly matches: (labels: Labels | undefined) => boolean;
   /** Whether pods that are being deleted count. */
   readonly endingToo: boolean;
@@ -58,6 +59,7 @@ export class PodCounts {
   /** The one asked for longest ago first. */
   readonly #counters = new Map<string, Counter>();
   readonly #byNamespace = new Map<string, Set<Counter>>();
+  readonly #everywhere = new Set<Counter>();
   readonly #terms = new Map<string, TermUse>();
   #apartTerms = 0;
 
@@ -74,8 +76,8 @@ export class PodCounts {
     return this.#apartTerms > 0;
   }
 
-  /** The counts as they are now and will be. `pods` gives all pods of a namespace, for what was not counted before. */
-  of(counted: Counted, pods: (namespace: string) => Iterable<readonly [PodView, number]>): PerNode {
+  /** The counts as they are now and will be. `pods` gives all pods of namespaces, for what was not counted before. */
+  of(counted: Counted, pods: (namespaces: Counted["namespaces"]) => Iterable<readonly [PodView, number]>): PerNode {
     const known = this.#counters.get(counted.id);
     if (known) {
       this.#counters.delete(counted.id);
@@ -85,12 +87,8 @@ export class PodCounts {
     if (this.#counters.size >= mostCounters) this.#forgetOldest();
     const counter: Counter = { counted, perNode: new PerNode(this.#slots) };
     this.#counters.set(counted.id, counter);
-    for (const namespace of counted.namespaces) {
-      const same = this.#byNamespace.get(namespace);
-      if (same) same.add(counter);
-      else this.#byNamespace.set(namespace, new Set([counter]));
-      for (const [pod, slot] of pods(namespace)) if (isCounted(counted, pod)) counter.perNode.add(slot, 1);
-    }
+    for (const counters of this.#listsOf(counted)) counters.add(counter);
+    for (const [pod, slot] of pods(counted.namespaces)) if (isCounted(counted, pod)) counter.perNode.add(slot, 1);
     return counter.perNode;
   }
 
@@ -111,8 +109,8 @@ export class PodCounts {
   }
 
   #count(pod: PodView, slot: number, by: 1 | -1): void {
-    const counters = this.#byNamespace.get(pod.namespace);
-    if (counters) for (const { counted, perNode } of counters) if (isCounted(counted, pod)) perNode.add(slot, by);
+    for (const counters of [this.#byNamespace.get(pod.namespace), this.#everywhere])
+      if (counters) for (const { counted, perNode } of counters) if (isCounted(counted, pod)) perNode.add(slot, by);
     const { near, apart, ratherNear, ratherApart } = pod.affinities;
     for (const term of apart) {
       this.#use(term, by).apart.add(slot, by);
@@ -135,14 +133,23 @@ export class PodCounts {
     return use;
   }
 
+  #listsOf({ namespaces }: Counted): readonly Set<Counter>[] {
+    if (namespaces === "all") return [this.#everywhere];
+    return namespaces.map((namespace) => {
+      const counters = this.#byNamespace.get(namespace) ?? new Set();
+      this.#byNamespace.set(namespace, counters);
+      return counters;
+    });
+  }
+
   #forgetOldest(): void {
     for (const [id, counter] of this.#counters) {
       this.#counters.delete(id);
-      for (const namespace of counter.counted.namespaces) {
-        const same = this.#byNamespace.get(namespace);
-        same?.delete(counter);
-        if (same?.size === 0) this.#byNamespace.delete(namespace);
-      }
+      const { namespaces } = counter.counted;
+      for (const counters of this.#listsOf(counter.counted)) counters.delete(counter);
+      if (namespaces !== "all")
+        for (const namespace of namespaces)
+          if (this.#byNamespace.get(namespace)?.size === 0) this.#byNamespace.delete(namespace);
       return;
     }
   }

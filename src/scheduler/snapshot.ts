@@ -65,7 +65,7 @@ export class Snapshot {
 
   /** How many of such pods are on each node, by slot. Valid for the present cycle. */
   count(counted: Counted): PerNode {
-    return this.#counts.of(counted, (namespace) => this.#placedIn(namespace));
+    return this.#counts.of(counted, (namespaces) => this.#placedIn(namespaces));
   }
 
   /** What the pods that are there want of others. */
@@ -177,11 +177,14 @@ export class Snapshot {
     this.#topologies.clear();
   }
 
-  *#placedIn(namespace: string): Iterable<readonly [PodView, number]> {
-    for (const pod of this.#byNamespace.get(namespace)?.values() ?? []) {
-      const state = this.#nodes.get(this.#homes.get(pod.uid)?.node ?? "");
-      if (state) yield [pod, state.slot];
-    }
+  *#placedIn(namespaces: Counted["namespaces"]): Iterable<readonly [PodView, number]> {
+    const all =
+      namespaces === "all" ? [...this.#byNamespace.values()] : namespaces.map((one) => this.#byNamespace.get(one));
+    for (const pods of all)
+      for (const pod of pods?.values() ?? []) {
+        const state = this.#nodes.get(this.#homes.get(pod.uid)?.node ?? "");
+        if (state) yield [pod, state.slot];
+      }
   }
 }
 

@@ -2,12 +2,14 @@
 import type { PluginContext, SchedulerPlugin } from "../framework.ts";
 import { defaultBinder } from "./default-binder.ts";
 import { imageLocality } from "./image-locality.ts";
+import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
 import { nodeName } from "./node-name.ts";
 import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesBalancedAllocation } from "./node-resources-balanced-allocation.ts";
 import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { podTopologySpread } from "./pod-topology-spread.ts";
 import { prioritySort } from "./priority-sort.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
@@ -34,6 +36,8 @@ export const defaultPlugins: readonly PluginEntry[] = [
   { name: "NodeAffinity", weight: 2, make: nodeAffinity },
   plain(nodePorts),
   { name: "NodeResourcesFit", weight: 1, make: nodeResourcesFit },
+  { name: "PodTopologySpread", weight: 2, make: podTopologySpread },
+  { name: "InterPodAffinity", weight: 2, make: interPodAffinity },
   { name: "NodeResourcesBalancedAllocation", weight: 1, make: nodeResourcesBalancedAllocation },
   plain(imageLocality, 1),
   plain(defaultBinder),
