@@ -39,6 +39,8 @@ export class Attempt {
   only: ReadonlySet<string> | undefined;
   /** The plugins that knew better. */
   readonly narrowedBy = new Set<SchedulerPlugin>();
+  /** The no to the whole cluster, if there was one. */
+  veto: Veto | undefined;
   /** The plugin whose refusal was the last. */
   lastJudge: SchedulerPlugin | undefined;
 
@@ -52,6 +54,11 @@ export class Attempt {
 
   /** Asks each plugin once. After a refusal that pods could be taken away for, the others are asked all the same: they may have a harder one. */
   prepare(): Veto | undefined {
+    this.veto = this.#prepare();
+    return this.veto;
+  }
+
+  #prepare(): Veto | undefined {
     const { profile, pod, snapshot, states } = this;
     const idle = new Set<number>();
     let veto: Veto | undefined;
@@ -77,13 +84,11 @@ export class Attempt {
 
   /** The first filter's refusal, or undefined if the pod can run there, beside the pods for which room is being made there and without them. */
   judge(node: NodeState): Refusal | undefined {
-    if (!this.#nominations.isEmpty) {
-      const trial = this.#withNominated(node);
-      const refusal = trial?.judge();
-      if (trial && refusal) {
-        this.lastJudge = trial.lastJudge;
-        return refusal;
-      }
+    if (!this.#nominations.isEmpty && this.#before(node).length > 0) {
+      const trial = this.trial(node);
+      const refusal = trial.judge();
+      this.lastJudge = trial.lastJudge;
+      return refusal;
     }
     const { pod } = this;
     const filters = this.#filters;
@@ -101,19 +106,19 @@ export class Attempt {
 
   /** What would be if pods came to a node or left it. */
   trial(node: NodeState): Trial {
-    return new Trial(this.pod, node, this.#filters, this.#filterStates);
+    const { pod } = this;
+    return new Trial({ pod, node, filters: this.#filters, states: this.#filterStates, before: this.#before(node) });
   }
 
-  /** The node with the pods that come before this one, if there are any. */
-  #withNominated(node: NodeState): Trial | undefined {
+  /** Where room was made for the pod. */
+  get nominated(): string | undefined {
+    return this.#nominations.nodeOf(this.pod.uid);
+  }
+
+  /** Pods for which room is being made on the node, and which come before this one. */
+  #before({ name }: NodeState): readonly PodView[] {
     const { pod } = this;
-    const others = this.#nominations
-      .on(node.name)
-      .filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
-    if (others.length === 0) return undefined;
-    const trial = this.trial(node);
-    for (const other of others) trial.add(other);
-    return trial;
+    return this.#nominations.on(name).filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
   }
 
   #narrow(plugin: SchedulerPlugin, only: ReadonlySet<string>): void {
@@ -122,18 +127,25 @@ export class Attempt {
   }
 }
 
+interface TrialOptions {
+  readonly pod: PodView;
+  readonly node: NodeState;
+  readonly filters: readonly FilterStep[];
+  readonly states: readonly unknown[];
+  readonly before: readonly PodView[];
+}
+
 /** A copy of a node and of what the filters have prepared, to be played with. */
 export class Trial {
   readonly node: NodeState;
-  readonly #pod: PodView;
-  readonly #filters: readonly FilterStep[];
-  readonly #states: unknown[];
+  readonly #options: TrialOptions;
+  readonly #states: readonly unknown[];
   lastJudge: SchedulerPlugin | undefined;
 
-  constructor(pod: PodView, node: NodeState, filters: readonly FilterStep[], states: readonly unknown[]) {
+  constructor(options: TrialOptions) {
+    const { node, filters, states } = options;
     this.node = node.copy();
-    this.#pod = pod;
-    this.#filters = filters;
+    this.#options = options;
     this.#states = states.map((state, i) => filters[i]?.plugin.whatIf?.copy(state) ?? state);
   }
 
@@ -147,20 +159,27 @@ export class Trial {
     this.#tell("remove", other);
   }
 
+  /** With the pods that come before this one, and without them: that they will come is not certain either. */
   judge(): Refusal | undefined {
-    for (const [i, { plugin, run }] of this.#filters.entries()) {
-      const refusal = run(this.#pod, this.node, this.#states[i]);
-      if (refusal !== undefined) {
-        this.lastJudge = plugin;
-        return refusal;
-      }
+    const { before } = this.#options;
+    if (before.length > 0) {
+      const crowded = new Trial({ ...this.#options, node: this.node, states: this.#states, before: [] });
+      for (const other of before) crowded.add(other);
+      const refusal = crowded.judge();
+      this.lastJudge = crowded.lastJudge;
+      if (refusal) return refusal;
+    }
+    for (const [i, { plugin, run }] of this.#options.filters.entries()) {
+      const refusal = run(this.#options.pod, this.node, this.#states[i]);
+      this.lastJudge = plugin;
+      if (refusal !== undefined) return refusal;
     }
     return undefined;
   }
 
   #tell(what: "add" | "remove", other: PodView): void {
-    for (const [i, { plugin }] of this.#filters.entries())
-      plugin.whatIf?.[what](this.#states[i], other, this.node, this.#pod);
+    for (const [i, { plugin }] of this.#options.filters.entries())
+      plugin.whatIf?.[what](this.#states[i], other, this.node, this.#options.pod);
   }
 }
 

@@ -111,8 +111,10 @@ export interface PluginContext {
   readonly log: Log;
   /** Does something through the API because of a pod, beside the cycles. Failures are logged. */
   act(pod: PodView, what: string, work: (binding: BindingContext) => Promise<void>): void;
-  /** Forgets that room was made on a node for a pod. */
+  /** Forgets that room was made on a node for a pod, and tries it again. */
   unnominate(pod: PodView): void;
+  /** Tries a pod again that waits. */
+  retry(pod: PodView): void;
   /** Pods for which room was made on a node. */
   nominated(node: string): readonly PodView[];
 }

@@ -32,6 +32,8 @@ export interface QueuedPod extends Queued {
   view: PodView;
   since: number;
   where: Where;
+  /** Who keeps it from being tried at all. */
+  gate: SchedulerPlugin | undefined;
   attempts: number;
   /** Attempts that ended in a refusal, and failures since the last attempt that ended in a verdict: they decide how long it backs off. */
   refused: number;
@@ -63,6 +65,7 @@ export class SchedulingQueue {
   /** Stuck, but nobody refused them. */
   readonly #stuckByNone = new Set<QueuedPod>();
   #stuck = 0;
+  readonly #gated = new Set<QueuedPod>();
   readonly #inHand = new Set<QueuedPod>();
   /** What happened while pods were in hand, the oldest first; the first of all is number `#forgotten`. */
   #remembered: WatchedChange[] = [];
@@ -98,6 +101,7 @@ export class SchedulingQueue {
       view,
       since: this.#now,
       where: "gone",
+      gate: undefined,
       attempts: 0,
       refused: 0,
       failures: 0,
@@ -179,6 +183,7 @@ export class SchedulingQueue {
   /** Something changed: tries again the pods it may help. */
   changed(change: WatchedChange): void {
     if (this.#inHand.size > 0) this.#remembered.push(change);
+    for (const pod of this.#gated) if (pod.gate?.wakes?.some((wake) => isAbout(wake, change))) this.#recheck(pod);
     if (this.#stuck === 0) return;
     const cured: QueuedPod[] = [...this.#stuckByNone];
     for (const [plugin, pods] of this.#stuckBy) {
@@ -189,9 +194,11 @@ export class SchedulingQueue {
     for (const pod of cured) if (pod.where === "stuck") this.#retry(pod);
   }
 
-  /** Tries all stuck pods again: what they wait for may have happened in a way no plugin foresaw. */
-  retryAll(): void {
-    for (const pod of [...this.#pods.values()]) if (pod.where === "stuck") this.#retry(pod);
+  /** Tries a pod again, whatever it waits for. */
+  retry(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (pod?.where === "stuck") this.#retry(pod);
+    else if (pod?.where === "gated") this.#recheck(pod);
   }
 
   /** Stops its timers. */
@@ -208,7 +215,7 @@ export class SchedulingQueue {
     const old = pod.view;
     pod.view = view;
     if (pod.where === "gated") {
-      if (this.#options.gateOf(view) === undefined) this.#admit(pod);
+      this.#recheck(pod);
       return;
     }
     if (pod.where !== "stuck" && pod.where !== "inHand") return;
@@ -220,12 +227,24 @@ export class SchedulingQueue {
   }
 
   #admit(pod: QueuedPod): void {
-    if (this.#options.gateOf(pod.view) !== undefined) {
-      pod.where = "gated";
-      return;
-    }
+    if (this.#isHeld(pod)) return;
     pod.since = this.#now;
     this.#enterActive(pod);
+  }
+
+  /** Whether a plugin keeps the pod from being tried at all. */
+  #isHeld(pod: QueuedPod): boolean {
+    pod.gate = this.#options.gateOf(pod.view);
+    if (!pod.gate) return false;
+    pod.where = "gated";
+    this.#gated.add(pod);
+    return true;
+  }
+
+  #recheck(pod: QueuedPod): void {
+    this.#leave(pod);
+    if (pod.attempts === 0) this.#admit(pod);
+    else this.#retry(pod);
   }
 
   /** Whether the pod is still to be given a node. */
@@ -241,8 +260,8 @@ export class SchedulingQueue {
 
   #retry(pod: QueuedPod): void {
     this.#leave(pod);
-    if (this.#options.gateOf(pod.view) !== undefined) pod.where = "gated";
-    else if (pod.retryAt > this.#now) this.#enterBackOff(pod);
+    if (this.#isHeld(pod)) return;
+    if (pod.retryAt > this.#now) this.#enterBackOff(pod);
     else this.#enterActive(pod);
   }
 
@@ -277,6 +296,7 @@ export class SchedulingQueue {
   #leave(pod: QueuedPod): void {
     if (pod.where === "active") this.#activeSize--;
     if (pod.where === "inHand") this.#inHand.delete(pod);
+    if (pod.where === "gated") this.#gated.delete(pod);
     if (pod.where !== "stuck") return;
     this.#stuck--;
     this.#stuckByNone.delete(pod);

@@ -52,6 +52,7 @@ export interface SchedulerOptions {
 }
 
 const mostInFlight = 256;
+const noRemedy: PostFiltered = { nominate: "", message: "" };
 
 export class Scheduler implements Component {
   readonly name = "scheduler";
@@ -83,7 +84,11 @@ export class Scheduler implements Component {
       random,
       log,
       act: (pod, what, work) => this.#act(pod, what, work),
-      unnominate: (pod) => this.#nominations.delete(pod.uid),
+      unnominate: (pod) => {
+        this.#nominations.delete(pod.uid);
+        this.#queue.retry(pod.uid);
+      },
+      retry: (pod) => this.#queue.retry(pod.uid),
       nominated: (node) => this.#nominations.on(node),
     };
     this.#profiles = makeProfiles(configuration, plugins, context);
@@ -108,7 +113,7 @@ export class Scheduler implements Component {
       assumed: this.#assumed,
       metrics: options.metrics ?? noMetrics,
       failed: (pod, profile, error) => this.#failed(pod, profile, error),
-      refused: (pod, profile, misfit) => this.#misfit(pod, this.#cycle.begin(profile, pod.view), misfit),
+      refused: (pod, profile, misfit) => this.#refuse(pod, this.#cycle.begin(profile, pod.view), misfit, noRemedy),
     });
   }
 
@@ -182,7 +187,8 @@ export class Scheduler implements Component {
       const attempt = this.#cycle.begin(profile, queued.view);
       const found = this.#cycle.place(attempt);
       if (!("node" in found)) {
-        this.#misfit(queued, attempt, found);
+        // No node will do: maybe one can be made to.
+        this.#refuse(queued, attempt, found, found.nodes === 0 ? noRemedy : this.#postFilter(attempt));
         return "unschedulable";
       }
       this.#nominations.delete(queued.view.uid);
@@ -195,10 +201,9 @@ export class Scheduler implements Component {
     }
   }
 
-  /** No node will do: maybe one can be made to. Then the pod waits, and people are told why. */
-  #misfit(queued: QueuedPod, attempt: Attempt, misfit: Misfit): void {
+  /** The pod waits, and people are told why. */
+  #refuse(queued: QueuedPod, attempt: Attempt, misfit: Misfit, after: PostFiltered): void {
     const { view } = queued;
-    const after = misfit.nodes === 0 ? { nominate: "", message: "" } : this.#postFilter(attempt);
     const message = explainMisfit(misfit, attempt, after.message);
     this.#queue.refuse(queued, misfit.refusedBy);
     if (after.nominate) this.#nominations.set(view, after.nominate);

@@ -26,6 +26,8 @@ export class Snapshot {
   #order: readonly NodeState[] | undefined;
   readonly #topologies = new Map<string, Topology>();
   #softTainted = 0;
+  /** How many pods on nodes have which priority. */
+  readonly #priorities = new Map<number, number>();
   /** Differs after every change that a verdict may depend on. */
   generation = 0;
 
@@ -81,6 +83,12 @@ export class Snapshot {
     return this.#counts.hasApart;
   }
 
+  /** Whether any pod on a node is less important. */
+  hasLower(priority: number): boolean {
+    for (const one of this.#priorities.keys()) if (one < priority) return true;
+    return false;
+  }
+
   /** On how many nodes an image is. */
   nodesWithImage(name: string): number {
     return this.#imageNodes.get(name) ?? 0;
@@ -111,6 +119,7 @@ export class Snapshot {
     this.removePod(pod.uid);
     this.#homes.set(pod.uid, { pod, node });
     entered(this.#byNamespace, pod.namespace, pod);
+    this.#countPriority(pod, 1);
     const state = this.#nodes.get(node);
     if (state) this.#enter(state, pod);
     else entered(this.#strays, node, pod);
@@ -123,10 +132,17 @@ export class Snapshot {
     const { pod, node } = home;
     this.#homes.delete(uid);
     left(this.#byNamespace, pod.namespace, uid);
+    this.#countPriority(pod, -1);
     const state = this.#nodes.get(node);
     if (!state) left(this.#strays, node, uid);
     else if (state.remove(uid)) this.#counts.remove(pod, state.slot);
     this.generation++;
+  }
+
+  #countPriority({ priority }: PodView, by: 1 | -1): void {
+    const count = (this.#priorities.get(priority) ?? 0) + by;
+    if (count > 0) this.#priorities.set(priority, count);
+    else this.#priorities.delete(priority);
   }
 
   #enter(state: NodeState, pod: PodView): void {

@@ -1,6 +1,7 @@
 // All plugins, in the order in which they are asked, and how much their scores count.
 import type { PluginContext, SchedulerPlugin } from "../framework.ts";
 import { defaultBinder } from "./default-binder.ts";
+import { defaultPreemption } from "./default-preemption.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
@@ -38,6 +39,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
   { name: "NodeResourcesFit", weight: 1, make: nodeResourcesFit },
   { name: "PodTopologySpread", weight: 2, make: podTopologySpread },
   { name: "InterPodAffinity", weight: 2, make: interPodAffinity },
+  { name: "DefaultPreemption", make: defaultPreemption },
   { name: "NodeResourcesBalancedAllocation", weight: 1, make: nodeResourcesBalancedAllocation },
   plain(imageLocality, 1),
   plain(defaultBinder),
