@@ -2,7 +2,7 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { isNotFound } from "#client/client.ts";
 import { timeOf } from "#schema/time.ts";
-import { isActive, isReady } from "../../src/controllers/pods.ts";
+import { isActive, isReady, isTerminal } from "../../src/controllers/pods.ts";
 import type { TestCluster } from "./cluster.ts";
 
 /** Makes every pod ready that is not, unless `isBroken`, and removes every pod whose grace period has begun. */
@@ -22,5 +22,34 @@ export async function runPods(
     const at = timeOf(server.clock.now());
     const conditions = [{ type: "Ready", status: "True", lastTransitionTime: at }];
     await client.update(Pod, { ...pod, status: { ...pod.status, phase: "Running", conditions } }, "status");
+  }
+}
+
+/** Ends every pod that runs with the exit code `verdict` gives, if it gives one; and those that are being deleted in any case. */
+export async function endPods(
+  { client, server }: TestCluster,
+  verdict: (pod: Pod) => number | undefined,
+): Promise<void> {
+  for (const pod of (await client.list(Pod)).items.filter((one) => !isTerminal(one))) {
+    const isGoing = pod.metadata.deletionTimestamp !== undefined;
+    const exitCode = isGoing ? 143 : verdict(pod);
+    if (exitCode === undefined) continue;
+    const terminated = { exitCode, finishedAt: timeOf(server.clock.now()) };
+    const containerStatuses = pod.spec.containers.map(({ name, image = "" }) => ({
+      name,
+      image,
+      imageID: "",
+      ready: false,
+      restartCount: 0,
+      state: { terminated },
+      lastState: {},
+    }));
+    const phase = exitCode === 0 ? "Succeeded" : "Failed";
+    try {
+      await client.update(Pod, { ...pod, status: { ...pod.status, phase, containerStatuses } }, "status");
+      if (isGoing) await client.delete(Pod, pod.metadata, { graceSeconds: 0 });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 }
