@@ -14,11 +14,13 @@ import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
 import { type Discovery, namespaceController } from "./namespace.ts";
+import { type NodeLifecycleSettings, nodeLifecycleController } from "./node-lifecycle/node-lifecycle.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
 import { serviceAccountController } from "./serviceaccount.ts";
 import { statefulSetController } from "./statefulset/statefulset.ts";
+import { taintEvictionController } from "./taint-eviction.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
 
 export interface ListedController {
@@ -33,9 +35,11 @@ export interface ControllerSettings {
   readonly discover: Discovery;
   /** What the API server's certificate is checked against, in PEM. */
   readonly rootCa: string;
+  /** How long nodes may be silent, and how fast those are emptied that do not work; upstream's numbers unless told. */
+  readonly nodeLifecycle?: Partial<NodeLifecycleSettings>;
 }
 
-export const controllers = ({ discover, rootCa }: ControllerSettings): readonly ListedController[] => [
+export const controllers = ({ discover, rootCa, nodeLifecycle }: ControllerSettings): readonly ListedController[] => [
   listed("clusterrole-aggregation-controller", clusterRoleAggregationController),
   listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
@@ -48,11 +52,13 @@ export const controllers = ({ discover, rootCa }: ControllerSettings): readonly 
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
   listed("namespace-controller", namespaceController(discover)),
+  listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
   listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
   listed("statefulset-controller", statefulSetController),
+  listed("taint-eviction-controller", taintEvictionController(), "node-controller"),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
 ];
 

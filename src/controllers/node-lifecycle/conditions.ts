@@ -1,0 +1,27 @@
+// What is known of a node that is silent: nothing.
+import type { Node, NodeCondition } from "#api/core/v1/node.ts";
+import { timeOf } from "#schema/time.ts";
+
+/** What the kubelet tells; NetworkUnavailable is told by others. */
+const told = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+export function unknownConditions({ metadata, status }: Node, now: number): readonly NodeCondition[] {
+  const present = status.conditions ?? [];
+  const lastTransitionTime = timeOf(now);
+  const lost = present.map((condition): NodeCondition => {
+    if (!told.includes(condition.type) || condition.status === "Unknown") return condition;
+    const message = "Kubelet stopped posting node status.";
+    return { ...condition, status: "Unknown", reason: "NodeStatusUnknown", message, lastTransitionTime };
+  });
+  const never = told
+    .filter((type) => !present.some((condition) => condition.type === type))
+    .map((type) => ({
+      type,
+      status: "Unknown",
+      reason: "NodeStatusNeverUpdated",
+      message: "Kubelet never posted node status.",
+      lastHeartbeatTime: metadata.creationTimestamp,
+      lastTransitionTime,
+    }));
+  return [...lost, ...never];
+}
