@@ -143,6 +143,14 @@ export const tooLarge = (limit: number): ApiError =>
     message: `Request entity too large: limit is ${limit}`,
   });
 
+export const tookTooLong = (): ApiError =>
+  new ApiError({
+    code: 504,
+    reason: "Timeout",
+    message: "Timeout: request did not complete within the allotted timeout",
+    details: {},
+  });
+
 export const serviceUnavailable = (message: string): ApiError =>
   new ApiError({ code: 503, reason: "ServiceUnavailable", message });
 

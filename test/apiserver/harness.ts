@@ -1,7 +1,7 @@
 // An API server in a process of its own, as people start it: with its own certificates, on a port of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -38,8 +38,9 @@ export class ServerProcess implements AsyncDisposable {
     return `https://127.0.0.1:${this.#port}`;
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? 0;
+  /** Memory that the process has at present. */
+  get residentBytes(): number {
+    return Number(readFileSync(`/proc/${this.#child?.pid}/statm`, "utf8").split(" ")[1]) * 4096;
   }
 
   file(name: "ca.crt" | "admin.crt" | "admin.key"): string {

@@ -1,4 +1,4 @@
-// The HTTPS front: HTTP/2 and HTTP/1.1 on one port. It knows nothing of Kubernetes but the size a body may have.
+// The HTTPS front: HTTP/2 and HTTP/1.1 on one port. It knows nothing of Kubernetes; what clients may take of it is in limits.ts.
 // HTTP/2 goes through the stream API: Node's compatibility layer over it costs a third of the throughput.
 import { type IncomingMessage, ServerResponse } from "node:http";
 import {
@@ -14,9 +14,11 @@ import { type Duplex, Readable, type Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { type Clock, systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, isParts, isStream } from "../http.ts";
-import { tooLarge } from "../status.ts";
+import { Bodies, clientIsGone } from "./bodies.ts";
+import { type FrontLimits, usualLimits } from "./limits.ts";
 import { gzipped, Joiner, pump } from "./send.ts";
 import { closeGently, socketStream } from "./streams/socket-stream.ts";
 
@@ -27,8 +29,10 @@ export interface HttpsOptions {
   readonly clientCa: string | undefined;
   readonly handler: HttpHandler;
   readonly log: Log;
-  /** Largest body that is read, in bytes. */
-  readonly bodyLimit?: number;
+  /** Those that differ from the usual. */
+  readonly limits?: Partial<FrontLimits>;
+  /** Times how long bodies take. */
+  readonly clock?: Clock;
 }
 
 export interface HttpsFront {
@@ -39,19 +43,21 @@ export interface HttpsFront {
   readonly server: Http2SecureServer;
 }
 
-/** One for all, because an error costs more to make than the rest of an abort. */
-const clientIsGone = new Error("the client is gone");
 const noQuery = new URLSearchParams();
 const noHeaders: NonNullable<HttpResponse["headers"]> = {};
 
 const zip = promisify(gzip);
 /** Smaller answers are not worth the work; upstream draws the same line. */
 const gzipFrom = 128 * 1024;
-/** How long the client of an upgraded connection may take to read its end. */
+/** How long a client may take to read the end of an upgraded connection, or an answer that came before all was sent. */
 const lingerMs = 1000;
+/** After this time without a word the other end is asked whether it is still there. */
+const silenceMs = 15_000;
 
 export function httpsFront(options: HttpsOptions): HttpsFront {
-  const { handler, log, bodyLimit = 3 * 1024 * 1024 } = options;
+  const { handler, log, clock = systemClock } = options;
+  const limits = { ...usualLimits(), ...options.limits };
+  const bodies = new Bodies(limits, clock);
   const endings = new Endings();
   const sockets = new Set<Socket>();
   const peers = new Peers();
@@ -65,10 +71,21 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     rejectUnauthorized: false,
     allowHTTP1: true,
     minVersion: "TLSv1.2",
-    settings: { maxConcurrentStreams: 1000, initialWindowSize: 256 * 1024 },
+    handshakeTimeout: limits.handshakeMs,
+    keepAlive: true,
+    keepAliveInitialDelay: silenceMs,
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      maxHeaderListSize: limits.headerBytes,
+      initialWindowSize: 256 * 1024,
+    },
     maxSessionInvalidFrames: 100,
-    maxHeaderListPairs: 200,
+    maxHeaderListPairs: limits.headerPairs,
+    streamResetBurst: limits.resets,
+    streamResetRate: limits.resetsPerSecond,
+    ...http1Limits(limits),
   });
+  if (limits.connections !== undefined) server.maxConnections = limits.connections;
 
   const respond = async (request: HttpRequest, send: (response: Sendable) => Promise<void>) => {
     let response: HttpResponse;
@@ -91,15 +108,13 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     if (message.httpVersionMajor >= 2) return;
     const peer = peers.of(message.socket as TLSSocket);
     const { method = "GET", url = "/" } = message;
-    const request = new FrontRequest(method, url, message, message, peer, bodyLimit, () => endings.of(response));
-    void respond(request, (answer) => sendHttp1(response, answer));
+    const request = new FrontRequest(method, url, message, message, peer, bodies, () => endings.of(response));
+    void respond(request, (answer) => sendHttp1(response, answer).then(() => lingerFor(message, clock)));
   });
   server.on("upgrade", (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     const peer = peers.of(socket as TLSSocket);
     const { method = "GET", url = "/" } = message;
-    const request = new FrontRequest(method, url, message, Readable.from([]), peer, bodyLimit, () =>
-      endings.of(socket),
-    );
+    const request = new FrontRequest(method, url, message, Readable.from([]), peer, bodies, () => endings.of(socket));
     void respond(request, (answer) => sendUpgrade(message, socket, head, answer, request.signal));
   });
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
@@ -111,9 +126,15 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     const peer = peers.of(stream.session);
     const [method, url] = [String(headers[":method"]), String(headers[":path"])];
     const sent = { headers, rawHeaders };
-    const request = new FrontRequest(method, url, sent, stream, peer, bodyLimit, () => endings.of(stream));
-    void respond(request, (answer) => sendHttp2(stream, answer));
+    const request = new FrontRequest(method, url, sent, stream, peer, bodies, () => endings.of(stream));
+    void respond(request, async (answer) => {
+      await sendHttp2(stream, answer);
+      if (bodies.isCutOff(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
   });
+  // Streams that are open end on their own; without any the connection ends at once.
+  server.on("session", (session) => session.setTimeout(limits.idleMs, () => session.close()));
+  server.on("drop", () => log.warn("connection dropped: too many are open", { limit: limits.connections }));
   server.on("sessionError", (error) => log.debug("session failed", { error }));
   server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
   server.on("secureConnection", (socket: Socket) => {
@@ -135,6 +156,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     async close(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       endings.stop(new Error("the server is stopping"));
+      bodies.close();
       const deadline = AbortSignal.timeout(graceMs);
       const cut = new Promise<void>((resolve) =>
         deadline.addEventListener("abort", () => {
@@ -158,7 +180,7 @@ class FrontRequest implements HttpRequest {
   readonly clientCertificate: Uint8Array | undefined;
   readonly remoteAddress: string;
   readonly #rawHeaders: readonly string[];
-  readonly #bodyLimit: number;
+  readonly #bodies: Bodies;
   readonly #ending: () => AbortSignal;
   #query: URLSearchParams | undefined;
   #signal: AbortSignal | undefined;
@@ -169,7 +191,7 @@ class FrontRequest implements HttpRequest {
     { headers, rawHeaders }: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
     content: Readable,
     { clientCertificate, remoteAddress }: Peer,
-    bodyLimit: number,
+    bodies: Bodies,
     ending: () => AbortSignal,
   ) {
     const question = url.indexOf("?");
@@ -181,7 +203,7 @@ class FrontRequest implements HttpRequest {
     this.clientCertificate = clientCertificate;
     this.remoteAddress = remoteAddress;
     this.#rawHeaders = rawHeaders;
-    this.#bodyLimit = bodyLimit;
+    this.#bodies = bodies;
     this.#ending = ending;
     this.#query = question < 0 ? noQuery : undefined;
   }
@@ -202,7 +224,7 @@ class FrontRequest implements HttpRequest {
   }
 
   body(): Promise<Uint8Array> {
-    return readBody(this.content, this.#bodyLimit);
+    return this.#bodies.read(this.content);
   }
 }
 
@@ -255,25 +277,21 @@ class Peers {
   }
 }
 
-/** By events: an iterator over the stream takes 30 µs longer. */
-function readBody(source: Readable, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    // Node ends an HTTP/2 stream without content by itself, perhaps before anyone asks for the content.
-    if (source.readableEnded) return resolve(new Uint8Array());
-    if (source.destroyed) return reject(clientIsGone);
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    source.on("data", (chunk: Uint8Array) => {
-      size += chunk.length;
-      if (size > limit) {
-        source.pause();
-        reject(tooLarge(limit));
-      } else chunks.push(chunk);
-    });
-    source.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)));
-    source.once("close", () => reject(clientIsGone)); // after the end it says nothing new
-    source.once("error", reject);
-  });
+/** By HTTP/1.1 a connection has one request at a time, so that the times of one bound the other. Bodies have a time of their own. */
+const http1Limits = ({ headersMs, headerBytes, idleMs }: FrontLimits) => ({
+  maxHeaderSize: headerBytes,
+  headersTimeout: headersMs,
+  requestTimeout: 0,
+  connectionsCheckingInterval: Math.min(headersMs, 5000),
+  keepAliveTimeout: idleMs,
+});
+
+/** An answer may come before its request has. What still comes is read and forgotten for a while, so that the client gets to see the answer. */
+function lingerFor(message: IncomingMessage, clock: Clock): void {
+  if (message.complete || message.destroyed) return;
+  const cancel = clock.after(lingerMs, () => message.socket.destroy());
+  for (const last of ["end", "close"]) message.once(last, cancel);
+  message.resume();
 }
 
 /** The answer ready to be sent: compressed where that is wanted and worth it. */

@@ -50,7 +50,7 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
 
     const client = async (session: ClientHttp2Session) => {
       while (sent < REQUESTS && wrong.length < 20) {
-        if (++sent === Math.floor(REQUESTS / 10)) rssBefore = rss(server.pid);
+        if (++sent === Math.floor(REQUESTS / 10)) rssBefore = server.residentBytes;
         const request = requests.next();
         const answer = await send(session, request).catch((error) => {
           wrong.push(explain(error));
@@ -71,10 +71,10 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
     assert.equal(wrong.length, 0, wrong.join("\n"));
     const unacknowledged = (await everything(control)).filter(({ version }) => !acknowledged.has(version));
     assert.deepEqual(unacknowledged, [], "stored, but never acknowledged");
-    const growth = rss(server.pid) - rssBefore;
+    const growth = server.residentBytes - rssBefore;
     assert.ok(growth < GROWTH_BYTES, `the server grew by ${growth} bytes`);
     t.diagnostic(
-      `${sent} requests by code: ${JSON.stringify(codes)}; memory grew by ${growth >> 20} MiB to ${rss(server.pid) >> 20} MiB`,
+      `${sent} requests by code: ${JSON.stringify(codes)}; memory grew by ${growth >> 20} MiB to ${server.residentBytes >> 20} MiB`,
     );
     assert.equal((await send(control, get("/readyz"))).code, 200);
   } finally {
@@ -182,9 +182,6 @@ async function everything(
 
 const collectionOf = ({ group, version, plural }: AnyKind): string =>
   group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
-
-/** Resident bytes of a process. */
-const rss = (pid: number): number => Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
 
 const describe = ({ method, path, headers, body }: DrawnRequest): string =>
   `${method} ${short(path)} ${short(JSON.stringify(headers))} ${body === undefined ? "" : short(body)}`;
