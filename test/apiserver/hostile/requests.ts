@@ -507,7 +507,7 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   propagationPolicy: ["Orphan", "Background", "Foreground", "x"],
   orphanDependents: ["true", "x"],
   pretty: ["true", "1", "x"],
-  includeObject: ["None", "Object", "x"],
+  includeObject: ["Metadata", "Object", "x"],
   timeoutSeconds: ["0", "1", "x"],
   sendInitialEvents: ["true"],
   allowWatchBookmarks: ["true"],
