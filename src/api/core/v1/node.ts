@@ -175,7 +175,7 @@ export const NodeSpec = struct(
     complete(spec): void {
       // Old clients write the one network; where the two differ it is right.
       if (spec.podCIDR && spec.podCIDR !== spec.podCIDRs?.[0]) spec.podCIDRs = [spec.podCIDR];
-      else if (spec.podCIDRs?.[0]) spec.podCIDR = spec.podCIDRs[0];
+      else if (spec.podCIDRs?.[0] && !spec.podCIDR) spec.podCIDR = spec.podCIDRs[0];
     },
   },
 );
