@@ -9,6 +9,7 @@ import { seededRandom } from "#base/random.ts";
 import { Client, type Transport } from "#client/client.ts";
 import { type SimulatedNodes, type SimulatedNodesOptions, simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import type { Draft } from "#schema/infer.ts";
+import { type HttpResponse, isStream } from "#wire/http.ts";
 import { type TestCluster, testCluster } from "../controllers/cluster.ts";
 
 interface World extends TestCluster {
@@ -127,3 +128,241 @@ test("a pod that is deleted ends within its grace and is removed", async () => {
   // It runs; it ends (its generation has changed); it has ended.
   assert.deepEqual(w.writes, ["update status web", "update status web", "update status web", "delete web"]);
 });
+
+test("a pod of a job completes", async () => {
+  await using w = await world();
+  await w.create("job", { restartPolicy: "Never" });
+  await w.untilPod("job", (pod) => pod?.status.phase === "Succeeded");
+  const pod = await w.pod("job");
+  const [status] = pod?.status.containerStatuses ?? [];
+  assert.equal(status?.state.terminated?.reason, "Completed");
+  assert.equal(status?.state.terminated?.exitCode, 0);
+  assert.deepEqual(
+    pod?.status.conditions?.map(({ type, status: is, reason }) => `${type}=${is} ${reason ?? ""}`.trim()),
+    [
+      "PodReadyToStartContainers=False",
+      "Initialized=True PodCompleted",
+      "Ready=False PodCompleted",
+      "ContainersReady=False PodCompleted",
+      "PodScheduled=True",
+    ],
+  );
+  assert.equal(w.writes.length, 2);
+});
+
+test("a container that crashes is started again, ever later", async () => {
+  await using w = await world();
+  await w.create("web", {}, { "simulated.knarr.dev/run-for": "1s", "simulated.knarr.dev/exit-code": "3" });
+  const waiting = (reason: string) => (pod: Pod | undefined) =>
+    pod?.status.containerStatuses?.[0]?.state.waiting?.reason === reason;
+  await w.untilPod("web", waiting("CrashLoopBackOff"));
+  const pod = await w.pod("web");
+  const [status] = pod?.status.containerStatuses ?? [];
+  assert.equal(status?.restartCount, 1);
+  assert.equal(status?.lastState.terminated?.exitCode, 3);
+  assert.equal(status?.lastState.terminated?.reason, "Error");
+  assert.equal(
+    status?.state.waiting?.message,
+    `back-off 10s restarting failed container=web pod=web_default(${pod?.metadata.uid})`,
+  );
+  assert.equal(pod?.status.phase, "Running");
+  assert.equal(condition(pod, "Ready"), "False");
+  const startedAt: number[] = [];
+  for (let i = 0; i < 1000; i++) {
+    const count = (await w.pod("web"))?.status.containerStatuses?.[0]?.restartCount ?? -1;
+    startedAt[count] ??= i;
+    await w.server.clock.advance(1000);
+  }
+  // A second of running, then a wait that doubles up to five minutes.
+  const gaps = startedAt.slice(2).map((at, i) => at - (startedAt[i + 1] as number));
+  assert.deepEqual(gaps.slice(1), [21, 41, 81, 161, 301, 301]);
+  const events = await w.client.list(Event, { namespace: "default" });
+  assert.ok(
+    events.items.some(
+      ({ reason, message }) =>
+        reason === "BackOff" && message?.startsWith("Back-off restarting failed container web in pod web_default("),
+    ),
+  );
+});
+
+test("a pod that outlives its deadline fails", async () => {
+  await using w = await world();
+  await w.create("web", { activeDeadlineSeconds: 5 });
+  await w.untilPod("web", isReady);
+  await w.untilPod("web", (pod) => pod?.status.phase === "Failed");
+  const pod = await w.pod("web");
+  assert.equal(pod?.status.reason, "DeadlineExceeded");
+  assert.equal(pod?.status.message, "Pod was active on the node longer than the specified deadline");
+});
+
+test("a pod for which the node has no room is refused", async () => {
+  await using w = await world();
+  const containers = [{ name: "web", image: "nginx", resources: { requests: { cpu: "20" } } }];
+  await w.create("first", { containers });
+  await w.untilPod("first", isReady);
+  await w.create("second", { containers });
+  await w.untilPod("second", (pod) => pod?.status.phase === "Failed");
+  const pod = await w.pod("second");
+  assert.equal(pod?.status.reason, "OutOfcpu");
+  assert.equal(
+    pod?.status.message,
+    "Pod was rejected: Node didn't have enough resource: cpu, requested: 20000, used: 20000, capacity: 32000",
+  );
+  await w.client.delete(Pod, { namespace: "default", name: "second" });
+  await w.untilPod("second", (gone) => gone === undefined);
+});
+
+test("an image that cannot be pulled is tried again, and says so", async () => {
+  await using w = await world();
+  await w.create(
+    "web",
+    {},
+    { "simulated.knarr.dev/pull-error": "no such image", "simulated.knarr.dev/pull-failures": "1" },
+  );
+  const reasonOf = (pod: Pod | undefined) => pod?.status.containerStatuses?.[0]?.state.waiting?.reason;
+  await w.untilPod("web", (pod) => reasonOf(pod) === "ErrImagePull");
+  assert.equal((await w.pod("web"))?.status.phase, "Pending");
+  await w.untilPod("web", (pod) => reasonOf(pod) === "ImagePullBackOff");
+  assert.equal(
+    (await w.pod("web"))?.status.containerStatuses?.[0]?.state.waiting?.message,
+    'Back-off pulling image "nginx": ErrImagePull: no such image',
+  );
+  await w.untilPod("web", isReady);
+});
+
+test("init containers run first, sidecars stay and end last", async () => {
+  await using w = await world();
+  await w.create(
+    "web",
+    {
+      initContainers: [
+        { name: "setup", image: "setup" },
+        { name: "proxy", image: "proxy", restartPolicy: "Always" },
+        { name: "late", image: "late" },
+      ],
+    },
+    { "setup.simulated.knarr.dev/run-for": "2s", "web.simulated.knarr.dev/stop-delay": "4s" },
+  );
+  await w.untilPod("web", (pod) => pod?.status.initContainerStatuses?.[0]?.state.running !== undefined);
+  const early = await w.pod("web");
+  assert.equal(early?.status.phase, "Pending");
+  assert.equal(early?.status.containerStatuses?.[0]?.state.waiting?.reason, "PodInitializing");
+  assert.equal(
+    early?.status.conditions?.find(({ type }) => type === "Initialized")?.message,
+    "containers with incomplete status: [setup proxy late]",
+  );
+  await w.untilPod("web", isReady);
+  await w.client.delete(Pod, { namespace: "default", name: "web" });
+  await w.server.clock.advance(3000);
+  const state = await w.nodes.runtime.observe((await w.pod("web"))?.metadata.uid ?? "");
+  assert.equal(state.containers.find(({ name }) => name === "proxy")?.phase, "running");
+  await w.untilPod("web", (pod) => pod === undefined);
+});
+
+test("a container whose liveness probe fails is restarted", async () => {
+  await using w = await world();
+  const containers = [{ name: "web", image: "nginx", livenessProbe: { tcpSocket: { port: 80 } } }];
+  await w.create("web", { containers }, { "simulated.knarr.dev/live-for": "5s" });
+  await w.untilPod("web", (pod) => pod?.status.containerStatuses?.[0]?.restartCount === 1);
+  const events = await w.client.list(Event, { namespace: "default" });
+  assert.ok(events.items.some(({ message }) => message === "Container web failed liveness probe, will be restarted"));
+});
+
+test("a pod is ready when its readiness probe says so", async () => {
+  await using w = await world();
+  const containers = [
+    { name: "web", image: "nginx", readinessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 4 } },
+  ];
+  await w.create("web", { containers });
+  await w.untilPod("web", (pod) => pod?.status.phase === "Running");
+  assert.equal(condition(await w.pod("web"), "Ready"), "False");
+  await w.server.clock.advance(4000);
+  await w.untilPod("web", isReady);
+});
+
+test("a node that is stopped does nothing until it is started again", async () => {
+  await using w = await world();
+  await w.create("web");
+  await w.untilPod("web", isReady);
+  w.nodes.stop("sim-0");
+  const lease = { namespace: "kube-node-lease", name: "sim-0" };
+  const before = await w.client.get(Lease, lease);
+  await w.client.delete(Pod, { namespace: "default", name: "web" });
+  await w.server.clock.advance(60_000);
+  assert.equal((await w.client.get(Lease, lease)).spec.renewTime, before.spec.renewTime);
+  assert.notEqual(await w.pod("web"), undefined);
+  w.nodes.start("sim-0");
+  await w.untilPod("web", (pod) => pod === undefined);
+});
+
+test("a pod that was removed from the API by force is stopped all the same", async () => {
+  await using w = await world();
+  await w.create("web", {}, { "simulated.knarr.dev/stop-delay": "1s" });
+  await w.untilPod("web", isReady);
+  await w.client.delete(Pod, { namespace: "default", name: "web" }, { graceSeconds: 0 });
+  assert.equal(await w.pod("web"), undefined);
+  await w.create("web");
+  await w.untilPod("web", isReady);
+  await w.server.clock.advance(2000);
+  assert.equal((await w.nodes.runtime.pods()).length, 1);
+});
+
+test("a pressed node says so", async () => {
+  await using w = await world();
+  w.nodes.setHealth("sim-0", { memoryPressure: true });
+  await w.until(async () => {
+    const node = await w.client.get(Node, { name: "sim-0" });
+    return node.status.conditions?.find(({ type }) => type === "MemoryPressure")?.status === "True";
+  });
+});
+
+test("logs of simulated containers are what their scripts say, as asked for", async () => {
+  await using w = await world();
+  await w.create("web", {}, { "simulated.knarr.dev/logs": "one\ntwo\nthree\n" });
+  await w.untilPod("web", isReady);
+  const ask = async (url: string, node = "sim-0") => {
+    const { signal } = new AbortController();
+    const response = await w.nodes.handle(node, { method: "GET", url, headers: {}, signal });
+    return [response.code, await readAll(response.body)];
+  };
+  const table: readonly [string, number, string][] = [
+    ["/containerLogs/default/web/web", 200, "one\ntwo\nthree\n"],
+    ["/containerLogs/default/web/web?tailLines=1", 200, "three\n"],
+    ["/containerLogs/default/web/web?tailLines=0", 200, ""],
+    ["/containerLogs/default/web/web?limitBytes=5", 200, "one\nt"],
+    ["/containerLogs/default/web/web?sinceTime=2027-01-01T00:00:00Z", 200, ""],
+    ["/containerLogs/default/web/web?tailLines=-1", 422, '{"message": "Invalid request."}'],
+    ["/containerLogs/default/web/web?previous=true", 400, 'previous terminated container "web" in pod "web" not found'],
+    ["/containerLogs/default/web/other", 404, 'container "other" not found in pod "web"'],
+    ["/containerLogs/default/none/web", 404, 'pod "none" does not exist'],
+    ["/exec/default/web/web?command=ls", 400, "you must specify at least 1 of stdin, stdout, stderr"],
+    ["/exec/default/web/other?command=ls&output=1", 500, 'container not found ("other")'],
+    ["/%zz", 400, "the path is not escaped properly"],
+    ["/healthz", 200, "ok"],
+  ];
+  for (const [url, code, body] of table) assert.deepEqual(await ask(url), [code, body], url);
+  const [, stamped] = await ask("/containerLogs/default/web/web?timestamps=true&tailLines=1");
+  assert.match(String(stamped), /^2026-01-01T00:00:0\d\.\d{9}Z three\n$/);
+  assert.deepEqual((await ask("/containerLogs/default/web/web", "sim-1"))[0], 404);
+  w.nodes.stop("sim-0");
+  await assert.rejects(ask("/healthz"), { name: "NodeUnreachable" });
+});
+
+test("a log that is followed ends with its container", async () => {
+  await using w = await world();
+  await w.create("job", { restartPolicy: "Never" });
+  await w.untilPod("job", isReady);
+  const { signal } = new AbortController();
+  const url = "/containerLogs/default/job/web?follow=true";
+  const { body } = await w.nodes.handle("sim-0", { method: "GET", url, headers: {}, signal });
+  const reading = readAll(body);
+  await w.server.clock.advance(2000);
+  assert.equal(await reading, "started\n");
+});
+
+async function readAll(body: HttpResponse["body"]): Promise<string> {
+  if (typeof body === "string") return body;
+  let text = "";
+  if (isStream(body)) for await (const part of body) text += Buffer.from(part).toString();
+  return text;
+}

@@ -44,8 +44,8 @@ function keep(
   current: ContainerState | undefined,
 ): "busy" | "done" {
   const { view } = draft;
-  if (view.starting.has(container.name)) return "busy";
-  if (!current || current.phase === "exited" || current.phase === "created") {
+  const isStarting = view.starting.has(container.name);
+  if (isStarting || !current || current.phase === "exited" || current.phase === "created") {
     draft.start("init", container, sandbox);
     return "busy";
   }
@@ -64,14 +64,14 @@ function runOnce(
   current: ContainerState | undefined,
 ): "busy" | "done" | "failed" {
   const { view } = draft;
-  if (view.starting.has(container.name)) return "busy";
-  if (current?.phase === "running") return "busy";
-  if (current?.phase === "unknown") {
+  const isStarting = view.starting.has(container.name);
+  if (current?.phase === "running" && !isStarting) return "busy";
+  if (current?.phase === "unknown" && !isStarting) {
     const why = mustStop(view, container, current, "Init container");
     if (why) draft.stop(current, container, why);
     return "busy";
   }
-  if (current?.phase === "exited") {
+  if (current?.phase === "exited" && !isStarting) {
     if (current.exitCode === 0) return "done";
     if (!view.restarting.has(container.name) && !restartsAfter(container, view.pod.spec, current.exitCode))
       return "failed";

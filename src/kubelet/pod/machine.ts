@@ -75,6 +75,7 @@ function planSandbox(draft: Draft): Plan {
     (hasRun && pod.spec.restartPolicy === "Never") ||
     (!wouldRun && pod.spec.containers.some(({ name }) => latest(state, name) !== undefined));
   if (isOver) return planEnd(draft, {});
+  for (const name of view.starting) draft.actions.push({ type: "abortStart", name });
   const live = state.containers.filter((container) => container.phase === "running" || container.phase === "unknown");
   for (const container of live) {
     const spec = containersIn(pod.spec).get(container.name);
@@ -83,7 +84,7 @@ function planSandbox(draft: Draft): Plan {
     else if (!view.stopping.has(container.id))
       draft.actions.push({ type: "stopContainer", id: container.id, graceMs: graceOf(pod) });
   }
-  if (live.length > 0) return draft.plan();
+  if (live.length > 0 || view.starting.size > 0) return draft.plan();
   const ready = state.sandboxes.find(({ isReady }) => isReady);
   if (ready) draft.actions.push({ type: "stopSandbox", id: ready.id });
   else if (view.now < view.sandboxRetryAt) draft.wake(view.sandboxRetryAt);
@@ -99,8 +100,7 @@ function planContainers(draft: Draft, sandbox: SandboxState): boolean {
   for (const container of pod.spec.containers) {
     const { name } = container;
     const current = latest(state, name);
-    if (view.starting.has(name)) isAlive = true;
-    else if (!current || current.phase === "created") {
+    if (view.starting.has(name) || !current || current.phase === "created") {
       draft.start("app", container, sandbox);
       isAlive = true;
     } else if (current.phase === "exited") {
@@ -130,8 +130,8 @@ function discardOld(draft: Draft, sandbox: SandboxState): void {
         draft.actions.push({ type: "removeContainer", id: container.id });
     }
     const inUse = new Set(view.state.containers.map((container) => container.sandbox));
-    for (const { id } of view.state.sandboxes)
-      if (id !== sandbox.id && !inUse.has(id) && !view.isSandboxBusy) draft.actions.push({ type: "removeSandbox", id });
+    const unused = view.state.sandboxes.find(({ id }) => id !== sandbox.id && !inUse.has(id));
+    if (unused && !view.isSandboxBusy) draft.actions.push({ type: "removeSandbox", id: unused.id });
   }
 }
 

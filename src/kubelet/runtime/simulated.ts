@@ -61,6 +61,8 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #images = new Map<string, Image>();
   readonly #pulls = new Map<string, number>();
   readonly #feed = new ChangeFeed();
+  /** Who wants to know when a container ends, by its id. */
+  readonly #watchers = new Map<string, Set<() => void>>();
   readonly #ends: Alarm<End>;
   readonly #sleepers: Alarm<() => void>;
   #made = 0;
@@ -230,6 +232,20 @@ export class SimulatedRuntime implements ContainerRuntime {
     for (const [reference, image] of this.#images) if (image.id === id) this.#images.delete(reference);
   }
 
+  /** Resolves when the container has ended, or is gone, or the signal aborts. */
+  ended(id: string, signal: AbortSignal): Promise<void> {
+    const container = this.#containers.get(id);
+    if (!container || signal.aborted || this.#stateOf(container.uid, id)?.phase !== "running") return Promise.resolve();
+    return new Promise((resolve) => {
+      const watchers = this.#watchers.get(id) ?? new Set();
+      this.#watchers.set(id, watchers.add(resolve));
+      signal.addEventListener("abort", () => {
+        watchers.delete(resolve);
+        resolve();
+      });
+    });
+  }
+
   /** Resolves after `ms` of the clock, without a timer of its own. */
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     if (ms <= 0) return Promise.resolve();
@@ -322,7 +338,8 @@ export class SimulatedRuntime implements ContainerRuntime {
       });
       this.#feed.add(container.uid);
     }
-    for (const done of waiters) done();
+    for (const done of [...waiters, ...(this.#watchers.get(id) ?? [])]) done();
+    this.#watchers.delete(id);
   }
 }
 

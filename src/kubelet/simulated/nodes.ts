@@ -10,6 +10,8 @@ import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import { EventRecorder } from "#client/events.ts";
 import type { Informers } from "#client/informers.ts";
+import type { HttpResponse } from "#wire/http.ts";
+import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { type EventPace, kubeletPace, podEvents } from "../events.ts";
 import { admitPod } from "../node/admit.ts";
 import type { NodeDescription, NodeHealth } from "../node/description.ts";
@@ -17,8 +19,10 @@ import { NodeAgent } from "../node/node-agent.ts";
 import { NodeAgents } from "../node/node-agents.ts";
 import { type PodNode, Pods } from "../pods.ts";
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from "../runtime/simulated.ts";
+import { type KubeletRequest, type KubeletServer, kubeletServer } from "../server/server.ts";
 import { AddressPool, addressIn, partOf } from "./addresses.ts";
 import { simulatedProbes } from "./probes.ts";
+import { simulatedStreams } from "./streams.ts";
 
 export interface SimulatedNodesOptions {
   /** How many, called `sim-0`, `sim-1` and so on; or their names. */
@@ -42,6 +46,8 @@ export interface SimulatedNodesOptions {
   readonly podMask?: number;
   readonly kubeletVersion?: string;
   readonly events?: EventPace;
+  /** Header compression for clients that speak SPDY; they are refused without. */
+  readonly spdyCompression?: () => SpdyCompression;
   /** How often leases are renewed. */
   readonly renewMs?: number;
   /** What a container does; by its annotations unless told. */
@@ -58,8 +64,15 @@ export interface SimulatedNodes extends Component {
   stop(node: string): void;
   /** Switches it on again. */
   start(node: string): void;
+  /** What the node's kubelet answers over HTTP. Throws NodeUnreachable for one that is stopped, or none of these. */
+  handle(node: string, request: KubeletRequest): Promise<HttpResponse>;
   /** Makes the node report pressure, or that it is not ready. */
   setHealth(node: string, health: NodeHealth): void;
+}
+
+/** Nobody answers: the node is switched off. */
+export class NodeUnreachable extends Error {
+  override readonly name = "NodeUnreachable";
 }
 
 const defaultCapacity: Amounts = { cpu: "32", memory: "256Gi", "ephemeral-storage": "512Gi", pods: "110" };
@@ -119,6 +132,20 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     credentials: async () => undefined,
     nodeOf: (name) => nodes.get(name),
   });
+  const streams = simulatedStreams(runtime);
+  const compression = options.spdyCompression ?? noSpdy;
+  const serverOf = (node: string): KubeletServer =>
+    kubeletServer({
+      clock,
+      streams,
+      compression,
+      runtimeName: runtime.name,
+      find: (namespace, name) => {
+        const pod = informers.of(Pod).cache.get({ namespace, name });
+        return pod?.spec.nodeName === node ? pods.workerOf(pod.metadata.uid ?? "") : undefined;
+      },
+      list: () => pods.on(node),
+    });
   let registered = 0;
   const agents = new NodeAgents({
     clock,
@@ -148,6 +175,10 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
       agents.start(node.agent);
       pods.wakeNode(name);
     },
+    async handle(name, request) {
+      if (!nodes.get(name)?.isRunning) throw new NodeUnreachable(`node ${name} is switched off`);
+      return serverOf(name)(request);
+    },
     setHealth(name, health) {
       const { agent } = known(name);
       agent.health = health;
@@ -168,6 +199,10 @@ function ready(node: Node | undefined, recorder: EventRecorder): void {
   recorder.record(about, { ...report, reason: "Starting", message: "Starting kubelet." });
   recorder.record(about, { ...report, reason: "NodeReady", message: `Node ${name} status is now: NodeReady` });
 }
+
+const noSpdy = (): never => {
+  throw new Error("simulated nodes were started without SPDY");
+};
 
 /** Ten seconds, as a kubelet's; where thousands of nodes share a process and no network can fail, less often. */
 const renewalFor = (count: number): number => Math.min(25_000, Math.max(10_000, count * 5));

@@ -1,0 +1,297 @@
+// The machine against a runtime that does what it is told, late, in any order, and sometimes not at all.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isSidecar } from "#api/core/v1/amounts.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { PodSpec } from "#api/core/v1/pod-spec.ts";
+import { type Random, seededRandom } from "#base/random.ts";
+import type { Draft } from "#schema/infer.ts";
+import type { ContainerState, SandboxState } from "../runtime.ts";
+import { podOf, now as start, viewOf } from "../testing.ts";
+import { planPod } from "./machine.ts";
+import type { Delay } from "./restart.ts";
+import { podStatus } from "./status.ts";
+import type { Action, Plan, StartFailure, Stopping } from "./view.ts";
+
+/** Things that go on, each to be done or to fail at some later step. */
+class World {
+  readonly #random: Random;
+  readonly #pod: Pod;
+  /** How often what is told goes wrong. */
+  chaos: number;
+  now = start;
+  sandboxes: SandboxState[] = [];
+  containers: ContainerState[] = [];
+  readonly starting = new Map<string, Action & { type: "startContainer" }>();
+  readonly stopping = new Map<string, Stopping>();
+  readonly removing = new Set<string>();
+  readonly restarting = new Set<string>();
+  readonly delays = new Map<string, Delay>();
+  readonly failures = new Map<string, StartFailure>();
+  readonly #aborted = new Set<string>();
+  sandboxWork: Action | undefined;
+  sandboxRetryAt = 0;
+  deleted = false;
+  #made = 0;
+
+  constructor(pod: Pod, random: Random, chaos: number) {
+    this.#pod = pod;
+    this.#random = random;
+    this.chaos = chaos;
+  }
+
+  get pod(): Pod {
+    const { metadata } = this.#pod;
+    return this.deleted
+      ? {
+          ...this.#pod,
+          metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 5 },
+        }
+      : this.#pod;
+  }
+
+  plan(): Plan {
+    return planPod(
+      viewOf(
+        this.pod,
+        { sandboxes: this.sandboxes, containers: this.containers },
+        {
+          isSandboxBusy: this.sandboxWork !== undefined,
+          sandboxRetryAt: this.sandboxRetryAt,
+          starting: new Set(this.starting.keys()),
+          stopping: this.stopping,
+          removing: this.removing,
+          restarting: this.restarting,
+          delays: this.delays,
+          failures: this.failures,
+          now: this.now,
+        },
+      ),
+    );
+  }
+
+  begin(action: Action): void {
+    switch (action.type) {
+      case "createSandbox":
+      case "stopSandbox":
+      case "removeSandbox":
+        assert.equal(this.sandboxWork, undefined, "two things at once with the sandbox");
+        this.sandboxWork = action;
+        break;
+      case "startContainer": {
+        const { name } = action.container;
+        assert.ok(!this.starting.has(name), `${name} is started twice`);
+        assert.ok(
+          !this.containers.some((one) => one.name === name && one.phase === "running"),
+          `two of ${name} would run`,
+        );
+        if (this.#pod.spec.containers.some((one) => one.name === name)) this.#assertInitialized(action.sandbox);
+        this.starting.set(name, action);
+        if (action.delay) this.delays.set(name, action.delay);
+        break;
+      }
+      case "abortStart":
+        this.#aborted.add(action.name);
+        break;
+      case "beginStop":
+        if (action.restart) this.restarting.add(action.name);
+        this.stopping.set(action.id, {
+          since: this.now,
+          graceMs: action.graceMs,
+          isHookDone: !action.hook,
+          killAt: undefined,
+        });
+        break;
+      case "stopContainer": {
+        const record = this.stopping.get(action.id) ?? { since: this.now, graceMs: action.graceMs, isHookDone: true };
+        this.stopping.set(action.id, { ...record, killAt: this.now + action.graceMs });
+        break;
+      }
+      case "removeContainer": {
+        const one = this.containers.find(({ id }) => id === action.id);
+        assert.notEqual(one?.phase, "running", "a container is removed while it runs");
+        this.removing.add(action.id);
+      }
+    }
+  }
+
+  /** Every init container of this sandbox has ended well, or is a sidecar that was started. */
+  #assertInitialized(sandbox: string): void {
+    for (const container of this.#pod.spec.initContainers ?? []) {
+      const runs = this.containers.filter(({ name, sandbox: its }) => name === container.name && its === sandbox);
+      assert.ok(
+        runs.some(({ exitCode, phase, startedAt }) =>
+          isSidecar(container) ? startedAt > 0 : phase === "exited" && exitCode === 0,
+        ),
+        `a container starts before ${container.name} is done`,
+      );
+    }
+  }
+
+  /** Something happens, or nothing; time passes. */
+  step(): void {
+    const fails = () => this.#random.next() < this.chaos;
+    const happens = () => this.#random.next() < 0.5;
+    this.now += 1000;
+    const work = this.sandboxWork;
+    if (work && happens()) {
+      this.sandboxWork = undefined;
+      if (fails()) this.sandboxRetryAt = this.now + 2000;
+      else if (work.type === "createSandbox")
+        this.sandboxes = [
+          { id: `s${++this.#made}`, attempt: work.attempt, isReady: true, createdAt: this.now, ips: ["1"] },
+          ...this.sandboxes,
+        ];
+      else if (work.type === "stopSandbox") this.#loseSandbox(work.id);
+      else if (work.type === "removeSandbox") this.sandboxes = this.sandboxes.filter(({ id }) => id !== work.id);
+    }
+    for (const [name, action] of this.starting) if (happens()) this.#start(name, action, fails());
+    for (const [id, { killAt }] of this.stopping) {
+      const record = this.stopping.get(id);
+      if (record && !record.isHookDone && happens()) this.stopping.set(id, { ...record, isHookDone: true });
+      if (killAt !== undefined && (happens() || this.now >= killAt)) this.#exit(id, this.now >= killAt ? 137 : 0);
+    }
+    for (const id of this.removing)
+      if (happens()) {
+        this.removing.delete(id);
+        if (!fails()) this.containers = this.containers.filter((one) => one.id !== id);
+      }
+    for (const { id, name, phase } of this.containers) {
+      if (phase !== "running") continue;
+      const isOnce = this.#pod.spec.initContainers?.some((one) => one.name === name && !isSidecar(one)) === true;
+      const ends = isOnce || this.#pod.spec.restartPolicy !== "Always";
+      if (fails()) this.#exit(id, 1);
+      else if (ends && happens()) this.#exit(id, 0);
+    }
+    const [sandbox] = this.sandboxes;
+    if (sandbox?.isReady && this.#random.next() < this.chaos / 10) this.#loseSandbox(sandbox.id);
+  }
+
+  #start(name: string, { container, sandbox, attempt }: Action & { type: "startContainer" }, fails: boolean): void {
+    this.starting.delete(name);
+    if (this.#aborted.delete(name)) return;
+    if (fails || !this.sandboxes.some(({ id, isReady }) => id === sandbox && isReady)) {
+      this.failures.set(name, { reason: "RunContainerError", message: "", retryAt: this.now + 3000 });
+      return;
+    }
+    this.failures.delete(name);
+    this.restarting.delete(name);
+    const id = `c${++this.#made}`;
+    this.containers = [
+      {
+        id,
+        sandbox,
+        name,
+        attempt,
+        phase: "running",
+        createdAt: this.now,
+        startedAt: this.now,
+        finishedAt: 0,
+        exitCode: 0,
+        reason: "",
+        message: "",
+        image: container.image ?? "",
+        imageId: "",
+      },
+      ...this.containers,
+    ];
+  }
+
+  #exit(id: string, exitCode: number): void {
+    this.stopping.delete(id);
+    this.containers = this.containers.map((one) =>
+      one.id === id && one.phase === "running"
+        ? { ...one, phase: "exited", exitCode, finishedAt: this.now, reason: exitCode ? "Error" : "Completed" }
+        : one,
+    );
+  }
+
+  #loseSandbox(id: string): void {
+    this.sandboxes = this.sandboxes.map((one) => (one.id === id ? { ...one, isReady: false } : one));
+    for (const container of this.containers) if (container.sandbox === id) this.#exit(container.id, 137);
+  }
+
+  status(plan: Plan, old: Pod["status"]) {
+    return podStatus({
+      pod: this.pod,
+      old,
+      state: { sandboxes: this.sandboxes, containers: this.containers },
+      plan,
+      starting: new Set(this.starting.keys()),
+      probes: new Map(),
+      runtimeName: "test",
+      hostIps: ["9"],
+      acceptedAt: start,
+      now: this.now,
+    });
+  }
+}
+
+const specs: fc.Arbitrary<Draft<PodSpec>> = fc
+  .record({
+    restartPolicy: fc.constantFrom("Always", "OnFailure", "Never"),
+    apps: fc.integer({ min: 1, max: 3 }),
+    init: fc.array(fc.boolean(), { maxLength: 3 }),
+    hook: fc.boolean(),
+  })
+  .map(({ restartPolicy, apps, init, hook }) => ({
+    restartPolicy,
+    initContainers: init.map((sidecar, i) => ({
+      name: `i${i}`,
+      image: "x",
+      ...(sidecar && { restartPolicy: "Always" }),
+    })),
+    containers: Array.from({ length: apps }, (_, i) => ({
+      name: `a${i}`,
+      image: "x",
+      ...(hook && { lifecycle: { preStop: { sleep: { seconds: 1 } } } }),
+    })),
+  }));
+
+test("from anything that can happen, a pod comes to what it should be", () => {
+  fc.assert(
+    fc.property(specs, fc.integer(), fc.integer({ min: 0, max: 40 }), fc.boolean(), (spec, seed, troubled, deletes) => {
+      const pod = podOf(spec);
+      const world = new World(pod, seededRandom(seed), 0.3);
+      let status = pod.status;
+      for (let step = 0; step < troubled + 3000; step++) {
+        if (step === troubled) {
+          world.chaos = 0;
+          world.deleted = deletes;
+        }
+        const plan = world.plan();
+        for (const action of plan.actions) world.begin(action);
+        const before = status;
+        status = world.status(plan, before);
+        if (before.phase === "Failed" || before.phase === "Succeeded") assert.equal(status.phase, before.phase);
+        if (plan.isFinished) {
+          assert.ok(!world.containers.some(({ phase }) => phase === "running"), "finished, and yet something runs");
+          assert.ok(status.phase === "Failed" || status.phase === "Succeeded", `finished as ${status.phase}`);
+          return;
+        }
+        assert.ok(status.phase === "Pending" || status.phase === "Running", `${status.phase} before it is over`);
+        const isSteady = step > troubled && plan.actions.length === 0 && plan.wakeAt === Number.POSITIVE_INFINITY;
+        if (
+          isSteady &&
+          pod.spec.restartPolicy === "Always" &&
+          !deletes &&
+          world.starting.size === 0 &&
+          !world.sandboxWork
+        ) {
+          const running = world.containers.filter(({ phase }) => phase === "running").map(({ name }) => name);
+          const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
+          const wanted = [...pod.spec.containers, ...sidecars].map(({ name }) => name);
+          if (running.toSorted().join() === wanted.toSorted().join()) {
+            assert.equal(status.phase, "Running");
+            assert.equal(status.conditions?.find(({ type }) => type === "Ready")?.status, "True");
+            return;
+          }
+        }
+        world.step();
+      }
+      assert.fail("it never comes to an end");
+    }),
+    { numRuns: 400 },
+  );
+});
