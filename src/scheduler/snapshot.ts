@@ -28,6 +28,8 @@ export class Snapshot {
   #softTainted = 0;
   /** How many pods on nodes have which priority. */
   readonly #priorities = new Map<number, number>();
+  /** How many pods on nodes mount a claim, by its key. */
+  readonly #claims = new Map<string, number>();
   /** Differs after every change that a verdict may depend on. */
   generation = 0;
 
@@ -89,6 +91,11 @@ export class Snapshot {
     return false;
   }
 
+  /** How many pods on nodes mount a claim. */
+  claimUsers(key: string): number {
+    return this.#claims.get(key) ?? 0;
+  }
+
   /** On how many nodes an image is. */
   nodesWithImage(name: string): number {
     return this.#imageNodes.get(name) ?? 0;
@@ -119,7 +126,7 @@ export class Snapshot {
     this.removePod(pod.uid);
     this.#homes.set(pod.uid, { pod, node });
     entered(this.#byNamespace, pod.namespace, pod);
-    this.#countPriority(pod, 1);
+    this.#countPod(pod, 1);
     const state = this.#nodes.get(node);
     if (state) this.#enter(state, pod);
     else entered(this.#strays, node, pod);
@@ -132,17 +139,16 @@ export class Snapshot {
     const { pod, node } = home;
     this.#homes.delete(uid);
     left(this.#byNamespace, pod.namespace, uid);
-    this.#countPriority(pod, -1);
+    this.#countPod(pod, -1);
     const state = this.#nodes.get(node);
     if (!state) left(this.#strays, node, uid);
     else if (state.remove(uid)) this.#counts.remove(pod, state.slot);
     this.generation++;
   }
 
-  #countPriority({ priority }: PodView, by: 1 | -1): void {
-    const count = (this.#priorities.get(priority) ?? 0) + by;
-    if (count > 0) this.#priorities.set(priority, count);
-    else this.#priorities.delete(priority);
+  #countPod({ priority, claims }: PodView, by: 1 | -1): void {
+    count(this.#priorities, priority, by);
+    for (const claim of claims) count(this.#claims, claim, by);
   }
 
   #enter(state: NodeState, pod: PodView): void {
@@ -174,11 +180,7 @@ export class Snapshot {
 
   #countNode({ images, softTaints }: NodeState, by: 1 | -1): void {
     if (softTaints.length > 0) this.#softTainted += by;
-    for (const name of images.keys()) {
-      const count = (this.#imageNodes.get(name) ?? 0) + by;
-      if (count > 0) this.#imageNodes.set(name, count);
-      else this.#imageNodes.delete(name);
-    }
+    for (const name of images.keys()) count(this.#imageNodes, name, by);
   }
 
   #nodesChanged(): void {
@@ -202,6 +204,12 @@ export class Snapshot {
         if (state) yield [pod, state.slot];
       }
   }
+}
+
+function count<K>(counts: Map<K, number>, key: K, by: 1 | -1): void {
+  const sum = (counts.get(key) ?? 0) + by;
+  if (sum > 0) counts.set(key, sum);
+  else counts.delete(key);
 }
 
 function entered(groups: Map<string, Map<string, PodView>>, group: string, pod: PodView): void {

@@ -10,10 +10,14 @@ import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesBalancedAllocation } from "./node-resources-balanced-allocation.ts";
 import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { nodeVolumeLimits } from "./node-volume-limits.ts";
 import { podTopologySpread } from "./pod-topology-spread.ts";
 import { prioritySort } from "./priority-sort.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
+import { volumeBinding } from "./volume-binding.ts";
+import { volumeRestrictions } from "./volume-restrictions.ts";
+import { volumeZone } from "./volume-zone.ts";
 
 export interface PluginEntry {
   readonly name: string;
@@ -37,6 +41,10 @@ export const defaultPlugins: readonly PluginEntry[] = [
   { name: "NodeAffinity", weight: 2, make: nodeAffinity },
   plain(nodePorts),
   { name: "NodeResourcesFit", weight: 1, make: nodeResourcesFit },
+  { name: "VolumeRestrictions", make: volumeRestrictions },
+  { name: "NodeVolumeLimits", make: nodeVolumeLimits },
+  { name: "VolumeBinding", make: volumeBinding },
+  { name: "VolumeZone", make: volumeZone },
   { name: "PodTopologySpread", weight: 2, make: podTopologySpread },
   { name: "InterPodAffinity", weight: 2, make: interPodAffinity },
   { name: "DefaultPreemption", make: defaultPreemption },

@@ -1,0 +1,33 @@
+import type { ObjectMeta } from "#schema/object-meta.ts";
+
+/** Objects as they will be once what was decided about them has been written and told. */
+export class AssumedObjects<O extends { readonly metadata: ObjectMeta }> {
+  readonly #assumed = new Map<string, O>();
+  readonly #known: (key: string) => O | undefined;
+
+  constructor(known: (key: string) => O | undefined) {
+    this.#known = known;
+  }
+
+  get(key: string): O | undefined {
+    const known = this.#known(key);
+    return known && this.of(key, known);
+  }
+
+  /** What is assumed of an object that is known; nothing more once a newer one is. */
+  of(key: string, known: O): O {
+    const assumed = this.#assumed.get(key);
+    if (!assumed) return known;
+    if (Number(known.metadata.resourceVersion) <= Number(assumed.metadata.resourceVersion)) return assumed;
+    this.#assumed.delete(key);
+    return known;
+  }
+
+  assume(key: string, object: O): void {
+    this.#assumed.set(key, object);
+  }
+
+  forget(key: string): void {
+    this.#assumed.delete(key);
+  }
+}

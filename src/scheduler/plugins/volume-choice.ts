@@ -1,0 +1,127 @@
+// Which volumes a pod's claims would get on a node: one that is there, or one that can be made.
+import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
+import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
+import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
+import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
+import { StorageClass } from "#api/storage/v1/storage-class.ts";
+import type { CacheView } from "#client/controller.ts";
+import { selectedBy } from "../affinity-term.ts";
+import type { Refusal } from "../framework.ts";
+import { amount } from "../resources.ts";
+import { classOf, isFor, isReachable, noProvisioner, requestedBytes, selectedNode, volumeBytes } from "./claims.ts";
+import type { Selectable } from "./node-selector.ts";
+
+export interface VolumeChoice {
+  readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
+  /** Claims for which a volume is made. */
+  readonly provisions: readonly PersistentVolumeClaim[];
+}
+
+export interface ClaimsToPlace {
+  readonly bound: readonly PersistentVolumeClaim[];
+  /** Their volumes are chosen with the node. */
+  readonly waiting: readonly PersistentVolumeClaim[];
+}
+
+export interface VolumeSource {
+  readonly cache: CacheView;
+  /** As known or assumed. */
+  volume(name: string): PersistentVolume | undefined;
+  volumesOf(storageClass: string): readonly PersistentVolume[];
+}
+
+const unreachable: Refusal = { reason: "node(s) didn't match PersistentVolume's node affinity", stuck: true };
+const noneToBind: Refusal = { reason: "node(s) didn't find available persistent volumes to bind", stuck: true };
+const tooFull: Refusal = { reason: "node(s) did not have enough free storage", stuck: true };
+const lost: Refusal = {
+  reason: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+  stuck: true,
+};
+
+export function chooseVolumes(claims: ClaimsToPlace, node: Selectable, source: VolumeSource): VolumeChoice | Refusal {
+  for (const { spec } of claims.bound) {
+    const volume = source.volume(spec.volumeName ?? "");
+    if (!volume) return lost;
+    if (!isReachable(volume, node)) return unreachable;
+  }
+  const provisions: PersistentVolumeClaim[] = [];
+  const open: PersistentVolumeClaim[] = [];
+  for (const claim of claims.waiting) {
+    const elsewhere = claim.metadata.annotations?.[selectedNode];
+    if (elsewhere === undefined) open.push(claim);
+    else if (elsewhere === node.name) provisions.push(claim);
+    else return noneToBind;
+  }
+  const taken = new Set<string>();
+  const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
+  // The smallest claims first, so that each gets the smallest volume that will do.
+  for (const claim of open.toSorted((a, b) => requestedBytes(a) - requestedBytes(b))) {
+    const volume = smallestFor(claim, node, source, taken);
+    if (volume) {
+      taken.add(volume.metadata.name);
+      bindings.push({ claim, volume });
+    } else provisions.push(claim);
+  }
+  for (const claim of provisions) {
+    const refusal = provisionRefusal(claim, node, source.cache);
+    if (refusal) return refusal;
+  }
+  return { bindings, provisions };
+}
+
+function smallestFor(
+  claim: PersistentVolumeClaim,
+  node: Selectable,
+  source: VolumeSource,
+  taken: ReadonlySet<string>,
+): PersistentVolume | undefined {
+  const bytes = requestedBytes(claim);
+  const labels = claim.spec.selector && selectedBy(claim.spec.selector);
+  let smallest: PersistentVolume | undefined;
+  for (const volume of source.volumesOf(classOf(claim))) {
+    const { metadata, spec, status } = volume;
+    const isOurs = isFor(volume, claim);
+    if (taken.has(metadata.name) || metadata.deletionTimestamp || (spec.claimRef && !isOurs)) continue;
+    if (volumeBytes(volume) < bytes || spec.volumeMode !== claim.spec.volumeMode) continue;
+    if ((spec.volumeAttributesClassName ?? "") !== (claim.spec.volumeAttributesClassName ?? "")) continue;
+    if (isOurs) return isReachable(volume, node) ? volume : undefined;
+    if (status.phase !== "Available" || labels?.matches(metadata.labels) === false) continue;
+    if (!(claim.spec.accessModes ?? []).every((mode) => spec.accessModes?.includes(mode))) continue;
+    if (smallest && volumeBytes(smallest) <= volumeBytes(volume)) continue;
+    if (isReachable(volume, node)) smallest = volume;
+  }
+  return smallest;
+}
+
+/** Why no volume can be made for a claim on the node. */
+function provisionRefusal(claim: PersistentVolumeClaim, node: Selectable, cache: CacheView): Refusal | undefined {
+  const className = classOf(claim);
+  const storage = cache.get(StorageClass, { name: className });
+  if (!storage) throw new Error(`failed to find storage class "${className}"`);
+  const { provisioner, allowedTopologies = [] } = storage;
+  if (!provisioner || provisioner === noProvisioner) return noneToBind;
+  const isAllowed =
+    allowedTopologies.length === 0 ||
+    allowedTopologies.some(({ matchLabelExpressions = [] }) =>
+      matchLabelExpressions.every(({ key, values }) => values.includes(node.labels[key] ?? "\n")),
+    );
+  if (!isAllowed) return noneToBind;
+  return hasRoom(claim, { className, provisioner }, node, cache) ? undefined : tooFull;
+}
+
+/** Only drivers that say how much they have left are held to it. */
+function hasRoom(
+  claim: PersistentVolumeClaim,
+  { className, provisioner }: { readonly className: string; readonly provisioner: string },
+  { labels }: Selectable,
+  cache: CacheView,
+): boolean {
+  if (claim.spec.resources.requests?.storage === undefined) return true;
+  if (cache.get(CSIDriver, { name: provisioner })?.spec.storageCapacity !== true) return true;
+  const bytes = requestedBytes(claim);
+  return cache.list(CSIStorageCapacity).some((part) => {
+    const limit = part.maximumVolumeSize ?? part.capacity;
+    if (part.storageClassName !== className || limit === undefined || amount("storage", limit) < bytes) return false;
+    return part.nodeTopology !== undefined && selectedBy(part.nodeTopology).matches(labels);
+  });
+}
