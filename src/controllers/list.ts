@@ -1,5 +1,6 @@
 // Every controller, with the name it is switched by and the service account it works under. Adding one is its file and a line here.
-// Two are components of their own: garbage/collector.ts follows all kinds at once, pod-garbage/collector.ts looks at all pods at times.
+// Three are components of their own: garbage/collector.ts and resourcequota/controller.ts follow any kind, pod-garbage/collector.ts
+// looks at all pods at times.
 import type { Controller } from "#client/controller.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";

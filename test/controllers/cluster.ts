@@ -1,7 +1,7 @@
 // An API server in memory and controllers on a clock that stands still, for tests of controllers together.
 import assert from "node:assert/strict";
 import { catalog } from "#api/catalog.ts";
-import { type TestServer, testServer, testUser } from "#apiserver/testing.ts";
+import { type TestOptions, type TestServer, testServer, testUser } from "#apiserver/testing.ts";
 import { turn } from "#base/breathe.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
@@ -27,10 +27,13 @@ export interface TestClusterOptions {
   readonly transport?: (server: TestServer) => Transport;
   /** Has these controllers write as service accounts of kube-system, by the controllers' names, with no more than upstream's roles allow. */
   readonly serviceAccounts?: Readonly<Record<string, string>>;
+  readonly server?: TestOptions;
 }
 
 export interface ComponentContext {
   readonly client: Client;
+  /** The client of a controller, by what `serviceAccounts` says of it. */
+  readonly clientFor: (controller: string) => Client;
   readonly informers: Informers;
   readonly server: TestServer;
 }
@@ -39,9 +42,10 @@ export const discover = async (): Promise<readonly AnyKind[]> => catalog;
 
 export async function testCluster(options: TestClusterOptions): Promise<TestCluster> {
   const { controllers, components, transport, serviceAccounts } = options;
-  const server = await testServer(
-    serviceAccounts ? { bootstrapPolicy: true, authorizers: ({ rbac }) => [rbac] } : undefined,
-  );
+  const server = await testServer({
+    ...(serviceAccounts && { bootstrapPolicy: true, authorizers: ({ rbac }) => [rbac] }),
+    ...options.server,
+  });
   const stop = new AbortController();
   const clientWith = (through: Transport, signal: AbortSignal, user = testUser) =>
     new Client({ transport: through, user, userAgent: "test/1", signal });
@@ -53,7 +57,7 @@ export async function testCluster(options: TestClusterOptions): Promise<TestClus
   };
   const context = { client: theirs, clock: server.clock, random: seededRandom(7), log: silentLog };
   const informers = new Informers(context);
-  const others = components?.({ client: theirs, informers, server }) ?? [];
+  const others = components?.({ client: theirs, clientFor, informers, server }) ?? [];
   const done = supervise(
     [informers, runControllers(controllers, { ...context, informers, clientFor }), ...others],
     stop.signal,

@@ -55,10 +55,8 @@ test("as many pods are evicted as the budget allows, and more once others are ba
     return status.currentHealthy === 2 && status.disruptedPods === undefined;
   });
   assert.equal(await allowed(c), 0);
-  const [, condition] = [
-    0,
-    (await c.client.get(PodDisruptionBudget, { namespace, name: "pdb" })).status.conditions?.[0],
-  ];
+  const { status } = await c.client.get(PodDisruptionBudget, { namespace, name: "pdb" });
+  const [condition] = status.conditions ?? [];
   assert.deepEqual([condition?.status, condition?.reason], ["False", "InsufficientPods"]);
 });
 
