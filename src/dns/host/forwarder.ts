@@ -1,0 +1,100 @@
+// Questions about names outside of the cluster go to the resolvers of the machine, one after the other until one answers.
+import { createSocket, type Socket } from "node:dgram";
+import { readFileSync } from "node:fs";
+import { connect, isIP } from "node:net";
+import type { Clock } from "#base/clock.ts";
+import type { Random } from "#base/random.ts";
+import type { Way } from "../resolver.ts";
+
+export interface ForwarderOptions {
+  /** `10.0.0.2`, `10.0.0.2:5353` or `[fd00::2]:53`. */
+  readonly servers: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly waitMs?: number;
+}
+
+const rounds = 2;
+
+export function forwarder({ servers, clock, random, waitMs = 2_000 }: ForwarderOptions) {
+  const places = servers.map(placeOf);
+  return async (query: Uint8Array, way: Way): Promise<Uint8Array> => {
+    const failures: string[] = [];
+    for (let round = 0; round < rounds; round++)
+      for (const place of places) {
+        const ask = way === "tcp" ? askByTcp : askByUdp;
+        try {
+          return await withDeadline(clock, waitMs, (signal) => ask(place, withNumber(query, random), signal));
+        } catch (error) {
+          failures.push(`${place.host}: ${error instanceof Error ? error.message : String(error)}`);
+        }
+      }
+    throw new Error(`no resolver answers: ${failures.join("; ") || "there is none"}`);
+  };
+}
+
+/** The resolvers that resolv.conf names, but for those on loopback: they are another network's. */
+export function machineResolvers(path = "/etc/resolv.conf"): readonly string[] {
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
+    .filter((address) => isIP(address) !== 0 && !address.startsWith("127.") && address !== "::1")
+    .map((address) => (address.includes(":") ? `[${address}]` : address));
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+function placeOf(text: string): Place {
+  const [, bracketed, plain, port = "53"] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain ?? "";
+  if (isIP(host) === 0) throw new Error(`resolver ${JSON.stringify(text)} is no address`);
+  return { host, port: Number(port) };
+}
+
+/** A number nobody can guess, so that nobody else can answer. */
+function withNumber(query: Uint8Array, random: Random): Buffer {
+  const copy = Buffer.from(query);
+  copy.writeUInt16BE(Math.floor(random.next() * 65_536), 0);
+  return copy;
+}
+
+async function withDeadline<T>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const cancel = clock.after(ms, () => late.abort(new Error(`no answer within ${ms} ms`)));
+  try {
+    return await work(late.signal);
+  } finally {
+    cancel();
+  }
+}
+
+function askByUdp({ host, port }: Place, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const socket: Socket = createSocket(isIP(host) === 6 ? "udp6" : "udp4");
+  socket.once("error", reject);
+  socket.on("message", (answer, from) => {
+    // A connected socket would do the same, but cannot be made in one step.
+    if (from.port === port && answer.length >= 12 && answer.readUInt16BE(0) === query.readUInt16BE(0)) resolve(answer);
+  });
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  socket.send(query, port, host);
+  return promise.finally(() => socket.close());
+}
+
+function askByTcp({ host, port }: Place, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(query.length);
+  const socket = connect({ host, port, signal }, () => socket.write(Buffer.concat([length, query])));
+  let got = Buffer.alloc(0);
+  socket.on("data", (bytes: Buffer) => {
+    got = Buffer.concat([got, bytes]);
+    if (got.length >= 2 && got.length >= 2 + got.readUInt16BE(0)) resolve(got.subarray(2, 2 + got.readUInt16BE(0)));
+  });
+  socket.once("error", reject);
+  socket.once("close", () => reject(new Error("the connection was closed")));
+  return promise.finally(() => socket.destroy());
+}

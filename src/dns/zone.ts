@@ -1,0 +1,189 @@
+// The names of a cluster, as the DNS specification of Kubernetes gives them and CoreDNS serves them:
+// https://github.com/kubernetes/dns/blob/master/docs/specification.md
+import type { Service } from "#api/core/v1/service.ts";
+import { formatIp, parseIp } from "#schema/ip.ts";
+import { clusterAddresses, type Directory, type EndpointAddress } from "./directory.ts";
+
+export type Data =
+  | { readonly type: "A" | "AAAA" | "CNAME" | "PTR" | "NS"; readonly data: string }
+  | { readonly type: "TXT"; readonly data: readonly string[] }
+  | {
+      readonly type: "SRV";
+      readonly data: {
+        readonly priority: number;
+        readonly weight: number;
+        readonly port: number;
+        readonly target: string;
+      };
+    };
+export type ZoneRecord = Data & { readonly name: string };
+
+export interface Found {
+  /** Whether the name exists; one without records of the type asked for still does. */
+  readonly exists: boolean;
+  readonly answers: readonly ZoneRecord[];
+  readonly additionals: readonly ZoneRecord[];
+}
+
+const specificationVersion = "1.1.0";
+const absent: Found = { exists: false, answers: [], additionals: [] };
+const empty: Found = { exists: true, answers: [], additionals: [] };
+const answered = (answers: readonly ZoneRecord[], additionals: readonly ZoneRecord[] = []): Found => ({
+  exists: true,
+  answers,
+  additionals,
+});
+
+export class Zone {
+  /** `cluster.local` */
+  readonly domain: string;
+  readonly #directory: Directory;
+  /** Where this DNS itself is reached in the cluster. */
+  readonly #servers: readonly string[];
+
+  constructor(domain: string, directory: Directory, servers: readonly string[]) {
+    this.domain = domain;
+    this.#directory = directory;
+    this.#servers = servers;
+  }
+
+  /** What is known of a name in lower case, without its final dot; undefined for one that is not ours to know. */
+  find(name: string, type: string): Found | undefined {
+    if (name === this.domain) return this.#apex(type);
+    if (name.endsWith(`.${this.domain}`)) return this.#below(name, name.slice(0, -this.domain.length - 1), type);
+    return name.endsWith(".arpa") ? this.#reverse(name, type) : undefined;
+  }
+
+  #apex(type: string): Found {
+    return type === "NS" ? answered([{ name: this.domain, type: "NS", data: this.#serverName }]) : empty;
+  }
+
+  get #serverName(): string {
+    return `ns.dns.${this.domain}`;
+  }
+
+  #below(name: string, relative: string, type: string): Found {
+    if (relative === "dns-version")
+      return type === "TXT" ? answered([{ name, type: "TXT", data: [specificationVersion] }]) : empty;
+    if (name === this.#serverName) return answered(addressRecords(name, this.#servers, type));
+    if (["svc", "pod", "dns"].includes(relative)) return empty;
+    const labels = relative.split(".");
+    const kind = labels.pop();
+    const namespace = labels.pop() ?? "";
+    if ((kind !== "svc" && kind !== "pod") || !this.#directory.hasNamespace(namespace)) return absent;
+    if (labels.length === 0) return empty;
+    return kind === "pod" ? pod(name, labels, type) : this.#service(name, labels, namespace, type);
+  }
+
+  #service(name: string, labels: readonly string[], namespace: string, type: string): Found {
+    const service = this.#directory.service(namespace, labels.at(-1) ?? "");
+    if (!service) return absent;
+    const inner = labels.slice(0, -1);
+    if (service.spec.type === "ExternalName")
+      return inner.length > 0 ? absent : external(name, service.spec.externalName ?? "", type);
+    if (inner.length === 0)
+      return type === "SRV" ? this.#ports(name, service, () => true) : this.#own(name, service, type);
+    if (inner.length === 1) return this.#endpoint(name, service, inner[0] ?? "", type);
+    const [port, protocol] = inner;
+    if (inner.length > 2 || !port?.startsWith("_") || !protocol?.startsWith("_")) return absent;
+    const found = this.#ports(name, service, (one) => `_${one.name}` === port && `_${one.protocol}` === protocol);
+    if (found.answers.length === 0) return absent;
+    return type === "SRV" ? found : empty;
+  }
+
+  #own(name: string, service: Service, type: string): Found {
+    const own = clusterAddresses(service.spec);
+    return answered(
+      addressRecords(name, own.length > 0 ? own : this.#endpointsOf(service).map(({ address }) => address), type),
+    );
+  }
+
+  #endpoint(name: string, service: Service, label: string, type: string): Found {
+    if (clusterAddresses(service.spec).length > 0) return absent;
+    const meant = this.#endpointsOf(service).filter((endpoint) => endpoint.label === label);
+    if (meant.length === 0) return absent;
+    return answered(
+      addressRecords(
+        name,
+        meant.map(({ address }) => address),
+        type,
+      ),
+    );
+  }
+
+  #ports(name: string, service: Service, matches: (port: { name: string; protocol: string }) => boolean): Found {
+    const own = clusterAddresses(service.spec);
+    const base = this.#nameOf(service);
+    const places =
+      own.length > 0
+        ? [{ target: base, addresses: own, ports: servicePorts(service) }]
+        : this.#endpointsOf(service).map(({ label, address, ports }) => ({
+            target: `${label}.${base}`,
+            addresses: [address],
+            ports,
+          }));
+    const wanted = places.flatMap(({ target, ports }) => ports.filter(matches).map(({ port }) => ({ target, port })));
+    const weight = Math.max(1, Math.floor(100 / Math.max(1, wanted.length)));
+    const targets = new Set(wanted.map(({ target }) => target));
+    return answered(
+      wanted.map(({ target, port }) => ({ name, type: "SRV", data: { priority: 0, weight, port, target } })),
+      places
+        .filter(({ target }) => targets.has(target))
+        .flatMap(({ target, addresses }) => addressRecords(target, addresses)),
+    );
+  }
+
+  #reverse(name: string, type: string): Found | undefined {
+    const address = addressOfReverse(name);
+    if (address === undefined) return undefined;
+    const names = this.#namesAt(address);
+    if (names.length === 0) return undefined;
+    return type === "PTR" ? answered(names.map((data) => ({ name, type: "PTR", data }))) : empty;
+  }
+
+  #namesAt(address: string): readonly string[] {
+    const service = this.#directory.serviceAt(address);
+    if (service) return [this.#nameOf(service)];
+    return this.#directory
+      .endpointsAt(address)
+      .map((one) => `${one.label}.${one.service}.${one.namespace}.svc.${this.domain}`);
+  }
+
+  #nameOf({ metadata }: Service): string {
+    return `${metadata.name}.${metadata.namespace}.svc.${this.domain}`;
+  }
+
+  #endpointsOf({ metadata }: Service): readonly EndpointAddress[] {
+    return this.#directory.endpoints(metadata.namespace ?? "", metadata.name);
+  }
+}
+
+const external = (name: string, target: string, type: string): Found =>
+  ["A", "AAAA", "CNAME"].includes(type) ? answered([{ name, type: "CNAME", data: target.replace(/\.$/, "") }]) : empty;
+
+const servicePorts = ({ spec }: Service) =>
+  (spec.ports ?? []).map(({ name = "", protocol = "TCP", port }) => ({ name, protocol: protocol.toLowerCase(), port }));
+
+/** The name of a pod is its address: whether a pod has it is not looked at. */
+function pod(name: string, labels: readonly string[], type: string): Found {
+  const [label = "", ...rest] = labels;
+  if (rest.length > 0) return absent;
+  const text = label.split("-").length === 4 ? label.replaceAll("-", ".") : label.replaceAll("-", ":");
+  const address = parseIp(text);
+  return address ? answered(addressRecords(name, [formatIp(address)], type)) : absent;
+}
+
+/** Those of the family asked for; of both unless told. */
+const addressRecords = (name: string, addresses: readonly string[], type?: string): readonly ZoneRecord[] =>
+  addresses
+    .map((data) => ({ name, type: data.includes(":") ? ("AAAA" as const) : ("A" as const), data }))
+    .filter((record) => type === undefined || record.type === type);
+
+/** `7.1.244.10.in-addr.arpa` is 10.244.1.7. */
+function addressOfReverse(name: string): string | undefined {
+  const v4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.in-addr\.arpa$/.exec(name);
+  const nibbles = /^((?:[0-9a-f]\.){32})ip6\.arpa$/.exec(name)?.[1]?.split(".").slice(0, 32).reverse().join("");
+  const text = v4 ? v4.slice(1).reverse().join(".") : nibbles?.match(/.{4}/g)?.join(":");
+  const address = text === undefined ? undefined : parseIp(text);
+  return address && formatIp(address);
+}
