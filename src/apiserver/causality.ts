@@ -3,15 +3,17 @@
 // request → Deployment → ReplicaSet → Pods → Binding → status. Kept beside the store, bounded, never inside objects.
 import type { Clock } from "#base/clock.ts";
 import type { Revision } from "#store/engine.ts";
-import type { ResourceAddress, Trace, User } from "#wire/api-request.ts";
+import { type ResourceAddress, type Stage, stages, type Trace, type User } from "#wire/api-request.ts";
 import type { Cause, WriteRecord } from "#wire/write-record.ts";
 
 const mostCauses = 16;
 const causePattern = /^([a-z0-9.-]+)\/(?:([a-z0-9.-]+)\/)?([^/@,]+)@(\d{1,15})$/;
 
+const noCauses: readonly Cause[] = [];
+
 /** What a client says it acted on. What cannot be read is left out: a wrong cause must not stop a right write. */
 export function parseCauses(header: string | undefined): readonly Cause[] {
-  if (!header) return [];
+  if (!header) return noCauses;
   return header
     .slice(0, 4096)
     .split(",", mostCauses)
@@ -24,8 +26,8 @@ export function parseCauses(header: string | undefined): readonly Cause[] {
 /** Follows one request through its stages. */
 export class RequestTrace implements Trace {
   readonly id: string;
-  readonly stages: Record<string, number> = {};
   readonly #clock: Pick<Clock, "elapsed">;
+  readonly #spent: Partial<Record<Stage, number>> = {};
   #last: number;
 
   constructor(id: string, clock: Pick<Clock, "elapsed">) {
@@ -34,11 +36,15 @@ export class RequestTrace implements Trace {
     this.#last = clock.elapsed();
   }
 
-  /** The stage that ends now; a stage passed twice counts both times. */
-  mark(stage: string): void {
+  /** A stage passed twice counts both times. */
+  mark(stage: Stage): void {
     const now = this.#clock.elapsed();
-    this.stages[stage] = (this.stages[stage] ?? 0) + (now - this.#last);
+    this.#spent[stage] = (this.#spent[stage] ?? 0) + (now - this.#last);
     this.#last = now;
+  }
+
+  spent(stage: Stage): number | undefined {
+    return this.#spent[stage];
   }
 }
 
@@ -62,39 +68,49 @@ export interface Committed {
   readonly trace: Trace | undefined;
 }
 
-/** The records of the newest writes. */
+/** A record without its numbers. */
+type Words = Omit<WriteRecord, "revision" | "at" | "stages">;
+
+/** Of each record: its revision, its time, and what was spent in each stage. */
+const columns = 2 + stages.length;
+
+/**
+ * The records of the newest writes. Their numbers are kept apart from their words: as fields of objects, they would be three quarters
+ * of a record's memory.
+ */
 export class Causality {
   readonly #limit: number;
-  /** Oldest first; `#start` is where the ring begins once it is full. */
-  readonly #ring: WriteRecord[] = [];
+  readonly #words: Words[] = [];
+  readonly #numbers: Float64Array;
+  /** Where the ring begins once it is full. */
   #start = 0;
 
-  /** 20,000 records take about 10 MiB. */
+  /** 20,000 records take about 6 MiB. */
   constructor(limit = 20_000) {
     this.#limit = limit;
+    this.#numbers = new Float64Array(limit * columns);
   }
 
   record({ revision, at, address, name, verb, user, userAgent, because, trace }: Committed): void {
     const { group, resource, namespace = "", subresource } = address;
-    const record: WriteRecord = {
-      revision,
-      at,
+    const row = this.#words.length < this.#limit ? this.#words.length : this.#start;
+    this.#words[row] = {
       resource: group === "" ? resource : `${resource}.${group}`,
       namespace,
       name,
       verb,
       ...(subresource !== undefined && { subresource }),
       user: user.name,
-      userAgent: userAgent.slice(0, 200),
+      userAgent: userAgent.length > 200 ? userAgent.slice(0, 200) : userAgent,
       traceId: trace?.id ?? "",
       because: parseCauses(because),
-      stages: trace ? { ...trace.stages } : {},
     };
-    if (this.#ring.length < this.#limit) this.#ring.push(record);
-    else {
-      this.#ring[this.#start] = record;
-      this.#start = (this.#start + 1) % this.#limit;
-    }
+    const first = row * columns;
+    this.#numbers[first] = revision;
+    this.#numbers[first + 1] = at;
+    for (let i = 0; i < stages.length; i++)
+      this.#numbers[first + 2 + i] = trace?.spent(stages[i] as Stage) ?? Number.NaN;
+    if (this.#words.length === this.#limit) this.#start = (row + 1) % this.#limit;
   }
 
   /** All writes of one request. */
@@ -124,7 +140,15 @@ export class Causality {
     return [...chain].sort((a, b) => a.revision - b.revision);
   }
 
+  /** Oldest first. */
   #all(): readonly WriteRecord[] {
-    return [...this.#ring.slice(this.#start), ...this.#ring.slice(0, this.#start)];
+    const count = this.#words.length;
+    return Array.from({ length: count }, (_, i) => this.#at((this.#start + i) % count));
+  }
+
+  #at(row: number): WriteRecord {
+    const [revision = 0, at = 0, ...spent] = this.#numbers.subarray(row * columns, (row + 1) * columns);
+    const passed = stages.map((stage, i) => [stage, spent[i] ?? Number.NaN] as const).filter(([, ms]) => ms >= 0);
+    return { revision, at, ...(this.#words[row] as Words), stages: Object.fromEntries(passed) };
   }
 }

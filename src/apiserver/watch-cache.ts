@@ -44,7 +44,7 @@ export type CacheOf = (kind: AnyKind) => WatchCache;
 /** How many events are kept for watchers that start in the past. */
 const ringSize = 8192;
 /** How many of the objects written last are kept as objects. */
-const freshSize = 1000;
+const freshSize = 100;
 
 export class WatchCache {
   readonly prefix: string;

@@ -111,6 +111,7 @@ const nameMessage = patternMessage(
 
 /** A label or annotation key: a name, with a DNS subdomain and a slash before it if it is not the user's own. */
 export const qualifiedName: Format = (value) => {
+  if (value.length <= 63 && wholeName.test(value)) return fine; // has no prefix
   const parts = value.split("/");
   if (parts.length > 2)
     return [

@@ -17,14 +17,12 @@ export function validateMetadata(
   problems: Problem[],
 ): void {
   if (old) problems.push(...updateProblems(metadata, old));
-  else problems.push(...nameProblems(kind, metadata));
-  problems.push(...namespaceProblems(kind, metadata));
+  else addNameProblems(kind, metadata, problems);
+  addNamespaceProblems(kind, metadata, problems);
   if ((metadata.generation ?? 0) < 0)
     problems.push(invalid("generation", "must be greater than or equal to 0", metadata.generation));
-  problems.push(
-    ...labelProblems(metadata.labels, "labels"),
-    ...annotationProblems(metadata.annotations, "annotations"),
-  );
+  if (metadata.labels) problems.push(...labelProblems(metadata.labels, "labels"));
+  if (metadata.annotations) problems.push(...annotationProblems(metadata.annotations, "annotations"));
   if (metadata.ownerReferences) problems.push(...ownerProblems(metadata.ownerReferences));
   if (metadata.finalizers) problems.push(...finalizerProblems(metadata.finalizers));
   for (const { operation, fieldsType, subresource } of metadata.managedFields ?? []) {
@@ -36,32 +34,34 @@ export function validateMetadata(
   }
 }
 
-function* nameProblems(kind: AnyKind, { name, generateName }: ObjectMeta): Iterable<Problem> {
+function addNameProblems(kind: AnyKind, { name, generateName }: ObjectMeta, problems: Problem[]): void {
   const format = kind.nameFormat ?? dns1123Subdomain;
   if (generateName)
     for (const message of format(withoutTrailingDash(generateName)))
-      yield invalid("generateName", message, generateName);
-  if (!name) yield required("name", "name or generateName is required");
-  else for (const message of format(name)) yield invalid("name", message, name);
+      problems.push(invalid("generateName", message, generateName));
+  if (!name) problems.push(required("name", "name or generateName is required"));
+  else for (const message of format(name)) problems.push(invalid("name", message, name));
 }
 
 /** A prefix may end in a dash, since more will follow; a dash at the end is judged as a letter would be. */
 const withoutTrailingDash = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -1)}a` : prefix;
 
-function* namespaceProblems(kind: AnyKind, { namespace }: ObjectMeta): Iterable<Problem> {
+function addNamespaceProblems(kind: AnyKind, { namespace }: ObjectMeta, problems: Problem[]): void {
   if (kind.scope === "Namespaced") {
-    if (!namespace) yield required("namespace");
-    else for (const message of dns1123Label(namespace)) yield invalid("namespace", message, namespace);
-  } else if (namespace) yield forbidden("namespace", "not allowed on this type");
+    if (!namespace) problems.push(required("namespace"));
+    else for (const message of dns1123Label(namespace)) problems.push(invalid("namespace", message, namespace));
+  } else if (namespace) problems.push(forbidden("namespace", "not allowed on this type"));
 }
 
-export function* labelProblems(labels: Readonly<Record<string, string>> | undefined, field: string): Iterable<Problem> {
+export function labelProblems(labels: Readonly<Record<string, string>> | undefined, field: string): readonly Problem[] {
+  const problems: Problem[] = [];
   for (const key in labels) {
-    for (const message of qualifiedName(key)) yield invalid(field, message, key);
+    for (const message of qualifiedName(key)) problems.push(invalid(field, message, key));
     const value = labels[key] as string;
-    for (const message of labelValue(value)) yield invalid(field, message, value);
+    for (const message of labelValue(value)) problems.push(invalid(field, message, value));
   }
+  return problems;
 }
 
 export function* annotationProblems(

@@ -47,12 +47,17 @@ export interface RequestBody {
   readonly patchType?: PatchType;
 }
 
+/** The stages of a request, in the order in which they are passed. */
+export const stages = ["identify", "authorize", "read", "admit", "validate", "store"] as const;
+export type Stage = (typeof stages)[number];
+
 /** Where the time of a request goes. */
 export interface Trace {
   readonly id: string;
-  readonly stages: Readonly<Record<string, number>>;
   /** The stage that ends now. */
-  mark(stage: string): void;
+  mark(stage: Stage): void;
+  /** Milliseconds spent in a stage so far; undefined of one that was not passed. */
+  spent(stage: Stage): number | undefined;
 }
 
 export interface ApiRequest extends ResourceAddress {

@@ -1,4 +1,5 @@
 // Runs the plugins in order: first all that may change the object, then, once it has been checked, all that may refuse it.
+import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { Admission, AdmissionCall } from "../registry/admission.ts";
 import { type AdmissionPlugin, type Asked, type PluginPart, refused } from "./plugin.ts";
@@ -11,12 +12,14 @@ interface Applicable {
 
 export function admissionChain(plugins: readonly AdmissionPlugin[], server: AdmissionServer): Admission {
   const parts = plugins.flatMap((plugin) => plugin.parts);
-  const known = new Map<string, Applicable>();
+  const known = new Map<AnyKind, Map<string, Applicable>>();
 
   const applicable = ({ kind, operation, request }: AdmissionCall): Applicable => {
-    const subresource = request.subresource ?? "";
-    const key = `${operation} ${kind.apiVersion} ${kind.plural}/${subresource}`;
-    const present = known.get(key);
+    const { subresource = "" } = request;
+    const place = subresource === "" ? operation : `${operation} ${subresource}`;
+    const ofKind = known.get(kind) ?? new Map<string, Applicable>();
+    known.set(kind, ofKind);
+    const present = ofKind.get(place);
     if (present) return present;
     const asked = parts.filter(
       ({ kinds, operations, through }) =>
@@ -28,7 +31,7 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
       mutating: asked.filter(({ mutate }) => mutate),
       validating: asked.filter(({ validate }) => validate),
     };
-    known.set(key, found);
+    ofKind.set(place, found);
     return found;
   };
 

@@ -68,13 +68,13 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
       return [...registries().keys()];
     },
     get<K extends AnyKind>(kind: K, name: string, namespace?: string) {
-      const { options, keyOf } = bound(registryOf(kind));
-      return options.cache.get(keyOf(namespace, name))?.object as Infer<K> | undefined;
+      const registry = registryOf(kind);
+      return registry.options.cache.get(registry.keyOf(namespace, name))?.object as Infer<K> | undefined;
     },
     list<K extends AnyKind>(kind: K, namespace?: string) {
       const { options, prefix } = registryOf(kind);
       const from = namespace === undefined ? prefix : `${prefix}${namespace}/`;
-      return Array.from(options.cache.range(from), ([, { object }]) => object as Infer<K>);
+      return options.cache.list(from).map(({ object }) => object as Infer<K>);
     },
     async settled(signal) {
       const [any] = registries().values();
@@ -109,8 +109,6 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
     },
   };
 }
-
-const bound = (registry: Registry) => ({ options: registry.options, keyOf: registry.keyOf.bind(registry) });
 
 const isNotFound = (error: unknown): boolean =>
   error instanceof Error && "reason" in error && error.reason === "NotFound";

@@ -346,12 +346,12 @@ export class Registry {
   }
 
   #committed(request: ApiRequest, name: string, revision: Revision): void {
-    const { verb, user, userAgent, because, trace } = request;
+    const { version, namespace, subresource, verb, user, userAgent, because, trace } = request;
     trace?.mark("store");
     this.options.causality.record({
       revision,
       at: this.options.clock.now(),
-      address: { ...request, ...this.resource },
+      address: { ...this.resource, version, namespace, subresource },
       name,
       verb,
       user,

@@ -12,10 +12,11 @@ const milli = -3;
 
 /** Amounts finer than a thousandth are rounded up, as they always were. */
 export function roundUpAmounts(amounts: Record<string, string> | undefined): void {
-  for (const [name, amount] of Object.entries(amounts ?? {})) {
+  for (const name in amounts) {
+    const amount = amounts[name] as string;
     if (/^\d+(?:m|[KMGTPE]i?)?$/.test(amount)) continue;
     const quantity = parseQuantity(amount);
-    if (quantity.scale < milli && amounts) setOwn(amounts, name, formatQuantity(roundQuantityUp(quantity, milli)));
+    if (quantity.scale < milli) setOwn(amounts, name, formatQuantity(roundQuantityUp(quantity, milli)));
   }
 }
 
@@ -36,7 +37,13 @@ export function completePod(spec: Mutable<PodSpec>): void {
 }
 
 function requestLimits({ resources }: Mutable<Container>): void {
-  if (resources?.limits) resources.requests = { ...resources.limits, ...resources.requests };
+  const { limits, requests } = resources ?? {};
+  if (!resources || !limits) return;
+  for (const name in limits)
+    if (!requests || !Object.hasOwn(requests, name)) {
+      resources.requests = { ...limits, ...requests };
+      return;
+    }
 }
 
 function completePodResources(spec: Mutable<PodSpec>): void {

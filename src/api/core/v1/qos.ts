@@ -10,25 +10,26 @@ export function qosClassOf({ resources, containers, initContainers = [] }: PodSp
   const consumers = resources
     ? [resources]
     : [...containers, ...initContainers].map((container) => container.resources);
-  const requests = consumers.map((consumer) => counted(consumer.requests));
-  const limits = consumers.map((consumer) => counted(consumer.limits));
-  if ([...requests, ...limits].every((amounts) => amounts.size === 0)) return "BestEffort";
-  const isBounded = limits.every((amounts) => amounts.size === 2);
-  return isBounded && sameTotals(requests, limits) ? "Guaranteed" : "Burstable";
+  if (consumers.every((consumer) => !hasAny(consumer.requests) && !hasAny(consumer.limits))) return "BestEffort";
+  return consumers.every(isGuaranteed) ? "Guaranteed" : "Burstable";
 }
 
 /** Only cpu and memory count, and none of either is as good as nothing said. */
-const counted = (amounts: Amounts | undefined): ReadonlyMap<string, string> =>
-  new Map(
-    Object.entries(amounts ?? {}).filter(
-      ([name, amount]) => (name === "cpu" || name === "memory") && !isZeroQuantity(parseQuantity(amount)),
-    ),
-  );
+const counted = ["cpu", "memory"] as const;
 
-type Lists = readonly ReadonlyMap<string, string>[];
+function countedAmount(amounts: Amounts | undefined, name: (typeof counted)[number]): string | undefined {
+  const amount = amounts?.[name];
+  return amount === undefined || isZeroQuantity(parseQuantity(amount)) ? undefined : amount;
+}
+
+const hasAny = (amounts: Amounts | undefined): boolean =>
+  counted.some((name) => countedAmount(amounts, name) !== undefined);
 
 /** Limits are never below requests, so the totals are equal only if each is. */
-const sameTotals = (requests: Lists, limits: Lists): boolean =>
-  limits.every((amounts, i) =>
-    [...amounts].every(([name, limit]) => compareAmounts(requests[i]?.get(name) ?? "0", limit) === 0),
-  );
+const isGuaranteed = ({ requests, limits }: Consumer): boolean =>
+  counted.every((name) => {
+    const limit = countedAmount(limits, name);
+    return limit !== undefined && compareAmounts(countedAmount(requests, name) ?? "0", limit) === 0;
+  });
+
+type Consumer = { readonly [K in "requests" | "limits"]?: Amounts | undefined };

@@ -355,6 +355,8 @@ export const VolumeSource = struct(
 );
 export interface VolumeSource extends Infer<typeof VolumeSource> {}
 
+const volumeSources = Object.keys(VolumeSource.fields);
+
 export const Volume = struct(
   "core/v1.Volume",
   {
@@ -364,7 +366,7 @@ export const Volume = struct(
   {
     doc: "Storage for the containers of a pod.",
     complete(volume): void {
-      if (Object.keys(VolumeSource.fields).every((source) => !(source in volume))) volume.emptyDir = {};
+      if (volumeSources.every((source) => !(source in volume))) volume.emptyDir = {};
     },
     check: (volume): Iterable<Problem> => checkVolume(volume),
   },

@@ -18,7 +18,15 @@ import { type AdmissionPlugin, type Asked, admissionPlugin, pluginOf, type Refus
 import type { PodToCheck } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
 import { exemptionWarning, namespaceWarnings } from "./namespace-warnings.ts";
-import { allowsEverything, compareLevels, formatLevel, isSame, type Policy, policyOf } from "./policy.ts";
+import {
+  allowsEverything,
+  compareLevels,
+  formatLevel,
+  isSame,
+  type LabelledPolicy,
+  type Policy,
+  policyOf,
+} from "./policy.ts";
 
 export interface PodSecurityConfiguration {
   readonly defaults: Policy;
@@ -45,10 +53,18 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
   const isExempt = ({ namespace, user }: Pick<Asked<unknown>, "namespace" | "user">) =>
     exemptions.namespaces.includes(namespace) || exemptions.usernames.includes(user.name);
 
+  /** Objects in the cache do not change, so what was read from one namespace holds as long as it is there. */
+  const known = new WeakMap<Namespace, LabelledPolicy>();
   const policyFor = async ({ namespace, server, signal }: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
-    if (!server.get(Namespace, namespace)) await server.settled(signal);
-    const found = server.get(Namespace, namespace);
-    return found && policyOf(found.metadata.labels, defaults);
+    let found = server.get(Namespace, namespace);
+    if (!found) {
+      await server.settled(signal);
+      found = server.get(Namespace, namespace);
+    }
+    if (!found) return undefined;
+    const policy = known.get(found) ?? policyOf(found.metadata.labels, defaults);
+    known.set(found, policy);
+    return policy;
   };
 
   const judge = (asked: Pick<Asked<unknown>, "warn">, pod: PodToCheck, policy: Policy, enforces: boolean): Refusal => {

@@ -4,7 +4,7 @@ import { duplicate, forbidden, invalid, notSupported, type Problem, required, to
 import type { Container, ContainerPort, VolumeMount } from "../container.ts";
 import { checkEnvSource } from "./env.ts";
 import { descending, noBacksteps } from "./paths.ts";
-import { each, oneOf, under } from "./problems.ts";
+import { each, none, oneOf, under } from "./problems.ts";
 import { checkAmounts, containerResourceName, resourceNames } from "./resources.ts";
 
 export function* checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): Iterable<Problem> {
@@ -13,9 +13,9 @@ export function* checkContainerPort({ containerPort, hostPort = 0 }: ContainerPo
   if (hostPort !== 0) yield* portRange("hostPort", hostPort);
 }
 
-function* portRange(at: string, port: number): Iterable<Problem> {
+function portRange(at: string, port: number): readonly Problem[] {
   const message = portNumber(port);
-  if (message) yield invalid(at, message, port);
+  return message ? [invalid(at, message, port)] : none;
 }
 
 export function* checkMount({ name, mountPath, subPath = "", subPathExpr = "" }: VolumeMount): Iterable<Problem> {
@@ -25,8 +25,10 @@ export function* checkMount({ name, mountPath, subPath = "", subPathExpr = "" }:
     yield invalid("subPathExpr", "subPathExpr and subPath are mutually exclusive");
 }
 
+const messagePolicies = ["File", "FallbackToLogsOnError"];
+
 export function* checkContainer(container: Container): Iterable<Problem> {
-  yield* oneOf("terminationMessagePolicy", container.terminationMessagePolicy, ["File", "FallbackToLogsOnError"]);
+  yield* oneOf("terminationMessagePolicy", container.terminationMessagePolicy, messagePolicies);
   if (container.ports) yield* portNames(container.ports);
   for (const source of container.envFrom ?? []) yield* under("envFrom", checkEnvSource(source));
   if (container.volumeMounts) yield* checkMounts(container);
@@ -37,10 +39,11 @@ export function* checkContainer(container: Container): Iterable<Problem> {
     yield* under("resources", checkAmounts(container.resources));
   }
   if (container.resizePolicy) yield* checkResizePolicy(container);
-  yield* checkRestartRules(container);
+  if (container.restartPolicy !== undefined || container.restartPolicyRules) yield* checkRestartRules(container);
 }
 
-function* portNames(ports: readonly ContainerPort[] | undefined): Iterable<Problem> {
+function* portNames(ports: readonly ContainerPort[]): Iterable<Problem> {
+  if (ports.length < 2) return;
   const seen = new Set<string>();
   for (const [at, { name }] of each("ports", ports)) {
     if (!name) continue;
@@ -59,21 +62,20 @@ function* checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Con
     if (volumeDevices.some(({ devicePath }) => devicePath === mount.mountPath))
       yield invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices");
     // Upstream leaves the index out of these paths.
-    yield* descending("volumeMounts.subPath", mount.subPath ?? "");
-    yield* descending("volumeMounts.subPathExpr", mount.subPathExpr ?? "");
+    if (mount.subPath) yield* descending("volumeMounts.subPath", mount.subPath);
+    if (mount.subPathExpr) yield* descending("volumeMounts.subPathExpr", mount.subPathExpr);
     if (mount.mountPropagation === "Bidirectional" && securityContext?.privileged !== true)
       yield forbidden(
         "volumeMounts.mountPropagation",
         "Bidirectional mount propagation is available only to privileged containers",
       );
-    yield* recursiveReadOnly(mount);
+    if (mount.recursiveReadOnly !== undefined) yield* recursiveReadOnly(mount);
   }
 }
 
 function* recursiveReadOnly({ recursiveReadOnly, readOnly, mountPropagation }: VolumeMount): Iterable<Problem> {
   const at = "volumeMounts.recursiveReadOnly";
   switch (recursiveReadOnly) {
-    case undefined:
     case "Disabled":
       return;
     case "Enabled":

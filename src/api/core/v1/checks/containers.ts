@@ -5,16 +5,20 @@ import type { Container, EphemeralContainer } from "../container.ts";
 import type { PodSpec } from "../pod-spec.ts";
 import type { Volume } from "../volume.ts";
 import { checkProbes, checkSleeps } from "./probes.ts";
-import { each, isEmpty, under } from "./problems.ts";
+import { each, isEmpty, none, under } from "./problems.ts";
 import { checkClaims } from "./resources.ts";
 
 /** Every container with its path, in the order upstream visits them. */
-export function* allContainers(
+export function allContainers(
   spec: Pick<PodSpec, "initContainers" | "containers" | "ephemeralContainers">,
-): Iterable<readonly [at: string, container: Container | EphemeralContainer]> {
-  yield* each("initContainers", spec.initContainers);
-  yield* each("containers", spec.containers);
-  yield* each("ephemeralContainers", spec.ephemeralContainers);
+): readonly (readonly [at: string, container: Container | EphemeralContainer])[] {
+  const regular = each("containers", spec.containers);
+  if (!spec.initContainers && !spec.ephemeralContainers) return regular;
+  return [
+    ...each("initContainers", spec.initContainers),
+    ...regular,
+    ...each("ephemeralContainers", spec.ephemeralContainers),
+  ];
 }
 
 export function* checkContainers(spec: PodSpec): Iterable<Problem> {
@@ -26,8 +30,8 @@ export function* checkContainers(spec: PodSpec): Iterable<Problem> {
     yield* under(at, withSettings(container, spec));
   }
   yield* checkRegular(spec);
-  yield* checkInit(spec);
-  yield* checkEphemeral(spec);
+  if (spec.initContainers) yield* checkInit(spec);
+  if (spec.ephemeralContainers) yield* checkEphemeral(spec);
 }
 
 /** What a container wants of the pod's volumes. */
@@ -46,6 +50,7 @@ function* withVolumes(
         "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
       );
   }
+  if (!container.env?.some(({ valueFrom }) => valueFrom?.fileKeyRef)) return;
   for (const [at, { valueFrom }] of each("env", container.env)) {
     const file = valueFrom?.fileKeyRef;
     if (!file) continue;
@@ -72,7 +77,8 @@ function* checkRegular(spec: PodSpec): Iterable<Problem> {
     if (names.has(container.name)) yield duplicate(`${at}.name`);
     names.add(container.name);
     yield* under(at, checkProbes(container));
-    if (container.lifecycle) yield* under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds));
+    if (!container.lifecycle) continue;
+    yield* under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds));
     yield* under(at, checkStopSignal(container, spec));
   }
   yield* hostPorts("containers", spec.containers);
@@ -108,6 +114,7 @@ function* checkInit(spec: PodSpec): Iterable<Problem> {
 }
 
 function* hostPorts(path: string, containers: readonly Container[]): Iterable<Problem> {
+  if (!containers.some(({ ports }) => ports?.some(({ hostPort }) => hostPort))) return;
   const seen = new Set<string>();
   for (const [at, { ports }] of each(path, containers))
     for (const [portAt, { protocol, hostIP = "", hostPort }] of each(`${at}.ports`, ports)) {
@@ -160,6 +167,5 @@ function* checkEphemeral(spec: PodSpec): Iterable<Problem> {
   }
 }
 
-export function* imageSpace(at: string, { image = "" }: Pick<Container, "image">): Iterable<Problem> {
-  if (image.trim() !== image) yield invalid(`${at}.image`, "must not have leading or trailing whitespace");
-}
+export const imageSpace = (at: string, { image = "" }: Pick<Container, "image">): readonly Problem[] =>
+  image.trim() === image ? none : [invalid(`${at}.image`, "must not have leading or trailing whitespace")];

@@ -1,17 +1,15 @@
 // What paths in volumes must look like. Files reach the host through them, so none may climb out of its folder.
 import { invalid, type Problem } from "#schema/index.ts";
+import { none } from "./problems.ts";
 
 export const isAbsolute = (path: string): boolean => path.startsWith("/");
 
-export function* noBacksteps(at: string, path: string): Iterable<Problem> {
-  if (path.split("/").includes("..")) yield invalid(at, "must not contain '..'", path);
-}
+export const noBacksteps = (at: string, path: string): readonly Problem[] =>
+  path.includes("..") && path.split("/").includes("..") ? [invalid(at, "must not contain '..'", path)] : none;
 
 /** A path below some folder. */
-export function* descending(at: string, path: string): Iterable<Problem> {
-  if (isAbsolute(path)) yield invalid(at, "must be a relative path", path);
-  yield* noBacksteps(at, path);
-}
+export const descending = (at: string, path: string): readonly Problem[] =>
+  isAbsolute(path) ? [invalid(at, "must be a relative path", path), ...noBacksteps(at, path)] : noBacksteps(at, path);
 
 /** A path below a volume's folder whose names do not look like those the kubelet makes there (`..data`). */
 export function* notReserved(at: string, path: string): Iterable<Problem> {
@@ -19,7 +17,7 @@ export function* notReserved(at: string, path: string): Iterable<Problem> {
   if (path.startsWith("..") && !path.startsWith("../")) yield invalid(at, "must not start with '..'", path);
 }
 
-export function* fileMode(at: string, mode: number | undefined): Iterable<Problem> {
-  if (mode !== undefined && (mode < 0 || mode > 0o777))
-    yield invalid(at, "must be a number between 0 and 0777 (octal), both inclusive", mode);
-}
+export const fileMode = (at: string, mode: number | undefined): readonly Problem[] =>
+  mode !== undefined && (mode < 0 || mode > 0o777)
+    ? [invalid(at, "must be a number between 0 and 0777 (octal), both inclusive", mode)]
+    : none;

@@ -9,6 +9,7 @@ import {
 } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required, tooLong } from "#schema/index.ts";
 import { labelProblems } from "#schema/validate-metadata.ts";
+import type { Amounts } from "../amounts.ts";
 import type { HostAlias, PodDNSConfig, PodResourceClaim, PodSpec } from "../pod-spec.ts";
 import { checkTolerations, spreadRepeats } from "./affinity.ts";
 import { checkContainers } from "./containers.ts";
@@ -21,28 +22,27 @@ export function* checkPodSpec(spec: PodSpec): Iterable<Problem> {
   if (spec.volumes) yield* checkVolumeNames(spec);
   if (spec.resourceClaims) yield* uniqueClaims(spec);
   yield* checkContainers(spec);
-  yield* checkPodResources(spec);
-  yield* checkPolicies(spec);
+  if (spec.resources) yield* checkPodResources(spec, spec.resources);
+  yield* oneOf("restartPolicy", spec.restartPolicy, restartPolicies);
+  yield* oneOf("dnsPolicy", spec.dnsPolicy, dnsPolicies);
+  if (spec.preemptionPolicy !== undefined)
+    yield* oneOf("preemptionPolicy", spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
   if (spec.nodeSelector) yield* labelProblems(spec.nodeSelector, "nodeSelector");
-  yield* checkSysctls(spec);
-  yield* checkNamespaces(spec);
-  yield* checkNoDns(spec);
-  yield* checkGates(spec);
+  if (spec.securityContext.sysctls) yield* checkSysctls(spec);
+  if (spec.shareProcessNamespace || spec.hostUsers === false) yield* checkNamespaces(spec);
+  if (spec.dnsPolicy === "None") yield* checkNoDns(spec);
+  if (spec.readinessGates || spec.schedulingGates) yield* checkGates(spec);
   if (spec.topologySpreadConstraints) yield* spreadRepeats(spec.topologySpreadConstraints);
   if (spec.tolerations) yield* checkTolerations("tolerations", spec.tolerations);
-  yield* checkHostname(spec);
+  if (spec.hostnameOverride !== undefined) yield* checkHostname(spec, spec.hostnameOverride);
   if (spec.runtimeClassName !== undefined)
     yield* malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain);
-  yield* checkOverhead(spec);
+  if (spec.overhead) yield* checkOverhead(spec.overhead);
   yield* checkOs(spec);
 }
 
-function* checkPolicies({ restartPolicy, dnsPolicy, preemptionPolicy }: PodSpec): Iterable<Problem> {
-  yield* oneOf("restartPolicy", restartPolicy, ["Always", "OnFailure", "Never"]);
-  yield* oneOf("dnsPolicy", dnsPolicy, ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]);
-  if (preemptionPolicy !== undefined)
-    yield* oneOf("preemptionPolicy", preemptionPolicy, ["PreemptLowerPriority", "Never"]);
-}
+const restartPolicies = ["Always", "OnFailure", "Never"];
+const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
 function* checkVolumeNames({ volumes }: PodSpec): Iterable<Problem> {
   const names = new Set<string>();
@@ -94,8 +94,7 @@ const mostNameservers = 3;
 const mostSearches = 32;
 const mostSearchBytes = 2048;
 
-function* checkNoDns({ dnsPolicy, dnsConfig }: PodSpec): Iterable<Problem> {
-  if (dnsPolicy !== "None") return;
+function* checkNoDns({ dnsConfig }: PodSpec): Iterable<Problem> {
   if (!dnsConfig) yield required("dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
   else if (!dnsConfig.nameservers?.length)
     yield required("dnsConfig.nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None");
@@ -134,8 +133,7 @@ function* checkGates({ readinessGates, schedulingGates }: PodSpec): Iterable<Pro
 
 const mostHostnameBytes = 64;
 
-function* checkHostname({ hostnameOverride: name, setHostnameAsFQDN, hostNetwork }: PodSpec): Iterable<Problem> {
-  if (name === undefined) return;
+function* checkHostname({ setHostnameAsFQDN, hostNetwork }: PodSpec, name: string): Iterable<Problem> {
   if (setHostnameAsFQDN) yield forbidden("hostnameOverride", "may not be specified when setHostnameAsFQDN is true");
   if (hostNetwork) yield forbidden("hostnameOverride", "may not be specified when hostNetwork is true");
   if (byteLength(name) > mostHostnameBytes) yield tooLong("hostnameOverride", mostHostnameBytes);
@@ -143,8 +141,7 @@ function* checkHostname({ hostnameOverride: name, setHostnameAsFQDN, hostNetwork
 }
 
 /** Judged as if it were limits of a container. */
-function* checkOverhead({ overhead }: PodSpec): Iterable<Problem> {
-  if (!overhead) return;
+function* checkOverhead(overhead: Amounts): Iterable<Problem> {
   for (const [at, name] of entries("overhead.limits", overhead)) yield* containerResourceName(at, name);
   yield* under("overhead", checkAmounts({ limits: overhead }));
 }

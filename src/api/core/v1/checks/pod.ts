@@ -4,6 +4,7 @@ import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import type { Container } from "../container.ts";
 import type { Pod } from "../pod.ts";
 import type { PodSpec } from "../pod-spec.ts";
+import type { Volume } from "../volume.ts";
 import { imageSpace } from "./containers.ts";
 import { appArmorAnnotation, checkPodAnnotations, checkProfilesAgree, mirrorAnnotation } from "./pod-template.ts";
 import { each, quoted, under } from "./problems.ts";
@@ -17,13 +18,21 @@ export function* checkPod(pod: Pod, old: Pod | undefined): Iterable<Problem> {
 
 /** What holds for pods and not for templates, whatever is being done to them. */
 export function* checkPodOnly({ metadata, spec }: Pod): Iterable<Problem> {
-  yield* under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec));
+  if (metadata.annotations) yield* under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec));
+  if (spec.volumes) yield* checkPodVolumes(metadata.name, spec, spec.volumes);
+  for (const list of ["containers", "initContainers"] as const)
+    for (const [at, container] of each(`spec.${list}`, spec[list])) yield* imageSpace(at, container);
+  if (mirrorAnnotation in (metadata.annotations ?? {}))
+    for (const _ of spec.resourceClaims ?? []) yield forbidden("", "static pods do not support resource claims");
+}
+
+function* checkPodVolumes(pod: string | undefined, spec: PodSpec, volumes: readonly Volume[]): Iterable<Problem> {
   const made = new Set<string>();
-  for (const { name, ephemeral } of spec.volumes ?? []) if (ephemeral) made.add(`${metadata.name}-${name}`);
-  for (const [at, volume] of each("spec.volumes", spec.volumes)) {
+  for (const { name, ephemeral } of volumes) if (ephemeral) made.add(`${pod}-${name}`);
+  for (const [at, volume] of each("spec.volumes", volumes)) {
     if (volume.image && !volume.image.reference) yield required(`${at}.image.reference`);
-    if (volume.ephemeral && metadata.name && volume.name) {
-      const claim = `${metadata.name}-${volume.name}`;
+    if (volume.ephemeral && pod && volume.name) {
+      const claim = `${pod}-${volume.name}`;
       for (const message of dns1123Subdomain(claim))
         yield invalid(`${at}.name`, `PVC name ${quoted(claim)}: ${message}`);
     }
@@ -32,22 +41,18 @@ export function* checkPodOnly({ metadata, spec }: Pod): Iterable<Problem> {
         `${at}.persistentVolumeClaim.claimName`,
         "must not reference a PVC that gets created for an ephemeral volume",
       );
-    if (spec.serviceAccountName) continue;
-    for (const [source, { serviceAccountToken }] of each(`${at}.projected.sources`, volume.projected?.sources))
+    if (spec.serviceAccountName || !volume.projected) continue;
+    for (const [source, { serviceAccountToken }] of each(`${at}.projected.sources`, volume.projected.sources))
       if (serviceAccountToken)
         yield forbidden(`${source}.serviceAccountToken`, "must not be specified when serviceAccountName is not set");
   }
-  for (const list of ["containers", "initContainers"] as const)
-    for (const [at, container] of each(`spec.${list}`, spec[list])) yield* imageSpace(at, container);
-  if (mirrorAnnotation in (metadata.annotations ?? {}))
-    for (const _ of spec.resourceClaims ?? []) yield forbidden("", "static pods do not support resource claims");
 }
 
 function* checkPodCreate({ metadata, spec }: Pod): Iterable<Problem> {
   if (spec.ephemeralContainers?.length) yield forbidden("spec.ephemeralContainers", "cannot be set on create");
   if (spec.nodeName && spec.schedulingGates?.length)
     yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
-  yield* under("spec", checkProfilesAgree(metadata.annotations, spec));
+  if (metadata.annotations) yield* under("spec", checkProfilesAgree(metadata.annotations, spec));
 }
 
 /** Some annotations are read once, when the pod is made. */

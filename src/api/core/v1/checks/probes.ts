@@ -2,25 +2,25 @@
 import { httpHeaderName, portName, portNumber } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import type { HTTPHeader, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../probe.ts";
-import { malformed } from "./problems.ts";
+import { malformed, none } from "./problems.ts";
 
 /** A port by number or name, at `port` unless told. */
-export function* checkPort(port: number | string, at = "port"): Iterable<Problem> {
-  if (typeof port === "string") return yield* malformed(at, port, portName);
+export function checkPort(port: number | string, at = "port"): readonly Problem[] {
+  if (typeof port === "string") return malformed(at, port, portName);
   const message = portNumber(port);
-  if (message) yield invalid(at, message, port);
+  return message ? [invalid(at, message, port)] : none;
 }
 
-export function* checkHeaders(headers: readonly HTTPHeader[] | undefined): Iterable<Problem> {
-  for (const { name } of headers ?? []) yield* malformed("httpHeaders", name, httpHeaderName);
-}
+export const checkHeaders = (headers: readonly HTTPHeader[] | undefined): readonly Problem[] =>
+  headers ? headers.flatMap(({ name }) => malformed("httpHeaders", name, httpHeaderName)) : none;
 
 const handlers = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] as const;
 
-export function* checkHandler(handler: LifecycleHandler & ProbeHandler): Iterable<Problem> {
+export function checkHandler(handler: LifecycleHandler & ProbeHandler): readonly Problem[] {
   const given = handlers.filter((name) => handler[name] !== undefined);
-  for (const name of given.slice(1)) yield forbidden(name, "may not specify more than 1 handler type");
-  if (given.length === 0) yield required("", "must specify a handler type");
+  if (given.length === 0) return [required("", "must specify a handler type")];
+  if (given.length === 1) return none;
+  return given.slice(1).map((name) => forbidden(name, "may not specify more than 1 handler type"));
 }
 
 export function* checkProbe(probe: Probe): Iterable<Problem> {
@@ -37,8 +37,9 @@ export function* checkProbes({
 }: {
   readonly [K in "livenessProbe" | "readinessProbe" | "startupProbe"]?: Probe | undefined;
 }): Iterable<Problem> {
-  for (const [name, probe] of Object.entries({ livenessProbe, startupProbe }))
-    if (probe && probe.successThreshold !== 1) yield invalid(`${name}.successThreshold`, "must be 1");
+  if (livenessProbe && livenessProbe.successThreshold !== 1)
+    yield invalid("livenessProbe.successThreshold", "must be 1");
+  if (startupProbe && startupProbe.successThreshold !== 1) yield invalid("startupProbe.successThreshold", "must be 1");
   if (readinessProbe?.terminationGracePeriodSeconds !== undefined)
     yield invalid("readinessProbe.terminationGracePeriodSeconds", "must not be set for readinessProbes");
 }

@@ -15,7 +15,7 @@ import {
 } from "../amounts.ts";
 import type { PodSpec } from "../pod-spec.ts";
 import type { ResourceClaim, ResourceRequirements } from "../resources.ts";
-import { malformed, under } from "./problems.ts";
+import { malformed, none, under } from "./problems.ts";
 
 const computeResources = ["cpu", "memory", "ephemeral-storage"];
 const countedResources = [
@@ -49,8 +49,10 @@ export function* resourceName(at: string, name: string): Iterable<Problem> {
     yield invalid(at, "must be a standard resource type or fully qualified", name);
 }
 
-export function* containerResourceName(at: string, name: string): Iterable<Problem> {
-  if (computeResources.includes(name)) return;
+export const containerResourceName = (at: string, name: string): Iterable<Problem> =>
+  computeResources.includes(name) ? none : otherResourceName(at, name);
+
+function* otherResourceName(at: string, name: string): Iterable<Problem> {
   yield* resourceName(at, name);
   if (!name.includes("/")) {
     if (!isHugePages(name)) yield invalid(at, "must be a standard resource for containers", name);
@@ -69,11 +71,14 @@ export function* quotaResourceName(at: string, name: string): Iterable<Problem> 
   if (!name.includes("/") && !isQuotaResource(name)) yield invalid(at, "must be a standard resource for quota", name);
 }
 
-export function* amount(at: string, name: string, value: string): Iterable<Problem> {
-  if (value.startsWith("-") && parseQuantity(value).unscaled < 0n)
-    yield invalid(at, "must be greater than or equal to 0", value);
-  if (isInteger(name) && quantityMilliValue(parseQuantity(value)) % 1000n !== 0n)
-    yield invalid(at, "must be an integer", value);
+export function amount(at: string, name: string, value: string): readonly Problem[] {
+  const isNegative = value.startsWith("-") && parseQuantity(value).unscaled < 0n;
+  const isBroken = isInteger(name) && quantityMilliValue(parseQuantity(value)) % 1000n !== 0n;
+  if (!isNegative && !isBroken) return none;
+  return [
+    ...(isNegative ? [invalid(at, "must be greater than or equal to 0", value)] : none),
+    ...(isBroken ? [invalid(at, "must be an integer", value)] : none),
+  ];
 }
 
 export function* positiveAmount(at: string, value: string): Iterable<Problem> {
@@ -87,7 +92,7 @@ export function* checkAmounts({
 }: Pick<ResourceRequirements, "limits" | "requests">): Iterable<Problem> {
   for (const [at, name, value] of entries("limits", limits)) {
     yield* amount(at, name, value);
-    yield* hugePageAmount(at, name, value);
+    if (isHugePages(name)) yield* hugePageAmount(at, name, value);
   }
   for (const [at, name, value] of entries("requests", requests)) {
     yield* amount(at, name, value);
@@ -98,22 +103,23 @@ export function* checkAmounts({
       yield invalid("requests", `must be equal to ${name} limit of ${limit}`, value);
     else if (compareAmounts(value, limit) > 0)
       yield invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value);
-    yield* hugePageAmount(at, name, value);
+    if (isHugePages(name)) yield* hugePageAmount(at, name, value);
   }
-  const names = [...Object.keys(limits ?? {}), ...Object.keys(requests ?? {})];
+  const names = Object.keys({ ...limits, ...requests });
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
     yield forbidden("", "HugePages require cpu or memory");
 }
 
-export function* entries(
+export const entries = (
   path: string,
   amounts: Amounts | undefined,
-): Iterable<[at: string, name: string, value: string]> {
-  for (const [name, value] of Object.entries(amounts ?? {})) yield [`${path}[${name}]`, name, value];
-}
+): readonly (readonly [at: string, name: string, value: string])[] =>
+  amounts === undefined
+    ? none
+    : Object.keys(amounts).map((name) => [`${path}[${name}]`, name, amounts[name] as string] as const);
 
 function* hugePageAmount(at: string, name: string, value: string): Iterable<Problem> {
-  if (!isHugePages(name) || isMultiple(value, name.slice("hugepages-".length))) return;
+  if (isMultiple(value, name.slice("hugepages-".length))) return;
   yield invalid(at, `${value} is not positive integer multiple of ${name}`, value);
 }
 
@@ -167,9 +173,8 @@ export function* checkClaims(
 }
 
 /** What the pod asks for as a whole, and whether its containers fit in. Paths are relative to the pod's spec. */
-export function* checkPodResources(spec: PodSpec): Iterable<Problem> {
-  const { resources, os, containers } = spec;
-  if (!resources) return;
+export function* checkPodResources(spec: PodSpec, resources: ResourceRequirements): Iterable<Problem> {
+  const { os, containers } = spec;
   if (os?.name === "windows") return yield forbidden("resources", "may not be set for a windows pod");
   if (resources.claims) yield forbidden("resources.claims", "claims may not be set for Resources at pod-level");
   yield* under("resources", resourceNames(resources, podResourceName));

@@ -14,7 +14,7 @@ import type {
 } from "../volume.ts";
 import { checkFieldRef, checkResourceField, fieldsOfVolumes } from "./env.ts";
 import { fileMode, notReserved } from "./paths.ts";
-import { malformed, under } from "./problems.ts";
+import { malformed, none, under } from "./problems.ts";
 
 /** In upstream's order, which decides which of several is the one too many. */
 const podSources = [
@@ -52,12 +52,13 @@ const podSources = [
 
 export function* checkVolume(volume: Volume): Iterable<Problem> {
   yield* oneSource(podSources.filter((name) => volume[name] !== undefined));
-  yield* iscsiNameLength("name", volume.name, volume.iscsi, volume.name);
+  if (volume.iscsi) yield* iscsiNameLength("name", volume.name, volume.iscsi, volume.name);
 }
 
-export function* oneSource(given: readonly string[]): Iterable<Problem> {
-  for (const name of given.slice(1)) yield forbidden(name, "may not specify more than 1 volume type");
-  if (given.length === 0) yield required("", "must specify a volume type");
+export function oneSource(given: readonly string[]): readonly Problem[] {
+  if (given.length === 0) return [required("", "must specify a volume type")];
+  if (given.length === 1) return none;
+  return given.slice(1).map((name) => forbidden(name, "may not specify more than 1 volume type"));
 }
 
 const mostIscsiName = 64;
