@@ -67,7 +67,8 @@ const hasAny = (amounts: object | undefined): boolean => amounts !== undefined &
 /** The field has two names; the newer one decides, and both are shown. */
 export function syncServiceAccount(spec: Mutable<PodSpec>): void {
   const name = spec.serviceAccountName || spec.serviceAccount;
-  if (!name) return;
+  // Nothing is written that is there already: of a status update the spec is the stored object's, which is shared.
+  if (!name || (spec.serviceAccountName === name && spec.serviceAccount === name)) return;
   spec.serviceAccountName = name;
   spec.serviceAccount = name;
 }
