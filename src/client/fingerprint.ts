@@ -1,4 +1,6 @@
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+/** What a server puts behind `generateName`, or behind the name of the volume of a token: another one for each pod. */
+const randomEnd = /-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 /** Of what an object's metadata says, only this is anybody's wish; the rest counts writes. */
 const meantMetadata: ReadonlySet<string> = new Set(["labels", "annotations", "finalizers", "ownerReferences"]);
 const counted: ReadonlySet<string> = new Set(["observedGeneration", "resourceVersion"]);
@@ -19,7 +21,7 @@ export function fingerprint(object: unknown): number {
     mix(0xffff);
   };
   const visit = (value: unknown, isMetadata: boolean) => {
-    if (typeof value === "string") text(time.test(value) ? "time" : value);
+    if (typeof value === "string") text(time.test(value) ? "time" : value.replace(randomEnd, ""));
     else if (typeof value !== "object" || value === null) text(String(value));
     else if (Array.isArray(value)) {
       mix(value.length);

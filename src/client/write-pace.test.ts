@@ -11,6 +11,8 @@ const set = (replicas: number, current: number, version = 1) => ({
 });
 const timeAt = (second: number) => new Date(second * 1000).toISOString();
 
+const randomName = (i: number) => String(22222 + i).replace(/[013]/g, "x");
+
 /** How many reconciles there are in a minute by one who would write at every turn. */
 async function writesInAMinute(written: (i: number) => WrittenFor): Promise<number> {
   const clock = new ManualClock();
@@ -28,6 +30,12 @@ test("who comes back to where it was is slowed to two writes a second", async ()
     "the spec goes back and forth": (i) => ({ object: set(i % 2, 0, i), updated: [set((i + 1) % 2, 0, i)] }),
     "pods die as they are made": (i) => ({ object: set(3, i % 3, i), updated: [] }),
     "the same is written, at another time": (i) => ({ object: set(3, 3), updated: [set(3, 3, i)] }),
+    "another pod is let go each time": (i) => ({
+      object: set(1, 1),
+      updated: [
+        { metadata: { name: randomName(i) }, spec: { volumes: [{ name: `kube-api-access-${randomName(i)}` }] } },
+      ],
+    }),
     "the object is gone": () => ({ object: undefined, updated: [] }),
   })) {
     const count = await writesInAMinute(written);
