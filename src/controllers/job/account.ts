@@ -5,7 +5,7 @@
 // therefore to be counted; one whose pod has it is not.
 import type { Job, JobCondition, JobStatus } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { timeOf } from "#schema/time.ts";
+import { millisOf, timeOf } from "#schema/time.ts";
 import { unlessZero } from "../replicas.ts";
 import { condition, withCondition } from "./conditions.ts";
 import { judge } from "./failure-policy.ts";
@@ -88,9 +88,13 @@ export function finish(status: JobStatus, end: JobCondition | undefined, now: nu
   return {
     ...status,
     conditions: withCondition(status.conditions, end),
-    ...(end.type === "Complete" && { completionTime: timeOf(now) }),
+    ...(end.type === "Complete" && { completionTime: completionTime(status, now) }),
   };
 }
+
+/** Where the clock was set back, a job ends when it began: the server refuses one that ended before. */
+const completionTime = ({ startTime }: JobStatus, now: number): string =>
+  startTime !== undefined && millisOf(startTime) > now ? startTime : timeOf(now);
 
 interface Ending {
   /** What is said first, unless it was said before. */

@@ -353,6 +353,14 @@ test("a clock that is set back does not make the wait longer than it would have 
   assert.deepEqual(await w.reconcile(jobController(), job), { afterMs: 10_000 });
 });
 
+test("a job does not end before it began, whatever the clock says", async () => {
+  const w = world();
+  const job = have(w, {}, { status: { startTime: "2026-01-01T03:00:00Z" } });
+  crowd(w, job, "1 succeeded");
+  await w.reconcile(jobController(), job);
+  assert.equal(statusOf(w).completionTime, "2026-01-01T03:00:00Z");
+});
+
 test("restarts in place count against the limit", async () => {
   const restarted = (restartCount: number) => ({
     containerStatuses: [{ name: "c", restartCount, image: "", imageID: "", ready: false }],
