@@ -1,6 +1,6 @@
 // Kubelets for tests: they make pods ready, and end those that are asked to.
 import { Pod } from "#api/core/v1/pod.ts";
-import { isNotFound } from "#client/client.ts";
+import { isConflict, isNotFound } from "#client/client.ts";
 import { timeOf } from "#schema/time.ts";
 import { isActive, isReady, isTerminal } from "../../src/controllers/pods.ts";
 import type { TestCluster } from "./cluster.ts";
@@ -12,18 +12,22 @@ export async function runPods(
 ): Promise<void> {
   const { items } = await client.list(Pod);
   for (const pod of items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)) {
-    try {
-      await client.delete(Pod, pod.metadata, { graceSeconds: 0 });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await unlessMoved(client.delete(Pod, pod.metadata, { graceSeconds: 0 }));
   }
   for (const pod of items.filter((one) => isActive(one) && !isReady(one) && !isBroken(one))) {
     const at = timeOf(server.clock.now());
     const conditions = [{ type: "Ready", status: "True", lastTransitionTime: at }];
-    await client.update(Pod, { ...pod, status: { ...pod.status, phase: "Running", conditions } }, "status");
+    await unlessMoved(
+      client.update(Pod, { ...pod, status: { ...pod.status, phase: "Running", conditions } }, "status"),
+    );
   }
 }
+
+/** A pod that was changed or taken away meanwhile is looked at again in the next round, as kubelets do. */
+const unlessMoved = (work: Promise<unknown>): Promise<unknown> =>
+  work.catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
 
 /** Ends every pod that runs with the exit code `verdict` gives, if it gives one; and those that are being deleted in any case. */
 export async function endPods(
@@ -45,11 +49,7 @@ export async function endPods(
       lastState: {},
     }));
     const phase = exitCode === 0 ? "Succeeded" : "Failed";
-    try {
-      await client.update(Pod, { ...pod, status: { ...pod.status, phase, containerStatuses } }, "status");
-      if (isGoing) await client.delete(Pod, pod.metadata, { graceSeconds: 0 });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await unlessMoved(client.update(Pod, { ...pod, status: { ...pod.status, phase, containerStatuses } }, "status"));
+    if (isGoing) await unlessMoved(client.delete(Pod, pod.metadata, { graceSeconds: 0 }));
   }
 }
