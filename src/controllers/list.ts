@@ -15,6 +15,8 @@ import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
 import { type Discovery, namespaceController } from "./namespace.ts";
+import { nodeIpamController } from "./node-ipam/node-ipam.ts";
+import type { NodeIpamSettings } from "./node-ipam/settings.ts";
 import { type NodeLifecycleSettings, nodeLifecycleController } from "./node-lifecycle/node-lifecycle.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
@@ -36,11 +38,18 @@ export interface ControllerSettings {
   readonly discover: Discovery;
   /** What the API server's certificate is checked against, in PEM. */
   readonly rootCa: string;
+  /** Where nodes get networks for their pods from; they get none unless told. */
+  readonly nodeIpam?: NodeIpamSettings;
   /** How long nodes may be silent, and how fast those are emptied that do not work; upstream's numbers unless told. */
   readonly nodeLifecycle?: Partial<NodeLifecycleSettings>;
 }
 
-export const controllers = ({ discover, rootCa, nodeLifecycle }: ControllerSettings): readonly ListedController[] => [
+export const controllers = ({
+  discover,
+  rootCa,
+  nodeIpam,
+  nodeLifecycle,
+}: ControllerSettings): readonly ListedController[] => [
   listed("clusterrole-aggregation-controller", clusterRoleAggregationController),
   listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
@@ -53,6 +62,7 @@ export const controllers = ({ discover, rootCa, nodeLifecycle }: ControllerSetti
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
   listed("namespace-controller", namespaceController(discover)),
+  ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),

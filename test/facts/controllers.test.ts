@@ -12,7 +12,7 @@ test("controllers have upstream's names and service accounts", { skip: missing }
   const known = new Map(
     facts<{ readonly controllers: readonly ControllerFact[] }>("controllers").controllers.map((one) => [one.name, one]),
   );
-  const ours = controllers({ discover: async () => [], rootCa: "" });
+  const ours = controllers({ discover: async () => [], rootCa: "", nodeIpam: { clusterCidrs: ["10.0.0.0/8"] } });
   assert.deepEqual(
     ours.map(({ name, serviceAccount }) => [name, serviceAccount]),
     ours.map(({ name }) => [name, known.get(name)?.serviceAccount]),
