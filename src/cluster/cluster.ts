@@ -8,6 +8,7 @@ import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts"
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
+import type { HealthCheck } from "#apiserver/paths.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import type { Clock } from "#base/clock.ts";
@@ -17,6 +18,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
+import { Scheduler } from "#scheduler/scheduler.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler } from "#wire/http.ts";
@@ -79,22 +81,31 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     admission: admissionOf({}),
     nodes: connection,
     network: config.network,
-    components: [{ name: "controller-manager", check: async () => hasSynced("controllers", informers) }],
+    components: [
+      synced("controller-manager", () => informers.hasSynced),
+      synced("scheduler", () => scheduler.hasSynced),
+    ],
     version: apiVersionInfo(),
     ...(environment.protect && { protect: environment.protect }),
   });
   const clientFor = (user: User, part: string): Client =>
     new Client({ transport: server.request, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });
 
-  const parts = { clock, random, log: log.with({ component: "controller-manager" }) };
-  const client = clientFor(identities.userOf(identities.controllerManager), "kube-controller-manager");
-  const informers = new Informers({ ...parts, client });
+  const partOf = (component: string) => ({ clock, random, log: log.with({ component }) });
+  const manager = clientFor(identities.userOf(identities.controllerManager), "kube-controller-manager");
+  /** Shared by all parts, and filled by the one that may list everything. */
+  const informers = new Informers({ ...partOf("controller-manager"), client: manager });
   const controllers = controllerManager({
-    ...parts,
-    client,
+    ...partOf("controller-manager"),
+    client: manager,
     clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
     informers,
     settings: { discover: async () => catalog, rootCa: config.rootCa, terminatedPodThreshold: 12_500 },
+  });
+  const scheduler = new Scheduler({
+    ...partOf("scheduler"),
+    client: clientFor(identities.userOf(identities.scheduler), "kube-scheduler"),
+    informers,
   });
 
   /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */
@@ -107,7 +118,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
         const system = server.system(advertised);
         await system.attempt(signal);
         served.resolve();
-        await supervise([system, informers, controllers], signal);
+        await supervise([system, informers, controllers, scheduler], signal);
       } finally {
         await front?.close();
       }
@@ -127,6 +138,9 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   };
 }
 
-function hasSynced(what: string, informers: Informers): void {
-  if (!informers.hasSynced) throw new Error(`the caches of the ${what} are not filled yet`);
-}
+const synced = (name: string, hasSynced: () => boolean): HealthCheck => ({
+  name,
+  async check() {
+    if (!hasSynced()) throw new Error("its caches are not filled yet");
+  },
+});
