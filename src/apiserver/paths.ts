@@ -179,7 +179,8 @@ async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string)
     : response;
 }
 
-async function health(
+/** The answer of `/healthz` and its kin: all checks together, or one. */
+export async function health(
   request: HttpRequest,
   kind: string,
   only: string | undefined,

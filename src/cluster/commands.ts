@@ -48,6 +48,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/apiserver.ts")).apiserver,
   },
   {
+    name: "controller-manager",
+    short: "Run the controllers alone",
+    load: async () => (await import("./commands/controller-manager.ts")).controllerManagerCommand,
+  },
+  {
+    name: "scheduler",
+    short: "Run the scheduler alone",
+    load: async () => (await import("./commands/scheduler.ts")).schedulerCommand,
+  },
+  {
     name: "store",
     short: "Look after the store of a cluster: snapshots, checks, compaction, moving it to another engine",
     load: async () => (await import("./commands/store.ts")).store,

@@ -28,22 +28,20 @@ export interface ControllerManagerSettings extends ControllerSettings {
   readonly terminatedPodThreshold: number;
   /** Which controllers run, by name; all unless told. */
   readonly isOn?: (name: string) => boolean;
+  /** How many objects a controller looks at together, by name, where that is not for the controller to say. */
+  readonly workers?: (name: string) => number | undefined;
 }
 
 const garbageCollector = "garbage-collector-controller";
 const podGarbageCollector = "pod-garbage-collector-controller";
 
-/** The names by which controllers are switched. */
-export const controllerNames = (settings: ControllerSettings): readonly string[] =>
-  [...controllers(settings).map(({ name }) => name), garbageCollector, podGarbageCollector].toSorted();
-
 export function controllerManager(options: ControllerManagerOptions): Component {
   const { clientFor, settings } = options;
-  const { isOn = () => true, terminatedPodThreshold } = settings;
+  const { isOn = () => true, workers = () => undefined, terminatedPodThreshold } = settings;
   const listed = controllers(settings).filter(({ name }) => isOn(name));
   const accounts = new Map(listed.map(({ controller, serviceAccount }) => [controller.name, serviceAccount]));
   const running = runControllers(
-    listed.map(({ controller }) => controller),
+    listed.map(({ name, controller }) => ({ ...controller, workers: workers(name) ?? controller.workers ?? 5 })),
     { ...options, clientFor: (name) => clientFor(accounts.get(name) ?? name) },
   );
   const collector = clientFor("generic-garbage-collector");

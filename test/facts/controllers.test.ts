@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { controllerSwitch, knownControllers } from "../../src/cluster/controller-switches.ts";
 import { controllers } from "../../src/controllers/list.ts";
 import { facts, missing } from "./facts.ts";
 
 interface ControllerFact {
   readonly name: string;
+  readonly aliases: readonly string[];
+  readonly onByDefault: boolean;
   readonly serviceAccount?: string;
 }
 
@@ -17,4 +20,19 @@ test("controllers have upstream's names and service accounts", { skip: missing }
     ours.map(({ name, serviceAccount }) => [name, serviceAccount]),
     ours.map(({ name }) => [name, known.get(name)?.serviceAccount]),
   );
+});
+
+test("--controllers knows upstream's controllers by all their names, and which run by default", {
+  skip: missing,
+}, () => {
+  const all = facts<{ readonly controllers: readonly ControllerFact[] }>("controllers").controllers;
+  assert.deepEqual(knownControllers.toSorted(), all.map(({ name }) => name).toSorted());
+  const usual = controllerSwitch(["*"]);
+  for (const { name, aliases, onByDefault } of all) {
+    assert.equal(usual(name), onByDefault, name);
+    for (const one of [name, ...aliases]) {
+      assert.equal(controllerSwitch([one])(name), true, one);
+      assert.equal(controllerSwitch(["*", `-${one}`])(name), false, one);
+    }
+  }
 });

@@ -26,26 +26,36 @@ export interface Connection {
 }
 
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
-const pageSize = 500;
+/** Objects per page of a list. */
+export const pageSize = 500;
 const tokenMs = 60_000;
 
 /** A client for what the kubeconfig says, or, where there is none, for the cluster one runs in. */
 export async function connectClient(options: ConnectOptions): Promise<Connection> {
-  const { env, userAgent, clock, signal } = options;
+  const { userAgent, signal } = options;
+  const { namespace, ...https } = await connection(options);
+  const { transport, read, close } = httpsTransport(https);
+  const user = { name: "", groups: [] }; // the server knows us by our credentials
+  return {
+    client: new Client({ transport, user, userAgent, signal, pageSize }),
+    namespace,
+    read: (path) => read(path, { userAgent, signal }),
+    close,
+  };
+}
+
+/** Where such a client would connect to, with which credentials, and the namespace of the context. */
+export async function connection(
+  options: Omit<ConnectOptions, "userAgent" | "signal">,
+): Promise<HttpsTransportOptions & { readonly namespace: string }> {
+  const { env, clock } = options;
   const config = await loadKubeconfig(options);
   const isEmpty = config.clusters.length === 0 && config.contexts.length === 0;
   const context =
     isEmpty && !options.explicit && options.context === undefined && isInCluster(env)
       ? await inCluster(env)
       : resolveContext(config, kubeconfigPaths(options).join(", "), options.context);
-  const { transport, read, close } = httpsTransport(await transportOptions(context, clock));
-  const user = { name: "", groups: [] }; // the server knows us by our credentials
-  return {
-    client: new Client({ transport, user, userAgent, signal, pageSize }),
-    namespace: context.namespace,
-    read: (path) => read(path, { userAgent, signal }),
-    close,
-  };
+  return { ...(await transportOptions(context, clock)), namespace: context.namespace };
 }
 
 const isInCluster = (env: ConnectOptions["env"]): boolean =>

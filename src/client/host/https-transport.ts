@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "nod
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { decodeUtf8 } from "#schema/json.ts";
-import type { ApiRequest, ApiResponse, PatchType, RequestVerb } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User } from "#wire/api-request.ts";
 import { jsonCodec } from "#wire/json.ts";
 import { jsonType } from "#wire/negotiate.ts";
 import type { Transport } from "../client.ts";
@@ -16,8 +16,8 @@ import { Http2Session, type TlsOptions } from "./http2-session.ts";
 export interface HttpsTransportOptions extends TlsOptions {
   /** `https://host:port`, with a path if the API is behind one. */
   readonly server: string;
-  /** What to send as Authorization, asked for each request. */
-  readonly authorization?: () => Promise<string | undefined>;
+  /** What to send as Authorization, asked for each request, and with whom it is meant to be of if that is known. */
+  readonly authorization?: (user?: User) => Promise<string | undefined>;
   readonly clock: Clock;
   /** How long a request may wait for bytes; watches may be silent for longer. */
   readonly idleMs?: number;
@@ -60,7 +60,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
   const transport: Transport = async (request) => {
     request.signal.throwIfAborted();
     const body = request.body && Buffer.from(JSON.stringify(request.body.value()));
-    const authorized = await authorization?.();
+    const authorized = await authorization?.(request.user);
     const headers = {
       ":method": methods[request.verb],
       ":path": `${base}${pathOf(request)}`,

@@ -1,10 +1,9 @@
 // Starts a cluster of this machine for a person: shows how far it is, puts it into their kubeconfig, and says what to type next.
 import { rmSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
-import { UsageError } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
-import { DurationError, parseDuration } from "#schema/duration.ts";
+import { durationFlag } from "../duration-flag.ts";
 import type { Parsed } from "../flags.ts";
 import { startInBackground } from "./background.ts";
 import { addContext } from "./contexts.ts";
@@ -36,7 +35,7 @@ export async function startForPerson(options: StartOptions): Promise<void> {
   const stop = new AbortController();
   const interrupted = () => stop.abort(new Error(isNew ? "interrupted; nothing is left behind" : "interrupted"));
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, interrupted);
-  const timeoutMs = timeoutOf(flags.timeout);
+  const timeoutMs = durationFlag("timeout", flags.timeout);
   const cancel = systemClock.after(timeoutMs, () =>
     stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
   );
@@ -105,16 +104,6 @@ export async function makeKnown(place: Place, explicit: string | undefined, sign
   const kubeconfig = await addContext(place, explicit, signal);
   const settings = readSettings(place);
   if (settings && settings.kubeconfig !== kubeconfig) writeSettings(place, { ...settings, kubeconfig });
-}
-
-function timeoutOf(text: string): number {
-  try {
-    const ms = Number(parseDuration(text)) / 1e6;
-    if (ms > 0) return ms;
-  } catch (error) {
-    if (!(error instanceof DurationError)) throw error;
-  }
-  throw new UsageError(`--timeout: ${JSON.stringify(text)} is not a time such as 90s or 2m`);
 }
 
 export const nextWords = ({ context, name }: Place): string => {

@@ -1,0 +1,57 @@
+// How a part that runs alone reaches the API: over HTTPS, as whom its kubeconfig says, or as a service account.
+import type { Clock } from "#base/clock.ts";
+import { ApiError } from "#base/errors.ts";
+import { Client, type Transport } from "#client/client.ts";
+import { connection, pageSize } from "#client/host/connect.ts";
+import { httpsTransport } from "#client/host/https-transport.ts";
+import * as identities from "../identities.ts";
+import { kubernetesVersion } from "../version.ts";
+import { AccountTokens } from "./account-tokens.ts";
+
+export interface AccessOptions {
+  readonly kubeconfig: string | undefined;
+  /** Names the writer in managedFields. */
+  readonly part: string;
+  readonly clock: Clock;
+}
+
+export interface Access {
+  /** Acts as whom the kubeconfig says. */
+  readonly client: Client;
+  /** A client that acts as an account of kube-system, with a token of its own. */
+  clientFor(serviceAccount: string): Client;
+  close(): void;
+}
+
+export async function accessApi({ kubeconfig, part, clock }: AccessOptions): Promise<Access> {
+  const { signal } = new AbortController();
+  const https = await connection({ explicit: kubeconfig, env: process.env, clock });
+  const userAgent = `${part}/${kubernetesVersion}`;
+  const own = httpsTransport(https);
+  const client = new Client({ transport: own.transport, user: { name: "", groups: [] }, userAgent, signal, pageSize });
+  const tokens = new AccountTokens(client, clock);
+  // One connection for all accounts, without a certificate: that would count before the token.
+  const { cert: _cert, key: _key, ...anonymous } = https;
+  const accounts = httpsTransport({
+    ...anonymous,
+    authorization: async (user) => user && `Bearer ${await tokens.of(accountIn(user.name))}`,
+  });
+  const transport: Transport = async (request) => {
+    try {
+      return await accounts.transport(request);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 401) tokens.forget(accountIn(request.user.name));
+      throw error;
+    }
+  };
+  return {
+    client,
+    clientFor: (name) => new Client({ transport, user: identities.serviceAccount(name), userAgent, signal, pageSize }),
+    close() {
+      own.close();
+      accounts.close();
+    },
+  };
+}
+
+const accountIn = (user: string): string => user.slice(user.lastIndexOf(":") + 1);

@@ -1,0 +1,67 @@
+// Runs one part of the control plane in a process of its own: serves its health, and lets it work while it leads.
+import { hostname } from "node:os";
+import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
+import { writeToStderr } from "#base/host/stderr.ts";
+import { createLog, type Log } from "#base/log.ts";
+import { systemRandom } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import { elected } from "#client/election.ts";
+import { Informers } from "#client/informers.ts";
+import { durationFlag } from "../duration-flag.ts";
+import { type Access, accessApi } from "./access.ts";
+import type { AloneSettings } from "./flags.ts";
+import { serveHealth } from "./serve-health.ts";
+
+export interface Context extends Access {
+  readonly informers: Informers;
+  readonly clock: typeof systemClock;
+  readonly random: typeof systemRandom;
+  readonly log: Log;
+}
+
+/** Returns when it is told to end; throws when it cannot go on, or when it led and does not any more. */
+export async function runAlone(
+  part: string,
+  settings: AloneSettings,
+  make: (context: Context) => Component,
+): Promise<void> {
+  const [clock, random] = [systemClock, systemRandom];
+  const log = createLog({ clock, level: settings.v >= 2 ? "debug" : "info", write: writeToStderr });
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+  const access = await accessApi({ kubeconfig: settings.kubeconfig, part, clock });
+  try {
+    const informers = new Informers({ client: access.client, clock, random, log });
+    const made = make({ ...access, informers, clock, random, log });
+    const working: Component = { name: part, run: (signal) => supervise([informers, made], signal) };
+    const led = settings["leader-elect"]
+      ? elected(working, { client: access.client, clock, random, log, ...electionOf(settings) })
+      : working;
+    const checks = [{ name: "ping", check: async () => undefined }];
+    const health = settings["secure-port"] === 0 ? [] : [serveHealth({ settings, checks, clock, log })];
+    await supervise([led, ...health], stop.signal);
+  } finally {
+    access.close();
+  }
+}
+
+function electionOf(settings: AloneSettings) {
+  if (settings["leader-elect-resource-lock"] !== "leases")
+    throw new UsageError(
+      `--leader-elect-resource-lock is leases, not ${JSON.stringify(settings["leader-elect-resource-lock"])}`,
+    );
+  const ms = (name: "lease-duration" | "renew-deadline" | "retry-period") =>
+    durationFlag(`leader-elect-${name}`, settings[`leader-elect-${name}`]);
+  const [leaseMs, renewDeadlineMs, retryMs] = [ms("lease-duration"), ms("renew-deadline"), ms("retry-period")];
+  if (leaseMs <= renewDeadlineMs) throw new UsageError("leaseDuration must be greater than renewDeadline");
+  if (renewDeadlineMs <= retryMs * 1.2)
+    throw new UsageError("renewDeadline must be greater than retryPeriod*JitterFactor");
+  return {
+    lease: { namespace: settings["leader-elect-resource-namespace"], name: settings["leader-elect-resource-name"] },
+    identity: `${hostname()}_${systemRandom.uuid()}`,
+    leaseMs,
+    renewDeadlineMs,
+    retryMs,
+  };
+}

@@ -1,0 +1,13 @@
+import { UsageError } from "#base/errors.ts";
+import { DurationError, parseDuration } from "#schema/duration.ts";
+
+/** Milliseconds of a flag such as `--timeout=2m`. Throws UsageError unless it is a time longer than none. */
+export function durationFlag(name: string, text: string): number {
+  try {
+    const ms = Number(parseDuration(text)) / 1e6;
+    if (ms > 0) return ms;
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+  }
+  throw new UsageError(`--${name}: ${JSON.stringify(text)} is not a time such as 90s or 2m`);
+}

@@ -1,0 +1,117 @@
+// The control plane as processes of their own: an API server, controller managers of which one works, a scheduler.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Deployment } from "#api/apps/v1/deployment.ts";
+import { Event } from "#api/core/v1/event.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { systemClock } from "#base/clock.ts";
+import type { Client } from "#client/client.ts";
+import { connectClient } from "#client/host/connect.ts";
+import { ServerProcess } from "../apiserver/harness.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A part of the control plane, and what it has logged so far. */
+class Part implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #lines: string[] = [];
+  #look: () => void = () => undefined;
+
+  constructor(server: ServerProcess, name: string, ...flags: readonly string[]) {
+    const kubeconfig = join(server.folder, "pki", `${name}.kubeconfig`);
+    const args = [name, `--kubeconfig=${kubeconfig}`, "--bind-address=127.0.0.1", ...flags];
+    this.#child = spawn(process.execPath, [join(root, "src/main.ts"), ...args], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile") },
+    });
+    if (!this.#child.stderr) throw new Error("the log is not piped");
+    createInterface({ input: this.#child.stderr }).on("line", (line) => {
+      this.#lines.push(line);
+      this.#look();
+    });
+  }
+
+  /** Resolves with the first line that says so. */
+  logged(pattern: RegExp): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      this.#look = () => {
+        for (const line of this.#lines) {
+          const found = pattern.exec(line);
+          if (found) resolve(found);
+        }
+      };
+      this.#child.once("exit", () => reject(new Error(`it ended: ${this.#lines.join("\n")}`)));
+      this.#look();
+    });
+  }
+
+  async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill(signal);
+    await exited;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end("SIGKILL");
+  }
+}
+
+const namespace = "default";
+const deployment = (name: string) => ({
+  metadata: { name, namespace },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "c", image: "nginx" }] } },
+  },
+});
+
+/** Resolves when there are so many pods of the deployment. */
+async function podsOf(client: Client, name: string, count: number): Promise<void> {
+  const seen = new Set<string>();
+  for await (const events of await client.watch(Pod, {
+    namespace,
+    labelSelector: `app=${name}`,
+    sendInitialEvents: true,
+  }))
+    for (const { type, object } of events) {
+      if (type === "ADDED") seen.add(object.metadata.name);
+      if (seen.size === count) return;
+    }
+}
+
+test("controllers and scheduler work over the network, each as who it is, and another takes over", async () => {
+  await using server = await ServerProcess.start();
+  const { client, close } = await connectClient({
+    explicit: server.kubeconfig,
+    env: {},
+    userAgent: "test/1",
+    clock: systemClock,
+    signal: AbortSignal.timeout(60_000),
+  });
+  const flags = ["--secure-port=0", "--use-service-account-credentials", `--root-ca-file=${server.file("ca.crt")}`];
+  await using first = new Part(server, "controller-manager", ...flags);
+  await first.logged(/"became leader"/);
+  await using second = new Part(server, "controller-manager", ...flags, "--leader-elect-retry-period=1s");
+  await using scheduler = new Part(server, "scheduler", "--secure-port=0");
+  await scheduler.logged(/"became leader"/);
+
+  await client.create(Deployment, deployment("one"));
+  await podsOf(client, "one", 2);
+  // Its token was made for it, so it has come to be.
+  await client.get(ServiceAccount, { namespace: "kube-system", name: "replicaset-controller" });
+  for await (const events of await client.watch(Event, { namespace, sendInitialEvents: true }))
+    if (events.some(({ object }) => object.reason === "FailedScheduling")) break;
+
+  await first.end("SIGTERM");
+  await second.logged(/"became leader"/);
+  await client.create(Deployment, deployment("two"));
+  await podsOf(client, "two", 2);
+  close();
+});
