@@ -71,3 +71,13 @@ test("of several delays for one key the earliest counts", async () => {
   await clock.advance(100);
   assert.equal(queue.size, 0);
 });
+
+test("a queue that is closed leaves no timer behind", async () => {
+  const clock = new ManualClock();
+  const queue = new WorkQueue(clock);
+  queue.addAfter("a", 10);
+  queue.close();
+  queue.addAfter("b", 5);
+  await clock.advance(20);
+  assert.equal(queue.size, 0);
+});

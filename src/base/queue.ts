@@ -104,6 +104,12 @@ export class WorkQueue {
     if (this.#again.delete(key)) this.add(key);
   }
 
+  /** Nothing is added later any more: no timer may outlive whoever works on the queue. */
+  close(): void {
+    this.#cancelTimer?.();
+    this.#timerAt = Number.NEGATIVE_INFINITY; // sooner than any other, so that none is armed again
+  }
+
   #arm(): void {
     const next = this.#byTime.peek();
     if (!next || next.at >= this.#timerAt) return;

@@ -115,6 +115,7 @@ class ControllerRun implements Component {
     } finally {
       for (const stop of stops) stop();
       this.#ownWrites.close();
+      this.#queue.close();
     }
   }
 

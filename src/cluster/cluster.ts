@@ -2,6 +2,7 @@
 // same cluster on a clock it moves by hand. The parts meet at the API alone, each under an identity of its own: the
 // requests of this process pass the same authorization and admission as those that come over the network.
 import { catalog } from "#api/catalog.ts";
+import { Node } from "#api/core/v1/node.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
@@ -18,6 +19,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
+import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
@@ -33,6 +35,12 @@ export interface ClusterConfig {
   readonly rootCa: string;
   /** How the API server knows those who come over the network. */
   readonly identity: Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
+  readonly nodes: {
+    /** How many, all of them simulated. */
+    readonly count: number;
+    /** Addresses of their pods. */
+    readonly podRange: string;
+  };
 }
 
 /** The world around a cluster. */
@@ -108,6 +116,15 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     informers,
   });
 
+  const clientOfNode = (name: string) => clientFor(identities.userOf(identities.node(name)), "kubelet");
+  const nodes = simulatedNodes({
+    ...partOf("kubelet"),
+    ...config.nodes,
+    clientFor: clientOfNode,
+    client: clientOfNode("events"),
+    informers,
+  });
+
   /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */
   const whenServed: Component = {
     name: "cluster",
@@ -118,7 +135,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
         const system = server.system(advertised);
         await system.attempt(signal);
         served.resolve();
-        await supervise([system, informers, controllers, scheduler], signal);
+        await supervise([system, informers, controllers, scheduler, nodes], signal);
       } finally {
         await front?.close();
       }
@@ -134,9 +151,14 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       await this.serving(signal);
       const accounts = informers.of(ServiceAccount);
       await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
+      const registered = informers.of(Node);
+      await untilCached(registered, () => nodes.names.every((name) => isReady(registered.cache.get(name))), signal);
     },
   };
 }
+
+const isReady = (node: Node | undefined): boolean =>
+  node?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 
 const synced = (name: string, hasSynced: () => boolean): HealthCheck => ({
   name,

@@ -17,15 +17,19 @@ const web = (replicas: number) => ({
   },
 });
 
-test("a deployment becomes pods, each written by the part whose work it is", async () => {
-  await using cluster = await startCluster();
-  await cluster.client.create(Deployment, web(3));
-  await cluster.until(async () => (await cluster.client.list(Pod)).items.length === 3);
-  const [pod] = (await cluster.client.list(Pod)).items;
+test("a deployment becomes pods that run on the nodes, each part doing its own work", async () => {
+  await using cluster = await startCluster({ nodes: 3 });
+  const { client, until } = cluster;
+  await client.create(Deployment, web(3));
+  await until(async () => (await client.get(Deployment, web(3).metadata)).status.availableReplicas === 3);
+  const pods = (await client.list(Pod)).items;
   assert.deepEqual(
-    pod?.metadata.managedFields?.map(({ manager }) => manager),
-    ["kube-controller-manager"],
+    pods.map(({ status }) => status.phase),
+    ["Running", "Running", "Running"],
   );
+  assert.deepEqual(pods.map(({ spec }) => spec.nodeName).toSorted(), ["sim-0", "sim-1", "sim-2"]);
+  const writers = new Set(pods.flatMap(({ metadata }) => metadata.managedFields?.map(({ manager }) => manager)));
+  assert.deepEqual([...writers].toSorted(), ["kube-controller-manager", "kubelet"]);
 });
 
 test("a deleted deployment takes its pods with it", async () => {

@@ -21,6 +21,8 @@ export interface TestClusterOptions {
   /** The same seed gives the same names. */
   readonly seed?: number;
   readonly store?: StoreEngine;
+  /** Simulated nodes; 1 unless told. */
+  readonly nodes?: number;
   readonly log?: Log;
 }
 
@@ -47,6 +49,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     {
       network: { addresses: parseAddressRanges("10.96.0.0/16"), nodePorts: parsePortRange("30000-32767") },
       rootCa: "the authority of a test",
+      nodes: { count: options.nodes ?? 1, podRange: "10.244.0.0/16" },
       identity: {
         authenticators: [],
         tokens: [],

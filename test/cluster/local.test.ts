@@ -21,12 +21,22 @@ test("a cluster comes up, does its work, keeps its state over a stop, and leaves
   assert.equal(other.code, 2);
   assert.match(other.err, /--nodes is 2, not 3\. Run "knarr stop" first/);
 
+  assert.match(await machine.kubectl("get", "nodes"), /^sim-0 +Ready .*\nsim-1 +Ready /m);
+
   await machine.kubectl("create", "deployment", "web", "--image=nginx", "--replicas=2");
-  await machine.kubectl("wait", "deployment/web", "--for=jsonpath={.status.replicas}=2", "--timeout=60s");
+  await machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+  await machine.kubectl("scale", "deployment", "web", "--replicas=5");
+  await machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s");
 
   const status = await machine.ok("status");
   assert.match(status, /^cluster +knarr \(running, up \d+s\)$/m);
-  assert.match(status, /^controller-manager +healthy$/m);
+  for (const line of [
+    /^nodes +2 of 2 ready$/m,
+    /^pods +5 Running$/m,
+    /^controller-manager +healthy$/m,
+    /^scheduler +healthy$/m,
+  ])
+    assert.match(status, line);
   assert.equal((JSON.parse(await machine.ok("status", "-o", "json")) as { state: string }).state, "running");
   assert.match(await machine.ok("logs", "cluster"), / cluster ready url=/);
   assert.equal(await machine.ok("logs", "--tail=0"), "");
@@ -37,7 +47,8 @@ test("a cluster comes up, does its work, keeps its state over a stop, and leaves
   assert.match(await machine.ok("status"), /^cluster +knarr \(stopped\)$/m);
   assert.equal(await machine.ok("stop"), 'Cluster "knarr" was not running.\n');
   await machine.ok("start");
-  assert.match(await machine.kubectl("get", "deployment", "web", "-o=name"), /^deployment.apps\/web$/m);
+  await machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+  assert.match(await machine.ok("status"), /^pods +5 Running$/m);
 
   assert.equal(await machine.ok("down"), 'Cluster "knarr" is gone.\n');
   assert.deepEqual(readdirSync(machine.clusters), []);

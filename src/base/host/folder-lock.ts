@@ -41,14 +41,22 @@ export function lockFolder(folder: string, name: string, what = "store"): Folder
   }
 }
 
-/** The process that holds the folder now, and since when (milliseconds since 1970): never another that got its number. */
-export function holderOf(folder: string, name: string): { readonly pid: number; readonly since: number } | undefined {
+/** The process that holds a folder now: never another that got its number. */
+export interface FolderHolder {
+  readonly pid: number;
+  /** When it took the folder, in milliseconds since 1970. */
+  readonly since: number;
+  /** Whether it has not ended yet; it may have given the folder back. */
+  isAlive(): boolean;
+}
+
+export function holderOf(folder: string, name: string): FolderHolder | undefined {
   const highest = lockNumbers(folder, name).at(-1);
   if (highest === undefined) return undefined;
   const file = join(folder, `${name}.${highest}`);
   const holder = readHolder(file);
   if (!holder || !isAlive(holder)) return undefined;
-  return { pid: holder.pid, since: statSync(file).mtimeMs };
+  return { pid: holder.pid, since: statSync(file).mtimeMs, isAlive: () => isAlive(holder) };
 }
 
 const isAlive = ({ pid, started, where }: Holder): boolean => where === whereabouts() && startOf(pid) === started;

@@ -10,7 +10,7 @@ export async function endProcess(place: Place, signal: AbortSignal): Promise<boo
   if (!holder) return false;
   process.kill(holder.pid, "SIGTERM");
   // A process that is not our child tells nobody that it has ended.
-  const isOver = () => place.process?.pid !== holder.pid;
+  const isOver = () => !holder.isAlive();
   const killAt = systemClock.elapsed() + graceMs;
   while (!isOver() && systemClock.elapsed() < killAt) await systemClock.sleep(lookMs, signal);
   if (!isOver()) process.kill(holder.pid, "SIGKILL");

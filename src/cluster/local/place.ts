@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { UsageError } from "#base/errors.ts";
-import { holderOf } from "#base/host/folder-lock.ts";
+import { type FolderHolder, holderOf } from "#base/host/folder-lock.ts";
 import { dns1123Label } from "#schema/formats.ts";
 import type { Parsed } from "../flags.ts";
 
@@ -57,7 +57,7 @@ export class Place {
   }
 
   /** The process that runs it now, if one does. */
-  get process(): { readonly pid: number; readonly since: number } | undefined {
+  get process(): FolderHolder | undefined {
     return existsSync(this.folder) ? holderOf(this.folder, processLock) : undefined;
   }
 

@@ -1,6 +1,6 @@
 // Runs a cluster of this machine in this process, until it is told to end.
 import { mkdirSync } from "node:fs";
-import { kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
+import { noConnection } from "#apiserver/node-connection.ts";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
@@ -48,7 +48,6 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(nodePorts),
   };
-  const connection = kubeletConnection({});
   const store = await openStore({ ...settings, "data-dir": place.store }, log.with({ component: "store" }));
   try {
     const front = localFront(settings, certificates, log, (port) => {
@@ -57,8 +56,14 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
       return { address: advertisedAddress(network), port };
     });
     const cluster = assembleCluster(
-      { network, rootCa: authority.cert, identity: identityOf(place, authority.cert) },
-      { clock: systemClock, random: systemRandom, log, store, connection, front },
+      {
+        network,
+        rootCa: authority.cert,
+        identity: identityOf(place, authority.cert),
+        nodes: { count: settings.nodes, podRange: settings["cluster-cidr"] },
+      },
+      // The addresses of simulated nodes may be those of real machines: nothing is ever sent there.
+      { clock: systemClock, random: systemRandom, log, store, connection: noConnection, front },
     );
     const report = {
       name: "report",
@@ -73,7 +78,6 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
     };
     await supervise([cluster, report], signal);
   } finally {
-    connection.close();
     await store.close();
   }
 }

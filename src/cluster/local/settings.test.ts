@@ -30,9 +30,15 @@ test("wrong settings are refused by the name of their flag", () => {
     [["--store=disk"], /^--store: embedded or memory, not "disk"$/],
     [["--port=70000"], /^--port: a number up to 65535, not 70000$/],
     [["--service-cluster-ip-range=10.0.0.0"], /--service-cluster-ip-range/],
+    [["--nodes=300", "--cluster-cidr=10.0.0.0/16"], /^--cluster-cidr: 10.0.0.0\/16 has room for 256 nodes, not 300$/],
     [["--cluster-cidr=10.0.0.0"], /^--cluster-cidr: "10.0.0.0" is not a network/],
   ] as const)
     assert.throws(() => newSettings(asked(...args)), { name: "UsageError", message });
+});
+
+test("a large cluster gets a larger range of pods", () => {
+  assert.equal(newSettings(asked("--nodes=256"))["cluster-cidr"], "10.244.0.0/16");
+  assert.equal(newSettings(asked("--nodes=5000"))["cluster-cidr"], "10.128.0.0/9");
 });
 
 test("a stopped cluster may get more nodes and another port, but no other store", () => {

@@ -31,7 +31,11 @@ export const settingFlags = {
     value: "CIDR",
     help: "Range of service addresses (default 10.96.0.0/16)",
   },
-  "cluster-cidr": { type: "string", value: "CIDR", help: "Range of pod addresses (default 10.244.0.0/16)" },
+  "cluster-cidr": {
+    type: "string",
+    value: "CIDR",
+    help: "Range of pod addresses (default 10.244.0.0/16; 10.128.0.0/9 for more than 256 nodes)",
+  },
 } as const;
 
 type Asked = Parsed<typeof settingFlags>;
@@ -66,9 +70,15 @@ const usual: Settings = {
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
 const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address"]);
 const mostNodes = 5000;
+/** Each node has a network of pods of this size, in bits of the prefix. */
+const nodePrefix = 24;
+const nodesIn16 = 2 ** (nodePrefix - 16);
 
 /** The settings of a new cluster. Throws UsageError. */
-export const newSettings = (asked: Asked): Settings => checked({ ...usual, ...given(asked) });
+export function newSettings(asked: Asked): Settings {
+  const podRange = (asked.nodes ?? 1) > nodesIn16 ? { "cluster-cidr": "10.128.0.0/9" } : {};
+  return checked({ ...usual, ...podRange, ...given(asked) });
+}
 
 /**
  * The settings of a cluster that is there already, changed as asked. Throws UsageError that says which cannot be changed, and what
@@ -116,9 +126,12 @@ function checked(settings: Settings): Settings {
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   parseAddressRanges(settings["service-cluster-ip-range"]);
-  for (const range of settings["cluster-cidr"].split(","))
-    if (!parseCidr(range))
-      throw wrong("cluster-cidr", `${JSON.stringify(range)} is not a network such as 10.244.0.0/16`);
+  const range = parseCidr(settings["cluster-cidr"]);
+  if (range?.address.family !== 4)
+    throw wrong("cluster-cidr", `${JSON.stringify(settings["cluster-cidr"])} is not a network such as 10.244.0.0/16`);
+  const room = 2 ** (nodePrefix - range.length);
+  if (room < nodes)
+    throw wrong("cluster-cidr", `${settings["cluster-cidr"]} has room for ${Math.floor(room)} nodes, not ${nodes}`);
   return settings;
 }
 

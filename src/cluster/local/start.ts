@@ -40,16 +40,17 @@ export async function startForPerson(options: StartOptions): Promise<void> {
     stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
   );
   const steps = showSteps(systemClock);
+  const nodes = `${settings.nodes} simulated node${settings.nodes === 1 ? "" : "s"}`;
   const begin = (text: string) => steps.begin(text);
   let url = "";
   const onStep = (step: Step) => {
     if (step.is === "serving") {
       url = step.url;
       steps.done(`API served at ${url}`);
-      begin("waiting for the controllers");
+      begin(`waiting for ${nodes}`);
     } else {
       cancel();
-      steps.done("control plane ready");
+      steps.done(`${nodes} ready`);
     }
   };
   console.log(

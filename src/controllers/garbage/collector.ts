@@ -64,6 +64,7 @@ export class GarbageCollector implements Component {
       await supervise([{ name: `${this.name} discovery`, run: (stop) => this.#rediscover(stop) }, ...working], signal);
     } finally {
       for (const stop of this.#stops) stop();
+      this.#queue.close();
     }
   }
 
