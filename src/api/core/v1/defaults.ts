@@ -52,15 +52,19 @@ function completePodResources(spec: Mutable<PodSpec>): void {
   const limits: Record<string, string> = {};
   for (const [name, amount] of containerAmounts(spec, "limits"))
     if (isHugePages(name) && resources.requests?.[name] === undefined) limits[name] = amount;
-  if (hasAny(limits) || resources.limits) resources.limits = { ...limits, ...resources.limits };
+  if (lacksAny(resources.limits, limits)) resources.limits = { ...limits, ...resources.limits };
   if (!hasAny(resources.limits)) return;
 
   const requests: Record<string, string> = {};
   for (const [name, amount] of Object.entries(resources.limits ?? {})) if (isPodLevel(name)) requests[name] = amount;
   for (const [name, amount] of containerAmounts(spec, "requests"))
     if (isPodLevel(name) && mayOvercommit(name)) requests[name] = amount;
-  if (hasAny(requests) || resources.requests) resources.requests = { ...requests, ...resources.requests };
+  if (lacksAny(resources.requests, requests)) resources.requests = { ...requests, ...resources.requests };
 }
+
+/** Whether something is to be written: of a status update the spec is the stored object's, which is shared and must stay. */
+const lacksAny = (amounts: object | undefined, wanted: object): boolean =>
+  Object.keys(wanted).some((name) => !Object.hasOwn(amounts ?? {}, name));
 
 const hasAny = (amounts: object | undefined): boolean => amounts !== undefined && Object.keys(amounts).length > 0;
 

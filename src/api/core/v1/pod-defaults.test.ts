@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deepFreeze } from "#base/collections.ts";
+import { applyDefaults } from "#schema/defaults.ts";
 import { changed, defaulted } from "../../testing/rules.ts";
 import { imageTag, parseImage } from "./image.ts";
 import { Pod } from "./pod.ts";
@@ -158,4 +160,16 @@ for (const [image, tag] of Object.entries(tags))
 test("an image's name gets the default registry", () => {
   assert.deepEqual(parseImage("nginx"), { domain: "docker.io", path: "library/nginx" });
   assert.deepEqual(parseImage("index.docker.io/a/b:c"), { domain: "docker.io", path: "a/b", tag: "c" });
+});
+
+test("a pod that is complete is not written to: many share it", () => {
+  const resources = { limits: { cpu: "1", "hugepages-2Mi": "2Mi" }, requests: { memory: "1Gi" } };
+  const pod = {
+    metadata: { name: "a", namespace: "default" },
+    spec: { serviceAccountName: "default", resources, containers: [{ name: "c", image: "nginx", resources }] },
+  };
+  const complete = applyDefaults(Pod, structuredClone(pod));
+  const before = structuredClone(complete);
+  applyDefaults(Pod, deepFreeze(complete));
+  assert.deepEqual(complete, before);
 });
