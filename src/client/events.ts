@@ -19,6 +19,7 @@ import { type Metrics, noMetrics } from "./metrics.ts";
 const queueLimit = 1000;
 const tries = 12;
 const retryMs = 10_000;
+const nanosPerMs = 1_000_000;
 
 export interface RecorderOptions {
   readonly client: Client;
@@ -47,10 +48,11 @@ export class EventRecorder implements Component {
   readonly #correlator: EventCorrelator;
   readonly #queue: DraftEvent[] = [];
   #wake: (() => void) | undefined;
-  #named = 0;
+  #named: number;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#named = options.random.below(nanosPerMs); // others report about the same object in the same millisecond
     this.#correlator = new EventCorrelator(options.clock, (subject) => this.#nameFor(subject));
   }
 
@@ -135,7 +137,7 @@ export class EventRecorder implements Component {
   /** The object's name and the time in nanoseconds, as upstream makes it; the last digits only tell events of one millisecond apart. */
   #nameFor(subject: string): string {
     const { clock, random } = this.#options;
-    const nanos = BigInt(Math.floor(clock.now())) * 1_000_000n + BigInt(this.#named++ % 1_000_000);
+    const nanos = BigInt(Math.floor(clock.now())) * BigInt(nanosPerMs) + BigInt(this.#named++ % nanosPerMs);
     const name = `${subject}.${nanos.toString(16)}`;
     return dns1123Subdomain(name).length === 0 ? name : random.uuid();
   }
