@@ -1,7 +1,7 @@
 // One node in the API: registers it, renews its lease, tells how it is. It has no timer of its own: it says when it wants to be
 // called next, so that thousands of nodes can share one.
 import { Lease } from "#api/coordination/v1/lease.ts";
-import { Node } from "#api/core/v1/node.ts";
+import { Node, type NodeCondition } from "#api/core/v1/node.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
 import type { Random } from "#base/random.ts";
@@ -33,7 +33,9 @@ export class NodeAgent {
   readonly name: string;
   readonly #options: Required<NodeAgentOptions>;
   #health: NodeHealth = {};
-  #node: Node | undefined;
+  /** Of the node, once it is registered. No more is kept of it: there may be thousands. */
+  #uid: string | undefined;
+  #conditions: readonly NodeCondition[] = [];
   #lease: Lease | undefined;
   #failures = 0;
   #renewAt = 0;
@@ -45,13 +47,8 @@ export class NodeAgent {
     this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, headStartMs: 0, ...options };
   }
 
-  /** The node as last seen; undefined until it is registered. */
-  get node(): Node | undefined {
-    return this.#node;
-  }
-
-  get description(): NodeDescription {
-    return this.#options.description;
+  get isRegistered(): boolean {
+    return this.#uid !== undefined;
   }
 
   /** Notes how the node is; the next call tells it, if it is news. */
@@ -65,7 +62,7 @@ export class NodeAgent {
   async act(signal: AbortSignal): Promise<number> {
     const { clock, headStartMs, renewMs, reportMs, random } = this.#options;
     const api = this.#options.client.bound({ signal });
-    if (!this.#node) {
+    if (!this.isRegistered) {
       await this.#register(api);
       await this.#renew(api);
       const now = clock.elapsed();
@@ -86,37 +83,39 @@ export class NodeAgent {
 
   /** How long to wait after `act` has thrown. */
   failed(): number {
-    return this.#node ? retryMs : backoffMs(registrationRetry, this.#failures++);
+    return this.isRegistered ? retryMs : backoffMs(registrationRetry, this.#failures++);
   }
 
   async #register(api: Client): Promise<void> {
     const { description, clock } = this.#options;
     try {
-      this.#node = await api.create(Node, nodeObject(description, this.#health, clock.now()));
+      this.#saw(await api.create(Node, nodeObject(description, this.#health, clock.now())));
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
-      this.#node = await this.#takeOver(api);
+      await this.#takeOver(api);
     }
   }
 
   /** The node was registered before: its labels and its status are brought up to date, all else belongs to others. */
-  async #takeOver(api: Client): Promise<Node> {
+  async #takeOver(api: Client): Promise<void> {
     const { description } = this.#options;
     const node = await api.get(Node, { name: this.name });
     const labels = { ...standardLabels(description), ...description.labels };
     const isCurrent = Object.entries(labels).every(([key, value]) => node.metadata.labels?.[key] === value);
     if (!isCurrent) await api.patch(Node, { name: this.name }, "strategic", { metadata: { labels } });
-    this.#node = node;
-    return this.#report(api);
+    this.#conditions = node.status.conditions ?? [];
+    await this.#report(api);
   }
 
-  async #report(api: Client): Promise<Node> {
+  async #report(api: Client): Promise<void> {
     const { description, clock } = this.#options;
-    const before = this.#node?.status.conditions ?? [];
-    const status = nodeStatus(description, this.#health, before, clock.now());
-    const node = await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" });
-    this.#node = node;
-    return node;
+    const status = nodeStatus(description, this.#health, this.#conditions, clock.now());
+    this.#saw(await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" }));
+  }
+
+  #saw({ metadata, status }: Node): void {
+    this.#uid = metadata.uid;
+    this.#conditions = status.conditions ?? [];
   }
 
   async #renew(api: Client): Promise<void> {
@@ -138,7 +137,7 @@ export class NodeAgent {
   }
 
   get #owner() {
-    const uid = this.#node?.metadata.uid;
+    const uid = this.#uid;
     return uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: this.name, uid }] };
   }
 }

@@ -58,7 +58,7 @@ export class NodeAgents implements Component {
   }
 
   async #act(agent: NodeAgent, signal: AbortSignal): Promise<void> {
-    const wasRegistered = agent.node !== undefined;
+    const wasRegistered = agent.isRegistered;
     let waitMs: number;
     try {
       waitMs = await agent.act(signal);
@@ -67,7 +67,7 @@ export class NodeAgents implements Component {
       waitMs = agent.failed();
       this.#options.log.warn("node was not updated", { node: agent.name, error: explain(error), retryMs: waitMs });
     }
-    if (!wasRegistered && agent.node) this.#options.registered?.(agent);
+    if (!wasRegistered && agent.isRegistered) this.#options.registered?.(agent);
     if (this.#agents.has(agent)) this.#alarm.set(agent, waitMs);
   }
 }

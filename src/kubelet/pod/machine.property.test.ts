@@ -159,8 +159,8 @@ class World {
       }
     for (const { id, name, phase } of this.containers) {
       if (phase !== "running") continue;
-      const isOnce = this.#pod.spec.initContainers?.some((one) => one.name === name && !isSidecar(one)) === true;
-      const ends = isOnce || this.#pod.spec.restartPolicy !== "Always";
+      const init = this.#pod.spec.initContainers?.find((one) => one.name === name);
+      const ends = init ? !isSidecar(init) : this.#pod.spec.restartPolicy !== "Always";
       if (fails()) this.#exit(id, 1);
       else if (ends && happens()) this.#exit(id, 0);
     }

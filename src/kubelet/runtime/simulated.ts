@@ -21,21 +21,21 @@ import { ChangeFeed } from "./change-feed.ts";
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
-  /** Addresses for a new pod. Throws if there are none left. */
-  readonly allocate: (pod: Pod) => readonly string[];
-  readonly release: (pod: Pod, ips: readonly string[]) => void;
+  /** Addresses for a new pod of a node. Throws if there are none left. */
+  readonly allocate: (node: string) => readonly string[];
+  readonly release: (node: string, ips: readonly string[]) => void;
   /** What a container does; by its annotations unless told. */
   readonly script?: (config: Pick<ContainerConfig, "pod" | "container" | "kind">) => ContainerScript;
 }
 
+// What is kept holds no part of a pod: the pod of a moment long ago would stay in memory with it.
 interface Sandbox {
-  readonly pod: Pod;
   readonly uid: string;
+  readonly node: string;
 }
 
 interface SimulatedContainer {
   readonly uid: string;
-  readonly config: ContainerConfig;
   readonly script: ContainerScript;
   /** The end that is coming, if any. */
   end: End | undefined;
@@ -90,15 +90,22 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#containers.get(id)?.script;
   }
 
-  configOf(id: string): ContainerConfig | undefined {
-    return this.#containers.get(id)?.config;
+  /** The container as the runtime sees it. */
+  find(id: string): ContainerState | undefined {
+    const uid = this.#containers.get(id)?.uid;
+    return uid === undefined ? undefined : this.#stateOf(uid, id);
+  }
+
+  podOf(id: string): string | undefined {
+    return this.#containers.get(id)?.uid;
   }
 
   async runSandbox({ pod, attempt }: SandboxConfig): Promise<string> {
     const uid = pod.metadata.uid ?? "";
-    const ips = pod.spec.hostNetwork ? [] : this.#options.allocate(pod);
+    const node = pod.spec.nodeName ?? "";
+    const ips = pod.spec.hostNetwork ? [] : this.#options.allocate(node);
     const id = this.#newId();
-    this.#sandboxes.set(id, { pod, uid });
+    this.#sandboxes.set(id, { uid, node });
     const { sandboxes, containers } = this.#pods.get(uid) ?? nothingObserved;
     const sandbox = { id, attempt, isReady: true, createdAt: this.#options.clock.now(), ips };
     this.#pods.set(uid, { sandboxes: [sandbox, ...sandboxes], containers });
@@ -115,7 +122,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       ...stopped,
       sandboxes: stopped.sandboxes.map((one) => {
         if (one.id !== id || !one.isReady) return one;
-        this.#options.release(sandbox.pod, one.ips);
+        this.#options.release(sandbox.node, one.ips);
         return { ...one, isReady: false };
       }),
     });
@@ -140,7 +147,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const script = this.#script(config);
     if (script.createError !== undefined) throw new Error(script.createError);
     const id = this.#newId();
-    this.#containers.set(id, { uid, config, script, end: undefined });
+    this.#containers.set(id, { uid, script, end: undefined });
     const { sandboxes, containers } = this.#pods.get(uid) ?? nothingObserved;
     const { container, attempt, imageId } = config;
     const state: ContainerState = {
@@ -191,8 +198,8 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   async exec(id: string, command: readonly string[]): Promise<ExecResult> {
-    const { config } = this.#known(id);
-    const { exitCode, output } = answerCommand(command, config);
+    this.#known(id);
+    const { exitCode, output } = answerCommand(command);
     return { exitCode, output: new TextEncoder().encode(output) };
   }
 

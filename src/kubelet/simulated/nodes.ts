@@ -1,7 +1,7 @@
 // Many simulated nodes in one process. They share one watch on pods, one timer, one runtime in memory and a bounded number of
 // requests; to the API each of them is a kubelet like any other, under its own identity.
 import type { Amounts } from "#api/core/v1/amounts.ts";
-import type { Node, Taint } from "#api/core/v1/node.ts";
+import { Node, type Taint } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
@@ -88,31 +88,36 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   const { clock, random, log, client, informers, count = 1 } = options;
   const names = options.names ?? Array.from({ length: count }, (_, i) => `sim-${i}`);
   const nodes = new Map<string, SimulatedNode>();
+  const known = informers.of(Node);
   const renewMs = options.renewMs ?? renewalFor(names.length);
   for (const [i, name] of names.entries()) {
     const description = describe(options, name, i);
     const headStartMs = (renewMs * i) / names.length;
-    const agent = new NodeAgent({ description, client: options.clientFor(name), clock, random, renewMs, headStartMs });
+    const own = options.clientFor(name);
+    const agent = new NodeAgent({ description, client: own, clock, random, renewMs, headStartMs });
     nodes.set(name, {
       name,
       agent,
-      client: options.clientFor(name),
+      client: own,
       hostIps: description.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
       addresses: new AddressPool(description.podCidrs?.[0] ?? ""),
       isRunning: true,
-      admit: (pod, others) => (agent.node ? admitPod(pod, agent.node, others) : undefined),
+      admit(pod, others) {
+        const node = known.cache.get(name);
+        return node && admitPod(pod, node, others);
+      },
     });
   }
-  const known = (name: string): SimulatedNode => {
+  const nodeOf = (name: string): SimulatedNode => {
     const node = nodes.get(name);
     if (!node) throw new Error(`there is no simulated node ${name}`);
     return node;
   };
   const runtime = new SimulatedRuntime({
     clock,
-    allocate: (pod) => [known(pod.spec.nodeName ?? "").addresses.take()],
-    release: (pod, ips) => {
-      for (const ip of ips) nodes.get(pod.spec.nodeName ?? "")?.addresses.giveBack(ip);
+    allocate: (node) => [nodeOf(node).addresses.take()],
+    release: (node, ips) => {
+      for (const ip of ips) nodes.get(node)?.addresses.giveBack(ip);
     },
     ...(options.script && { script: options.script }),
   });
@@ -132,7 +137,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     credentials: async () => undefined,
     nodeOf: (name) => nodes.get(name),
   });
-  const streams = simulatedStreams(runtime);
+  const streams = simulatedStreams(runtime, (uid) => pods.workerOf(uid)?.pod);
   const compression = options.spdyCompression ?? noSpdy;
   const serverOf = (node: string): KubeletServer =>
     kubeletServer({
@@ -151,9 +156,9 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     clock,
     log,
     slackMs: names.length > 100 ? 100 : 0,
-    registered: ({ node }) => {
+    registered: ({ name }) => {
       registered++;
-      ready(node, recorder);
+      tellReady(name, recorder);
     },
   });
   return {
@@ -165,12 +170,12 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
       return registered;
     },
     stop(name) {
-      const node = known(name);
+      const node = nodeOf(name);
       node.isRunning = false;
       agents.stop(node.agent);
     },
     start(name) {
-      const node = known(name);
+      const node = nodeOf(name);
       node.isRunning = true;
       agents.start(node.agent);
       pods.wakeNode(name);
@@ -180,7 +185,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
       return serverOf(name)(request);
     },
     setHealth(name, health) {
-      const { agent } = known(name);
+      const { agent } = nodeOf(name);
       agent.health = health;
       agents.poke(agent);
     },
@@ -191,9 +196,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   };
 }
 
-function ready(node: Node | undefined, recorder: EventRecorder): void {
-  if (!node) return;
-  const { name } = node.metadata;
+function tellReady(name: string, recorder: EventRecorder): void {
   const report = { type: "Normal", component: "kubelet", host: name } as const;
   const about = { apiVersion: "v1", kind: "Node", name, uid: name };
   recorder.record(about, { ...report, reason: "Starting", message: "Starting kubelet." });

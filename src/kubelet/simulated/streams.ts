@@ -1,22 +1,21 @@
 // Logs and commands of simulated containers.
+import type { Pod } from "#api/core/v1/pod.ts";
 import { exitStatus } from "#wire/streams/remote-command.ts";
+import { containersIn } from "../pod/containers.ts";
 import type { SimulatedRuntime } from "../runtime/simulated.ts";
 import type { ContainerStreams, LogLine } from "../server/streams.ts";
 import { answerCommand } from "./command.ts";
 
-export function simulatedStreams(runtime: SimulatedRuntime): ContainerStreams {
-  const configOf = (id: string) => {
-    const config = runtime.configOf(id);
-    if (!config) throw new Error(`container ${id} not found`);
-    return config;
-  };
-  const startOf = async (id: string): Promise<number> => {
-    const { containers } = await runtime.observe(configOf(id).pod.metadata.uid ?? "");
-    return containers.find((one) => one.id === id)?.startedAt ?? 0;
+export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string) => Pod | undefined): ContainerStreams {
+  const placeOf = (id: string) => {
+    const state = runtime.find(id);
+    if (!state) throw new Error(`container ${id} not found`);
+    const pod = podOf(runtime.podOf(id) ?? "");
+    return { pod, container: pod && containersIn(pod.spec).get(state.name) };
   };
   return {
     async log(id, signal) {
-      const at = await startOf(id);
+      const at = runtime.find(id)?.startedAt ?? 0;
       const past: LogLine[] = (runtime.scriptOf(id)?.logs ?? []).map((text) => ({ at, text }));
       return { past, live: silence(runtime, id, signal) };
     },
@@ -25,7 +24,7 @@ export function simulatedStreams(runtime: SimulatedRuntime): ContainerStreams {
         for await (const part of stdin) await stdout?.(part);
         return exitStatus(0);
       }
-      const { exitCode, output } = answerCommand(command, configOf(id));
+      const { exitCode, output } = answerCommand(command, placeOf(id));
       const write = exitCode === 127 ? (stderr ?? stdout) : stdout;
       await write?.(new TextEncoder().encode(output));
       signal.throwIfAborted();
