@@ -1,4 +1,4 @@
-// All controllers as one component: those of the list, and the two collectors that are no reconcilers.
+// All controllers as one component: those of the list, and the three that are components of their own.
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
@@ -10,6 +10,7 @@ import { runControllers } from "#client/run-controllers.ts";
 import { GarbageCollector } from "#controllers/garbage/collector.ts";
 import { type ControllerSettings, controllers } from "#controllers/list.ts";
 import { PodGarbageCollector } from "#controllers/pod-garbage/collector.ts";
+import { ResourceQuotaController } from "#controllers/resourcequota/controller.ts";
 
 export interface ControllerManagerOptions {
   /** Lists, watches and reports, as the controller manager. */
@@ -34,6 +35,7 @@ export interface ControllerManagerSettings extends ControllerSettings {
 
 const garbageCollector = "garbage-collector-controller";
 const podGarbageCollector = "pod-garbage-collector-controller";
+const resourceQuota = "resourcequota-controller";
 
 export function controllerManager(options: ControllerManagerOptions): Component {
   const { clientFor, settings } = options;
@@ -46,7 +48,7 @@ export function controllerManager(options: ControllerManagerOptions): Component 
   );
   const collector = clientFor("generic-garbage-collector");
   const recorder = new EventRecorder({ ...options, client: collector });
-  const collectors: readonly (readonly [string, () => readonly Component[]])[] = [
+  const others: readonly (readonly [string, () => readonly Component[]])[] = [
     [
       garbageCollector,
       () => [recorder, new GarbageCollector({ ...options, client: collector, recorder, discover: settings.discover })],
@@ -57,7 +59,13 @@ export function controllerManager(options: ControllerManagerOptions): Component 
         new PodGarbageCollector({ ...options, client: clientFor("pod-garbage-collector"), terminatedPodThreshold }),
       ],
     ],
+    [
+      resourceQuota,
+      () => [
+        new ResourceQuotaController({ ...options, client: clientFor(resourceQuota), discover: settings.discover }),
+      ],
+    ],
   ];
-  const parts = [running, ...collectors.flatMap(([name, make]) => (isOn(name) ? make() : []))];
+  const parts = [running, ...others.flatMap(([name, make]) => (isOn(name) ? make() : []))];
   return { name: "controller-manager", run: (signal) => supervise(parts, signal) };
 }
