@@ -21,6 +21,7 @@ import { type NodeLifecycleSettings, nodeLifecycleController } from "./node-life
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
+import { serviceLbController } from "./service-lb/service-lb.ts";
 import { serviceAccountController } from "./serviceaccount.ts";
 import { statefulSetController } from "./statefulset/statefulset.ts";
 import { taintEvictionController } from "./taint-eviction.ts";
@@ -42,6 +43,8 @@ export interface ControllerSettings {
   readonly nodeIpam?: NodeIpamSettings;
   /** How long nodes may be silent, and how fast those are emptied that do not work; upstream's numbers unless told. */
   readonly nodeLifecycle?: Partial<NodeLifecycleSettings>;
+  /** From which services of type LoadBalancer get addresses: networks or ranges. Without, they wait for someone else to give them. */
+  readonly loadBalancerAddresses?: readonly string[];
 }
 
 export const controllers = ({
@@ -49,6 +52,7 @@ export const controllers = ({
   rootCa,
   nodeIpam,
   nodeLifecycle,
+  loadBalancerAddresses,
 }: ControllerSettings): readonly ListedController[] => [
   listed("clusterrole-aggregation-controller", clusterRoleAggregationController),
   listed("cronjob-controller", cronJobController()),
@@ -67,6 +71,7 @@ export const controllers = ({
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
+  listed("service-lb-controller", serviceLbController(loadBalancerAddresses), "service-controller"),
   listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
   listed("statefulset-controller", statefulSetController),
   listed("taint-eviction-controller", taintEvictionController(), "node-controller"),
