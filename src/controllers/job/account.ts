@@ -85,16 +85,16 @@ const unlessEmpty = ({ succeeded, failed }: { succeeded: readonly string[]; fail
 export function finish(status: JobStatus, end: JobCondition | undefined, now: number): JobStatus | undefined {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   if (!end || succeeded.length + failed.length > 0 || (status.terminating ?? 0) > 0) return undefined;
+  // A job that was suspended has no start, and where the clock was set back it lies ahead; but the server wants one, not after the end.
+  const startTime = status.startTime ?? timeOf(now);
+  const completionTime = millisOf(startTime) > now ? startTime : timeOf(now);
   return {
     ...status,
     conditions: withCondition(status.conditions, end),
-    ...(end.type === "Complete" && { completionTime: completionTime(status, now) }),
+    startTime,
+    ...(end.type === "Complete" && { completionTime }),
   };
 }
-
-/** Where the clock was set back, a job ends when it began: the server refuses one that ended before. */
-const completionTime = ({ startTime }: JobStatus, now: number): string =>
-  startTime !== undefined && millisOf(startTime) > now ? startTime : timeOf(now);
 
 interface Ending {
   /** What is said first, unless it was said before. */

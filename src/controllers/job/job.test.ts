@@ -361,6 +361,13 @@ test("a job does not end before it began, whatever the clock says", async () => 
   assert.equal(statusOf(w).completionTime, "2026-01-01T03:00:00Z");
 });
 
+test("a job that is suspended may end, and has a start then", async () => {
+  const w = world();
+  const job = have(w, { suspend: true, completions: 0 }, { status: { startTime: undefined } });
+  await w.reconcile(jobController(), job);
+  assert.deepEqual([statusOf(w).startTime, statusOf(w).completionTime], [start, start]);
+});
+
 test("restarts in place count against the limit", async () => {
   const restarted = (restartCount: number) => ({
     containerStatuses: [{ name: "c", restartCount, image: "", imageID: "", ready: false }],
