@@ -58,24 +58,27 @@ export class Profile {
   readonly preBind: readonly EnabledPlugin[];
   readonly bind: readonly EnabledPlugin[];
   readonly postBind: readonly EnabledPlugin[];
+  /** The name of the plugin that sorts the queue. */
+  readonly sortsBy: string;
   readonly compare: (a: Queued, b: Queued) => number;
 
   constructor({ schedulerName, percentageOfNodesToScore, enabled }: ProfileOptions) {
     this.schedulerName = schedulerName;
     this.percentageOfNodesToScore = percentageOfNodesToScore;
     this.plugins = [...new Set(extensionPoints.flatMap((point) => enabled[point].map(({ plugin }) => plugin)))];
-    const steps = <P extends ExtensionPoint>(point: P): Step<Method<P>>[] =>
-      enabled[point].flatMap(({ plugin, weight }) => {
+    const steps = <P extends ExtensionPoint>(point: P, from = enabled[point]): Step<Method<P>>[] =>
+      onceEach(from).flatMap(({ plugin, weight }) => {
         const method = plugin[point];
         if (method === undefined) return [];
         const run = method.bind(plugin) as Method<P>; // binding keeps the parameters, which its type does not say of a union
         return [{ plugin, weight, number: this.plugins.indexOf(plugin), run }];
       });
     this.preEnqueue = steps("preEnqueue");
-    this.preFilter = steps("preFilter");
+    // What a plugin's filter needs it has prepared itself, wherever it was enabled.
+    this.preFilter = steps("preFilter", [...enabled.preFilter, ...enabled.filter]);
     this.filter = steps("filter");
     this.postFilter = steps("postFilter");
-    this.preScore = steps("preScore");
+    this.preScore = steps("preScore", [...enabled.preScore, ...enabled.score]);
     this.score = steps("score");
     this.reserve = enabled.reserve;
     this.permit = enabled.permit;
@@ -83,6 +86,7 @@ export class Profile {
     this.bind = enabled.bind;
     this.postBind = enabled.postBind;
     const [sort] = enabled.queueSort;
+    this.sortsBy = sort?.plugin.name ?? "";
     this.compare = (a, b) => sort?.plugin.queueSort?.(a, b) ?? a.since - b.since;
   }
 
@@ -95,3 +99,6 @@ export class Profile {
     return this.preEnqueue.find(({ run }) => run(pod) !== undefined)?.plugin;
   }
 }
+
+const onceEach = (enabled: readonly EnabledPlugin[]): readonly EnabledPlugin[] =>
+  enabled.filter(({ plugin }, i) => enabled.findIndex((other) => other.plugin === plugin) === i);

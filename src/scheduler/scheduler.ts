@@ -23,7 +23,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import { Bindings } from "./bindings.ts";
-import { makeProfiles, type SchedulerConfiguration } from "./configuration.ts";
+import { makeProfiles, readConfiguration, type SchedulerConfiguration } from "./configuration.ts";
 import { Cycle, explainMisfit, type Misfit } from "./cycle.ts";
 import type { BindingContext, PluginContext, PostFiltered } from "./framework.ts";
 import { InFlight } from "./in-flight.ts";
@@ -73,7 +73,15 @@ export class Scheduler implements Component {
   #signal: AbortSignal;
 
   constructor(options: SchedulerOptions) {
-    const { clock, random, configuration = {}, plugins = defaultPlugins, informers, client, log } = options;
+    const {
+      clock,
+      random,
+      configuration = readConfiguration(),
+      plugins = defaultPlugins,
+      informers,
+      client,
+      log,
+    } = options;
     this.#options = options;
     this.#signal = client.signal;
     this.#recorder = new EventRecorder(options);
@@ -103,8 +111,8 @@ export class Scheduler implements Component {
       snapshot: this.#snapshot,
       compare: (a, b) => all[0]?.compare(a, b) ?? 0, // all profiles share one queue, so they sort alike
       gateOf: (pod) => this.#profileOf(pod)?.gateOf(pod),
-      firstBackoffMs: (configuration.podInitialBackoffSeconds ?? 1) * 1000,
-      maxBackoffMs: (configuration.podMaxBackoffSeconds ?? 10) * 1000,
+      firstBackoffMs: configuration.podInitialBackoffSeconds * 1000,
+      maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
     });
     this.#reports = new FailureReports(clock);
     this.#bindings = new Bindings({

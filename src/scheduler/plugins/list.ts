@@ -1,5 +1,15 @@
 // All plugins, in the order in which they are asked, and how much their scores count.
+import type { AnyStruct } from "#schema/struct.ts";
 import type { PluginContext, SchedulerPlugin } from "../framework.ts";
+import {
+  DefaultPreemptionArgs,
+  InterPodAffinityArgs,
+  NodeAffinityArgs,
+  NodeResourcesBalancedAllocationArgs,
+  NodeResourcesFitArgs,
+  PodTopologySpreadArgs,
+  VolumeBindingArgs,
+} from "./args.ts";
 import { defaultBinder } from "./default-binder.ts";
 import { defaultPreemption } from "./default-preemption.ts";
 import { imageLocality } from "./image-locality.ts";
@@ -23,6 +33,10 @@ export interface PluginEntry {
   readonly name: string;
   /** How much its scores count unless a profile says otherwise. */
   readonly weight?: number;
+  /** Only where a profile enables it. */
+  readonly optional?: boolean;
+  /** What its settings are. */
+  readonly args?: AnyStruct;
   make(args: never, context: PluginContext): SchedulerPlugin;
 }
 
@@ -38,17 +52,22 @@ export const defaultPlugins: readonly PluginEntry[] = [
   plain(nodeUnschedulable),
   plain(nodeName),
   plain(taintToleration, 3),
-  { name: "NodeAffinity", weight: 2, make: nodeAffinity },
+  { name: "NodeAffinity", weight: 2, args: NodeAffinityArgs, make: nodeAffinity },
   plain(nodePorts),
-  { name: "NodeResourcesFit", weight: 1, make: nodeResourcesFit },
+  { name: "NodeResourcesFit", weight: 1, args: NodeResourcesFitArgs, make: nodeResourcesFit },
   { name: "VolumeRestrictions", make: volumeRestrictions },
   { name: "NodeVolumeLimits", make: nodeVolumeLimits },
-  { name: "VolumeBinding", make: volumeBinding },
+  { name: "VolumeBinding", args: VolumeBindingArgs, make: volumeBinding },
   { name: "VolumeZone", make: volumeZone },
-  { name: "PodTopologySpread", weight: 2, make: podTopologySpread },
-  { name: "InterPodAffinity", weight: 2, make: interPodAffinity },
-  { name: "DefaultPreemption", make: defaultPreemption },
-  { name: "NodeResourcesBalancedAllocation", weight: 1, make: nodeResourcesBalancedAllocation },
+  { name: "PodTopologySpread", weight: 2, args: PodTopologySpreadArgs, make: podTopologySpread },
+  { name: "InterPodAffinity", weight: 2, args: InterPodAffinityArgs, make: interPodAffinity },
+  { name: "DefaultPreemption", args: DefaultPreemptionArgs, make: defaultPreemption },
+  {
+    name: "NodeResourcesBalancedAllocation",
+    weight: 1,
+    args: NodeResourcesBalancedAllocationArgs,
+    make: nodeResourcesBalancedAllocation,
+  },
   plain(imageLocality, 1),
   plain(defaultBinder),
 ];

@@ -14,13 +14,11 @@ import {
   takenOf,
 } from "./scored-resource.ts";
 
-export type ScoringStrategy =
-  | { readonly type: "LeastAllocated" | "MostAllocated"; readonly resources?: readonly ResourceWeight[] }
-  | {
-      readonly type: "RequestedToCapacityRatio";
-      readonly resources?: readonly ResourceWeight[];
-      readonly shape: readonly ShapePoint[];
-    };
+export interface ScoringStrategy {
+  readonly type: "LeastAllocated" | "MostAllocated" | "RequestedToCapacityRatio";
+  readonly resources?: readonly ResourceWeight[] | undefined;
+  readonly requestedToCapacityRatio?: { readonly shape?: readonly ShapePoint[] | undefined } | undefined;
+}
 
 /** How good it is, from 0 to 10, when so many percent are used. */
 export interface ShapePoint {
@@ -30,9 +28,9 @@ export interface ShapePoint {
 
 export interface NodeResourcesFitArgs {
   /** Resources of devices that someone else looks after. */
-  readonly ignoredResources?: readonly string[];
+  readonly ignoredResources?: readonly string[] | undefined;
   /** The same by the part of the name before the slash. */
-  readonly ignoredResourceGroups?: readonly string[];
+  readonly ignoredResourceGroups?: readonly string[] | undefined;
   readonly scoringStrategy?: ScoringStrategy;
 }
 
@@ -47,7 +45,7 @@ interface Wanted {
 
 /** Whether a node has room for the pod, and which of those that do have the most left, or the least. */
 export function nodeResourcesFit(args: NodeResourcesFitArgs) {
-  const { scoringStrategy = { type: "LeastAllocated" } as const } = args;
+  const scoringStrategy: ScoringStrategy = args.scoringStrategy ?? { type: "LeastAllocated" };
   const ignored = new Set(args.ignoredResources);
   const ignoredGroups = new Set(args.ignoredResourceGroups);
   const isIgnored = (name: string) =>
@@ -151,7 +149,7 @@ function raterOf(strategy: ScoringStrategy): Rater {
         skipsZero: false,
       };
     case "RequestedToCapacityRatio": {
-      const { shape } = strategy;
+      const { shape = [] } = strategy.requestedToCapacityRatio ?? {};
       return {
         one: (requested, capacity) =>
           onShape(shape, requested > capacity ? 100 : Math.trunc((requested * 100) / capacity)),
