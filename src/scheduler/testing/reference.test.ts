@@ -7,14 +7,19 @@ import { feasibleNodes, totalScores } from "./reference.ts";
 import { Scenario } from "./scenario.ts";
 
 const clusters = 20_000;
+/** So many clusters are made of one, by taking everything away again: what is kept up as things come and go must come out the same. */
+const inOne = 50;
 const namespaces = { default: { team: "x" }, other: { team: "y" } };
 
 test(`the scheduler and a slow and obvious one agree on ${clusters} clusters`, () => {
   let placed = 0;
+  let scenario = new Scenario();
   for (let seed = 0; seed < clusters; seed++) {
     const chance = new RandomCluster(seededRandom(seed));
-    const scenario = new Scenario({ seed });
-    for (const [name, labels] of Object.entries(namespaces)) scenario.have(Namespace, { metadata: { name, labels } });
+    if (seed % inOne === 0) {
+      scenario = new Scenario({ seed });
+      for (const [name, labels] of Object.entries(namespaces)) scenario.have(Namespace, { metadata: { name, labels } });
+    } else scenario.clear();
     const nodes = Array.from({ length: chance.number(1, 5) }, (_, i) => scenario.node(`n${i}`, chance.node()));
     const pods = chance.some(7, () => {
       const on = `n${chance.number(0, nodes.length - 1)}`;

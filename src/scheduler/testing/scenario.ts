@@ -92,6 +92,14 @@ export class Scenario {
     }) as Pod;
   }
 
+  /** Takes all nodes and pods away again, one by one. */
+  clear(): void {
+    for (const { name, pods } of this.snapshot.nodes) {
+      for (const uid of [...pods.keys()]) this.snapshot.removePod(uid);
+      this.snapshot.removeNode(name);
+    }
+  }
+
   place(pod: PodView): Placement | Misfit {
     return this.cycle.place(this.cycle.begin(this.profile, pod));
   }
@@ -131,7 +139,7 @@ export class Scenario {
   }
 
   #made(kind: AnyKind, draft: object): object {
-    const { metadata, ...rest } = structuredClone(draft) as { metadata?: object };
+    const { metadata, ...rest } = copied(draft) as { metadata?: object };
     const number = this.#named++;
     const { apiVersion, kind: name } = kind;
     const identity = {
@@ -153,3 +161,10 @@ export class Scenario {
 export const asking = (requests: Readonly<Record<string, string>>, spec: Draft<Pod["spec"]> = {}): Draft<Pod> => ({
   spec: { containers: [{ name: "app", image: "app", resources: { requests } }], ...spec },
 });
+
+/** Defaults are filled in in place, and a draft may be used again. */
+function copied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copied);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copied(inner)]));
+}
