@@ -102,8 +102,9 @@ async function reconcile(ds: DaemonSet, context: Reconcile, patience: Patience):
   if (!equal(status, ds.status)) await client.update(DaemonSet, { ...ds, status }, "status");
   if (failure !== undefined) throw failure;
   const { minReadySeconds = 0 } = ds.spec;
-  if (minReadySeconds > 0 && status.numberReady !== (status.numberAvailable ?? 0))
-    waits.push(nextAvailableMs(pods, minReadySeconds, scene.now) ?? minReadySeconds * 1000);
+  // Any pod, not only those that the status counts: an update waits for new pods next to old ones.
+  const nextMs = minReadySeconds > 0 ? nextAvailableMs(pods, minReadySeconds, scene.now) : undefined;
+  if (nextMs !== undefined) waits.push(nextMs);
   const afterMs = min(waits);
   return afterMs === undefined ? undefined : { afterMs };
 }

@@ -82,11 +82,12 @@ function unschedulable({ nodes, pods }: Scene): readonly Pod[] {
   return [...pods].flatMap(([node, some]) => (present.has(node) ? [] : some.filter(({ spec }) => !spec.nodeName)));
 }
 
-/** Those that have a node first, then the oldest. */
+/** Those that have a node first, then the oldest. Of two from the same second rather the one that works: upstream goes by name. */
 export function byAge(a: Pod, b: Pod): number {
   if (Boolean(a.spec.nodeName) !== Boolean(b.spec.nodeName)) return a.spec.nodeName ? -1 : 1;
   const [one, other] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
   if (one !== other) return one < other ? -1 : 1;
+  if (isReady(a) !== isReady(b)) return isReady(a) ? -1 : 1;
   return (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1;
 }
 
