@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
@@ -9,6 +10,7 @@ import type { Order, Told } from "../local/background.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { runCluster } from "../local/run.ts";
 import { readSettings } from "../local/settings.ts";
+import type { Step } from "../local/steps.ts";
 
 /** The process of a cluster, as `knarr up` starts it. */
 export const runClusterCommand: Command = {
@@ -32,7 +34,11 @@ export const runClusterCommand: Command = {
     });
     try {
       if (!isAlone) await unlessAborted(prepared.promise, stop.signal);
-      await runCluster({ place, settings, log, onStep: (step) => tell({ step }) }, stop.signal);
+      const onStep = (step: Step) => {
+        tell({ step });
+        if (step.is === "ready") flushCompileCache(); // now, since this process may be killed rather than end
+      };
+      await runCluster({ place, settings, log, onStep }, stop.signal);
     } catch (error) {
       log.error("the cluster failed", { error, component: "cluster" });
       tell({ failed: explain(error) });

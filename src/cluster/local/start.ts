@@ -6,7 +6,6 @@ import { createLog } from "#base/log.ts";
 import { durationFlag } from "../duration-flag.ts";
 import type { Parsed } from "../flags.ts";
 import { startInBackground } from "./background.ts";
-import { addContext } from "./contexts.ts";
 import type { Place } from "./place.ts";
 import { readSettings, type Settings, writeSettings } from "./settings.ts";
 import { type Step, showSteps } from "./steps.ts";
@@ -59,7 +58,11 @@ export async function startForPerson(options: StartOptions): Promise<void> {
   begin("starting the API server");
   try {
     if (flags.foreground) return await stayInForeground(options, onStep, stop.signal);
-    await startInBackground({ place, settings, until: flags.wait ? "ready" : "serving", onStep }, stop.signal);
+    const started = startInBackground(
+      { place, settings, until: flags.wait ? "ready" : "serving", onStep },
+      stop.signal,
+    );
+    await Promise.all([started, contexts()]); // loaded while there is nothing else to do
     await makeKnown(place, flags.kubeconfig, stop.signal);
   } catch (error) {
     steps.end();
@@ -100,8 +103,12 @@ async function stayInForeground(
   await known;
 }
 
+/** With a reader of YAML, which those need not wait for who start a process first. */
+const contexts = () => import("./contexts.ts");
+
 /** Remembers where, so that `knarr down` finds it. */
 export async function makeKnown(place: Place, explicit: string | undefined, signal: AbortSignal): Promise<void> {
+  const { addContext } = await contexts();
   const kubeconfig = await addContext(place, explicit, signal);
   const settings = readSettings(place);
   if (settings && settings.kubeconfig !== kubeconfig) writeSettings(place, { ...settings, kubeconfig });
