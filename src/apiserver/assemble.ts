@@ -6,6 +6,7 @@ import { groupPriorities } from "#api/group-priorities.ts";
 import { metaStructs } from "#api/openapi.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import type { Component } from "#base/supervise.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -31,6 +32,7 @@ import { keyPrefix, Registry } from "./registry/registry.ts";
 import { Resources } from "./resources.ts";
 import type { ServedResource } from "./served-resource.ts";
 import { type ApiServer, apiServer } from "./server.ts";
+import { declareStorageMetrics } from "./storage-metrics.ts";
 import { StoreFollower } from "./store-follower.ts";
 import { type Protection, StoredForm } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
@@ -69,6 +71,8 @@ export interface AssemblyOptions {
   readonly components: readonly HealthCheck[];
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
+  /** What `/metrics` shows: what this server counts is added. One of its own unless told. */
+  readonly metrics?: MetricRegistry;
 }
 
 export interface OwnAuthorizers {
@@ -84,7 +88,7 @@ export interface Assembly extends ApiServer, Component {
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
-  const { store, clock, random, log, version, components } = options;
+  const { store, clock, random, log, version, components, metrics = new MetricRegistry() } = options;
   const follower = new StoreFollower({ store, clock, log });
   const causality = new Causality();
   const kinds = catalog.filter(({ stored }) => stored !== false);
@@ -93,6 +97,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     typeof options.admission === "function"
       ? options.admission(
           admissionServer({
+            metrics,
             clock,
             random,
             authorize: (question) => authorize(question),
@@ -123,6 +128,8 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       subresources: { ...subresourceHandlers(kind, find), ...identitySubresources(kind) },
     };
   });
+  declareStorageMetrics(metrics, store, registries);
+  declareBuild(metrics, version);
   const policy = new RbacPolicy(cacheOf);
   const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
   const authorizers = options.authorizers(own);
@@ -154,6 +161,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   openApi.serve(catalog);
   const server = apiServer({
     ...options,
+    metrics,
     identify: identifyBy({ ...options, authenticateToken }),
     authorize,
     resources: new Resources(served, virtual),
@@ -164,6 +172,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       healthChecks: healthChecks(store, follower, () => isPolicyReady),
       version,
       causality,
+      metrics,
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
     }),
   });
@@ -220,6 +229,28 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       random,
     });
   }
+}
+
+/** Which build this is, as a series that is always 1. */
+function declareBuild(metrics: MetricRegistry, version: AssemblyOptions["version"]): void {
+  const labels = {
+    major: version.major,
+    minor: version.minor,
+    git_version: version.gitVersion,
+    git_commit: version.gitCommit,
+    git_tree_state: version.gitTreeState,
+    build_date: version.buildDate,
+    go_version: version.goVersion,
+    compiler: version.compiler,
+    platform: version.platform,
+  };
+  const build = metrics.gauge({
+    name: "kubernetes_build_info",
+    help: "Which build this is.",
+    labels: Object.keys(labels),
+    stability: "BETA",
+  });
+  build.of(...Object.values(labels).map((value) => value ?? "")).set(1);
 }
 
 /** As upstream names the first endpoint of the store, whichever store it is. */

@@ -1,4 +1,5 @@
-// What the server answers besides resources: discovery, OpenAPI, health, version.
+// What the server answers besides resources: discovery, OpenAPI, health, metrics, version.
+import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import { sha256 } from "#base/sha256.ts";
 import type { Catalog } from "#schema/discovery.ts";
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupDiscoveryList } from "#schema/discovery.ts";
@@ -7,6 +8,7 @@ import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import type { Causality } from "./causality.ts";
+import { HealthMetrics } from "./health-metrics.ts";
 
 export interface HealthCheck {
   readonly name: string;
@@ -22,6 +24,7 @@ export interface PathOptions {
   /** Who issues tokens of service accounts, and the keys they are checked with. */
   readonly issuer?: Issuer;
   readonly causality: Causality;
+  readonly metrics: MetricRegistry;
 }
 
 export interface Issuer {
@@ -35,7 +38,8 @@ export interface Issuer {
 export type PathHandler = (request: HttpRequest) => Promise<HttpResponse | undefined>;
 
 export function pathHandler(options: PathOptions): PathHandler {
-  const { catalog, openApi, healthChecks, version, causality } = options;
+  const { catalog, openApi, healthChecks, version, causality, metrics } = options;
+  const slis = new HealthMetrics();
   return async (request) => {
     const path = request.path.length > 1 && request.path.endsWith("/") ? request.path.slice(0, -1) : request.path;
     const [, first, second, third, fourth] = path.split("/");
@@ -48,7 +52,10 @@ export function pathHandler(options: PathOptions): PathHandler {
       case "healthz":
       case "livez":
       case "readyz":
-        return health(request, first, second && path.slice(`/${first}/`.length), healthChecks);
+        return health(request, first, second && path.slice(`/${first}/`.length), healthChecks, slis);
+      case "metrics":
+        if (second === undefined) return metricsOf(metrics);
+        return path === "/metrics/slis" ? metricsOf(slis.registry) : undefined;
       case "api":
         if (second === undefined)
           return discovery(
@@ -105,6 +112,12 @@ function tracePath({ query }: HttpRequest, causality: Causality, traceId: string
     );
   return causality.ofObject(resource, query.get("namespace") ?? "", name);
 }
+
+const metricsOf = async (registry: MetricRegistry): Promise<HttpResponse> => ({
+  code: 200,
+  headers: { "content-type": metricsMediaType },
+  body: await registry.text(),
+});
 
 const configurationPath = "/.well-known/openid-configuration";
 const keySetPath = "/openid/v1/jwks";
@@ -185,6 +198,7 @@ export async function health(
   kind: string,
   only: string | undefined,
   checks: readonly HealthCheck[],
+  slis: HealthMetrics,
 ): Promise<HttpResponse | undefined> {
   const excluded = new Set(request.query.getAll("exclude"));
   const chosen = checks.filter(({ name }) => (only === undefined ? !excluded.has(name) : name === only));
@@ -194,9 +208,11 @@ export async function health(
   for (const { name, check } of chosen) {
     try {
       await check(request.signal);
+      slis.note(kind, name, true);
       lines.push(`[+]${name} ok`);
     } catch (error) {
       failed++;
+      slis.note(kind, name, false);
       lines.push(`[-]${name} failed: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
@@ -226,6 +242,7 @@ function rootPaths(catalog: Catalog, openApi: OpenApi, issuer: Issuer | undefine
       "/healthz",
       "/livez",
       "/metrics",
+      "/metrics/slis",
       "/openapi/v2",
       "/openapi/v3",
       ...documents,

@@ -1,7 +1,14 @@
 // From a verb on a resource to the registry that serves it, in the version that was asked for.
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
-import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb, WatchEvent } from "#wire/api-request.ts";
+import type {
+  ApiRequest,
+  ApiResponse,
+  EncodedObject,
+  RequestVerb,
+  ResourceAddress,
+  WatchEvent,
+} from "#wire/api-request.ts";
 import { methodNotAllowed, successStatus, unknownPath } from "#wire/status.ts";
 import { deleteObject } from "./registry/deletion.ts";
 import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
@@ -18,6 +25,13 @@ export class Resources {
   constructor(served: readonly ServedResource[], virtual: readonly VirtualResource[]) {
     this.#served = new Map(served.map((one) => [addressOf(one.kind), one]));
     this.#virtual = new Map(virtual.map((one) => [addressOf(one.kind), one]));
+  }
+
+  /** Whether there is such a resource, and such a subresource of it. */
+  isServed({ group, version, resource, subresource }: ResourceAddress): boolean {
+    const address = `${group}/${version}/${resource}`;
+    const kind = this.#served.get(address)?.kind ?? this.#virtual.get(address)?.kind;
+    return kind !== undefined && (subresource === undefined || Object.hasOwn(kind.subresources ?? {}, subresource));
   }
 
   find(group: string, version: string, resource: string): ServedResource | undefined {

@@ -10,6 +10,7 @@
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
 import { structOf } from "#schema/struct.ts";
@@ -33,6 +34,7 @@ import {
   connectVerb,
 } from "./connect/connect.ts";
 import type { PathHandler } from "./paths.ts";
+import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
 import { respond, respondError, type Wanted, wantedBy } from "./respond.ts";
@@ -42,6 +44,7 @@ export interface ApiServerOptions {
   readonly authorize: Authorize;
   readonly resources: Resources;
   readonly paths: PathHandler;
+  readonly metrics: MetricRegistry;
   /** How to reach what runs in the cluster. */
   readonly connections: ConnectOptions;
   readonly clock: Clock;
@@ -56,6 +59,11 @@ export interface ApiServer {
 
 export function apiServer(options: ApiServerOptions): ApiServer {
   const { identify, authorize, resources, paths, connections, clock, random, log } = options;
+  const metrics = new RequestMetrics({
+    registry: options.metrics,
+    clock,
+    isServed: (address) => resources.isServed(address),
+  });
 
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     await permit(authorize, questionOf(asked));
@@ -71,6 +79,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   };
 
   const handle: HttpHandler = async (sent) => {
+    const measure = metrics.begin(sent);
     const http = withoutCredentials(sent);
     let wanted: Wanted | undefined;
     const trace = traceOf(http);
@@ -79,11 +88,16 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       trace?.mark("identify");
       const acting = (question: Question) => (sent === http ? question.user : actingUser(sent, question, authorize));
       const address = parseResourcePath(http.path);
-      if (!address) return await servePath(http, user, acting);
+      if (!address) return measure.answered(await servePath(http, user, acting, measure));
+      measure.address = address;
       const connector = connectorOf(address);
-      if (connector) return await serveConnection(connector, { http, user, address }, acting);
+      if (connector) {
+        measure.verb = "connect";
+        return measure.answered(await serveConnection(connector, { http, user, address }, acting));
+      }
       const verb = verbOf(http.method, address, http.query);
       if (!verb) throw methodNotAllowed();
+      measure.verb = verb;
       wanted = wantedBy(http, verb === "watch");
       const question = questionAbout(address, verb, user, http.query);
       const actor = await acting(question);
@@ -94,10 +108,13 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       const told = new Warnings();
       const asked = apiRequest(http, actor, address, verb, body, trace, told.warn);
       const answer = respond(told.in(await resources.handle(asked)), wanted, clock);
-      return trace ? traced(answer, trace, random) : answer;
+      return measure.answered(trace ? traced(answer, trace, random) : answer);
     } catch (error) {
-      if (http.signal.aborted) throw error;
-      return respondError(asApiError(error, http), wanted);
+      if (http.signal.aborted) {
+        measure.leave();
+        throw error;
+      }
+      return measure.answered(respondError(asApiError(error, http), wanted));
     }
   };
 
@@ -117,12 +134,20 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     return connect(connector, { ...asked, user }, (resource) => resources.find("", "v1", resource), connections);
   };
 
-  const servePath = async (http: HttpRequest, user: User, acting: Acting): Promise<HttpResponse> => {
+  const servePath = async (
+    http: HttpRequest,
+    user: User,
+    acting: Acting,
+    measure: RequestMeasure,
+  ): Promise<HttpResponse> => {
     const question: Question = { type: "path", user, verb: http.method.toLowerCase(), path: http.path };
     await permit(authorize, { ...question, user: await acting(question) });
     if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed();
     const response = await paths(http);
-    if (response) return response;
+    if (response) {
+      if (countedPaths.has(http.path)) measure.path = http.path;
+      return response;
+    }
     if (http.path.startsWith("/api")) throw unknownPath();
     return { code: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" };
   };
@@ -151,6 +176,11 @@ class Warnings {
     return this.#told ? { ...response, warnings: [...(response.warnings ?? []), ...this.#told] } : response;
   }
 }
+
+/** By others, which are too many to count by, nothing is counted. */
+const countedPaths: ReadonlySet<string> = new Set(
+  "/healthz /livez /readyz /metrics /metrics/slis /version /api /apis /openapi/v2 /openapi/v3".split(" "),
+);
 
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 

@@ -59,6 +59,7 @@ export class WatchCache {
   readonly #fresh: Stored[] = [];
   /** Events after this one are in the ring. */
   #oldest: Revision = 0;
+  #received = 0;
 
   constructor(prefix: string, form: StoredForm) {
     this.prefix = prefix;
@@ -68,6 +69,14 @@ export class WatchCache {
   /** The oldest revision a watcher may start from. */
   get oldest(): Revision {
     return this.#oldest;
+  }
+
+  /** How many objects there are, and how many changes to them came since the start. */
+  get size(): number {
+    return this.#objects.size;
+  }
+  get received(): number {
+    return this.#received;
   }
 
   get(key: string): Stored | undefined {
@@ -121,6 +130,7 @@ export class WatchCache {
 
   apply(changes: readonly Change[]): void {
     this.#lists.clear();
+    this.#received += changes.length;
     const events = changes.map((change) => this.#toEvent(change));
     this.#ring.push(...events);
     if (this.#ring.length > ringSize * 1.25) {

@@ -26,6 +26,7 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpHandler } from "#wire/http.ts";
 import { controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
+import { processMetrics } from "./process-metrics.ts";
 import { untilCached } from "./until-cached.ts";
 import { apiVersionInfo, kubernetesVersion } from "./version.ts";
 
@@ -78,6 +79,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   const { clock, random, log, store, connection, front } = environment;
   const { signal: always } = new AbortController();
   const served = Promise.withResolvers<void>();
+  const metrics = processMetrics();
   const server = assembleApiServer({
     store,
     clock,
@@ -94,12 +96,13 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       synced("scheduler", () => scheduler.hasSynced),
     ],
     version: apiVersionInfo(),
+    metrics,
     ...(environment.protect && { protect: environment.protect }),
   });
   const clientFor = (user: User, part: string): Client =>
     new Client({ transport: server.request, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });
 
-  const partOf = (component: string) => ({ clock, random, log: log.with({ component }) });
+  const partOf = (component: string) => ({ clock, random, metrics, log: log.with({ component }) });
   const manager = clientFor(identities.userOf(identities.controllerManager), "kube-controller-manager");
   /** Shared by all parts, and filled by the one that may list everything. */
   const informers = new Informers({ ...partOf("controller-manager"), client: manager });

@@ -6,6 +6,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import { EventRecorder } from "#client/events.ts";
 import type { Informers } from "#client/informers.ts";
+import type { Metrics } from "#client/metrics.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import { GarbageCollector } from "#controllers/garbage/collector.ts";
 import { type ControllerSettings, controllers } from "#controllers/list.ts";
@@ -21,6 +22,7 @@ export interface ControllerManagerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics?: Metrics;
   readonly settings: ControllerManagerSettings;
 }
 

@@ -1,5 +1,6 @@
 // The server as admission plugins see it: what is in its caches, who may do what, and the two writes that admission itself makes.
 import type { Clock } from "#base/clock.ts";
+import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
@@ -10,6 +11,8 @@ import type { Authorize } from "../authorization/authorizer.ts";
 import type { Registry } from "../registry/registry.ts";
 
 export interface AdmissionServer {
+  /** Where it is noted how long plugins take. */
+  readonly metrics?: MetricRegistry;
   readonly clock: Clock;
   readonly random: Random;
   readonly authorize: Authorize;
@@ -41,7 +44,7 @@ const ownUser: User = { name: "system:apiserver", groups: ["system:masters", "sy
 
 class Changed extends Error {}
 
-export interface AdmissionServerOptions extends Pick<AdmissionServer, "clock" | "random" | "authorize"> {
+export interface AdmissionServerOptions extends Pick<AdmissionServer, "metrics" | "clock" | "random" | "authorize"> {
   /** Known only once the registries are made, which are made with the chain. */
   readonly registries: () => ReadonlyMap<AnyKind, Registry>;
 }

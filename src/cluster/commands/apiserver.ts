@@ -19,6 +19,7 @@ import { componentProbe } from "../component-probe.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 import { identityFlags, identityOptions } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
+import { processMetrics } from "../process-metrics.ts";
 import { servingCertificates } from "../serving-certificates.ts";
 import { apiVersionInfo } from "../version.ts";
 
@@ -111,6 +112,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(),
+      metrics: processMetrics(),
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log });
     await supervise(

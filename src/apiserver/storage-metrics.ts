@@ -1,0 +1,51 @@
+// What the server knows of its store, read when it is asked for.
+import type { MetricRegistry } from "#base/metrics.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { StoreEngine } from "#store/engine.ts";
+import type { Registry } from "./registry/registry.ts";
+
+/** Upstream names the first store so; there is only one. */
+const storeName = "etcd-0";
+
+export function declareStorageMetrics(
+  registry: MetricRegistry,
+  store: StoreEngine,
+  registries: ReadonlyMap<AnyKind, Registry>,
+): void {
+  const objects = registry.gauge({
+    name: "apiserver_storage_objects",
+    help: "Objects that are stored.",
+    labels: ["resource"],
+    stability: "STABLE",
+  });
+  const ofGroup = { labels: ["group", "resource"], stability: "ALPHA" } as const;
+  const byGroup = registry.gauge({ name: "apiserver_resource_objects", help: "Objects that are stored.", ...ofGroup });
+  const received = registry.counter({
+    name: "apiserver_watch_cache_events_received_total",
+    help: "Changes that came from the store.",
+    ...ofGroup,
+  });
+  const position = registry.gauge({
+    name: "apiserver_watch_cache_resource_version",
+    help: "Up to where the caches have followed the store.",
+    ...ofGroup,
+  });
+  const size = registry.gauge({
+    name: "apiserver_storage_size_bytes",
+    help: "Bytes that the store occupies.",
+    labels: ["storage_cluster_id"],
+    stability: "STABLE",
+  });
+  registry.reading(async () => {
+    for (const [{ group, plural }, { options }] of registries) {
+      const { cache, follower } = options;
+      objects.of(group === "" ? plural : `${plural}.${group}`).set(cache.size);
+      byGroup.of(group, plural).set(cache.size);
+      received.of(group, plural).value = cache.received;
+      position.of(group, plural).set(Math.max(follower.revision, 0));
+    }
+    size.clear();
+    const { sizeBytes } = await store.status();
+    if (sizeBytes !== undefined) size.of(storeName).set(sizeBytes);
+  });
+}
