@@ -198,7 +198,7 @@ export async function health(
   kind: string,
   only: string | undefined,
   checks: readonly HealthCheck[],
-  slis: HealthMetrics,
+  slis?: HealthMetrics,
 ): Promise<HttpResponse | undefined> {
   const excluded = new Set(request.query.getAll("exclude"));
   const chosen = checks.filter(({ name }) => (only === undefined ? !excluded.has(name) : name === only));
@@ -208,11 +208,11 @@ export async function health(
   for (const { name, check } of chosen) {
     try {
       await check(request.signal);
-      slis.note(kind, name, true);
+      slis?.note(kind, name, true);
       lines.push(`[+]${name} ok`);
     } catch (error) {
       failed++;
-      slis.note(kind, name, false);
+      slis?.note(kind, name, false);
       lines.push(`[-]${name} failed: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
