@@ -12,6 +12,9 @@ export const packages: readonly SystemPackage[] = [
   { name: "etcd-server", provides: "/usr/bin/etcd", for: "the etcd engine's tests" },
   { name: "openssl", provides: "/usr/bin/openssl", for: "the etcd engine's tests of certificates" },
   { name: "kubernetes-client", provides: "/usr/bin/kubectl", for: "the API server's transcripts" },
+  { name: "iproute2", provides: "/usr/sbin/ip", for: "the tests of networks" },
+  { name: "nftables", provides: "/usr/sbin/nft", for: "the service proxy's tests" },
+  { name: "conntrack", provides: "/usr/sbin/conntrack", for: "the service proxy's tests" },
   { name: "curl", provides: "/usr/bin/curl", for: "the API server's test with curl" },
   {
     name: "python3-kubernetes",
