@@ -10,6 +10,7 @@ import type { Change, Informer } from "#client/informer.ts";
 import { Alarm } from "./alarm.ts";
 import type { Hooks } from "./hooks.ts";
 import { Lanes } from "./lanes.ts";
+import type { Ending } from "./pod/view.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { Probes } from "./probes/probes.ts";
 import type { ContainerRuntime, Credentials } from "./runtime.ts";
@@ -120,6 +121,18 @@ export class Pods implements Component {
     for (const worker of this.on(node)) this.#syncs.add(worker);
   }
 
+  /** Looks at a pod again. */
+  wake(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker) this.#syncs.add(worker, "first");
+  }
+
+  /** Ends a pod for a reason of the node's own. */
+  evict(uid: string, ending: Ending): void {
+    this.#workers.get(uid)?.end(ending);
+    this.wake(uid);
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { informer } = this.#options;
     const stopListening = informer.onChange((change) => this.#saw(change));
@@ -168,14 +181,37 @@ export class Pods implements Component {
     this.#syncs.add(worker);
   }
 
+  /** What the runtime has of pods that ended while no kubelet was there to see it. */
+  async #clearOrphans(signal: AbortSignal): Promise<void> {
+    const { informer, runtime, log } = this.#options;
+    await informer.synced(signal);
+    for (const uid of await runtime.pods(signal)) {
+      if (this.#workers.has(uid)) continue;
+      log.info("a pod is cleared that the API no longer has", { uid });
+      const { containers, sandboxes } = await runtime.observe(uid, signal);
+      for (const { id } of sandboxes) await runtime.stopSandbox(id, signal);
+      for (const { id } of containers) await runtime.removeContainer(id, signal);
+      for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
+    }
+  }
+
+  /** A runtime that cannot be reached is asked again; its pods are looked at again then, since nobody knows what was missed. */
   async #follow(signal: AbortSignal): Promise<void> {
+    const { runtime, log, clock } = this.#options;
     const pause = breathe();
-    for await (const uids of this.#options.runtime.changes(signal)) {
-      for (const uid of uids) {
-        const worker = this.#workers.get(uid);
-        if (worker) this.#syncs.add(worker, "first");
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      if (!isFirst) for (const worker of this.#workers.values()) this.#syncs.add(worker);
+      try {
+        if (isFirst) await this.#clearOrphans(signal);
+        for await (const uids of runtime.changes(signal)) {
+          for (const uid of uids) this.wake(uid);
+          if (pause.due()) await pause.now();
+        }
+      } catch (error) {
+        if (signal.aborted) break;
+        log.warn("the container runtime does not answer", { runtime: runtime.name, error });
       }
-      if (pause.due()) await pause.now();
+      await clock.sleep(retryMs, signal);
     }
     throw signal.reason;
   }

@@ -1,4 +1,5 @@
 // What is known of how containers are.
+import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { ProbeResults } from "../pod/view.ts";
 import type { PodState } from "../runtime.ts";
@@ -18,3 +19,6 @@ export interface Probes {
 }
 
 export const noFindings: Findings = { results: new Map(), wakeAt: Number.POSITIVE_INFINITY };
+
+export const hasProbes = ({ startupProbe, livenessProbe, readinessProbe }: Container): boolean =>
+  (startupProbe ?? livenessProbe ?? readinessProbe) !== undefined;

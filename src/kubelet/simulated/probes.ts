@@ -4,21 +4,21 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { ProbeResults } from "../pod/view.ts";
-import { type Findings, noFindings, type Probes } from "../probes/probes.ts";
+import { type Findings, hasProbes, noFindings, type Probes } from "../probes/probes.ts";
 import type { PodState } from "../runtime.ts";
 import type { ContainerScript } from "./script.ts";
 
 export function simulatedProbes(scriptOf: (containerId: string) => ContainerScript | undefined): Probes {
   return {
     results(pod: Pod, state: PodState, now: number): Findings {
-      if (!hasProbes(pod)) return noFindings;
+      if (!isProbed(pod)) return noFindings;
       const specs = containersIn(pod.spec);
       const results = new Map<string, ProbeResults>();
       let wakeAt = Number.POSITIVE_INFINITY;
       for (const { id, name, phase, startedAt } of state.containers) {
         const container = specs.get(name);
         const script = scriptOf(id);
-        if (phase !== "running" || !container || !script || !isProbed(container)) continue;
+        if (phase !== "running" || !container || !script || !hasProbes(container)) continue;
         const times = timesOf(container, script, startedAt);
         const has = (at: number): boolean => {
           if (now < at) wakeAt = Math.min(wakeAt, at);
@@ -36,11 +36,8 @@ export function simulatedProbes(scriptOf: (containerId: string) => ContainerScri
   };
 }
 
-const isProbed = ({ startupProbe, readinessProbe, livenessProbe }: Container): boolean =>
-  (startupProbe ?? readinessProbe ?? livenessProbe) !== undefined;
-
-const hasProbes = ({ spec }: Pod): boolean =>
-  spec.containers.some(isProbed) || (spec.initContainers?.some(isProbed) ?? false);
+const isProbed = ({ spec }: Pod): boolean =>
+  spec.containers.some(hasProbes) || (spec.initContainers?.some(hasProbes) ?? false);
 
 function timesOf(
   { startupProbe, readinessProbe, livenessProbe }: Container,

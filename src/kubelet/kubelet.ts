@@ -1,0 +1,110 @@
+// The kubelet of one node: registers it, keeps its lease and its status, and makes the pods that are bound to it real on a container
+// runtime. All it decides is decided elsewhere: what to do for a pod in `pod/`, what to tell of the node in `node/`.
+import { Node } from "#api/core/v1/node.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
+import { EventRecorder } from "#client/events.ts";
+import { Informers } from "#client/informers.ts";
+import type { HttpResponse } from "#wire/http.ts";
+import type { SpdyCompression } from "#wire/streams/spdy.ts";
+import { containerHooks } from "./container-hooks.ts";
+import { kubeletPace, podEvents } from "./events.ts";
+import { imageCredentials } from "./image-credentials.ts";
+import { admitPod } from "./node/admit.ts";
+import type { NodeDescription, NodeHealth } from "./node/description.ts";
+import { NodeAgent } from "./node/node-agent.ts";
+import { NodeAgents } from "./node/node-agents.ts";
+import type { Ending } from "./pod/view.ts";
+import { type PodNode, Pods } from "./pods.ts";
+import type { ProbeHandlers } from "./probes/ask.ts";
+import { Prober } from "./probes/prober.ts";
+import type { ContainerRuntime } from "./runtime.ts";
+import { type KubeletRequest, kubeletServer } from "./server/server.ts";
+import type { ContainerStreams } from "./server/streams.ts";
+
+export interface KubeletOptions {
+  readonly description: NodeDescription;
+  /** Acts as `system:node:NAME`. */
+  readonly client: Client;
+  readonly runtime: ContainerRuntime;
+  readonly probes: ProbeHandlers;
+  readonly streams: ContainerStreams;
+  readonly spdyCompression: () => SpdyCompression;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface Kubelet extends Component {
+  /** What it answers over HTTP, to those who may ask. */
+  handle(request: KubeletRequest): Promise<HttpResponse>;
+  /** Ends a pod for a reason of the node's own. */
+  evict(podUid: string, ending: Ending): void;
+  /** Notes how the node is, and tells it at once if it is news. */
+  setHealth(health: NodeHealth): void;
+  readonly isRegistered: boolean;
+}
+
+export function kubelet(options: KubeletOptions): Kubelet {
+  const { description, client, runtime, clock, random, log } = options;
+  const { name, addresses } = description;
+  const version = description.system.kubeletVersion.replace(/^v(\d+\.\d+).*$/, "$1");
+  const informers = new Informers({ client, clock, random, log });
+  const mine = informers.of(Pod, { fieldSelector: `spec.nodeName=${name}` });
+  const self = informers.of(Node, { fieldSelector: `metadata.name=${name}` });
+  const recorder = new EventRecorder({ client, clock, random, log });
+  const event = podEvents(recorder, clock, kubeletPace);
+  const probeContext = { handlers: options.probes, runtime, clock, version };
+  const prober = new Prober({ ...probeContext, event, changed: (uid) => pods.wake(uid) });
+  const agent = new NodeAgent({ description, client, clock, random });
+  const agents = new NodeAgents({ clock, log });
+  const node: PodNode = {
+    name,
+    client,
+    hostIps: addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
+    isRunning: true,
+    admit(pod, others) {
+      const present = self.cache.get(name);
+      return present && admitPod(pod, present, others);
+    },
+  };
+  const pods: Pods = new Pods({
+    informer: mine,
+    runtime,
+    probes: prober,
+    hooks: containerHooks(probeContext),
+    clock,
+    log,
+    event,
+    credentials: imageCredentials(client),
+    nodeOf: (asked) => (asked === name ? node : undefined),
+  });
+  const serve = kubeletServer({
+    clock,
+    streams: options.streams,
+    compression: options.spdyCompression,
+    runtimeName: runtime.name,
+    find: (namespace, pod) => pods.workerOf(mine.cache.get({ namespace, name: pod })?.metadata.uid ?? ""),
+    list: () => pods.on(name),
+  });
+  return {
+    name: `kubelet ${name}`,
+    handle: serve,
+    evict: (uid, ending) => pods.evict(uid, ending),
+    setHealth(health) {
+      agent.health = health;
+      agents.poke(agent);
+    },
+    get isRegistered() {
+      return agent.isRegistered;
+    },
+    run(signal) {
+      agents.start(agent);
+      return supervise([informers, agents, prober, pods, recorder], signal);
+    },
+  };
+}

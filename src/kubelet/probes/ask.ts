@@ -1,0 +1,122 @@
+// One probe, asked once.
+import type { Container } from "#api/core/v1/container.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { HTTPGetAction, Probe } from "#api/core/v1/probe.ts";
+import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import { formatDuration } from "#schema/duration.ts";
+import type { ContainerRuntime } from "../runtime.ts";
+
+export interface Outcome {
+  readonly result: "success" | "warning" | "failure";
+  readonly output: string;
+}
+
+export interface HttpProbe {
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What asks over the network: the host's, or a test's. Each rejects when the signal aborts. */
+export interface ProbeHandlers {
+  http(probe: HttpProbe, signal: AbortSignal): Promise<Outcome>;
+  tcp(host: string, port: number, signal: AbortSignal): Promise<Outcome>;
+  grpc(host: string, port: number, service: string, signal: AbortSignal): Promise<Outcome>;
+}
+
+export interface ProbeTarget {
+  readonly pod: Pod;
+  readonly container: Container;
+  /** At the runtime. */
+  readonly id: string;
+  readonly ip: string;
+}
+
+export interface ProbeContext {
+  readonly handlers: ProbeHandlers;
+  readonly runtime: Pick<ContainerRuntime, "exec">;
+  readonly clock: Clock;
+  /** `1.36`, for the name under which HTTP servers see us. */
+  readonly version: string;
+}
+
+/** What the probe finds. Throws if it cannot be asked at all; what takes too long has failed. */
+export async function askProbe(
+  probe: Probe,
+  target: ProbeTarget,
+  context: ProbeContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const limitMs = probe.timeoutSeconds * 1000;
+  const timeout = new AbortController();
+  const abort = () => timeout.abort(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  let isLate = false;
+  const cancel = context.clock.after(limitMs, () => {
+    isLate = true;
+    timeout.abort(new Error("the probe took too long"));
+  });
+  try {
+    return await ask(probe, target, context, timeout.signal);
+  } catch (error) {
+    if (!isLate || signal.aborted) throw error;
+    const time = formatDuration(BigInt(limitMs) * 1_000_000n);
+    return { result: "failure", output: `no answer within ${time}: ${explain(error)}` };
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function ask(
+  { exec, httpGet, tcpSocket, grpc }: Probe,
+  { container, id, ip }: ProbeTarget,
+  { handlers, runtime, version }: ProbeContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  if (exec) {
+    const { exitCode, output } = await runtime.exec(id, expand(exec.command ?? [], container), signal);
+    return { result: exitCode === 0 ? "success" : "failure", output: new TextDecoder().decode(output) };
+  }
+  if (httpGet) return handlers.http(httpProbeOf(httpGet, container, ip, `kube-probe/${version}`), signal);
+  if (tcpSocket) return handlers.tcp(tcpSocket.host || ip, portOf(tcpSocket.port, container), signal);
+  if (grpc) return handlers.grpc(ip, grpc.port, grpc.service ?? "", signal);
+  throw new Error(`missing probe handler for container ${container.name}`);
+}
+
+export function httpProbeOf(action: HTTPGetAction, container: Container, ip: string, userAgent: string): HttpProbe {
+  const host = action.host || ip;
+  const authority = host.includes(":") ? `[${host}]` : host;
+  const port = portOf(action.port, container);
+  const path = action.path.startsWith("/") ? action.path : `/${action.path}`;
+  const headers: Record<string, string> = { "user-agent": userAgent, accept: "*/*" };
+  for (const { name, value } of action.httpHeaders ?? []) {
+    const key = name.toLowerCase();
+    // An empty Accept means none at all; of others the last counts.
+    if (key === "accept" && value === "") delete headers.accept;
+    else headers[key] = value;
+  }
+  return { url: `${action.scheme.toLowerCase()}://${authority}:${port}${path}`, headers };
+}
+
+/** A port by number, or by the name the container gives it. */
+export function portOf(port: number | string, { name, ports = [] }: Container): number {
+  const number =
+    typeof port === "number" ? port : (ports.find((one) => one.name === port)?.containerPort ?? Number(port));
+  if (!Number.isInteger(number) || number <= 0 || number > 65535)
+    throw new Error(`invalid port ${JSON.stringify(port)} of container ${name}`);
+  return number;
+}
+
+/** `$(NAME)` is replaced by a variable whose value the spec tells; `$$` stands for a dollar. */
+export function expand(words: readonly string[], { env = [] }: Container): string[] {
+  const values = new Map(
+    env.flatMap(({ name, value, valueFrom }) => (valueFrom ? [] : [[name, value ?? ""] as const])),
+  );
+  return words.map((word) =>
+    word.replace(/\$(\$|\(([^)]*)\))/g, (whole, what: string, name: string | undefined) =>
+      what === "$" ? "$" : (values.get(name ?? "") ?? whole),
+    ),
+  );
+}
