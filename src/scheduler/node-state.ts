@@ -1,6 +1,8 @@
 // A node as the scheduler sees it: what it has, what its pods have taken, and which pods those are, assumed ones included.
 import type { Node, Taint } from "#api/core/v1/node.ts";
 import { HostPorts } from "./host-ports.ts";
+import * as column from "./node-table.ts";
+import { NodeTable } from "./node-table.ts";
 import type { PodView } from "./pod-view.ts";
 import { amount, type Resources, resourcesOf } from "./resources.ts";
 
@@ -8,6 +10,12 @@ export class NodeState {
   readonly name: string;
   /** Its place in arrays that have an entry per node. It stays as long as the node does, and is given to another after that. */
   readonly slot: number;
+  readonly #table: NodeTable;
+  /** Where its numbers begin in the table. */
+  readonly #at: number;
+  isUnschedulable = false;
+  /** Whether it has taints that keep pods away. */
+  isTainted = false;
   node: Node;
   labels: Readonly<Record<string, string>>;
   allocatable: Resources = resourcesOf(undefined);
@@ -16,29 +24,58 @@ export class NodeState {
   hardTaints: readonly Taint[] = [];
   /** Taints that are better avoided. */
   softTaints: readonly Taint[] = [];
-  isUnschedulable = false;
   /** Sizes of the images it has, by all their names. */
   images: ReadonlyMap<string, number> = new Map();
-  /** Differs after every change. */
-  generation = 0;
 
   readonly pods = new Map<string, PodView>();
-  cpu = 0;
-  memory = 0;
-  storage = 0;
+  /** What is taken of resources with names of their own. */
   readonly others = new Map<string, number>();
-  likelyCpu = 0;
-  likelyMemory = 0;
   ports = new HostPorts();
-  /** How many pods mount a claim, by its key. */
-  readonly claims = new Map<string, number>();
 
-  constructor(node: Node, slot: number) {
-    this.name = node.metadata.name ?? "";
+  /** The numbers are in the row of the table, which is the node's as long as it is there. */
+  constructor(node: Node, slot: number, table = new NodeTable(1), row = 0) {
+    this.name = node.metadata.name;
     this.slot = slot;
+    this.#table = table;
+    this.#at = column.startOf(row);
+    table.values.fill(0, this.#at, column.startOf(row + 1));
     this.node = node;
     this.labels = node.metadata.labels ?? {};
     this.update(node);
+  }
+
+  get podsLeft(): number {
+    return this.#table.values[this.#at + column.podsLeft] as number;
+  }
+  get cpuLeft(): number {
+    return this.#table.values[this.#at + column.cpuLeft] as number;
+  }
+  get memoryLeft(): number {
+    return this.#table.values[this.#at + column.memoryLeft] as number;
+  }
+  get storageLeft(): number {
+    return this.#table.values[this.#at + column.storageLeft] as number;
+  }
+  get cpu(): number {
+    return this.#table.values[this.#at + column.cpuTaken] as number;
+  }
+  get memory(): number {
+    return this.#table.values[this.#at + column.memoryTaken] as number;
+  }
+  get storage(): number {
+    return this.#table.values[this.#at + column.storageTaken] as number;
+  }
+  get likelyCpu(): number {
+    return this.#table.values[this.#at + column.cpuLikely] as number;
+  }
+  get likelyMemory(): number {
+    return this.#table.values[this.#at + column.memoryLikely] as number;
+  }
+  get cpuCapacity(): number {
+    return this.#table.values[this.#at + column.cpuCapacity] as number;
+  }
+  get memoryCapacity(): number {
+    return this.#table.values[this.#at + column.memoryCapacity] as number;
   }
 
   update(node: Node): void {
@@ -50,13 +87,14 @@ export class NodeState {
     this.isUnschedulable = spec.unschedulable ?? false;
     const taints = spec.taints ?? [];
     this.hardTaints = taints.filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute");
+    this.isTainted = this.hardTaints.length > 0;
     this.softTaints = taints.filter(({ effect }) => effect === "PreferNoSchedule");
     this.images = new Map(
       (status.images ?? []).flatMap(({ names, sizeBytes = 0 }) =>
         (names ?? []).map((name) => [name, sizeBytes] as const),
       ),
     );
-    this.generation++;
+    this.#count();
   }
 
   add(pod: PodView): void {
@@ -81,27 +119,34 @@ export class NodeState {
     same.ports = this.ports.copy();
     for (const [uid, pod] of this.pods) same.pods.set(uid, pod);
     for (const [name, taken] of this.others) same.others.set(name, taken);
-    for (const [claim, users] of this.claims) same.claims.set(claim, users);
-    same.cpu = this.cpu;
-    same.memory = this.memory;
-    same.storage = this.storage;
-    same.likelyCpu = this.likelyCpu;
-    same.likelyMemory = this.likelyMemory;
+    same.#table.values.set(this.#table.values.subarray(this.#at, this.#at + same.#table.values.length));
     return same;
   }
 
-  #take({ request, claims }: PodView, times: 1 | -1): void {
-    this.cpu += times * request.cpu;
-    this.memory += times * request.memory;
-    this.storage += times * request.storage;
-    this.likelyCpu += times * request.likelyCpu;
-    this.likelyMemory += times * request.likelyMemory;
+  #take({ request }: PodView, times: 1 | -1): void {
+    const { values } = this.#table;
+    const add = (which: number, value: number) => {
+      values[this.#at + which] = (values[this.#at + which] as number) + times * value;
+    };
+    add(column.cpuTaken, request.cpu);
+    add(column.memoryTaken, request.memory);
+    add(column.storageTaken, request.storage);
+    add(column.cpuLikely, request.likelyCpu);
+    add(column.memoryLikely, request.likelyMemory);
     for (const [name, value] of request.others) this.others.set(name, (this.others.get(name) ?? 0) + times * value);
-    for (const claim of claims) {
-      const users = (this.claims.get(claim) ?? 0) + times;
-      if (users > 0) this.claims.set(claim, users);
-      else this.claims.delete(claim);
-    }
-    this.generation++;
+    this.#count();
+  }
+
+  /** What follows from what there is and what was taken. */
+  #count(): void {
+    const { values } = this.#table;
+    const at = this.#at;
+    const { cpu, memory, storage } = this.allocatable;
+    values[at + column.podsLeft] = this.allowedPods - this.pods.size;
+    values[at + column.cpuLeft] = cpu - this.cpu;
+    values[at + column.memoryLeft] = memory - this.memory;
+    values[at + column.storageLeft] = storage - this.storage;
+    values[at + column.cpuCapacity] = cpu;
+    values[at + column.memoryCapacity] = memory;
   }
 }

@@ -4,7 +4,9 @@
 // sees one moment without a copy: nothing changes between its first filter and the assumption of its result.
 import type { Node } from "#api/core/v1/node.ts";
 import type { Labels } from "#schema/selector.ts";
+import { NodeSelection } from "./node-selection.ts";
 import { NodeState } from "./node-state.ts";
+import { NodeTable } from "./node-table.ts";
 import { type Counted, type PerNode, PodCounts, type TermUse } from "./pod-counts.ts";
 import type { PodView } from "./pod-view.ts";
 import { Topology } from "./topology.ts";
@@ -12,8 +14,11 @@ import { Topology } from "./topology.ts";
 const zoneLabels = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 const regionLabels = ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
 
+const mostSelections = 500;
+
 export class Snapshot {
   readonly #nodes = new Map<string, NodeState>();
+  readonly #table = new NodeTable(0);
   readonly #freeSlots: number[] = [];
   #slots = 0;
   /** By uid: the node a pod is on, whether that node is known or not. */
@@ -25,7 +30,10 @@ export class Snapshot {
   readonly #imageNodes = new Map<string, number>();
   #order: readonly NodeState[] | undefined;
   readonly #topologies = new Map<string, Topology>();
+  readonly #selections = new Map<string, NodeSelection>();
+  #tainted = 0;
   #softTainted = 0;
+  #unschedulable = 0;
   /** How many pods on nodes have which priority. */
   readonly #priorities = new Map<number, number>();
   /** How many pods on nodes mount a claim, by its key. */
@@ -44,9 +52,30 @@ export class Snapshot {
     return this.#slots;
   }
 
+  /** Whether any node has a taint that keeps pods away. */
+  get hasTaints(): boolean {
+    return this.#tainted > 0;
+  }
+
   /** Whether any node has a taint that is better avoided. */
   get hasSoftTaints(): boolean {
     return this.#softTainted > 0;
+  }
+
+  /** Whether any node takes no new pods. */
+  get hasUnschedulable(): boolean {
+    return this.#unschedulable > 0;
+  }
+
+  /** The nodes that match, remembered for all who ask under the same id as long as no labels change. */
+  selection(id: string, matcher: () => (node: NodeState) => boolean): NodeSelection {
+    let selection = this.#selections.get(id);
+    if (!selection) {
+      if (this.#selections.size >= mostSelections) this.#selections.clear();
+      selection = new NodeSelection(matcher(), this.#slots);
+      this.#selections.set(id, selection);
+    }
+    return selection;
   }
 
   node(name: string): NodeState | undefined {
@@ -162,7 +191,7 @@ export class Snapshot {
       if (this.#nodes.size >= this.#slots) this.#grow();
       slot = this.#nodes.size;
     }
-    const state = new NodeState(node, slot);
+    const state = new NodeState(node, slot, this.#table, slot);
     this.#nodes.set(name, state);
     this.#countNode(state, 1);
     for (const pod of this.#strays.get(name)?.values() ?? []) this.#enter(state, pod);
@@ -178,8 +207,10 @@ export class Snapshot {
     if (!sameLabels(before, state.labels)) this.#nodesChanged();
   }
 
-  #countNode({ images, softTaints }: NodeState, by: 1 | -1): void {
+  #countNode({ images, isTainted, softTaints, isUnschedulable }: NodeState, by: 1 | -1): void {
+    if (isTainted) this.#tainted += by;
     if (softTaints.length > 0) this.#softTainted += by;
+    if (isUnschedulable) this.#unschedulable += by;
     for (const name of images.keys()) count(this.#imageNodes, name, by);
   }
 
@@ -187,10 +218,12 @@ export class Snapshot {
     this.generation++;
     this.#order = undefined;
     this.#topologies.clear();
+    this.#selections.clear();
   }
 
   #grow(): void {
     this.#slots = Math.max(64, this.#slots * 2);
+    this.#table.grow(this.#slots);
     this.#counts.grow(this.#slots);
     this.#topologies.clear();
   }

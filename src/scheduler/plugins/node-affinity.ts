@@ -2,8 +2,9 @@ import type { NodeAffinity } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
+import type { NodeSelection } from "../node-selection.ts";
 import type { NodeMatcher, Selectable } from "./node-selector.ts";
-import { nodePreference, nodeSelector, requiredNodes } from "./node-selector.ts";
+import { nodePreference, nodeSelector, requiredNodes, requiredNodesId } from "./node-selector.ts";
 import { proportional } from "./normalize.ts";
 
 export interface NodeAffinityArgs {
@@ -37,16 +38,17 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs) {
       },
     ],
 
-    preFilter({ pod }) {
-      const matches = requiredNodes(pod);
-      if (!matches && !added) return undefined;
+    preFilter({ pod }, snapshot) {
+      const id = requiredNodesId(pod);
+      if (id === undefined && !added) return undefined;
       const names = namedNodes(pod);
       if (names?.size === 0) return conflict;
-      return { state: matches ?? anyNode, ...(names && { only: names }) };
+      const state = snapshot.selection(id ?? "", () => requiredNodes(pod) ?? anyNode);
+      return { state, ...(names && { only: names }) };
     },
-    filter(_pod, node, matches: NodeMatcher) {
+    filter(_pod, node, selection: NodeSelection) {
       if (added?.(node) === false) return unwantedHere;
-      return matches(node) ? undefined : unwanted;
+      return selection.has(node) ? undefined : unwanted;
     },
 
     preScore({ pod }) {

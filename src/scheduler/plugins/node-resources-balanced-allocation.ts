@@ -1,4 +1,5 @@
 import { schedulerPlugin } from "../framework.ts";
+import type { NodeState } from "../node-state.ts";
 import {
   capacityOf,
   cpuAndMemory,
@@ -22,32 +23,39 @@ export function nodeResourcesBalancedAllocation({ resources = cpuAndMemory }: No
       // All pods that ask for nothing would otherwise go to the same node.
       return state.some(({ asked }) => asked > 0) ? { state } : undefined;
     },
-    score(_pod, node, scored: readonly ScoredResource[]) {
-      const fractions: number[] = [];
-      const fractionsBefore: number[] = [];
-      for (const { name, asked } of scored) {
-        const capacity = capacityOf(node, name);
-        if (capacity === 0) continue;
-        const taken = takenOf(node, name, false);
-        fractions.push(Math.min(1, (taken + asked) / capacity));
-        fractionsBefore.push(Math.min(1, taken / capacity));
-      }
-      return 50 + Math.trunc((50 + balance(fractions) - balance(fractionsBefore)) / 2);
-    },
+    score: (_pod, node, scored: readonly ScoredResource[]) =>
+      50 + Math.trunc((50 + balance(node, scored, true) - balance(node, scored, false)) / 2),
   });
 }
 
-/** From 50 to 100: how near the fractions are to each other. */
-function balance(fractions: readonly number[]): number {
-  const [a = 0, b = 0] = fractions;
+/** From 50 to 100: how near to each other the parts are that are taken of each resource, with the pod or without it. */
+function balance(node: NodeState, scored: readonly ScoredResource[], withPod: boolean): number {
+  let [count, sum, first, second] = [0, 0, 0, 0];
+  for (const resource of scored) {
+    const part = partTaken(node, resource, withPod);
+    if (part < 0) continue;
+    count++;
+    sum += part;
+    if (count === 1) first = part;
+    else if (count === 2) second = part;
+  }
   let deviation = 0;
-  if (fractions.length === 2) deviation = Math.abs((a - b) / 2);
-  else if (fractions.length > 2) {
-    let [sum, squares] = [0, 0];
-    for (const fraction of fractions) sum += fraction;
-    const mean = sum / fractions.length;
-    for (const fraction of fractions) squares += (fraction - mean) * (fraction - mean);
-    deviation = Math.sqrt(squares / fractions.length);
+  if (count === 2) deviation = Math.abs((first - second) / 2);
+  else if (count > 2) {
+    const mean = sum / count;
+    let squares = 0;
+    for (const resource of scored) {
+      const part = partTaken(node, resource, withPod);
+      if (part >= 0) squares += (part - mean) * (part - mean);
+    }
+    deviation = Math.sqrt(squares / count);
   }
   return Math.trunc((1 - deviation) * 100);
+}
+
+/** Negative if the node has nothing of it. */
+function partTaken(node: NodeState, { name, asked }: ScoredResource, withPod: boolean): number {
+  const capacity = capacityOf(node, name);
+  if (capacity === 0) return -1;
+  return Math.min(1, (takenOf(node, name, false) + (withPod ? asked : 0)) / capacity);
 }

@@ -71,11 +71,11 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs) {
     },
     filter(_pod, node, wanted: Wanted) {
       const { request, others, isNothing } = wanted;
-      if (node.pods.size >= node.allowedPods) return refuse(node, wanted);
+      if (node.podsLeft <= 0) return refuse(node, wanted);
       if (isNothing) return undefined;
-      const { cpu, memory, storage } = node.allocatable;
-      if (lacks(request.cpu, cpu, node.cpu) || lacks(request.memory, memory, node.memory)) return refuse(node, wanted);
-      if (lacks(request.storage, storage, node.storage)) return refuse(node, wanted);
+      if (request.cpu > 0 && request.cpu > node.cpuLeft) return refuse(node, wanted);
+      if (request.memory > 0 && request.memory > node.memoryLeft) return refuse(node, wanted);
+      if (request.storage > 0 && request.storage > node.storageLeft) return refuse(node, wanted);
       for (const [name, asked] of others)
         if (lacks(asked, node.allocatable.others.get(name) ?? 0, node.others.get(name) ?? 0))
           return refuse(node, wanted);
@@ -110,7 +110,7 @@ function refuse(node: NodeState, { request, others, isNothing, refusals }: Wante
     reasons.push(`Insufficient ${name}`);
     stuck ||= asked > has;
   };
-  if (node.pods.size >= node.allowedPods) reasons.push("Too many pods");
+  if (node.podsLeft <= 0) reasons.push("Too many pods");
   if (!isNothing) {
     const { allocatable } = node;
     check("cpu", request.cpu, allocatable.cpu, node.cpu);

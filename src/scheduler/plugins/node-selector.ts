@@ -39,6 +39,12 @@ export function nodeSelector({ nodeSelectorTerms }: NodeSelector): NodeMatcher {
   return (node) => terms.some((matches) => matches(node));
 }
 
+/** A text by which pods that select the same nodes are known; undefined for one that selects none in particular. */
+export function requiredNodesId({ spec: { nodeSelector: labels, affinity } }: Pod): string | undefined {
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return labels || required ? JSON.stringify([labels ?? {}, required?.nodeSelectorTerms]) : undefined;
+}
+
 /** What a pod's node selector and its required node affinity say together, or undefined if they say nothing. */
 export function requiredNodes({ spec }: Pod): NodeMatcher | undefined {
   const { nodeSelector: labels, affinity } = spec;

@@ -22,6 +22,7 @@ export const nodeUnschedulable = schedulerPlugin({
     },
   ],
 
-  preFilter: ({ pod }) => (bearsIt(pod.spec.tolerations) ? undefined : { state: undefined }),
+  preFilter: ({ pod }, { hasUnschedulable }) =>
+    hasUnschedulable && !bearsIt(pod.spec.tolerations) ? { state: undefined } : undefined,
   filter: (_pod, { isUnschedulable }) => (isUnschedulable ? cordoned : undefined),
 });

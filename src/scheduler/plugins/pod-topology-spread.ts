@@ -5,7 +5,7 @@ import { type ObjectChange, type PluginContext, type Refusal, schedulerPlugin } 
 import type { NodeState } from "../node-state.ts";
 import type { PodView } from "../pod-view.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { type NodeMatcher, requiredNodes } from "./node-selector.ts";
+import { requiredNodes, requiredNodesId } from "./node-selector.ts";
 import { Spread } from "./spread.ts";
 import {
   defaultConstraints,
@@ -148,7 +148,9 @@ function spreadsOf(
         self: constraint.selector.matches(pod.labels) ? 1 : 0,
       }),
   );
-  const selects = requiredNodes(pod.pod);
+  const id = requiredNodesId(pod.pod);
+  const selected = id === undefined ? undefined : snapshot.selection(id, () => requiredNodes(pod.pod) ?? (() => true));
+  const selects = selected && ((node: NodeState) => selected.has(node));
   for (const spread of spreads) {
     const { heedsAffinity, heedsTaints } = spread.constraint;
     const others = needsAll ? spreads : [];
@@ -166,7 +168,7 @@ function isIncluded(
   { heedsAffinity, heedsTaints }: SpreadConstraint,
   { pod }: PodView,
   node: NodeState,
-  selects: NodeMatcher | undefined,
+  selects: ((node: NodeState) => boolean) | undefined,
 ): boolean {
   if (heedsAffinity && selects && !selects(node)) return false;
   return !heedsTaints || node.hardTaints.every((taint) => isTolerated(taint, pod.spec.tolerations ?? []));

@@ -34,10 +34,10 @@ export const scoredResources = (
     })
     .filter(({ name, asked }) => asked > 0 || !isScalar(name));
 
-export function capacityOf({ allocatable }: NodeState, name: string): number {
-  if (name === "cpu") return allocatable.cpu;
-  if (name === "memory") return allocatable.memory;
-  return amountOf(allocatable, name);
+export function capacityOf(node: NodeState, name: string): number {
+  if (name === "cpu") return node.cpuCapacity;
+  if (name === "memory") return node.memoryCapacity;
+  return amountOf(node.allocatable, name);
 }
 
 /** With `likely`, pods that ask for no cpu or memory count as if they asked for a little. */

@@ -19,16 +19,19 @@ export const taintToleration = schedulerPlugin({
     { kind: "Pod", on: ["tolerations"], cures: (pod, { now }) => now?.uid === pod.uid },
   ],
 
-  preFilter: ({ pod }) => ({ state: pod.spec.tolerations ?? [] }),
-  filter: (_pod, { hardTaints }, tolerations: readonly Toleration[]) =>
-    hardTaints.length > 0 && hardTaints.some((taint) => !isTolerated(taint, tolerations)) ? tainted : undefined,
+  preFilter: ({ pod }, { hasTaints }) => (hasTaints ? { state: pod.spec.tolerations ?? [] } : undefined),
+  filter: (_pod, { isTainted, hardTaints }, tolerations: readonly Toleration[]) =>
+    isTainted && hardTaints.some((taint) => !isTolerated(taint, tolerations)) ? tainted : undefined,
 
-  preScore: ({ pod }) => ({
-    state: (pod.spec.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule"),
+  preScore: ({ pod }, _nodes, { hasSoftTaints }) => ({
+    state: hasSoftTaints
+      ? (pod.spec.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule")
+      : undefined,
   }),
-  score(_pod, { softTaints }, tolerations: readonly Toleration[]) {
+  score(_pod, node, tolerations: readonly Toleration[] | undefined) {
+    if (!tolerations) return 0;
     let count = 0;
-    for (const taint of softTaints) if (!isTolerated(taint, tolerations)) count++;
+    for (const taint of node.softTaints) if (!isTolerated(taint, tolerations)) count++;
     return count;
   },
   normalize: reversed,
