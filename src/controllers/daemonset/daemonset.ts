@@ -20,7 +20,7 @@ import { createPod, deletePod } from "../pod-writes.ts";
 import { nextAvailableMs, orphanPods, podsOnNode } from "../pods.ts";
 import { historyOf, truncateHistory } from "./history.ts";
 import { Patience } from "./patience.ts";
-import { pinnedTo, placementOf, podTemplate } from "./placement.ts";
+import { pinnedTo, placementOf, placementsOf, podTemplate } from "./placement.ts";
 import { byTarget, type Ended, type Plan, planPlaces, type Scene } from "./plan.ts";
 import { statusOf } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -83,7 +83,7 @@ async function reconcile(ds: DaemonSet, context: Reconcile, patience: Patience):
   const scene: Scene = {
     ds,
     nodes: cache.list(Node),
-    placement: placementOf(ds),
+    placement: placementsOf(ds),
     pods: byTarget(pods),
     hash: history.hash,
     now: clock.now(),

@@ -57,6 +57,7 @@ async function merge(
   pods: readonly Pod[],
   { client }: Reconcile,
 ): Promise<readonly Pod[]> {
+  if (duplicates.length === 0) return pods;
   const hashes = new Set(duplicates.map(hashOf));
   const labels = { [revisionLabel]: hashOf(current) };
   const merged: Pod[] = [];

@@ -15,7 +15,19 @@ export interface Placement {
   readonly shouldStay: boolean;
 }
 
+const always: Placement = { shouldRun: true, shouldStay: true };
 const never: Placement = { shouldRun: false, shouldStay: false };
+
+/** The placements of a DaemonSet on nodes, each worked out once. */
+export function placementsOf(ds: DaemonSet): (node: Node) => Placement {
+  const placement = placementOf(ds);
+  const known = new Map<Node, Placement>();
+  return (node) => {
+    const found = known.get(node) ?? placement(node);
+    known.set(node, found);
+    return found;
+  };
+}
 
 export function placementOf({ spec }: DaemonSet): (node: Node) => Placement {
   const pod = spec.template.spec;
@@ -23,7 +35,8 @@ export function placementOf({ spec }: DaemonSet): (node: Node) => Placement {
   const tolerations = daemonTolerations(pod);
   return (node) => {
     if ((pod.nodeName && pod.nodeName !== node.metadata.name) || !isSelected(node)) return never;
-    const { taints } = node.spec;
+    const { taints = [] } = node.spec;
+    if (taints.length === 0) return always;
     return {
       shouldRun: untoleratedTaint(taints, tolerations, ["NoSchedule", "NoExecute"]) === undefined,
       shouldStay: untoleratedTaint(taints, tolerations, ["NoExecute"]) === undefined,

@@ -8,7 +8,8 @@ import { byAge, type Scene } from "./plan.ts";
 export function statusOf({ ds, nodes, placement, pods, hash, now }: Scene): DaemonSetStatus {
   const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
   for (const node of nodes) {
-    const [pod] = (pods.get(node.metadata.name ?? "") ?? []).toSorted(byAge);
+    const there = pods.get(node.metadata.name ?? "") ?? [];
+    const [pod] = there.length > 1 ? there.toSorted(byAge) : there;
     if (!placement(node).shouldRun) {
       if (pod) counts.misscheduled++;
       continue;

@@ -219,6 +219,21 @@ test("a broken update that is taken back stays stuck in order until the broken p
   assert.deepEqual(revisionsOf(w).toSorted(), [2, 3], "the old revision became the newest");
 });
 
+test("in parallel a broken update that is taken back heals by itself", async () => {
+  const w = world();
+  w.have(StatefulSet, db(3, parallel));
+  await settle(w);
+  await change(w, { template: template("broken") });
+  await sync(w);
+  await sync(w);
+  assert.equal(w.get(Pod, { name: "db-2" })?.spec.containers[0]?.image, "broken");
+  await change(w, { template: template("v1") });
+  await sync(w);
+  assert.deepEqual(names(w), ["db-0", "db-1"]);
+  await settle(w);
+  assert.equal(w.get(Pod, { name: "db-2" })?.spec.containers[0]?.image, "v1");
+});
+
 test("pods below the partition keep the old template, also when they are created anew", async () => {
   const w = world();
   const updateStrategy = { type: "RollingUpdate" as const, rollingUpdate: { partition: 2 } };
