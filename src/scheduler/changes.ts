@@ -23,6 +23,7 @@ export function nodePartsChanged(old: Node, now: Node): readonly Happening[] {
   if (isOpened || !equal(old.spec.taints ?? [], now.spec.taints ?? [])) parts.push("taints");
   if (!equal(conditions(old), conditions(now))) parts.push("conditions");
   if (!equal(old.metadata.annotations ?? {}, now.metadata.annotations ?? {})) parts.push("annotations");
+  if (!equal(old.status.declaredFeatures ?? [], now.status.declaredFeatures ?? [])) parts.push("features");
   return parts.length === 0 ? [] : ["update", ...parts];
 }
 

@@ -27,6 +27,7 @@ const filters = [
   "VolumeZone",
   "PodTopologySpread",
   "InterPodAffinity",
+  "NodeDeclaredFeatures",
 ];
 const scores = [
   "TaintToleration 3",

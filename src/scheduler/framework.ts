@@ -146,6 +146,7 @@ export type ChangedPart =
   | "allocatable"
   | "annotations"
   | "conditions"
+  | "features"
   | "gates"
   | "labels"
   | "scaleDown"

@@ -15,6 +15,7 @@ import { defaultPreemption } from "./default-preemption.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
+import { nodeDeclaredFeatures } from "./node-declared-features.ts";
 import { nodeName } from "./node-name.ts";
 import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesBalancedAllocation } from "./node-resources-balanced-allocation.ts";
@@ -70,4 +71,5 @@ export const defaultPlugins: readonly PluginEntry[] = [
   },
   plain(imageLocality, 1),
   plain(defaultBinder),
+  plain(nodeDeclaredFeatures),
 ];
