@@ -26,6 +26,7 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpHandler } from "#wire/http.ts";
 import { controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
+import { throughProcess } from "./nodes-in-process.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { untilCached } from "./until-cached.ts";
 import { apiVersionInfo, kubernetesVersion } from "./version.ts";
@@ -36,6 +37,8 @@ export interface ClusterConfig {
   readonly rootCa: string;
   /** How the API server knows those who come over the network. */
   readonly identity: Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
+  /** From which services of type LoadBalancer get their addresses: networks or ranges. */
+  readonly loadBalancerAddresses: readonly string[];
   readonly nodes: {
     /** How many, all of them simulated. */
     readonly count: number;
@@ -89,7 +92,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     authorizers: (own) => [publicPathsFirst, own.node, own.rbac],
     bootstrapPolicy: true,
     admission: admissionOf({}),
-    nodes: connection,
+    nodes: throughProcess(() => nodes, connection),
     network: config.network,
     components: [
       synced("controller-manager", () => informers.hasSynced),
@@ -111,7 +114,12 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     client: manager,
     clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
     informers,
-    settings: { discover: async () => catalog, rootCa: config.rootCa, terminatedPodThreshold: 12_500 },
+    settings: {
+      discover: async () => catalog,
+      rootCa: config.rootCa,
+      loadBalancerAddresses: config.loadBalancerAddresses,
+      terminatedPodThreshold: 12_500,
+    },
   });
   const scheduler = new Scheduler({
     ...partOf("scheduler"),
@@ -126,6 +134,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     clientFor: clientOfNode,
     client: clientOfNode("events"),
     informers,
+    spdyCompression: connection.spdyCompression,
   });
 
   /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */

@@ -14,6 +14,7 @@ import { admin, userOf } from "#cluster/identities.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
 import type { User } from "#wire/api-request.ts";
+import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 
 export interface TestClusterOptions {
   /** One that stands still until it is advanced, unless told. */
@@ -49,6 +50,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     {
       network: { addresses: parseAddressRanges("10.96.0.0/16"), nodePorts: parsePortRange("30000-32767") },
       rootCa: "the authority of a test",
+      loadBalancerAddresses: ["172.31.255.0/24"],
       nodes: { count: options.nodes ?? 1, podRange: "10.244.0.0/16" },
       identity: {
         authenticators: [],
@@ -62,7 +64,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       random: seededRandom(options.seed ?? 1),
       log: options.log ?? silentLog,
       store: options.store ?? new MemoryStore({ clock }),
-      connection: noConnection,
+      connection: { ...noConnection, spdyCompression },
       protect: deepFreeze,
     },
   );

@@ -1,6 +1,7 @@
 // The control plane as processes of their own: an API server, controller managers of which one works, a scheduler.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -29,6 +30,7 @@ class Part implements AsyncDisposable {
       stdio: ["ignore", "ignore", "pipe"],
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile") },
     });
+    process.once("exit", this.#killAtExit);
     if (!this.#child.stderr) throw new Error("the log is not piped");
     createInterface({ input: this.#child.stderr }).on("line", (line) => {
       this.#lines.push(line);
@@ -57,18 +59,32 @@ class Part implements AsyncDisposable {
     await exited;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.end("SIGKILL");
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+    process.off("exit", this.#killAtExit);
   }
+
+  readonly #killAtExit = (): void => {
+    this.#child.kill("SIGKILL");
+  };
 }
 
 const namespace = "default";
+const schedulerConfiguration = `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: { leaderElect: true, retryPeriod: 1s }
+profiles: [{ schedulerName: default-scheduler }, { schedulerName: other }]
+`;
 const deployment = (name: string) => ({
   metadata: { name, namespace },
   spec: {
     replicas: 2,
     selector: { matchLabels: { app: name } },
-    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "c", image: "nginx" }] } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { schedulerName: "other", containers: [{ name: "c", image: "nginx" }] },
+    },
   },
 });
 
@@ -99,7 +115,9 @@ test("controllers and scheduler work over the network, each as who it is, and an
   await using first = new Part(server, "controller-manager", ...flags);
   await first.logged(/"became leader"/);
   await using second = new Part(server, "controller-manager", ...flags, "--leader-elect-retry-period=1s");
-  await using scheduler = new Part(server, "scheduler", "--secure-port=0");
+  const config = join(server.folder, "scheduler.yaml");
+  writeFileSync(config, schedulerConfiguration);
+  await using scheduler = new Part(server, "scheduler", "--secure-port=0", `--config=${config}`);
   await scheduler.logged(/"became leader"/);
 
   await client.create(Deployment, deployment("one"));

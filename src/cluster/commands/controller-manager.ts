@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { catalog } from "#api/catalog.ts";
 import { UsageError } from "#base/errors.ts";
+import type { ControllerSettings } from "#controllers/list.ts";
 import { aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
 import type { Command } from "../command.ts";
 import { controllerManager } from "../controller-manager.ts";
 import { controllerSwitch } from "../controller-switches.ts";
-import { type Flags, flagsHelp, parseFlags } from "../flags.ts";
+import { durationFlag } from "../duration-flag.ts";
+import { type Flags, flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 
 /** How many objects a controller looks at together, by upstream's flags. */
 const workerFlags: Readonly<Record<string, string>> = {
@@ -44,22 +46,62 @@ const flags = {
     help: "Let each controller act as a service account of its own in kube-system",
   },
   "root-ca-file": { type: "string", value: "FILE", help: "Authority of the API server, which pods are told" },
-  "allocate-node-cidrs": { type: "bool", default: false, help: unusedYet },
-  "cluster-cidr": { type: "string", value: "CIDR", help: unusedYet },
+  "allocate-node-cidrs": { type: "bool", default: false, help: "Give each node a network for its pods" },
+  "cluster-cidr": { type: "strings", value: "CIDRS", help: "Where those are taken from" },
+  "node-cidr-mask-size": {
+    type: "int",
+    help: "How many bits the prefix of a node's network has (default 24, 64 for IPv6)",
+  },
+  "node-cidr-mask-size-ipv4": { type: "int", help: "The same for IPv4, where a cluster has both" },
+  "node-cidr-mask-size-ipv6": { type: "int", help: "The same for IPv6, where a cluster has both" },
+  "service-cluster-ip-range": {
+    type: "strings",
+    value: "CIDRS",
+    help: "Range of service addresses, which nodes do not get",
+  },
+  "node-monitor-grace-period": {
+    type: "string",
+    value: "DURATION",
+    default: "50s",
+    help: "How long a node may be silent before it counts as lost",
+  },
+  "node-startup-grace-period": {
+    type: "string",
+    value: "DURATION",
+    default: "1m",
+    help: "How long a node may take to post its first status",
+  },
+  "node-eviction-rate": {
+    type: "string",
+    value: "RATE",
+    default: "0.1",
+    help: "Lost nodes emptied per second and zone",
+  },
+  "secondary-node-eviction-rate": {
+    type: "string",
+    value: "RATE",
+    default: "0.01",
+    help: "The same where too many nodes of a large zone are lost",
+  },
+  "unhealthy-zone-threshold": {
+    type: "string",
+    value: "SHARE",
+    default: "0.55",
+    help: "From which share on there are too many",
+  },
+  "large-cluster-size-threshold": { type: "int", default: 50, help: "With how many nodes a zone counts as large" },
   "cluster-name": { type: "string", default: "kubernetes", help: unusedYet },
   "cluster-signing-cert-file": { type: "string", value: "FILE", help: unusedYet },
   "cluster-signing-key-file": { type: "string", value: "FILE", help: unusedYet },
-  "node-cidr-mask-size": { type: "int", help: unusedYet },
-  "node-cidr-mask-size-ipv4": { type: "int", help: unusedYet },
-  "node-cidr-mask-size-ipv6": { type: "int", help: unusedYet },
   "service-account-private-key-file": { type: "string", value: "FILE", help: unusedYet },
-  "service-cluster-ip-range": { type: "string", value: "CIDR", help: unusedYet },
   "terminated-pod-gc-threshold": {
     type: "int",
     default: 12_500,
     help: "How many pods that have ended are kept; 0 for all",
   },
 } as const;
+type Settings = Parsed<typeof flags>;
+
 const syncFlags: Flags = Object.fromEntries(
   Object.entries(workerFlags).map(([name, controller]) => [
     name,
@@ -91,6 +133,7 @@ export const controllerManagerCommand: Command = {
         settings: {
           discover: async () => catalog,
           rootCa,
+          ...nodeSettings(settings),
           terminatedPodThreshold: settings["terminated-pod-gc-threshold"],
           isOn: (name) => isOn(name) && (name !== "root-ca-certificate-publisher-controller" || rootCa !== ""),
           workers: (name) => workers.get(name),
@@ -99,3 +142,34 @@ export const controllerManagerCommand: Command = {
     );
   },
 };
+
+function nodeSettings(settings: Settings): Pick<ControllerSettings, "nodeIpam" | "nodeLifecycle"> {
+  const size = settings["node-cidr-mask-size"];
+  const [ipv4, ipv6] = [settings["node-cidr-mask-size-ipv4"] ?? size, settings["node-cidr-mask-size-ipv6"] ?? size];
+  const nodeIpam = {
+    clusterCidrs: settings["cluster-cidr"],
+    serviceCidrs: settings["service-cluster-ip-range"],
+    nodeMaskSizes: { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) },
+  };
+  return {
+    ...(settings["allocate-node-cidrs"] && { nodeIpam }),
+    nodeLifecycle: {
+      monitorMs: durationFlag("node-monitor-grace-period", settings["node-monitor-grace-period"]),
+      startupMs: durationFlag("node-startup-grace-period", settings["node-startup-grace-period"]),
+      perSecond: numberFlag(settings, "node-eviction-rate"),
+      reducedPerSecond: numberFlag(settings, "secondary-node-eviction-rate"),
+      tooMany: numberFlag(settings, "unhealthy-zone-threshold"),
+      largeZone: settings["large-cluster-size-threshold"],
+    },
+  };
+}
+
+function numberFlag(
+  settings: Settings,
+  name: "node-eviction-rate" | "secondary-node-eviction-rate" | "unhealthy-zone-threshold",
+): number {
+  const number = Number(settings[name]);
+  if (settings[name].trim() === "" || !(number >= 0) || number === Number.POSITIVE_INFINITY)
+    throw new UsageError(`--${name} is a number of at least 0, not ${JSON.stringify(settings[name])}`);
+  return number;
+}

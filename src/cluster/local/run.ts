@@ -8,6 +8,7 @@ import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
 import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import type { HttpHandler } from "#wire/http.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster, type Front } from "../cluster.ts";
@@ -60,10 +61,11 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         network,
         rootCa: authority.cert,
         identity: identityOf(place, authority.cert),
+        loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: { count: settings.nodes, podRange: settings["cluster-cidr"] },
       },
       // The addresses of simulated nodes may be those of real machines: nothing is ever sent there.
-      { clock: systemClock, random: systemRandom, log, store, connection: noConnection, front },
+      { clock: systemClock, random: systemRandom, log, store, connection: { ...noConnection, spdyCompression }, front },
     );
     const report = {
       name: "report",

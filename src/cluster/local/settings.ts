@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
-import { parseCidr } from "#schema/ip.ts";
+import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import type { Parsed } from "../flags.ts";
 import type { Place } from "./place.ts";
@@ -36,6 +36,11 @@ export const settingFlags = {
     value: "CIDR",
     help: "Range of pod addresses (default 10.244.0.0/16; 10.128.0.0/9 for more than 256 nodes)",
   },
+  "load-balancer-range": {
+    type: "string",
+    value: "RANGES",
+    help: "Addresses of services of type LoadBalancer (default 172.31.255.0/24)",
+  },
 } as const;
 
 type Asked = Parsed<typeof settingFlags>;
@@ -48,6 +53,7 @@ export type Settings = Asked & {
   readonly "bind-address": string;
   readonly "service-cluster-ip-range": string;
   readonly "cluster-cidr": string;
+  readonly "load-balancer-range": string;
   /** Undefined until one has been chosen. */
   readonly port: number | undefined;
   /** The kubeconfig that knows this cluster. */
@@ -66,6 +72,7 @@ const usual: Settings = {
   "bind-address": "127.0.0.1",
   "service-cluster-ip-range": "10.96.0.0/16",
   "cluster-cidr": "10.244.0.0/16",
+  "load-balancer-range": "172.31.255.0/24",
 };
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
 const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address"]);
@@ -126,6 +133,9 @@ function checked(settings: Settings): Settings {
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   parseAddressRanges(settings["service-cluster-ip-range"]);
+  for (const part of settings["load-balancer-range"].split(","))
+    if (!parseCidr(part) && !part.split("-").every((end) => parseIp(end)))
+      throw wrong("load-balancer-range", `${JSON.stringify(part)} is neither a network nor a range of addresses`);
   const range = parseCidr(settings["cluster-cidr"]);
   if (range?.address.family !== 4)
     throw wrong("cluster-cidr", `${JSON.stringify(settings["cluster-cidr"])} is not a network such as 10.244.0.0/16`);

@@ -1,0 +1,16 @@
+import { type NodeConnection, Unreachable } from "#apiserver/node-connection.ts";
+import { NodeUnreachable, type SimulatedNodes } from "#kubelet/simulated/nodes.ts";
+
+/** What is asked of a kubelet of this process goes straight to it, all else by the other way. */
+export const throughProcess = (nodes: () => SimulatedNodes, other: NodeConnection): NodeConnection => ({
+  ...other,
+  async kubelet(endpoint, request) {
+    if (!nodes().names.includes(endpoint.node)) return other.kubelet(endpoint, request);
+    try {
+      return await nodes().handle(endpoint.node, request);
+    } catch (cause) {
+      if (cause instanceof NodeUnreachable) throw new Unreachable(cause.message, { cause });
+      throw cause;
+    }
+  },
+});
