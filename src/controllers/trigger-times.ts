@@ -5,26 +5,36 @@ import { keyOf, type Place } from "#client/place.ts";
 
 /** What was seen of each service when it was last reconciled. One that changes twice in between counts once. */
 export class TriggerTimes {
-  readonly #seen = new Map<string, ReadonlyMap<string, string>>();
+  /** By service, and then by pod: since when the pod is as ready as it is. */
+  readonly #seen = new Map<string, Map<string, string>>();
 
   /** The earliest change since this was last asked for the service; undefined if nothing has changed that has a time. */
   next({ metadata }: Service, pods: readonly Pod[]): string | undefined {
     const key = keyOf(metadata);
     const before = this.#seen.get(key);
-    const now = new Map<string, string>();
+    const times = before ?? new Map<string, string>();
+    this.#seen.set(key, times);
     let earliest: string | undefined;
-    for (const pod of pods) {
-      const time = pod.status.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
-      if (!time) continue;
-      const { name } = pod.metadata;
-      now.set(name, time);
-      if (time > (before?.get(name) ?? "") && (earliest === undefined || time < earliest)) earliest = time;
+    for (const {
+      metadata: { name },
+      status,
+    } of pods) {
+      const time = status.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+      const known = times.get(name);
+      if (!time || time === known) continue;
+      times.set(name, time);
+      if (time > (known ?? "") && (earliest === undefined || time < earliest)) earliest = time;
     }
-    this.#seen.set(key, now);
+    if (times.size > pods.length) forgetOthers(times, pods);
     return before ? earliest : metadata.creationTimestamp;
   }
 
   forget(place: Place): void {
     this.#seen.delete(keyOf(place));
   }
+}
+
+function forgetOthers(times: Map<string, string>, pods: readonly Pod[]): void {
+  const present = new Set(pods.map(({ metadata }) => metadata.name));
+  for (const name of times.keys()) if (!present.has(name)) times.delete(name);
 }

@@ -99,6 +99,22 @@ const cases: Record<string, { pods: PodShape[]; spec?: object; expect: string[] 
     },
     expect: ["10.0.0.1:a=8080", "10.0.0.1 10.0.0.2:b=81"],
   },
+  "ports of one number and other names": {
+    pods: [
+      { spec: { containers: [{ name: "c", image: "i", ports: [{ name: "x", containerPort: 80, protocol: "TCP" }] }] } },
+      {
+        ips: ["10.0.0.2"],
+        spec: { containers: [{ name: "c", image: "i", ports: [{ name: "y", containerPort: 80, protocol: "TCP" }] }] },
+      },
+    ],
+    spec: {
+      ports: [
+        { name: "a", port: 1, targetPort: "x" },
+        { name: "b", port: 2, targetPort: "y" },
+      ],
+    },
+    expect: ["10.0.0.1:a=80", "10.0.0.2:b=80"],
+  },
   "headless without ports": {
     pods: [{}],
     spec: { clusterIP: "None", ports: undefined },

@@ -31,12 +31,15 @@ export function familiesOf({ spec: { ipFamilies = [], clusterIP = "" } }: Servic
   return [parseIp(clusterIP)?.family === 6 ? "IPv6" : "IPv4"];
 }
 
-export function desiredEndpoints(
-  service: Service,
-  family: Family,
-  pods: readonly Pod[],
-  nodeOf: (name: string) => Node | undefined,
-): Desired {
+export interface EndpointScene {
+  readonly service: Service;
+  readonly family: Family;
+  readonly pods: readonly Pod[];
+  readonly memo?: EndpointMemo;
+  nodeOf(name: string): Node | undefined;
+}
+
+export function desiredEndpoints({ service, family, pods, memo = new EndpointMemo(), nodeOf }: EndpointScene): Desired {
   const groups = new Map<string, PortGroup>();
   const homeless: Pod[] = [];
   const groupOf = (pod: Pod): PortGroup => {
@@ -54,11 +57,40 @@ export function desiredEndpoints(
     const node = nodeOf(pod.spec.nodeName ?? "");
     if (!node && !service.spec.publishNotReadyAddresses) homeless.push(pod);
     else {
-      const endpoint = endpointOf(service, pod, node, addressesOf(pod, family));
-      if (endpoint.addresses.length > 0) group.endpoints.set(endpointKey(endpoint), endpoint);
+      const endpoint = memo.endpoint(service, family, pod, node);
+      if (endpoint.addresses.length > 0) group.endpoints.set(memo.key(endpoint), endpoint);
     }
   }
   return { groups, homeless };
+}
+
+interface Made {
+  readonly service: Service;
+  readonly node: Node | undefined;
+  readonly endpoint: Endpoint;
+}
+
+/** Of thousands of pods few change between two looks at their service: what was made of the others is used again. */
+export class EndpointMemo {
+  readonly #made = { IPv4: new WeakMap<Pod, Made>(), IPv6: new WeakMap<Pod, Made>() };
+  readonly #keys = new WeakMap<Endpoint, string>();
+
+  endpoint(service: Service, family: Family, pod: Pod, node: Node | undefined): Endpoint {
+    const made = this.#made[family].get(pod);
+    if (made && made.service === service && made.node === node) return made.endpoint;
+    const endpoint = endpointOf(service, pod, node, addressesOf(pod, family));
+    this.#made[family].set(pod, { service, node, endpoint });
+    return endpoint;
+  }
+
+  /** As endpointKey. */
+  key(endpoint: Endpoint): string {
+    const known = this.#keys.get(endpoint);
+    if (known !== undefined) return known;
+    const key = endpointKey(endpoint);
+    this.#keys.set(endpoint, key);
+    return key;
+  }
 }
 
 function endpointOf(service: Service, pod: Pod, node: Node | undefined, addresses: readonly string[]): Endpoint {

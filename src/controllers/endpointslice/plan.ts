@@ -8,7 +8,7 @@ import type { Endpoint, EndpointPort, EndpointSlice } from "#api/discovery/v1/en
 import { equal } from "#base/collections.ts";
 import type { Labels } from "#schema/selector.ts";
 import { headlessLabel, isHeadless } from "../services.ts";
-import { type Desired, endpointKey, type Family, type PortGroup, portsKey, sameEndpoint } from "./endpoints.ts";
+import { type Desired, EndpointMemo, type Family, type PortGroup, portsKey, sameEndpoint } from "./endpoints.ts";
 import { managedByLabel, mirrorsLabels, serviceNameLabel, withoutReserved } from "./slice-labels.ts";
 
 export const manager = "endpointslice-controller.k8s.io";
@@ -38,15 +38,17 @@ export interface SliceScene {
   /** The slices of that family that we manage for a service of that name. */
   readonly slices: readonly EndpointSlice[];
   readonly most?: number;
+  readonly memo?: EndpointMemo;
 }
 
-export function planSlices({ service, family, desired, slices, most = mostPerSlice }: SliceScene): SlicePlan {
+export function planSlices(scene: SliceScene): SlicePlan {
+  const { service, family, desired, slices, most = mostPerSlice, memo = new EndpointMemo() } = scene;
   const labels = labelsFor(service);
   const own = slices.filter((slice) => isOwnedBy(slice, service));
   const foreign = slices.filter((slice) => !own.includes(slice));
   const byPorts = Map.groupBy(own, ({ ports }) => portsKey(ports));
   const plans = [...desired].map(([key, group]) =>
-    pack({ group, slices: byPorts.get(key) ?? [], labels, serviceLabels: service.metadata.labels, family, most }),
+    pack({ group, slices: byPorts.get(key) ?? [], labels, serviceLabels: service.metadata.labels, family, most, memo }),
   );
   const outdated = own.filter(({ ports }) => !desired.has(portsKey(ports)));
   const plan = {
@@ -64,16 +66,17 @@ interface Packing {
   readonly serviceLabels: Labels | undefined;
   readonly family: Family;
   readonly most: number;
+  readonly memo: EndpointMemo;
 }
 
 /** Distributes the endpoints of one group over its slices. */
-function pack({ group, slices, labels, serviceLabels, family, most }: Packing): SlicePlan {
+function pack({ group, slices, labels, serviceLabels, family, most, memo }: Packing): SlicePlan {
   const left = new Map(group.endpoints);
   const deletes: EndpointSlice[] = [];
   const changed: { present: EndpointSlice; endpoints: Endpoint[] }[] = [];
   let keeps: EndpointSlice[] = [];
   for (const present of slices) {
-    const { endpoints, isChanged } = retained(present, left);
+    const { endpoints, isChanged } = retained(present, left, memo);
     if (endpoints.length === 0 && isChanged) deletes.push(present);
     else if (isChanged || !mirrorsLabels(present.metadata.labels, serviceLabels)) changed.push({ present, endpoints });
     else keeps.push(present);
@@ -104,11 +107,11 @@ function pack({ group, slices, labels, serviceLabels, family, most }: Packing): 
 }
 
 /** What of a slice is still wanted, as it should be now; it is no longer `left` to be placed. */
-function retained({ endpoints }: EndpointSlice, left: Map<string, Endpoint>) {
+function retained({ endpoints }: EndpointSlice, left: Map<string, Endpoint>, memo: EndpointMemo) {
   const kept: Endpoint[] = [];
   let isChanged = false;
   for (const endpoint of endpoints) {
-    const key = endpointKey(endpoint);
+    const key = memo.key(endpoint);
     const wanted = left.get(key);
     if (!wanted) continue;
     left.delete(key);
