@@ -108,7 +108,9 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       const told = new Warnings();
       const asked = apiRequest(http, actor, address, verb, body, trace, told.warn);
       const answer = respond(told.in(await resources.handle(asked)), wanted, clock);
-      return measure.answered(trace ? traced(answer, trace, random) : answer);
+      return measure.answered(
+        trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer,
+      );
     } catch (error) {
       if (http.signal.aborted) {
         measure.leave();
@@ -215,10 +217,10 @@ function apiRequest(
 /** 32 digits. Chance as it is drawn for uuids comes by the hundred, and costs a fifth of drawing it for this alone. */
 const newId = (random: Random): string => random.uuid().replaceAll("-", "");
 
-/** Tells the client the trace its request belongs to, as W3C has it. */
-const traced = (response: HttpResponse, { id }: RequestTrace, random: Random): HttpResponse => ({
+/** Tells the client the trace its request belongs to, as W3C has it. Where that is ours alone, it names our part in it as well. */
+const traced = (response: HttpResponse, id: string, part: string): HttpResponse => ({
   ...response,
-  headers: { ...response.headers, traceparent: `00-${id}-${newId(random).slice(16)}-01` },
+  headers: { ...response.headers, traceparent: `00-${id}-${part.slice(16)}-01` },
 });
 
 const patchTypes: Readonly<Record<string, PatchType>> = {

@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** All values of a header that may come several times, each as sent. Without this, headers come once. */
   headerValues?(name: string): readonly string[];
+  /** Whether there is any header whose name starts so. Without this, `headers` says. */
+  hasHeaders?(prefix: string): boolean;
   /** Reads the body; rejects with ApiError 413 beyond the limit. */
   body(): Promise<Uint8Array>;
   /** The body as it comes, of any size. Either this or `body` is read, once. */

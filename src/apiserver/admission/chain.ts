@@ -59,7 +59,8 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
     let last = start;
     for (const { part, durations } of parts) {
       try {
-        const why = await refuses(part);
+        const answer = refuses(part);
+        const why = answer instanceof Promise ? await answer : answer;
         if (why !== undefined) throw refuse(why);
       } catch (error) {
         const now = metrics?.now() ?? 0;

@@ -31,7 +31,8 @@ export async function actingUser(http: HttpRequest, question: Question, authoriz
 export function withoutCredentials(http: HttpRequest): HttpRequest {
   const protocols = http.headers["sec-websocket-protocol"];
   const showsToken = protocols?.includes(tokenProtocol) ?? false;
-  if (!showsToken && !hasForDoor(http.headers)) return http;
+  const hasAny = http.hasHeaders?.(prefix) ?? Object.keys(http.headers).some((name) => name.startsWith(prefix));
+  if (!showsToken && !hasAny && http.headers.authorization === undefined) return http;
   const headers = Object.fromEntries(Object.entries(http.headers).filter(([name]) => !isForDoor(name)));
   if (protocols !== undefined && showsToken) headers["sec-websocket-protocol"] = withoutToken(protocols);
   const { method, path, url, content, clientCertificate, remoteAddress } = http;
@@ -54,11 +55,6 @@ export function withoutCredentials(http: HttpRequest): HttpRequest {
 }
 
 const isForDoor = (name: string): boolean => name === "authorization" || name.startsWith(prefix);
-
-function hasForDoor(headers: HttpRequest["headers"]): boolean {
-  for (const name in headers) if (isForDoor(name)) return true;
-  return false;
-}
 
 function wantedUser(http: HttpRequest): User | undefined {
   const names = Object.keys(http.headers).filter((name) => name.startsWith(prefix));

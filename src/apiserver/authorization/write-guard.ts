@@ -1,3 +1,5 @@
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
 import type { WriteGuard } from "../registry/registry.ts";
 import { permit, questionOf } from "./authorizer.ts";
 import { type EscalationOptions, rbacGroup, refuseEscalation } from "./rbac/escalation.ts";
@@ -5,7 +7,18 @@ import { type EscalationOptions, rbacGroup, refuseEscalation } from "./rbac/esca
 /** What is to be permitted of a write beyond its verb: that it may create where an update finds nothing, and what it gives away. */
 export const writeGuard =
   (options: EscalationOptions): WriteGuard =>
-  async (request, object, old) => {
-    if (!old && request.verb !== "create") await permit(options.authorize, { ...questionOf(request), verb: "create" });
-    if (request.group === rbacGroup) await refuseEscalation(options, request, object, old);
+  (request, object, old) => {
+    const creates = !old && request.verb !== "create";
+    return creates || request.group === rbacGroup ? guarded(options, request, object, old, creates) : undefined;
   };
+
+async function guarded(
+  options: EscalationOptions,
+  request: ApiRequest,
+  object: DraftObject,
+  old: ApiObject | undefined,
+  creates: boolean,
+): Promise<void> {
+  if (creates) await permit(options.authorize, { ...questionOf(request), verb: "create" });
+  await refuseEscalation(options, request, object, old);
+}

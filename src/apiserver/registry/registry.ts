@@ -54,7 +54,11 @@ export interface RegistryOptions {
 }
 
 /** Asked about every object on its way in, once admission has changed what it wants to change. */
-export type WriteGuard = (request: ApiRequest, object: DraftObject, old: ApiObject | undefined) => Promise<void>;
+export type WriteGuard = (
+  request: ApiRequest,
+  object: DraftObject,
+  old: ApiObject | undefined,
+) => Promise<void> | undefined;
 
 interface Tip {
   readonly stored: Stored;
@@ -102,7 +106,8 @@ export class Registry {
     await admission.mutate(call, object);
     request.trace?.mark("admit");
     await this.options.guard?.(request, object, undefined);
-    if (this.options.reserver) await this.options.follower.current(request.signal);
+    if (!this.options.reserver) return this.#createAdmitted(call, object, options);
+    await this.options.follower.current(request.signal);
     return this.#reserving(object, undefined, options, () => this.#createAdmitted(call, object, options));
   }
 
@@ -317,7 +322,7 @@ export class Registry {
       if (expected === 0 && cache.get(key)) throw alreadyExists(this.resource, object.metadata.name ?? "");
       return form.of({ key, value, created: expected, modified: expected });
     }
-    const stored = await storeErrors(() => this.#written(key, value, expected, next));
+    const stored = await this.#written(key, value, expected, next).catch(storeError);
     this.#committed(request, object.metadata.name ?? "", stored.revision);
     return stored;
   }
@@ -326,7 +331,7 @@ export class Registry {
     const { store, form, strategy } = this.options;
     const begun = next && store.begin?.(key, value, expected, strategy.ttlSeconds);
     if (!begun) return form.of(await store.put(key, value, expected, strategy.ttlSeconds));
-    const tip = { stored: form.of(begun.entry), durable: storeErrors(() => begun.durable) };
+    const tip = { stored: form.of(begun.entry), durable: begun.durable.catch(storeError) };
     this.#tips.set(key, tip);
     next();
     try {
@@ -340,7 +345,7 @@ export class Registry {
   async #remove(request: ApiRequest, stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {
     const { store, form } = this.options;
     if (dryRun) return stored;
-    const revision = await storeErrors(() => store.delete(stored.key, stored.revision));
+    const revision = await store.delete(stored.key, stored.revision).catch(storeError);
     this.#committed(request, last.metadata.name ?? "", revision);
     return form.of({ key: stored.key, value: form.encode(last as ApiObject), created: revision, modified: revision });
   }
@@ -372,11 +377,7 @@ const isDeletable = ({ metadata }: DraftObject): boolean =>
   (metadata.finalizers ?? []).length === 0 &&
   (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
-async function storeErrors<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Unavailable || error instanceof OutOfSpace) throw serviceUnavailable(error.message);
-    throw error;
-  }
+function storeError(error: unknown): never {
+  if (error instanceof Unavailable || error instanceof OutOfSpace) throw serviceUnavailable(error.message);
+  throw error;
 }

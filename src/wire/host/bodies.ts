@@ -1,5 +1,7 @@
 // Reads bodies of requests, of bounded size and in bounded time.
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
+import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { tookTooLong, tooLarge } from "../status.ts";
 
@@ -17,7 +19,27 @@ export class Bodies {
   }
 
   /** Rejects with ApiError 413 for a body that is too large, and 504 for one that takes too long. By events: an iterator takes 30 µs longer. */
-  read(source: Readable): Promise<Uint8Array> {
+  async read(source: Readable): Promise<Uint8Array> {
+    if (!("endAfterHeaders" in source)) return this.#coming(source);
+    const stream = source as ServerHttp2Stream;
+    if (stream.endAfterHeaders) return new Uint8Array();
+    // Node tells of a request before it has looked at what came with it.
+    await turn();
+    return this.#arrived(stream) ?? this.#coming(stream);
+  }
+
+  /**
+   * The body of an HTTP/2 request, if all of it is here, as it mostly is. Its end is left for Node to find after the answer: an answer
+   * to a request that has ended Node takes for broken off, and makes an error of that for nobody. With the listeners, 25 µs.
+   */
+  #arrived(stream: ServerHttp2Stream): Uint8Array | undefined {
+    const size = stream.readableLength;
+    if (size === 0 || size > this.#limit || stream.destroyed) return undefined;
+    const isAll = stream.state.state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE;
+    return isAll ? stream.read(size) : undefined;
+  }
+
+  #coming(source: Readable): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       // Node ends an HTTP/2 stream without content by itself, perhaps before anyone asks for the content.
       if (source.readableEnded) return resolve(new Uint8Array());

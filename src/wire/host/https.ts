@@ -223,6 +223,12 @@ class FrontRequest implements HttpRequest {
     return raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name);
   }
 
+  hasHeaders(prefix: string): boolean {
+    for (let i = 0; i < this.#rawHeaders.length; i += 2)
+      if (this.#rawHeaders[i]?.toLowerCase().startsWith(prefix)) return true;
+    return false;
+  }
+
   body(): Promise<Uint8Array> {
     return this.#bodies.read(this.content);
   }
