@@ -238,11 +238,12 @@ function requestBody(bytes: Uint8Array, contentType: string, method: string): Re
     const codec = patchType === "apply" ? yamlCodec : jsonCodec;
     const text = () => decodeUtf8(bytes);
     const value = () => (patchType === "apply" ? parseYaml(text()).value : parseJson(text()).value);
-    return { patchType, value, decode: (subject) => codec.decode(subject, bytes) };
+    return { bytes, patchType, value, decode: (subject) => codec.decode(subject, bytes) };
   }
   const codec = bodyCodecs.find(({ mediaType }) => mediaType === bodyType(contentType, bodyTypes));
   if (!codec) throw unsupportedMediaType(bodyTypes);
   return {
+    bytes,
     value: () => parseJson(decodeUtf8(bytes)).value,
     decode(subject) {
       if (!codec.supports(structOf(subject))) throw unsupportedMediaType([jsonCodec.mediaType, yamlCodec.mediaType]);

@@ -54,7 +54,10 @@ async function plainPatch(request: ApiRequest, served: ServedResource): Promise<
   const { body } = request;
   const type = body?.patchType;
   if (!body || !type || type === "apply") throw badRequest("the body of a patch is missing");
-  const patch = decodeErrors(() => body.value());
+  const patch = decodeErrors(
+    () => body.value(),
+    (why) => badRequest(type === "strategic" ? why : `error decoding patch: ${why}`),
+  );
   let warnings: readonly string[] = [];
   const key = registry.keyOf(request.namespace, request.name ?? "");
   const result = await registry.update(
@@ -77,7 +80,12 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
   const { kind, registry, versions } = served;
   const options = parseWriteOptions(request, "PatchOptions");
   const { body, name = "", namespace, subresource } = request;
-  const applied = configurationOf(decodeErrors(() => body?.value()));
+  const applied = configurationOf(
+    decodeErrors(
+      () => body?.value(),
+      (why) => badRequest(`error decoding YAML: ${why}`),
+    ),
+  );
   const key = registry.keyOf(namespace, name);
   const now = registry.options.clock.now();
   const apply = (live: ApiObject | undefined): DraftObject => {
@@ -167,8 +175,11 @@ export function decodeBody(
   options: WriteOptions,
 ): { object: DraftObject; warnings: readonly string[] } {
   const { body } = request;
-  if (!body) throw badRequest("the body of the request is missing");
-  const { object, strictErrors } = decodeErrors(() => body.decode(kind), kind);
+  if (!body) throw unrecognized(kind, "unexpected end of JSON input", new Uint8Array());
+  const { object, strictErrors } = decodeErrors(
+    () => body.decode(kind),
+    (why, { isSyntax }) => (isSyntax ? unrecognized(kind, why, body.bytes) : notOfKind(kind)(why)),
+  );
   if (object.kind && object.kind !== kind.kind)
     throw badRequest(
       `${object.kind} in version ${JSON.stringify(object.apiVersion ?? kind.version)} cannot be handled as a ${kind.kind}: expected kind ${kind.kind}`,
@@ -198,14 +209,32 @@ const notOfKind =
   (detail: string): ApiError =>
     badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`);
 
-function decodeErrors<T>(work: () => T, kind?: AnyKind): T {
+function decodeErrors<T>(
+  work: () => T,
+  refuse: (why: string, error: DecodeError) => ApiError = (why) => badRequest(why),
+): T {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw (kind ? notOfKind(kind) : badRequest)(explain(error));
+    throw refuse(explain(error), error);
   }
 }
+
+/** What a body that is no JSON at all is answered with: its beginning, as text if it looks like an object. */
+function unrecognized({ kind }: AnyKind, why: string, body: Uint8Array = new Uint8Array()): ApiError {
+  const isObject = body[0] === 0x7b;
+  const start = body.subarray(0, mostShown);
+  const shown = isObject
+    ? new TextDecoder().decode(start)
+    : Array.from(start, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const summary = body.length === 0 ? "<empty>" : `${shown}${body.length > mostShown ? " ..." : ""}`;
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summary})`,
+  );
+}
+
+const mostShown = 30;
 
 /** Name and namespace in the path rule; the object may leave them out, but not contradict. */
 function checkPlace(request: ApiRequest, kind: AnyKind, object: DraftObject): void {

@@ -179,7 +179,7 @@ test("hostile text is refused with its reason, in bounded time", () => {
     '{"a":"\\',
     "nul",
   ])
-    assert.match(refusal(text), /^(invalid JSON|unexpected end)/, text);
+    assert.match(refusal(text), /^(invalid character|unexpected end)/, text);
   const long = "x".repeat(10 * 1024 * 1024);
   assert.equal(object(`{"text":"${long}"}`).text, long);
   assert.ok(refusal(`{"count":"${long}"}`).length < 200);

@@ -6,6 +6,7 @@
 // What it invents always contains a backslash, so texts with escaped keys are looked over after parsing, and those in
 // which a backslash belongs are read by a slow parser of ours. See docs/decisions/0005-json-keys.md.
 import { setOwn } from "#base/collections.ts";
+import { jsonSyntaxProblem } from "./json-syntax.ts";
 
 /** Deeper than any object of the API, shallower than what could exhaust the stack of the functions that walk it. */
 export const maxDepth = 500;
@@ -15,10 +16,13 @@ export class DecodeError extends Error {
   override readonly name = "DecodeError";
   /** Path of the field at fault, where there is one. */
   readonly field: string | undefined;
+  /** Whether the text is no JSON at all. */
+  readonly isSyntax: boolean;
 
-  constructor(message: string, field?: string, options?: ErrorOptions) {
+  constructor(message: string, field?: string, options?: ErrorOptions & { readonly isSyntax?: boolean }) {
     super(message, options);
     this.field = field;
+    this.isSyntax = options?.isSyntax ?? false;
   }
 }
 
@@ -33,8 +37,9 @@ export function parseJson(text: string): ParsedJson {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw new DecodeError(syntaxMessage(text, cause));
+  } catch {
+    // V8's own words name the place; upstream's name the character and what was expected there.
+    throw new DecodeError(jsonSyntaxProblem(text) ?? "invalid JSON", undefined, { isSyntax: true });
   }
   if (backslashKeys || (escapedKeys && hasBackslashKey(value))) value = readSlowly(text);
   return { value, keys };
@@ -111,12 +116,6 @@ function endOfString(text: string, start: number): number {
     if ((end - before) % 2 === 1) return end;
   }
   return text.length;
-}
-
-function syntaxMessage(text: string, cause: unknown): string {
-  if (text.trim() === "") return "unexpected end of JSON input";
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return `invalid JSON: ${message.length > 200 ? `${message.slice(0, 200)}…` : message}`;
 }
 
 /** Paths of all keys that stand twice in one object, `spec.replicas` or `items[0].metadata`; slow, for when there are some. */

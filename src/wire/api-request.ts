@@ -43,6 +43,8 @@ export interface RequestBody {
   decode(subject: AnyKind | AnyStruct): Decoded;
   /** Any JSON, for patches. Throws DecodeError. */
   value(): unknown;
+  /** As it was sent, if it was. */
+  readonly bytes?: Uint8Array;
   /** Set when the body is a patch. */
   readonly patchType?: PatchType;
 }
