@@ -6,6 +6,7 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Scheduler, type SchedulerOptions } from "#scheduler/scheduler.ts";
 import type { Draft } from "#schema/infer.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
 import { type TestCluster, testCluster } from "../controllers/cluster.ts";
 
 export interface SchedulingCluster extends TestCluster {
@@ -22,10 +23,21 @@ export interface SchedulingCluster extends TestCluster {
 const allocatable = { cpu: "2", memory: "4Gi", pods: "10" };
 const namespace = "default";
 
-export async function schedulingCluster(options: Partial<SchedulerOptions> = {}): Promise<SchedulingCluster> {
+/** With `fail`, requests of the scheduler fail for which it gives an error. */
+export async function schedulingCluster(
+  options: Partial<SchedulerOptions> = {},
+  fail: (request: ApiRequest) => Error | undefined = () => undefined,
+): Promise<SchedulingCluster> {
   let scheduler: Scheduler | undefined;
   const cluster = await testCluster({
     controllers: [],
+    transport:
+      ({ server }) =>
+      async (request) => {
+        const error = fail(request);
+        if (error) throw error;
+        return server.request(request);
+      },
     components: ({ client, informers, server }) => {
       const { clock } = server;
       scheduler = new Scheduler({ client, informers, clock, random: seededRandom(3), log: silentLog, ...options });
