@@ -1,11 +1,12 @@
 // A pod as the scheduler sees it: what is compared again and again is read from the object once.
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from "#api/core/v1/affinity.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { equal } from "#base/collections.ts";
 import { keyOf } from "#client/place.ts";
 import type { Labels } from "#schema/selector.ts";
 import { type AffinityTerm, affinityTerm, type WeightedTerm } from "./affinity-term.ts";
 import { type HostPort, hostPortsOf } from "./host-ports.ts";
-import { type PodRequest, podRequest } from "./resources.ts";
+import { isSameRequest, type PodRequest, podRequest } from "./resources.ts";
 
 export interface Affinities {
   readonly near: readonly AffinityTerm[];
@@ -38,6 +39,17 @@ export class PodView {
     this.name = name;
     this.labels = labels;
     this.priority = pod.spec.priority ?? 0;
+  }
+
+  /** Whether the pod takes and means the same as before, so that only its status is news. What was read of it then is kept. */
+  isLike(before: PodView): boolean {
+    if (this.uid !== before.uid || this.isEnding !== before.isEnding) return false;
+    if (!equal(this.labels ?? {}, before.labels ?? {}) || !isSameRequest(this.request, before.request)) return false;
+    // All else that counts cannot change.
+    this.#ports = before.#ports;
+    this.#affinities = before.#affinities;
+    this.#claims = before.#claims;
+    return true;
   }
 
   get isEnding(): boolean {

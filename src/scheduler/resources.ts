@@ -65,3 +65,10 @@ export function amountOf(resources: Resources, name: string): number {
   if (name === "ephemeral-storage") return resources.storage;
   return resources.others.get(name) ?? 0;
 }
+
+export function isSameRequest(a: PodRequest, b: PodRequest): boolean {
+  if (a.cpu !== b.cpu || a.memory !== b.memory || a.storage !== b.storage) return false;
+  if (a.likelyCpu !== b.likelyCpu || a.likelyMemory !== b.likelyMemory || a.others.size !== b.others.size) return false;
+  for (const [name, value] of a.others) if (b.others.get(name) !== value) return false;
+  return true;
+}

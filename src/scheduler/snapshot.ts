@@ -152,11 +152,18 @@ export class Snapshot {
 
   /** Puts a pod on a node, or changes it there. */
   setPod(pod: PodView, node: string): void {
-    this.removePod(pod.uid);
+    const home = this.#homes.get(pod.uid);
+    const state = this.#nodes.get(node);
+    if (home && state && home.node === node && pod.isLike(home.pod)) {
+      this.#homes.set(pod.uid, { pod, node });
+      entered(this.#byNamespace, pod.namespace, pod);
+      state.pods.set(pod.uid, pod);
+      return;
+    }
+    if (home) this.removePod(pod.uid);
     this.#homes.set(pod.uid, { pod, node });
     entered(this.#byNamespace, pod.namespace, pod);
     this.#countPod(pod, 1);
-    const state = this.#nodes.get(node);
     if (state) this.#enter(state, pod);
     else entered(this.#strays, node, pod);
     this.generation++;
