@@ -6,7 +6,7 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import type { Component } from "#base/supervise.ts";
 import { Client } from "./client.ts";
-import { Election, elected, LeadershipLost } from "./election.ts";
+import { Election, elected, fenced, LeadershipLost } from "./election.ts";
 import { type World, world } from "./testing.ts";
 
 const lease = { namespace: "kube-system", name: "controllers" };
@@ -149,4 +149,24 @@ test("times that cannot work are refused", () => {
     () => new Election({ ...options, leaseMs: 5000 }),
     /the lease \(5000 ms\) must outlast the renew deadline/,
   );
+});
+
+test("election: a leader that was stopped for a while writes nothing after its time is over", async () => {
+  const w = world();
+  const options = { client: w.client, clock: w.clock, random: seededRandom(1), log: silentLog, lease, identity: "a" };
+  const election = new Election(options);
+  const write = fenced(w.transport, () => election.mayWrite);
+  const client = new Client({
+    transport: write,
+    user: { name: "a", groups: [] },
+    userAgent: "a",
+    signal: w.client.signal,
+  });
+  const other = { metadata: { namespace: "kube-system", name: "other" } };
+  await assert.rejects(client.create(Lease, other), LeadershipLost, "before it leads");
+  await election.acquire(w.client.signal);
+  await client.create(Lease, other);
+  await w.clock.advance(10_000); // as if the whole process had stood still: nothing was renewed
+  await assert.rejects(client.delete(Lease, other.metadata), LeadershipLost);
+  assert.ok(await client.find(Lease, other.metadata), "but it may read");
 });

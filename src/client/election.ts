@@ -8,7 +8,7 @@ import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { microTimeOf } from "#schema/time.ts";
-import { type Client, isConflict, isNotFound, isReason } from "./client.ts";
+import { type Client, isConflict, isNotFound, isReason, type Transport } from "./client.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 
 export interface ElectionOptions {
@@ -38,7 +38,19 @@ const jitter = 1.2;
 /** A part that runs only while it leads, and says whether it does. */
 export interface Elected extends Component {
   readonly isLeader: boolean;
+  /** Whether no other can lead at this moment: who was stopped for a while does not know yet that its time is over. */
+  readonly mayWrite: boolean;
 }
+
+/** Refuses writes of a leader whose time is over. Timers alone do not: a process that was paused goes on where it stopped. */
+export const fenced =
+  (transport: Transport, mayWrite: () => boolean): Transport =>
+  async (request) => {
+    const isRead = request.verb === "get" || request.verb === "list" || request.verb === "watch";
+    if (!isRead && !mayWrite())
+      throw new LeadershipLost(`${request.verb} ${request.resource}: another may lead by now`);
+    return transport(request);
+  };
 
 /** Runs `led` while this candidate is the leader. Fails with LeadershipLost rather than let it run a moment too long. */
 export function elected(led: Component, options: ElectionOptions): Elected {
@@ -47,6 +59,9 @@ export function elected(led: Component, options: ElectionOptions): Elected {
     name: `${led.name} under lease ${options.lease.name}`,
     get isLeader() {
       return election.isLeader;
+    },
+    get mayWrite() {
+      return election.mayWrite;
     },
     async run(signal) {
       await election.acquire(signal);
@@ -83,6 +98,11 @@ export class Election {
 
   get isLeader(): boolean {
     return this.#holder === this.#options.identity;
+  }
+
+  /** Whether the lease is ours, and was renewed within the time after which we give up. */
+  get mayWrite(): boolean {
+    return this.isLeader && this.#options.clock.elapsed() - this.#seenAt < this.#renewDeadlineMs;
   }
 
   /** Resolves when the lease is ours; tries until the signal aborts. */

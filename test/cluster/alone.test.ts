@@ -1,11 +1,7 @@
 // The control plane as processes of their own: an API server, controller managers of which one works, a scheduler.
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -14,60 +10,7 @@ import { systemClock } from "#base/clock.ts";
 import type { Client } from "#client/client.ts";
 import { connectClient } from "#client/host/connect.ts";
 import { ServerProcess } from "../apiserver/harness.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** A part of the control plane, and what it has logged so far. */
-class Part implements AsyncDisposable {
-  readonly #child: ChildProcess;
-  readonly #lines: string[] = [];
-  #look: () => void = () => undefined;
-
-  constructor(server: ServerProcess, name: string, ...flags: readonly string[]) {
-    const kubeconfig = join(server.folder, "pki", `${name}.kubeconfig`);
-    const args = [name, `--kubeconfig=${kubeconfig}`, "--bind-address=127.0.0.1", ...flags];
-    this.#child = spawn(process.execPath, [join(root, "src/main.ts"), ...args], {
-      stdio: ["ignore", "ignore", "pipe"],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile") },
-    });
-    process.once("exit", this.#killAtExit);
-    if (!this.#child.stderr) throw new Error("the log is not piped");
-    createInterface({ input: this.#child.stderr }).on("line", (line) => {
-      this.#lines.push(line);
-      this.#look();
-    });
-  }
-
-  /** Resolves with the first line that says so. */
-  logged(pattern: RegExp): Promise<RegExpExecArray> {
-    return new Promise((resolve, reject) => {
-      this.#look = () => {
-        for (const line of this.#lines) {
-          const found = pattern.exec(line);
-          if (found) resolve(found);
-        }
-      };
-      this.#child.once("exit", () => reject(new Error(`it ended: ${this.#lines.join("\n")}`)));
-      this.#look();
-    });
-  }
-
-  async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill(signal);
-    await exited;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end("SIGKILL");
-    process.off("exit", this.#killAtExit);
-  }
-
-  readonly #killAtExit = (): void => {
-    this.#child.kill("SIGKILL");
-  };
-}
+import { Part } from "./part.ts";
 
 const namespace = "default";
 const schedulerConfiguration = `

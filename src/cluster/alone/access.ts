@@ -2,6 +2,7 @@
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { Client, type Transport } from "#client/client.ts";
+import { fenced } from "#client/election.ts";
 import { connection, pageSize } from "#client/host/connect.ts";
 import { httpsTransport } from "#client/host/https-transport.ts";
 import * as identities from "../identities.ts";
@@ -13,9 +14,13 @@ export interface AccessOptions {
   /** Names the writer in managedFields. */
   readonly part: string;
   readonly clock: Clock;
+  /** Asked before each write of the part. */
+  readonly mayWrite: () => boolean;
 }
 
 export interface Access {
+  /** Acts as whom the kubeconfig says, and may always write: for what decides who leads. */
+  readonly ownClient: Client;
   /** Acts as whom the kubeconfig says. */
   readonly client: Client;
   /** A client that acts as an account of kube-system, with a token of its own. */
@@ -23,20 +28,21 @@ export interface Access {
   close(): void;
 }
 
-export async function accessApi({ kubeconfig, part, clock }: AccessOptions): Promise<Access> {
+export async function accessApi({ kubeconfig, part, clock, mayWrite }: AccessOptions): Promise<Access> {
   const { signal } = new AbortController();
   const https = await connection({ explicit: kubeconfig, env: process.env, clock });
   const userAgent = `${part}/${kubernetesVersion}`;
   const own = httpsTransport(https);
-  const client = new Client({ transport: own.transport, user: { name: "", groups: [] }, userAgent, signal, pageSize });
-  const tokens = new AccountTokens(client, clock);
+  const user = { name: "", groups: [] }; // the server knows us by our credentials
+  const ownClient = new Client({ transport: own.transport, user, userAgent, signal, pageSize });
+  const tokens = new AccountTokens(ownClient, clock);
   // One connection for all accounts, without a certificate: that would count before the token.
   const { cert: _cert, key: _key, ...anonymous } = https;
   const accounts = httpsTransport({
     ...anonymous,
     authorization: async (user) => user && `Bearer ${await tokens.of(accountIn(user.name))}`,
   });
-  const transport: Transport = async (request) => {
+  const asAccount: Transport = async (request) => {
     try {
       return await accounts.transport(request);
     } catch (error) {
@@ -44,8 +50,10 @@ export async function accessApi({ kubeconfig, part, clock }: AccessOptions): Pro
       throw error;
     }
   };
+  const transport = fenced(asAccount, mayWrite);
   return {
-    client,
+    ownClient,
+    client: new Client({ transport: fenced(own.transport, mayWrite), user, userAgent, signal, pageSize }),
     clientFor: (name) => new Client({ transport, user: identities.serviceAccount(name), userAgent, signal, pageSize }),
     close() {
       own.close();

@@ -30,14 +30,18 @@ export async function runAlone(
   const log = createLog({ clock, level: settings.v >= 2 ? "debug" : "info", write: writeToStderr });
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
-  const access = await accessApi({ kubeconfig: settings.kubeconfig, part, clock });
+  let mayWrite = () => true;
+  const access = await accessApi({ kubeconfig: settings.kubeconfig, part, clock, mayWrite: () => mayWrite() });
   try {
     const informers = new Informers({ client: access.client, clock, random, log });
     const made = make({ ...access, informers, clock, random, log });
     const working: Component = { name: part, run: (signal) => supervise([informers, made], signal) };
-    const led = settings["leader-elect"]
-      ? elected(working, { client: access.client, clock, random, log, ...electionOf(settings) })
-      : working;
+    let led = working;
+    if (settings["leader-elect"]) {
+      const leader = elected(working, { client: access.ownClient, clock, random, log, ...electionOf(settings) });
+      mayWrite = () => leader.mayWrite;
+      led = leader;
+    }
     const checks = [{ name: "ping", check: async () => undefined }];
     const health = settings["secure-port"] === 0 ? [] : [serveHealth({ settings, checks, clock, log })];
     await supervise([led, ...health], stop.signal);
