@@ -258,3 +258,29 @@ test("a job without a name is refused for that, and is no fault of the server's"
   assert.equal(code, 422, json.message);
   assert.match(json.message, /metadata\.name: Required value: name or generateName is required/);
 });
+
+test("the templates of a daemon set are counted in an annotation, whatever a client says", async () => {
+  await using server = await testServer();
+  const path = "/apis/apps/v1/namespaces/a/daemonsets";
+  const key = "deprecated.daemonset.template.generation";
+  const labels = { app: "x" };
+  const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } };
+  const made = await server.call("POST", path, {
+    metadata: { name: "d" },
+    spec: { selector: { matchLabels: labels }, template },
+  });
+  assert.deepEqual([made.code, made.json.metadata.annotations], [201, { [key]: "1" }]);
+  const patched = async (patch: object, suffix = "") => {
+    const { json } = await server.call("PATCH", `${path}/d${suffix}`, patch, merge);
+    return [json.metadata.annotations?.[key], json.metadata.generation];
+  };
+  assert.deepEqual(await patched({ metadata: { annotations: { [key]: "7" } } }), ["1", 1]);
+  assert.deepEqual(await patched({ spec: { minReadySeconds: 3 } }), ["1", 2]);
+  assert.deepEqual(await patched({ spec: { template: { spec: { hostNetwork: true } } } }), ["2", 3]);
+  assert.deepEqual(await patched({ metadata: { annotations: null }, status: { numberReady: 1 } }, "/status"), ["2", 3]);
+  const odd = await server.call("POST", path, {
+    metadata: { name: "e", annotations: { [key]: "x" } },
+    spec: { selector: { matchLabels: labels }, template },
+  });
+  assert.deepEqual([odd.code, odd.json.message], [400, 'strconv.ParseInt: parsing "x": invalid syntax']);
+});

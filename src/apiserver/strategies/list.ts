@@ -3,6 +3,7 @@
 import type { AnyKind } from "#schema/kind.ts";
 import type { Strategy } from "../registry/strategy.ts";
 import { certificateSigningRequest } from "./certificate-signing-request.ts";
+import { daemonSet } from "./daemon-set.ts";
 import { job } from "./job.ts";
 import { namespace } from "./namespace.ts";
 import { node } from "./node.ts";
@@ -26,7 +27,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "admissionregistration.k8s.io/validatingwebhookconfigurations": countedAndVersioned,
   "apiextensions.k8s.io/customresourcedefinitions": countedAndVersioned,
   "apiregistration.k8s.io/apiservices": versioned,
-  "apps/daemonsets": counted,
+  "apps/daemonsets": daemonSet,
   // A rollback is written into annotations, so their change counts as well.
   "apps/deployments": { ...counted, wanted: ({ spec, metadata }) => [spec, metadata.annotations] },
   "apps/replicasets": counted,
