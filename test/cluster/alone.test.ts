@@ -1,11 +1,17 @@
 // The control plane as processes of their own: an API server, controller managers of which one works, a scheduler.
+import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { get } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Deployment } from "#api/apps/v1/deployment.ts";
+import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { systemClock } from "#base/clock.ts";
 import type { Client } from "#client/client.ts";
 import { connectClient } from "#client/host/connect.ts";
@@ -44,6 +50,69 @@ async function podsOf(client: Client, name: string, count: number): Promise<void
       if (seen.size === count) return;
     }
 }
+
+/** What a part answers to somebody who shows this token, or none. */
+const ask = (port: number, path: string, token?: string): Promise<{ readonly code: number; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    get({ port, path, headers, rejectUnauthorized: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.on("end", () => resolve({ code: response.statusCode ?? 0, text }));
+    }).on("error", reject);
+  });
+
+/** A port that is free, as far as can be known. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function tokenFor(client: Client, name: string): Promise<string> {
+  const metadata = { namespace, name };
+  await client.create(ServiceAccount, { metadata });
+  const target = { of: ServiceAccount, subresource: "token" };
+  return (await client.create(TokenRequest, { metadata, spec: { audiences: [] } }, target)).status.token;
+}
+
+test("anyone may ask for a part's health, and whom the API server lets for its metrics", async () => {
+  await using server = await ServerProcess.start();
+  const port = await freePort();
+  await using scheduler = new Part(server, "scheduler", `--secure-port=${port}`);
+  await scheduler.logged(/"serving"/);
+  await scheduler.logged(/"became leader"/);
+  const { client, close } = await connectClient({
+    explicit: server.kubeconfig,
+    env: {},
+    userAgent: "test/1",
+    clock: systemClock,
+    signal: AbortSignal.timeout(60_000),
+  });
+  const token = await tokenFor(client, "prometheus");
+  assert.deepEqual(await ask(port, "/healthz"), { code: 200, text: "ok" });
+  assert.match((await ask(port, "/readyz?verbose")).text, /^\[\+\]ping ok\nreadyz check passed$/m);
+  const stranger = await ask(port, "/metrics");
+  assert.equal(stranger.code, 403);
+  assert.match(stranger.text, /User \\"system:anonymous\\" cannot get path \\"\/metrics\\"/);
+  assert.equal((await ask(port, "/metrics", "made-up")).code, 401);
+  assert.equal((await ask(port, "/metrics", token)).code, 403);
+  await client.create(ClusterRoleBinding, {
+    metadata: { name: "prometheus" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "system:monitoring" },
+    subjects: [{ kind: "ServiceAccount", name: "prometheus", namespace }],
+  });
+  const { code, text } = await ask(port, "/metrics", token);
+  assert.equal(code, 200);
+  assert.match(text, /^leader_election_master_status\{name="kube-scheduler"\} 1$/m);
+  assert.equal((await ask(port, "/secrets", token)).code, 403);
+  close();
+});
 
 test("controllers and scheduler work over the network, each as who it is, and another takes over", async () => {
   await using server = await ServerProcess.start();

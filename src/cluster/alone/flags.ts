@@ -3,8 +3,8 @@
 export const aloneFlags = (lease: string, port: number) =>
   ({
     kubeconfig: { type: "string", value: "FILE", help: "Where the API server is, and who we are there" },
-    "bind-address": { type: "string", value: "IP", default: "0.0.0.0", help: "Address to serve health checks on" },
-    "secure-port": { type: "int", default: port, help: "Port to serve health checks on; 0 serves none" },
+    "bind-address": { type: "string", value: "IP", default: "0.0.0.0", help: "Address to serve health and metrics on" },
+    "secure-port": { type: "int", default: port, help: "Port to serve them on; 0 serves none" },
     "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with; one of our own unless told" },
     "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
     "leader-elect": { type: "bool", default: true, help: "Work only while no other does" },
@@ -31,13 +31,21 @@ export const aloneFlags = (lease: string, port: number) =>
     "leader-elect-resource-namespace": { type: "string", default: "kube-system", help: "Namespace of the lease" },
     "authentication-kubeconfig": unused,
     "authorization-kubeconfig": unused,
-    "client-ca-file": unused,
+    "client-ca-file": {
+      type: "string",
+      value: "FILE",
+      help: "Authority whose client certificates are believed of those who ask for metrics",
+    },
     "requestheader-client-ca-file": unused,
     v: { type: "int", default: 0, help: "Log more: 2 adds details" },
   }) as const;
 
-/** For what only decides who may ask more than health checks: there is nothing more to ask for. */
-const unused = { type: "string", value: "FILE", help: "Accepted, and not needed: only health is served" } as const;
+/** Upstream may ask another API server than the one it works for. */
+const unused = {
+  type: "string",
+  value: "FILE",
+  help: "Accepted; who may see the metrics is asked of the API server of --kubeconfig",
+} as const;
 
 /** Settings that all of them have. */
 export interface AloneSettings {
@@ -46,6 +54,7 @@ export interface AloneSettings {
   readonly "secure-port": number;
   readonly "tls-cert-file": string | undefined;
   readonly "tls-private-key-file": string | undefined;
+  readonly "client-ca-file": string | undefined;
   readonly "leader-elect": boolean;
   readonly "leader-elect-lease-duration": string;
   readonly "leader-elect-renew-deadline": string;

@@ -1,23 +1,26 @@
-// Runs one part of the control plane in a process of its own: serves its health, and lets it work while it leads.
+// Runs one part of the control plane in a process of its own: serves its health and metrics, and lets it work while it leads.
 import { hostname } from "node:os";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
+import type { MetricRegistry } from "#base/metrics.ts";
 import { systemRandom } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { elected } from "#client/election.ts";
 import { Informers } from "#client/informers.ts";
 import { durationFlag } from "../duration-flag.ts";
+import { processMetrics } from "../process-metrics.ts";
 import { type Access, accessApi } from "./access.ts";
 import type { AloneSettings } from "./flags.ts";
-import { serveHealth } from "./serve-health.ts";
+import { serve } from "./serve.ts";
 
 export interface Context extends Access {
   readonly informers: Informers;
   readonly clock: typeof systemClock;
   readonly random: typeof systemRandom;
   readonly log: Log;
+  readonly metrics: MetricRegistry;
 }
 
 /** Returns when it is told to end; throws when it cannot go on, or when it led and does not any more. */
@@ -33,18 +36,21 @@ export async function runAlone(
   let mayWrite = () => true;
   const access = await accessApi({ kubeconfig: settings.kubeconfig, part, clock, mayWrite: () => mayWrite() });
   try {
-    const informers = new Informers({ client: access.client, clock, random, log });
-    const made = make({ ...access, informers, clock, random, log });
+    const metrics = processMetrics();
+    const parts = { clock, random, log, metrics };
+    const informers = new Informers({ client: access.client, ...parts });
+    const made = make({ ...access, informers, ...parts });
     const working: Component = { name: part, run: (signal) => supervise([informers, made], signal) };
     let led = working;
     if (settings["leader-elect"]) {
-      const leader = elected(working, { client: access.ownClient, clock, random, log, ...electionOf(settings) });
+      const leader = elected(working, { client: access.ownClient, ...parts, ...electionOf(settings) });
       mayWrite = () => leader.mayWrite;
       led = leader;
     }
     const checks = [{ name: "ping", check: async () => undefined }];
-    const health = settings["secure-port"] === 0 ? [] : [serveHealth({ settings, checks, clock, log })];
-    await supervise([led, ...health], stop.signal);
+    const front =
+      settings["secure-port"] === 0 ? [] : [serve({ settings, checks, client: access.ownClient, ...parts })];
+    await supervise([led, ...front], stop.signal);
   } finally {
     access.close();
   }

@@ -1,48 +1,71 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { type HealthCheck, health } from "#apiserver/paths.ts";
+import { respondError } from "#apiserver/respond.ts";
 import type { Clock } from "#base/clock.ts";
-import { UsageError } from "#base/errors.ts";
+import { ApiError, UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import type { Component } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
 import { httpsFront } from "#wire/host/https.ts";
-import type { HttpHandler } from "#wire/http.ts";
+import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { KeyPair } from "../certificates.ts";
+import { delegatedAccess, type Guard } from "./delegated-access.ts";
 import type { AloneSettings } from "./flags.ts";
 
 const closeMs = 1000;
 const dayMs = 24 * 60 * 60 * 1000;
 const kinds: ReadonlySet<string> = new Set(["healthz", "livez", "readyz"]);
 
-export interface HealthOptions {
+export interface ServeOptions {
   readonly settings: AloneSettings;
   readonly checks: readonly HealthCheck[];
+  readonly metrics: MetricRegistry;
+  /** Asks the API server who may see the metrics. */
+  readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Answers `/healthz`, `/livez` and `/readyz` over HTTPS, as others of the control plane ask for them. */
-export const serveHealth = ({ settings, checks, clock, log }: HealthOptions): Component => ({
-  name: "health",
+/** Answers `/healthz`, `/livez` and `/readyz` over HTTPS to anyone, and `/metrics` to those who may get that path. */
+export const serve = (options: ServeOptions): Component => ({
+  name: "https",
   async run(signal) {
+    const { settings, client, clock, log } = options;
     const { cert, key } = await servingPair(settings, clock);
-    const front = httpsFront({ cert, key, clientCa: undefined, handler: handler(checks), log });
+    const file = settings["client-ca-file"];
+    const clientCa = file === undefined ? undefined : readFileSync(file, "utf8");
+    const guard = delegatedAccess(client, clientCa === undefined ? [] : [certificateAuthenticator(clock)]);
+    const front = httpsFront({ cert, key, clientCa, handler: handlerOf(options, guard), log });
     const port = await front.listen(settings["secure-port"], settings["bind-address"]);
-    log.info("serving health", { port, address: settings["bind-address"] });
+    log.info("serving", { port, address: settings["bind-address"] });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     await front.close(closeMs);
   },
 });
 
-const handler =
-  (checks: readonly HealthCheck[]): HttpHandler =>
+const notFound: HttpResponse = {
+  code: 404,
+  headers: { "content-type": "text/plain; charset=utf-8" },
+  body: "404 page not found\n",
+};
+
+const handlerOf =
+  ({ checks, metrics }: ServeOptions, guard: Guard): HttpHandler =>
   async (request) => {
     const [, kind = "", only] = request.path.split("/");
-    const isOurs = kinds.has(kind) && (request.method === "GET" || request.method === "HEAD");
-    const answer = isOurs ? await health(request, kind, only || undefined, checks) : undefined;
-    return (
-      answer ?? { code: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" }
-    );
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (isRead && kinds.has(kind)) return (await health(request, kind, only || undefined, checks)) ?? notFound;
+    try {
+      await guard(request);
+    } catch (error) {
+      if (error instanceof ApiError) return respondError(error);
+      throw error;
+    }
+    if (!isRead || request.path !== "/metrics") return notFound;
+    return { code: 200, headers: { "content-type": metricsMediaType }, body: await metrics.text() };
   };
 
 /** The pair that was given; else one that nobody can check, and nobody needs to. */
