@@ -315,3 +315,26 @@ test("of a kind made at run time, version 2 shows what its readers can cope with
   assert.deepEqual(at(spec, "properties", "any"), { "x-kubernetes-preserve-unknown-fields": true });
   assert.deepEqual(at(spec, "properties", "choice"), { "x-kubernetes-int-or-string": true });
 });
+
+test("a document that could not be made is made when it is asked for again", async () => {
+  let isBroken = true;
+  const whole: AnyKind = Ship;
+  const broken: AnyKind = {
+    ...whole,
+    get struct() {
+      if (isBroken) throw new Error("not now");
+      return whole.struct;
+    },
+  };
+  const api = new OpenApi({ meta, title: { title: "Test", version: "v1" } });
+  isBroken = false;
+  api.serve([broken]);
+  const name = api.names().find((one) => one.endsWith(`/${Ship.version}`)) ?? "";
+  const asks = [() => api.document(name), () => api.wholeDocument(), () => api.wholeDocumentProtobuf()];
+  for (const ask of asks) {
+    isBroken = true;
+    await assert.rejects(ask, /not now/);
+    isBroken = false;
+    assert.ok(await ask());
+  }
+});

@@ -1,5 +1,6 @@
 // All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change. Making one takes tens of
-// milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one.
+// milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one. One that could not be made is not
+// kept: whoever asks next tries again.
 import { breathe } from "#base/breathe.ts";
 import { type AnyKind, subresourcesOf } from "../kind.ts";
 import type { GroupVersionKind, Json, KindsOf } from "./definitions.ts";
@@ -61,6 +62,9 @@ export class OpenApi {
     if (!paths) return undefined;
     const making = this.#makeV3(name, paths);
     this.#documents.set(name, making);
+    making.catch(() => {
+      if (this.#documents.get(name) === making) this.#documents.delete(name);
+    });
     return making;
   }
 
@@ -76,16 +80,26 @@ export class OpenApi {
 
   /** `/openapi/v2` in JSON. */
   wholeDocument(): Promise<Served<string>> {
-    this.#whole ??= this.#makeV2().then(textOf).then(servedText);
-    return this.#whole;
+    if (this.#whole) return this.#whole;
+    const making = this.#makeV2().then(textOf).then(servedText);
+    this.#whole = making;
+    making.catch(() => {
+      if (this.#whole === making) this.#whole = undefined;
+    });
+    return making;
   }
 
   /** `/openapi/v2` as a message of gnostic's OpenAPIv2, which kubectl asks for. */
   wholeDocumentProtobuf(): Promise<Served<Uint8Array>> {
-    this.#protobuf ??= this.#makeV2()
+    if (this.#protobuf) return this.#protobuf;
+    const making = this.#makeV2()
       .then(encodeDocumentV2)
       .then((bytes) => served(bytes, bytes));
-    return this.#protobuf;
+    this.#protobuf = making;
+    making.catch(() => {
+      if (this.#protobuf === making) this.#protobuf = undefined;
+    });
+    return making;
   }
 
   async #makeV3(name: string, paths: Paths): Promise<Served<string>> {
