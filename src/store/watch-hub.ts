@@ -20,7 +20,12 @@ export interface Published {
 
 interface Waiter {
   readonly since: number;
-  readonly wake: (batch: WatchBatch | undefined) => void;
+  readonly wake: (woken: WatchBatch | Stirred | undefined) => void;
+}
+
+/** Up to where whoever waited has heard of everything, though nothing was for it. */
+interface Stirred {
+  readonly heard: Revision;
 }
 
 /** A watcher hears at the latest after twice this time, for it may just have missed a round. */
@@ -79,7 +84,12 @@ export class WatchHub {
         yield { changes: [], revision: seen };
       } else {
         const batch = await this.#wait(prefix, signal);
-        if (!batch || batch.revision < seen) continue; // ended, or not yet where the watcher wants to begin
+        if (!batch) continue; // ended, or what was published could not be read
+        if ("heard" in batch) {
+          seen = Math.max(seen, batch.heard);
+          continue;
+        }
+        if (batch.revision < seen) continue; // not yet where the watcher wants to begin
         const changes = batch.changes.filter(({ entry }) => entry.modified > seen);
         seen = batch.revision;
         isTold = true;
@@ -88,9 +98,13 @@ export class WatchHub {
     }
   }
 
-  /** Lets all who wait look at the history again: it may have broken off. */
+  /**
+   * Lets all who wait look at the history again: it may have broken off. They have missed nothing until now, however long ago they were
+   * last told something: what the history forgets meanwhile is nothing to them.
+   */
   stir(): void {
-    for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake(undefined);
+    const stirred = { heard: this.#history.newest() };
+    for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake(stirred);
     this.#waiting.clear();
   }
 
@@ -100,7 +114,7 @@ export class WatchHub {
     this.stir();
   }
 
-  #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | undefined> {
+  #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | Stirred | undefined> {
     this.#cancelTimer ??= this.#clock.after(PROGRESS_MS, () => this.#report());
     return new Promise((resolve) => {
       const aborted = () => {
@@ -110,9 +124,9 @@ export class WatchHub {
       };
       const waiter: Waiter = {
         since: this.#clock.elapsed(),
-        wake: (batch) => {
+        wake: (woken) => {
           signal.removeEventListener("abort", aborted);
-          resolve(batch);
+          resolve(woken);
         },
       };
       signal.addEventListener("abort", aborted, { once: true });

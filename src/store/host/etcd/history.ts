@@ -56,10 +56,15 @@ export class RecentHistory implements History {
     };
   }
 
-  /** Begins to follow etcd, unless that is so already, for a reader who wants what comes after `from`. */
+  /**
+   * Begins to follow etcd, unless that is so already, for a reader who wants what comes after `from`. After a failure it begins anew,
+   * even while readers from before are still busy with what they have: they go on from etcd.
+   */
   join(from: Revision): void {
     this.#readers++;
-    if (this.#run) return;
+    if (this.#run && this.#failure === undefined) return;
+    this.#run?.abort();
+    this.#forget();
     this.#start = from;
     this.#newest = from;
     this.#run = new AbortController();
@@ -71,6 +76,10 @@ export class RecentHistory implements History {
     if (--this.#readers > 0) return;
     this.#run?.abort();
     this.#run = undefined;
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#failure = undefined;
     this.#changes = [];
     this.#bytes = 0;
