@@ -1,7 +1,7 @@
 // Who may approve and sign certificate requests, and which no one may ask for.
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
+import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";
 import { equal } from "#base/collections.ts";
-import { CsrError, csrSubject } from "./csr-subject.ts";
 import { type Asked, admissionPlugin } from "./plugin.ts";
 
 /** To approve a request one needs the right to approve for its signer, besides the right to write requests. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
+import { csrWith } from "#api/certificates/v1/testing.ts";
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
@@ -11,7 +12,6 @@ import { CSINode } from "#api/storage/v1/csi-node.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { podWith, type Request, World } from "./testing.ts";
-import { csrWith } from "./testing-certificates.ts";
 
 const user = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
 

@@ -1,6 +1,7 @@
 // A node writes about itself and its own pods, and nothing else. Authorization sees who writes what; this sees what is written.
 
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
+import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
@@ -13,7 +14,6 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
 import { nodeOf } from "../authorization/node/authorizer.ts";
-import { CsrError, csrSubject } from "./csr-subject.ts";
 import { forbiddenLabels, outsideReference } from "./node-restriction-rules.ts";
 import { tokenRefusal } from "./node-restriction-tokens.ts";
 import { type Asked, admissionPlugin, type Refusal } from "./plugin.ts";

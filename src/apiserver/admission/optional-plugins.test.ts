@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
+import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";
+import { csrOf, csrWith } from "#api/certificates/v1/testing.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
-import { CsrError, csrSubject } from "./csr-subject.ts";
 import { eventRateLimit } from "./event-rate-limit.ts";
 import { extendedResourceToleration } from "./extended-resource-toleration.ts";
 import { ownerReferencesPermissionEnforcement } from "./owner-references-permission-enforcement.ts";
 import { podNodeSelector } from "./pod-node-selector.ts";
 import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
 import { podWith, World } from "./testing.ts";
-import { csrOf, csrWith } from "./testing-certificates.ts";
 
 describe("certificates", () => {
   const signer = "kubernetes.io/kube-apiserver-client";

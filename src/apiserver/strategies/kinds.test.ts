@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { csrOf } from "#api/certificates/v1/testing.ts";
 import type { User } from "#wire/api-request.ts";
 import { type TestServer, testServer } from "../testing.ts";
 
@@ -132,7 +133,7 @@ const pem = (type: string) => btoa(`-----BEGIN ${type}-----\nAAAA\n-----END ${ty
 async function addRequest(server: TestServer, more: object = {}) {
   const made = await server.call("POST", requests, {
     metadata: { name: "r" },
-    spec: { request: pem("CERTIFICATE REQUEST"), signerName: "example.com/x", usages: ["client auth"], ...more },
+    spec: { request: csrOf({ CN: ["jane"] }), signerName: "example.com/x", usages: ["client auth"], ...more },
     status: { conditions: [{ type: "Approved", status: "True" }] },
   });
   assert.equal(made.code, 201, made.text);

@@ -66,7 +66,7 @@ export const CertificateSigningRequestSpec = struct(
   },
   {
     *check({ request, signerName, expirationSeconds, usages = [] }, old) {
-      yield* checkRequest(request);
+      if (request !== old?.request) yield* checkRequest(request);
       for (const [i, usage] of usages.entries()) if (!old && usages.indexOf(usage) < i) yield duplicate(`usages[${i}]`);
       if (signerName === "kubernetes.io/legacy-unknown" && old?.signerName !== signerName)
         yield invalid("signerName", "the legacy signerName is not allowed via this API version");

@@ -2,16 +2,34 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellsOf, changed, ruleTests, statusProblemsOf, updateTests } from "../../testing/rules.ts";
 import { CertificateSigningRequest } from "./certificate-signing-request.ts";
+import { csrOf } from "./testing.ts";
 
-const pem = (type: string) => btoa(`-----BEGIN ${type}-----\nAAAA\n-----END ${type}-----\n`);
+const pem = (type: string, body = "AAAA") => btoa(`-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`);
+/** A request of which only so many bytes are left. */
+const truncated = (bytes: number) => {
+  const [, body = ""] = atob(csrOf({ CN: ["jane"] })).split("\n");
+  return pem("CERTIFICATE REQUEST", btoa(atob(body).slice(0, bytes)));
+};
 const csr = {
-  spec: { request: pem("CERTIFICATE REQUEST"), signerName: "example.com/serving", usages: ["server auth"] },
+  spec: { request: csrOf({ CN: ["jane"] }), signerName: "example.com/serving", usages: ["server auth"] },
 };
 
 ruleTests(CertificateSigningRequest, csr, {
   "another kind of PEM": [
     { "spec.request": pem("CERTIFICATE") },
     `spec.request: Invalid value: "${pem("CERTIFICATE")}": PEM block type must be CERTIFICATE REQUEST`,
+  ],
+  "a request that ends too early": [
+    { "spec.request": truncated(20) },
+    `spec.request: Invalid value: "${truncated(20)}": asn1: syntax error: data truncated`,
+  ],
+  "a request with something behind it": [
+    { "spec.request": pem("CERTIFICATE REQUEST", "MAAwAA==") },
+    `spec.request: Invalid value: "${pem("CERTIFICATE REQUEST", "MAAwAA==")}": asn1: syntax error: trailing data`,
+  ],
+  "a request with nothing in it": [
+    { "spec.request": pem("CERTIFICATE REQUEST", "MAA=") },
+    `spec.request: Invalid value: "${pem("CERTIFICATE REQUEST", "MAA=")}": asn1: syntax error: sequence truncated`,
   ],
   "no usage": [{ "spec.usages": [] }, "spec.usages: Required value"],
   "a usage twice": [{ "spec.usages": ["any", "any"] }, 'spec.usages[1]: Duplicate value: "any"'],

@@ -2,6 +2,7 @@ import { equal } from "#base/collections.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import type { CertificateSigningRequestCondition } from "./certificate-signing-request.ts";
+import { CsrError, csrSubject } from "./request.ts";
 
 /** `example.com/signer`: a domain of two parts or more, and a path. */
 export function* checkSignerName(field: string, name: string): Iterable<Problem> {
@@ -29,13 +30,14 @@ function* checkLabels(field: string, text: string, format: (label: string) => re
       yield invalid(field, `validating label ${JSON.stringify(wrong)}: ${detail}`, text);
 }
 
-const isPem = (text: string, type: string): boolean =>
-  new RegExp(`-----BEGIN ${type}-----\\s[A-Za-z0-9+/=\\s]+-----END ${type}-----`).test(text);
-
-/** Whether the request is one, as far as its wrapping tells. What is inside is read by whoever signs it. */
+/** Whether the request is one, and whole. Whether its signature is right is left to whoever signs it. */
 export function* checkRequest(request: string): Iterable<Problem> {
-  if (!isPem(decoded(request), "CERTIFICATE REQUEST"))
-    yield invalid("request", "PEM block type must be CERTIFICATE REQUEST");
+  try {
+    csrSubject(request);
+  } catch (error) {
+    if (!(error instanceof CsrError)) throw error;
+    yield invalid("request", error.message);
+  }
 }
 
 export function* checkCertificate(certificate: string): Iterable<Problem> {
