@@ -71,6 +71,13 @@ export class StoredForm {
     return bytes;
   }
 
+  /** The stored object of what was encoded as `value` and is now an entry; the store may have made other bytes of it. */
+  written(value: Uint8Array, entry: Entry): Stored {
+    const known = this.#known.get(value);
+    if (known && entry.value !== value) this.#known.set(entry.value, known);
+    return this.of(entry);
+  }
+
   /** The stored object of an entry. Asked twice for one entry, it gives the same. */
   of(entry: Entry, revision: Revision = entry.modified): Stored {
     const known = this.#known.get(entry.value);

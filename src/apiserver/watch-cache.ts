@@ -43,8 +43,8 @@ export type CacheOf = (kind: AnyKind) => WatchCache;
 
 /** How many events are kept for watchers that start in the past. */
 const ringSize = 8192;
-/** How many of the objects written last are kept as objects. */
-const freshSize = 100;
+/** How many of the objects written last are kept as objects. A thousand cost the collector as much as a create costs to validate. */
+const freshSize = 32;
 
 export class WatchCache {
   readonly prefix: string;

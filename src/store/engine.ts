@@ -84,7 +84,8 @@ export interface StoreEngine {
    * Writes if the key's modified revision is `expected` (0: must not exist). Resolves only when the write is durable.
    * With `ttlSeconds` the key is deleted by the store within a second after that time, unless written again before.
    * Throws Conflict with the present entry, OutOfSpace beyond the quota, Unavailable when the outcome may be unknown.
-   * Takes no signal: once sent, a write cannot be unsent. The value belongs to the store from now on and must not be changed.
+   * Takes no signal: once sent, a write cannot be unsent. The value belongs to the store from now on and must not be changed; that of
+   * the entry is equal, but may be another.
    */
   put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry>;
 

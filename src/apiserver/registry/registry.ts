@@ -329,9 +329,14 @@ export class Registry {
 
   async #written(key: string, value: Uint8Array, expected: number, next: (() => void) | undefined): Promise<Stored> {
     const { store, form, strategy } = this.options;
-    const begun = next && store.begin?.(key, value, expected, strategy.ttlSeconds);
-    if (!begun) return form.of(await store.put(key, value, expected, strategy.ttlSeconds));
-    const tip = { stored: form.of(begun.entry), durable: begun.durable.catch(storeError) };
+    const begun = store.begin?.(key, value, expected, strategy.ttlSeconds);
+    if (!begun) return form.written(value, await store.put(key, value, expected, strategy.ttlSeconds));
+    const stored = form.written(value, begun.entry);
+    if (!next) {
+      await begun.durable;
+      return stored;
+    }
+    const tip = { stored, durable: begun.durable.catch(storeError) };
     this.#tips.set(key, tip);
     next();
     try {

@@ -6,7 +6,7 @@ import type { Databases } from "./lmdb-open.ts";
 import { decodeLog, decodeRevision, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
 
 /** The newest changes are kept in memory up to this many bytes of values, or this many. */
-const RECENT_BYTES = 8 << 20;
+const RECENT_BYTES = 2 << 20;
 const RECENT_COUNT = 5_000;
 /** How much of the log is read before others get a turn. */
 const CHUNK = 100;

@@ -34,6 +34,7 @@ export interface WriteContext {
 
 /** A write on its way to the disk. While it is, it is in `pending` under its key, unless a later one of the key is. */
 export class Write implements Job {
+  /** As it was given, with its value where the log has it: history would keep the writer's own, and they would tear the memory apart. */
   readonly record: LogRecord;
   readonly promise: Promise<LogRecord>;
   readonly #bytes: Buffer;
@@ -48,11 +49,11 @@ export class Write implements Job {
 
   constructor(record: LogRecord, context: WriteContext) {
     const { promise, resolve, reject } = Promise.withResolvers<LogRecord>();
-    this.record = record;
     this.promise = promise;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#bytes = encodeLog(record, context.slab.take);
+    this.record = { ...record, value: this.#bytes.subarray(this.#bytes.length - record.value.length) };
     this.#context = context;
     this.#before = context.pending.get(record.key);
     context.pending.set(record.key, this);

@@ -140,8 +140,7 @@ export class LmdbStore implements StoreEngine {
       await begun.durable;
       return begun.entry;
     }
-    const { revision, created } = await this.#write(key, value, expected, msOf(ttlSeconds));
-    return { key, value, created, modified: revision };
+    return entryOf(await this.#write(key, value, expected, msOf(ttlSeconds)));
   }
 
   begin(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): BegunWrite | undefined {
@@ -150,8 +149,7 @@ export class LmdbStore implements StoreEngine {
     this.#upkeep.refuseIfFull();
     const write = this.#handOver(key, value, expected, msOf(ttlSeconds));
     if (!write) return undefined;
-    const { created, revision } = write.record;
-    return { entry: { key, value, created, modified: revision }, durable: write.promise };
+    return { entry: entryOf(write.record), durable: write.promise };
   }
 
   async delete(key: string, expected: Revision): Promise<Revision> {
@@ -355,6 +353,8 @@ export class LmdbStore implements StoreEngine {
     }
   }
 }
+
+const entryOf = ({ key, value, created, revision }: LogRecord): Entry => ({ key, value, created, modified: revision });
 
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000);
 
