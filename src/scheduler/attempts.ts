@@ -1,6 +1,7 @@
 // What became of the last attempt for each pod that still waits, for whoever asks why.
+import { equal } from "#base/collections.ts";
 import type { Misfit } from "./cycle.ts";
-import type { NodeState } from "./node-state.ts";
+import type { Refusal, SchedulerPlugin } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";
 import type { Verdicts } from "./verdicts.ts";
 
@@ -23,9 +24,11 @@ export interface FailedAttempt {
   readonly verdicts: readonly NodeVerdict[] | undefined;
 }
 
+type Said = Omit<NodeVerdict, "node">;
+
 /** Verdicts of one pod, or of several that were told the same: names of nodes beside the number of what was said of them. */
 interface Kept {
-  readonly said: readonly Omit<NodeVerdict, "node">[];
+  readonly said: readonly Said[];
   readonly nodes: readonly string[];
   readonly which: Uint16Array;
 }
@@ -37,15 +40,18 @@ interface Entry {
   kept: Kept | undefined;
 }
 
-/** Verdicts on nodes that are kept in all; ten bytes each. */
-const mostVerdicts = 4_000_000;
-
 export class Attempts {
+  readonly #mostVerdicts: number;
   /** By uid; the oldest attempt first. */
   readonly #entries = new Map<string, Entry>();
   #last: Kept | undefined;
   readonly #uses = new Map<Kept, number>();
   #size = 0;
+
+  /** So many verdicts on nodes are kept in all; they take ten bytes each. */
+  constructor(mostVerdicts = 4_000_000) {
+    this.#mostVerdicts = mostVerdicts;
+  }
 
   of({ uid }: Pick<PodView, "uid">): FailedAttempt | undefined {
     const entry = this.#entries.get(uid);
@@ -70,8 +76,7 @@ export class Attempts {
 
   /** Pods alike are told the same, one after the other: that is kept once. */
   #keep(verdicts: Verdicts): Kept {
-    const fresh = packed(verdicts);
-    const kept = this.#last && isSame(this.#last, fresh) ? this.#last : fresh;
+    const kept = this.#last && isSame(this.#last, verdicts) ? this.#last : packed(verdicts);
     this.#last = kept;
     const uses = this.#uses.get(kept) ?? 0;
     if (uses === 0) this.#size += kept.nodes.length;
@@ -92,31 +97,37 @@ export class Attempts {
   }
 
   #trim(): void {
-    if (this.#size <= mostVerdicts) return;
+    if (this.#size <= this.#mostVerdicts) return;
     for (const entry of this.#entries.values()) {
       this.#release(entry);
-      if (this.#size <= mostVerdicts) return;
+      if (this.#size <= this.#mostVerdicts) return;
     }
   }
 }
 
 function packed(verdicts: Verdicts): Kept {
-  const said: Omit<NodeVerdict, "node">[] = [];
-  const numbers = new Map<unknown, number>();
+  const said: Said[] = [];
+  const numbers = new Map<Refusal, number>();
   const nodes: string[] = [];
   const which = new Uint16Array(verdicts.size);
-  for (const { node, plugin, refusal } of verdicts) {
+  for (let at = 0; at < verdicts.size; at++) {
+    const refusal = verdicts.refusal(at);
     let number = numbers.get(refusal);
     if (number === undefined) {
-      number = said.length;
+      number = said.push(saidBy(verdicts.plugin(at), refusal)) - 1;
       numbers.set(refusal, number);
-      said.push({ plugin: plugin.name, reasons: [refusal.reason, ...(refusal.also ?? [])], stuck: refusal.stuck });
     }
-    which[nodes.length] = number;
-    nodes.push((node satisfies NodeState).name);
+    which[at] = number;
+    nodes.push(verdicts.node(at).name);
   }
   return { said, nodes, which };
 }
+
+const saidBy = ({ name }: SchedulerPlugin, { reason, also = [], stuck }: Refusal): Said => ({
+  plugin: name,
+  reasons: [reason, ...also],
+  stuck,
+});
 
 const unpacked = ({ said, nodes, which }: Kept): readonly NodeVerdict[] =>
   nodes.flatMap((node, i) => {
@@ -124,12 +135,18 @@ const unpacked = ({ said, nodes, which }: Kept): readonly NodeVerdict[] =>
     return verdict ? [{ node, ...verdict }] : [];
   });
 
-function isSame(a: Kept, b: Kept): boolean {
-  if (a.nodes.length !== b.nodes.length || a.said.length !== b.said.length) return false;
-  if (!a.which.every((number, i) => number === b.which[i]) || !a.nodes.every((name, i) => name === b.nodes[i]))
-    return false;
-  return a.said.every(({ plugin, reasons, stuck }, i) => {
-    const other = b.said[i];
-    return other?.plugin === plugin && other.stuck === stuck && other.reasons.join("\n") === reasons.join("\n");
-  });
+/** Whether the same was said of the same nodes. */
+function isSame({ said, nodes, which }: Kept, verdicts: Verdicts): boolean {
+  if (nodes.length !== verdicts.size) return false;
+  const known = new Map<Refusal, number>();
+  for (let at = 0; at < verdicts.size; at++) {
+    if (nodes[at] !== verdicts.node(at).name) return false;
+    const refusal = verdicts.refusal(at);
+    const number = which[at] as number;
+    const seen = known.get(refusal);
+    if (seen === number) continue;
+    if (seen !== undefined || !equal(said[number], saidBy(verdicts.plugin(at), refusal))) return false;
+    known.set(refusal, number);
+  }
+  return true;
 }

@@ -2,12 +2,7 @@
 import type { Refusal, SchedulerPlugin } from "./framework.ts";
 import type { NodeState } from "./node-state.ts";
 
-export interface Verdict {
-  readonly node: NodeState;
-  readonly plugin: SchedulerPlugin;
-  readonly refusal: Refusal;
-}
-
+/** What was said of each node, by number from 0 to the size. */
 export class Verdicts {
   readonly #nodes: NodeState[] = [];
   readonly #plugins: SchedulerPlugin[] = [];
@@ -29,18 +24,28 @@ export class Verdicts {
     this.#refusals[at] = refusal;
   }
 
-  *[Symbol.iterator](): Generator<Verdict> {
-    for (let at = 0; at < this.#size; at++)
-      yield {
-        node: this.#nodes[at] as NodeState,
-        plugin: this.#plugins[at] as SchedulerPlugin,
-        refusal: this.#refusals[at] as Refusal,
-      };
+  node(at: number): NodeState {
+    return this.#nodes[at] as NodeState;
+  }
+
+  plugin(at: number): SchedulerPlugin {
+    return this.#plugins[at] as SchedulerPlugin;
+  }
+
+  refusal(at: number): Refusal {
+    return this.#refusals[at] as Refusal;
   }
 
   /** The plugins that refused any node. */
   plugins(): Set<SchedulerPlugin> {
-    return new Set(this.#plugins.slice(0, this.#size));
+    const all = new Set<SchedulerPlugin>();
+    let last: SchedulerPlugin | undefined;
+    for (let at = 0; at < this.#size; at++) {
+      const plugin = this.plugin(at);
+      if (plugin !== last) all.add(plugin);
+      last = plugin;
+    }
+    return all;
   }
 
   /** How often each reason was given. */

@@ -108,14 +108,15 @@ export function defaultPreemption(args: DefaultPreemptionArgs, context: PluginCo
 function clearable({ verdicts, veto, snapshot }: Attempt): readonly NodeState[] {
   if (veto) return veto.refusal.stuck ? [] : snapshot.nodes;
   const nodes: NodeState[] = [];
-  for (const { node, refusal } of verdicts) if (!refusal.stuck) nodes.push(node);
+  for (let at = 0; at < verdicts.size; at++) if (!verdicts.refusal(at).stuck) nodes.push(verdicts.node(at));
   return nodes;
 }
 
 function whyNot(pod: PodView, { nominated, verdicts, snapshot }: Attempt): string | undefined {
   if (pod.pod.spec.preemptionPolicy === "Never") return "not eligible due to preemptionPolicy=Never.";
   if (nominated === undefined) return undefined;
-  for (const { node, refusal } of verdicts) if (node.name === nominated && refusal.stuck) return undefined;
+  for (let at = 0; at < verdicts.size; at++)
+    if (verdicts.node(at).name === nominated && verdicts.refusal(at).stuck) return undefined;
   for (const other of snapshot.node(nominated)?.pods.values() ?? [])
     if (isLessImportant(other, pod) && isBeingSentAway(other))
       return "not eligible due to a terminating pod on the nominated node.";

@@ -39,8 +39,8 @@ interface Wanted {
   readonly others: readonly (readonly [string, number])[];
   /** Whether only the number of pods matters. */
   readonly isNothing: boolean;
-  /** Refusals made so far: nodes that lack the same share one. */
-  readonly refusals: Map<string, Refusal>;
+  /** Refusals made so far, by what is lacking: nodes that lack the same share one. */
+  readonly refusals: Map<number, Refusal>;
 }
 
 /** Whether a node has room for the pod, and which of those that do have the most left, or the least. */
@@ -101,29 +101,54 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs) {
 
 const lacks = (asked: number, has: number, taken: number): boolean => asked > 0 && asked > has - taken;
 
+const tooManyPods = 1;
+const lackOf = ["cpu", "memory", "ephemeral-storage"];
+/** Of more resources than fit beside these into 32 bits only the first are named. */
+const mostOthers = 24;
+
 /** All that is missing. If the pod asks for more than the whole node has, taking pods away does not help. */
-function refuse(node: NodeState, { request, others, isNothing, refusals }: Wanted): Refusal {
-  const reasons: string[] = [];
+function refuse(node: NodeState, wanted: Wanted): Refusal {
+  const { request, others, isNothing, refusals } = wanted;
+  const { allocatable } = node;
+  let missing = node.podsLeft <= 0 ? tooManyPods : 0;
   let stuck = false;
-  const check = (name: string, asked: number, has: number, taken: number) => {
-    if (!lacks(asked, has, taken)) return;
-    reasons.push(`Insufficient ${name}`);
-    stuck ||= asked > has;
-  };
-  if (node.podsLeft <= 0) reasons.push("Too many pods");
   if (!isNothing) {
-    const { allocatable } = node;
-    check("cpu", request.cpu, allocatable.cpu, node.cpu);
-    check("memory", request.memory, allocatable.memory, node.memory);
-    check("ephemeral-storage", request.storage, allocatable.storage, node.storage);
-    for (const [name, asked] of others)
-      check(name, asked, allocatable.others.get(name) ?? 0, node.others.get(name) ?? 0);
+    if (request.cpu > 0 && request.cpu > node.cpuLeft) {
+      missing |= 2;
+      stuck ||= request.cpu > allocatable.cpu;
+    }
+    if (request.memory > 0 && request.memory > node.memoryLeft) {
+      missing |= 4;
+      stuck ||= request.memory > allocatable.memory;
+    }
+    if (request.storage > 0 && request.storage > node.storageLeft) {
+      missing |= 8;
+      stuck ||= request.storage > allocatable.storage;
+    }
+    for (let i = 0; i < others.length; i++) {
+      const [name, asked] = others[i] as readonly [string, number];
+      const has = allocatable.others.get(name) ?? 0;
+      if (!lacks(asked, has, node.others.get(name) ?? 0)) continue;
+      missing |= 16 << Math.min(i, mostOthers);
+      stuck ||= asked > has;
+    }
   }
-  const id = `${stuck}${reasons.join()}`;
-  const [reason = "", ...also] = reasons;
-  const refusal = refusals.get(id) ?? { reason, also, stuck };
-  refusals.set(id, refusal);
+  const id = stuck ? -missing : missing;
+  let refusal = refusals.get(id);
+  if (!refusal) {
+    refusal = refusalOf(missing, stuck, wanted);
+    refusals.set(id, refusal);
+  }
   return refusal;
+}
+
+function refusalOf(missing: number, stuck: boolean, { others }: Wanted): Refusal {
+  const names = [...lackOf, ...others.map(([name]) => name)].filter((_, i) => missing & (2 << i));
+  const [reason = "", ...also] = [
+    ...(missing & tooManyPods ? ["Too many pods"] : []),
+    ...names.map((name) => `Insufficient ${name}`),
+  ];
+  return { reason, also, stuck };
 }
 
 interface Rater {

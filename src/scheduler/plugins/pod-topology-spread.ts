@@ -153,7 +153,7 @@ function spreadsOf(
   const selects = selected && ((node: NodeState) => selected.has(node));
   for (const spread of spreads) {
     const { heedsAffinity, heedsTaints } = spread.constraint;
-    const others = needsAll ? spreads : [];
+    const others = needsAll ? spreads.filter((other) => other !== spread) : [];
     if ((heedsAffinity && selects) || heedsTaints)
       for (const node of snapshot.nodes) {
         if (isIncluded(spread.constraint, pod, node, selects) && others.every((one) => one.has(node)))

@@ -46,19 +46,24 @@ export class Spread {
   includeAll(others: readonly Spread[]): void {
     const { placeOf } = this.#topology;
     for (let slot = 0; slot < placeOf.length; slot++)
-      if ((placeOf[slot] as number) >= 0 && others.every((other) => (other.#topology.placeOf[slot] as number) >= 0))
-        this.#include(slot);
+      if ((placeOf[slot] as number) >= 0 && isAtAll(others, slot)) this.#include(slot);
   }
 
   #include(slot: number): void {
     const place = this.#topology.placeOf[slot] ?? absent;
     if (place < 0) return;
-    let count = this.#counts[place] as number;
+    const counts = this.#counts;
+    let count = counts[place] as number;
     if (count === absent) {
       this.#places++;
       count = 0;
     }
-    this.#counts[place] = count + (this.#perNode[slot] ?? 0);
+    counts[place] = count + (this.#perNode[slot] as number);
+  }
+
+  /** Whether the node of a slot has the label. */
+  isAt(slot: number): boolean {
+    return (this.#topology.placeOf[slot] as number) >= 0;
   }
 
   has({ slot }: NodeState): boolean {
@@ -119,6 +124,11 @@ export class Spread {
     same.#least = this.#least;
     return same;
   }
+}
+
+function isAtAll(spreads: readonly Spread[], slot: number): boolean {
+  for (let i = 0; i < spreads.length; i++) if (!(spreads[i] as Spread).isAt(slot)) return false;
+  return true;
 }
 
 function leastOf(counts: Int32Array): number {
