@@ -103,6 +103,61 @@ export function engineSuite(name: string, open: () => Promise<EngineUnderTest>):
       assert.equal(read(await engine.get("/a")), "2");
     });
 
+    check("a write that has begun has its revision, and can be built on before it is durable", async ({ engine }) => {
+      if (!engine.begin) return;
+      const before = await engine.revision();
+      const first = engine.begin("/a", text("1"), 0);
+      if (!first) return; // it may always decline
+      assert.ok(first.entry.modified > before);
+      assert.equal(first.entry.created, first.entry.modified);
+      const second = engine.begin("/a", text("2"), first.entry.modified);
+      const third = engine.put("/a", text("3"), (second ?? first).entry.modified);
+      if (second) {
+        assert.ok(second.entry.modified > first.entry.modified);
+        assert.equal(second.entry.created, first.entry.created);
+      }
+      await Promise.all([first.durable, second?.durable]);
+      const last = await third;
+      assert.equal(last.created, first.entry.created);
+      assert.equal(read(await engine.get("/a")), "3");
+      const events: string[] = [];
+      for await (const { changes } of engine.watch("/a", before, never)) {
+        events.push(...changes.map(show));
+        if (events.length >= (second ? 3 : 2)) break;
+      }
+      assert.equal(events[0], `+ /a@${first.entry.modified}=1`);
+      assert.equal(events.at(-1)?.startsWith(`+ /a@${last.modified}=3`), true);
+    });
+
+    check("a write that begins on the wrong revision conflicts, and nothing changes", async ({ engine }) => {
+      if (!engine.begin) return;
+      const there = await engine.put("/a", text("1"), 0);
+      const outcome = async (expected: number): Promise<unknown> => {
+        const begun = engine.begin?.("/a", text("x"), expected);
+        await begun?.durable;
+        return begun;
+      };
+      for (const expected of [0, there.modified + 1, there.modified - 1])
+        await outcome(expected).then(
+          (begun) => assert.equal(begun, undefined),
+          (error) => assert.ok(error instanceof Conflict && read(error.present) === "1", String(error)),
+        );
+      assert.equal(read(await engine.get("/a")), "1");
+      assert.equal(await engine.revision(), there.modified);
+    });
+
+    check("a write that has begun is seen by readers as soon as it is durable, and not lost", async (under) => {
+      const { engine, reopen } = under;
+      if (!engine.begin) return;
+      const begun = engine.begin("/a", text("1"), 0);
+      if (!begun) return;
+      await begun.durable;
+      assert.equal(read(await engine.get("/a")), "1");
+      assert.equal(await engine.revision(), begun.entry.modified);
+      const again = await reopen?.();
+      if (again) assert.equal(read(await again.get("/a")), "1");
+    });
+
     check("writes to an absent key conflict, with nothing present", async ({ engine }) => {
       const isAbsent = (error: unknown) => error instanceof Conflict && error.present === undefined;
       const before = await engine.revision();
