@@ -68,6 +68,18 @@ interface Tip {
 /** Makes the object to store from the one that is stored. Called again when another write came between. */
 export type Change = (current: ApiObject) => DraftObject;
 
+/** What admission sees of an update through a subresource that is an object of its own, such as a Scale. */
+export interface AdmissionView {
+  of(object: ApiObject): ApiObject;
+  /** Takes over what admission has made of the view. May refuse, by throwing ApiError. */
+  apply(shown: ApiObject, object: DraftObject): void;
+}
+
+export interface UpdateOptions extends WriteOptions {
+  /** The object itself unless told. */
+  readonly shownAs?: AdmissionView;
+}
+
 const nameTries = 8;
 
 export class Registry {
@@ -140,7 +152,7 @@ export class Registry {
    * Changes a stored object: reads it, lets `change` make the new one, checks and writes that. A write of someone else in between
    * means another round, unless `change` insists on a resourceVersion. Answers the stored object, also when nothing changed.
    */
-  async update(request: ApiRequest, key: string, change: Change, options: WriteOptions): Promise<Stored> {
+  async update(request: ApiRequest, key: string, change: Change, options: UpdateOptions): Promise<Stored> {
     return this.inTurn(key, async (next) => {
       const tip = this.#tips.get(key);
       try {
@@ -161,7 +173,7 @@ export class Registry {
     found: Stored | undefined,
     request: ApiRequest,
     change: Change,
-    options: WriteOptions,
+    options: UpdateOptions,
     next: () => void,
   ): Promise<Stored> {
     let current = found;
@@ -186,20 +198,23 @@ export class Registry {
     request: ApiRequest,
     object: DraftObject,
     current: Stored,
-    options: WriteOptions,
+    options: UpdateOptions,
     next: () => void,
   ): Promise<Stored> {
     const { kind, strategy, admission, reserver } = this.options;
-    const { dryRun } = options;
-    const call: AdmissionCall = { request, kind, operation: "update", old: current.object, dryRun };
+    const { dryRun, shownAs } = options;
+    const old = shownAs?.of(current.object) ?? current.object;
+    const call: AdmissionCall = { request, kind, operation: "update", old, dryRun };
     const write = async () => {
-      await this.#prepareUpdate(call, object, current.object);
+      await this.#prepareUpdate(call, object, current.object, shownAs);
       if (equal(keepTimes(current.object, object), current.object)) return current;
       if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
         return this.#remove(request, current, object, dryRun);
       return this.#put(request, current.key, object, current.revision, dryRun, reserver ? undefined : next);
     };
-    await admission.mutate(call, object);
+    const shown = shownAs && (shownAs.of(object as ApiObject) as DraftObject);
+    await admission.mutate(call, shown ?? object);
+    if (shown) shownAs?.apply(shown as ApiObject, object);
     request.trace?.mark("admit");
     await this.options.guard?.(request, object, current.object);
     return request.subresource === "status" ? write() : this.#reserving(object, current.object, options, write);
@@ -276,7 +291,12 @@ export class Registry {
     return this.#put(request, based.key, object, based.revision, dryRun);
   }
 
-  async #prepareUpdate(call: AdmissionCall, object: DraftObject, old: ApiObject): Promise<void> {
+  async #prepareUpdate(
+    call: AdmissionCall,
+    object: DraftObject,
+    old: ApiObject,
+    shownAs: AdmissionView | undefined,
+  ): Promise<void> {
     const { kind, strategy, admission } = this.options;
     const { subresource } = call.request;
     const context = this.#context(call.request);
@@ -290,7 +310,7 @@ export class Registry {
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
     if (!isStatus) this.#warn(call.request, object, old);
     call.request.trace?.mark("validate");
-    await admission.validate(call, object as ApiObject);
+    await admission.validate(call, shownAs?.of(object as ApiObject) ?? (object as ApiObject));
     call.request.trace?.mark("admit");
   }
 

@@ -10,6 +10,7 @@ import { badRequest, invalidObject, methodNotAllowed } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import { patched } from "../registry/patching.ts";
 import { getObject } from "../registry/reader.ts";
+import type { AdmissionView } from "../registry/registry.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
 
 export const scale =
@@ -21,9 +22,16 @@ export const scale =
     if (!body) throw badRequest("the body of the request is missing");
     const options = parseWriteOptions(request, request.verb === "update" ? "UpdateOptions" : "PatchOptions");
     const key = registry.keyOf(request.namespace, request.name ?? "");
-    const { subresource: _subresource, ...asUpdate } = request;
+    const shownAs: AdmissionView = {
+      of: (object) => scaleOf(object, paths),
+      apply(shown, object) {
+        const problems = validateObject(Scale, shown);
+        if (problems.length > 0) throw invalidObject(Scale, object.metadata.name ?? "", problems);
+        setAt(object, paths.replicas, shown.spec.replicas ?? 0);
+      },
+    };
     const stored = await registry.update(
-      asUpdate,
+      request,
       key,
       (current) => {
         const before = scaleOf(current, paths);
@@ -33,15 +41,13 @@ export const scale =
             ? patched(Scale, type, before, body.value()).object
             : (body.decode(Scale).object as DraftObject);
         const wanted: ApiObject = applyDefaults(Scale, { ...sent, metadata: { ...before.metadata, ...sent.metadata } });
-        const problems = validateObject(Scale, wanted);
-        if (problems.length > 0) throw invalidObject(Scale, current.metadata.name ?? "", problems);
         const next = structuredClone(current) as DraftObject;
         setAt(next, paths.replicas, wanted.spec.replicas ?? 0);
         const { resourceVersion } = sent.metadata ?? {};
         if (resourceVersion && !type) next.metadata.resourceVersion = resourceVersion;
         return next;
       },
-      options,
+      { ...options, shownAs },
     );
     return plain(scaleOf(stored.object, paths));
   };
