@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+
+export interface RunOptions {
+  readonly input?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A program that ended with something else than 0, and what it said about it. */
+export class ProgramFailed extends Error {
+  override readonly name = "ProgramFailed";
+  readonly code: number | null;
+  readonly said: string;
+
+  constructor(command: readonly string[], code: number | null, said: string) {
+    super(`${command.join(" ")}: ${said.trim() || `ended with ${code}`}`);
+    this.code = code;
+    this.said = said;
+  }
+}
+
+const mostSaid = 16_384;
+
+/** Runs a program to its end, and gives what it wrote. Rejects with ProgramFailed, or with an error that names the command. */
+export function runProgram(command: readonly string[], { input, signal, env }: RunOptions = {}): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, {
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(signal && { signal }),
+    ...(env && { env: { ...process.env, ...env } }),
+  });
+  let out = "";
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    if (said.length < mostSaid) said += text;
+  });
+  child.once("error", (cause) => reject(new Error(`run ${command.join(" ")}`, { cause })));
+  child.once("close", (code) => (code === 0 ? resolve(out) : reject(new ProgramFailed(command, code, said))));
+  child.stdin.on("error", () => undefined); // it ended before it read all: what it said tells why
+  child.stdin.end(input ?? "");
+  return promise;
+}

@@ -1,0 +1,84 @@
+// The program that holds a pod's namespaces: it waits, and lets its children go. Written as the few instructions it is, so that a
+// machine without compiler and without network has it.
+import { imageArchive } from "./image.ts";
+
+export const pauseReference = "knarr.local/pause:1";
+
+/** Ignoring SIGCHLD lets the kernel bury children; then it waits for ever. It ends by SIGKILL, as runtimes end sandboxes. */
+// biome-ignore format: one instruction per line
+const programs: Readonly<Record<string, { readonly machine: number; readonly code: readonly number[] }>> = {
+  x64: {
+    machine: 62,
+    code: [
+      0xb8, 0x0d, 0x00, 0x00, 0x00, // mov eax, rt_sigaction
+      0xbf, 0x11, 0x00, 0x00, 0x00, // mov edi, SIGCHLD
+      0x48, 0x8d, 0x35, 0x17, 0x00, 0x00, 0x00, // lea rsi, [rip + action]
+      0x31, 0xd2, // xor edx, edx
+      0x41, 0xba, 0x08, 0x00, 0x00, 0x00, // mov r10d, 8
+      0x0f, 0x05, // syscall
+      0xb8, 0x22, 0x00, 0x00, 0x00, // wait: mov eax, pause
+      0x0f, 0x05, // syscall
+      0xeb, 0xf7, // jmp wait
+      0x90, 0x90, 0x90, 0x90, // the action follows at a multiple of eight
+    ],
+  },
+  arm64: {
+    machine: 183,
+    code: [
+      0x20, 0x02, 0x80, 0xd2, // mov x0, SIGCHLD
+      0x61, 0x01, 0x00, 0x10, // adr x1, action
+      0x02, 0x00, 0x80, 0xd2, // mov x2, 0
+      0x03, 0x01, 0x80, 0xd2, // mov x3, 8
+      0xc8, 0x10, 0x80, 0xd2, // mov x8, rt_sigaction
+      0x01, 0x00, 0x00, 0xd4, // svc
+      0x00, 0x00, 0x80, 0xd2, // wait: mov x0, 0
+      0x01, 0x00, 0x80, 0xd2, // mov x1, 0
+      0x03, 0x00, 0x80, 0xd2, // mov x3, 0
+      0x28, 0x09, 0x80, 0xd2, // mov x8, ppoll
+      0x01, 0x00, 0x00, 0xd4, // svc
+      0xfb, 0xff, 0xff, 0x17, // b wait
+    ],
+  },
+};
+
+const base = 0x400000n;
+const headBytes = 120;
+/** What the kernel is told of SIGCHLD: ignore it, no flags, nothing blocked. */
+const action = [1n, 0n, 0n, 0n];
+
+/** An executable of one segment, for this machine's processor. */
+export function pauseProgram(arch: string = process.arch): Buffer {
+  const program = programs[arch];
+  if (!program) throw new Error(`there is no pause program for processors of type ${arch}`);
+  const size = headBytes + program.code.length + action.length * 8;
+  const bytes = Buffer.alloc(size);
+  bytes.write("\x7fELF", "latin1");
+  bytes.set([2, 1, 1], 4); // 64 bits, little-endian, version 1
+  bytes.writeUInt16LE(2, 16); // executable
+  bytes.writeUInt16LE(program.machine, 18);
+  bytes.writeUInt32LE(1, 20);
+  bytes.writeBigUInt64LE(base + BigInt(headBytes), 24); // where it begins
+  bytes.writeBigUInt64LE(64n, 32); // where the segment's description is
+  bytes.writeUInt16LE(64, 52);
+  bytes.writeUInt16LE(56, 54);
+  bytes.writeUInt16LE(1, 56);
+  bytes.writeUInt32LE(1, 64); // to be loaded
+  bytes.writeUInt32LE(5, 68); // to be read and executed
+  bytes.writeBigUInt64LE(base, 80);
+  bytes.writeBigUInt64LE(base, 88);
+  bytes.writeBigUInt64LE(BigInt(size), 96);
+  bytes.writeBigUInt64LE(BigInt(size), 104);
+  bytes.writeBigUInt64LE(0x1000n, 112);
+  bytes.set(program.code, headBytes);
+  action.forEach((word, i) => {
+    bytes.writeBigUInt64LE(word, headBytes + program.code.length + i * 8);
+  });
+  return bytes;
+}
+
+export const pauseImage = (): Buffer =>
+  imageArchive({
+    reference: pauseReference,
+    files: [{ name: "pause", mode: 0o755, content: pauseProgram() }],
+    entrypoint: ["/pause"],
+  });
