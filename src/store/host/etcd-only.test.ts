@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "#base/clock.ts";
+import { id, int, message, one, text } from "#base/host/protobuf.ts";
 import { silentLog } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { Compacted, Damaged, type Entry, OutOfSpace, Unavailable } from "../engine.ts";
@@ -20,7 +21,6 @@ import {
 import { follow } from "../testing.ts";
 import { rpcs } from "./etcd/messages.ts";
 import { Connection } from "./etcd/transport.ts";
-import { id, int, message, one, text } from "./etcd/wire.ts";
 import { EtcdStore, type EtcdStoreOptions } from "./etcd.ts";
 
 const bytes = (value: string) => new TextEncoder().encode(value);

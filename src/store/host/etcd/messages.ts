@@ -1,5 +1,17 @@
 // The part of etcd's v3 API that the engine uses. Numbers as in etcd's api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto.
-import { bool, bytes, type Decoded, id, int, type Message, many, message, one, text, texts } from "./wire.ts";
+import {
+  bool,
+  bytes,
+  type Decoded,
+  id,
+  int,
+  type Message,
+  many,
+  message,
+  one,
+  text,
+  texts,
+} from "#base/host/protobuf.ts";
 
 /** A remote procedure: its path, and how its messages are written and read. */
 export interface Rpc<D, T> {

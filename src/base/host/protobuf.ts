@@ -1,4 +1,4 @@
-// Protocol buffers, as far as etcd's messages need them. A message is declared once, as a table of its fields;
+// Protocol buffers, as far as gRPC servers beside us need them: etcd, container runtimes. A message is declared once, as a table of its fields;
 // the types of what is read and written derive from it.
 
 /** A field: `T` is what reading gives, `D` what writing takes. An absent field reads as its zero value. */
@@ -71,6 +71,24 @@ export const int = (number: number, { oneof = false } = {}): Field<number> => ({
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count or a revision`);
     writer.tag(number, 0);
     writer.varint(value);
+  },
+});
+
+/** An int32 or int64 that may be negative; refused beyond 2^53. */
+export const signed = (number: number): Field<number> => ({
+  number,
+  wireType: 0,
+  zero: () => 0,
+  read(reader) {
+    const value = Number(BigInt.asIntN(64, reader.uint64()));
+    if (!Number.isSafeInteger(value)) throw new Error("a number is beyond 2^53");
+    return value;
+  },
+  write(writer, value) {
+    if (value === 0) return;
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number`);
+    writer.tag(number, 0);
+    writer.bigVarint(BigInt(value));
   },
 });
 
@@ -148,11 +166,28 @@ export const texts = (number: number): Field<readonly string[]> => ({
   },
 });
 
+/** Texts by text. Of a key that comes twice the last counts. */
+export const pairs = (number: number): Field<Readonly<Record<string, string>>> => ({
+  number,
+  wireType: 2,
+  zero: () => Object.create(null),
+  read(reader, before) {
+    const { key, value } = Pair.decode(reader.view());
+    (before as Record<string, string>)[key] = value; // made by `zero`, as lists are
+    return before;
+  },
+  write(writer, values) {
+    for (const [key, value] of Object.entries(values)) writer.delimited(number, Pair.encode({ key, value }));
+  },
+});
+
 /** The list was made by `zero` for the message being read, and nobody else has seen it yet. */
 function push<T>(list: readonly T[], item: T): readonly T[] {
   (list as T[]).push(item);
   return list;
 }
+
+const Pair = message("Pair", { key: text(1), value: text(2) });
 
 const EMPTY = new Uint8Array();
 

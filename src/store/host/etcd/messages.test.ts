@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { bool, bytes, type Decoded, id, int, many, message, one, text, texts } from "#base/host/protobuf.ts";
 import { KeyValue, rpcs } from "./messages.ts";
-import { bool, bytes, type Decoded, id, int, many, message, one, text, texts } from "./wire.ts";
 
 const Inner = message("Inner", { name: text(1), size: int(2) });
 const Sample = message("Sample", {
