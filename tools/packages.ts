@@ -18,6 +18,12 @@ export const packages: readonly SystemPackage[] = [
   { name: "containernetworking-plugins", provides: "/usr/lib/cni/bridge", for: "the tests of nodes" },
   { name: "nftables", provides: "/usr/sbin/nft", for: "the service proxy's tests" },
   { name: "conntrack", provides: "/usr/sbin/conntrack", for: "the service proxy's tests" },
+  { name: "containerd", provides: "/usr/bin/containerd", for: "the kubelet's tests on real containers" },
+  {
+    name: "containernetworking-plugins",
+    provides: "/usr/lib/cni/bridge",
+    for: "the kubelet's tests on real containers",
+  },
   { name: "curl", provides: "/usr/bin/curl", for: "the API server's test with curl" },
   {
     name: "python3-kubernetes",

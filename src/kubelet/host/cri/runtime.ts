@@ -1,0 +1,406 @@
+// Containers by a real runtime: containerd, or another that speaks CRI v1.
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Clock } from "#base/clock.ts";
+import { ChangeFeed } from "../../runtime/change-feed.ts";
+import {
+  type ContainerInputs,
+  type CriSettings,
+  criAnnotations,
+  criContainer,
+  criLabels,
+  criSandbox,
+  logDirectoryOf,
+} from "../../runtime/cri-config.ts";
+import type {
+  ContainerConfig,
+  ContainerRuntime,
+  ContainerState,
+  Credentials,
+  ExecResult,
+  Image,
+  PodState,
+  SandboxConfig,
+  SandboxState,
+  Usage,
+} from "../../runtime.ts";
+import { CriConnection, CriError, criCode } from "./connection.ts";
+import { containerdEvents, containerStates, type Rpc, rpcs, sandboxReady, TaskEvent } from "./messages.ts";
+
+export interface CriRuntimeOptions extends CriSettings {
+  readonly endpoint: string;
+  readonly clock: Clock;
+  /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
+  readonly podsDirectory: string;
+  /** Fetches and mounts what a container needs. */
+  readonly inputs: (config: ContainerConfig, signal: AbortSignal) => Promise<ContainerInputs>;
+}
+
+/** As upstream's runtimeRequestTimeout; pulls and stops take the time they take. */
+const callMs = 120_000;
+/** Everything is looked at again as often as this, whatever was told meanwhile. */
+const relistMs = 60_000;
+/** How often a runtime without events is asked. */
+const pollMs = 1000;
+const messageBytes = 4096;
+const fallbackBytes = 2048;
+const fallbackLines = 80;
+
+export class CriRuntime implements ContainerRuntime {
+  readonly name: string;
+  readonly version: string;
+  readonly #options: CriRuntimeOptions;
+  readonly #connection: CriConnection;
+  /** The pods of containers and sandboxes, by id: events do not tell. */
+  readonly #owners = new Map<string, string>();
+  /** What has ended does not change any more. */
+  readonly #ended = new Map<string, ContainerState>();
+  /** Addresses of sandboxes. */
+  readonly #ips = new Map<string, readonly string[]>();
+
+  private constructor(options: CriRuntimeOptions, connection: CriConnection, name: string, version: string) {
+    this.#options = options;
+    this.#connection = connection;
+    this.name = name;
+    this.version = version;
+  }
+
+  /** Rejects if the runtime does not answer. */
+  static async connect(options: CriRuntimeOptions, signal: AbortSignal): Promise<CriRuntime> {
+    const connection = new CriConnection(options.endpoint, options.clock);
+    const { name, version } = await connection.call(rpcs.version, {}, { timeoutMs: callMs, signal });
+    return new CriRuntime(options, connection, name, version);
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Why pods cannot be run, if they cannot. */
+  async notReady(signal: AbortSignal): Promise<string | undefined> {
+    const { status } = await this.#call(rpcs.status, {}, signal);
+    const bad = status?.conditions.filter((condition) => !condition.status) ?? [];
+    return bad.length === 0
+      ? undefined
+      : bad.map(({ type, reason, message }) => `${type}: ${reason} ${message}`).join(", ");
+  }
+
+  async observe(podUid: string, signal: AbortSignal): Promise<PodState> {
+    const filter = { filter: { labels: { [criLabels.podUid]: podUid } } };
+    const [{ items }, { containers }] = await Promise.all([
+      this.#call(rpcs.listSandboxes, filter, signal),
+      this.#call(rpcs.listContainers, filter, signal),
+    ]);
+    for (const { id } of [...items, ...containers]) this.#owners.set(id, podUid);
+    const sandboxes = await Promise.all(
+      items.map(async ({ id, metadata, state, createdAt }): Promise<SandboxState> => {
+        const isReady = state === sandboxReady;
+        const ips = isReady ? await this.#addresses(id, signal) : [];
+        return { id, attempt: metadata?.attempt ?? 0, isReady, createdAt: millis(createdAt), ips };
+      }),
+    );
+    const states = await Promise.all(containers.map(({ id, sandbox }) => this.#container(id, sandbox, signal)));
+    const newestFirst = (a: { createdAt: number }, b: { createdAt: number }) => b.createdAt - a.createdAt;
+    return {
+      sandboxes: sandboxes.toSorted(newestFirst),
+      containers: states.filter((state) => state !== undefined).toSorted(newestFirst),
+    };
+  }
+
+  async pods(signal: AbortSignal): Promise<readonly string[]> {
+    const { items } = await this.#call(rpcs.listSandboxes, {}, signal);
+    return [...new Set(items.map(({ metadata }) => metadata?.uid ?? ""))];
+  }
+
+  async *changes(signal: AbortSignal): AsyncGenerator<readonly string[]> {
+    const feed = new ChangeFeed();
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    const reading = Promise.all([this.#readEvents(feed, either), this.#relist(feed, either)]).catch((error) =>
+      stop.abort(error),
+    );
+    try {
+      yield* feed.follow(either);
+      either.throwIfAborted();
+    } finally {
+      stop.abort(new Error("nobody listens any more"));
+      await reading;
+    }
+  }
+
+  async runSandbox(config: SandboxConfig, signal: AbortSignal): Promise<string> {
+    const request = { config: criSandbox(config, this.#options), handler: "" };
+    await mkdir(request.config.logDirectory, { recursive: true });
+    const { id } = await this.#call(rpcs.runSandbox, request, signal);
+    this.#owners.set(id, config.pod.metadata.uid ?? "");
+    return id;
+  }
+
+  async stopSandbox(id: string, signal: AbortSignal): Promise<void> {
+    await this.#gone(this.#call(rpcs.stopSandbox, { id }, signal));
+  }
+
+  async removeSandbox(id: string, signal: AbortSignal): Promise<void> {
+    await this.#gone(this.#call(rpcs.removeSandbox, { id }, signal));
+    this.#owners.delete(id);
+    this.#ips.delete(id);
+  }
+
+  async createContainer(sandbox: string, config: ContainerConfig, signal: AbortSignal): Promise<string> {
+    const { pod, container, attempt } = config;
+    const inputs = await this.#options.inputs(config, signal);
+    const message = await this.#messageFile(pod, container.name, attempt);
+    const mount = {
+      containerPath: container.terminationMessagePath,
+      hostPath: message,
+      readonly: false,
+      propagation: 0,
+    };
+    const described = criContainer(config, { ...inputs, mounts: [...inputs.mounts, mount] }, this.#options);
+    await mkdir(`${logDirectoryOf(pod, this.#options)}/${container.name}`, { recursive: true });
+    const sandboxConfig = criSandbox({ pod, attempt: 0 }, this.#options);
+    const { id } = await this.#call(rpcs.createContainer, { sandbox, config: described, sandboxConfig }, signal);
+    this.#owners.set(id, pod.metadata.uid ?? "");
+    return id;
+  }
+
+  async startContainer(id: string, signal: AbortSignal): Promise<void> {
+    await this.#call(rpcs.startContainer, { id }, signal);
+  }
+
+  async stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void> {
+    const timeoutSeconds = Math.ceil(graceMs / 1000);
+    const limits = { timeoutMs: callMs + graceMs, signal };
+    await this.#gone(this.#connection.call(rpcs.stopContainer, { id, timeoutSeconds }, limits));
+  }
+
+  async removeContainer(id: string, signal: AbortSignal): Promise<void> {
+    await this.#gone(this.#call(rpcs.removeContainer, { id }, signal));
+    this.#ended.delete(id);
+    this.#owners.delete(id);
+  }
+
+  /** How long it may take is the caller's to say, by the signal. */
+  async exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
+    const { stdout, stderr, exitCode } = await this.#connection.call(rpcs.execSync, { id, command }, limits);
+    return { exitCode, output: Buffer.concat([stdout, stderr]) };
+  }
+
+  async usage(signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {
+    const { stats } = await this.#call(rpcs.listStats, {}, signal);
+    return new Map(
+      stats.map(({ attributes, cpu, memory }) => [
+        attributes?.id ?? "",
+        { cpuMillis: (cpu?.usageNanoCores?.value ?? 0) / 1e6, memoryBytes: memory?.workingSetBytes?.value ?? 0 },
+      ]),
+    );
+  }
+
+  async images(signal: AbortSignal): Promise<readonly Image[]> {
+    const { images } = await this.#call(rpcs.listImages, {}, signal);
+    return images.map(imageOf);
+  }
+
+  async findImage(reference: string, signal: AbortSignal): Promise<Image | undefined> {
+    const { image } = await this.#call(rpcs.imageStatus, { image: { image: reference } }, signal);
+    return image && imageOf(image);
+  }
+
+  async pullImage(reference: string, auth: Credentials | undefined, _pod: Pod, signal: AbortSignal): Promise<Image> {
+    const request = { image: { image: reference }, ...(auth && { auth }) };
+    const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
+    const { ref } = await this.#connection.call(rpcs.pullImage, request, limits);
+    return (await this.findImage(ref, signal)) ?? { id: ref, names: [reference], sizeBytes: 0 };
+  }
+
+  async removeImage(id: string, signal: AbortSignal): Promise<void> {
+    await this.#gone(this.#call(rpcs.removeImage, { image: { image: id } }, signal));
+  }
+
+  #call<D, T>(rpc: Rpc<D, T>, draft: D, signal: AbortSignal): Promise<T> {
+    return this.#connection.call(rpc, draft, { timeoutMs: callMs, signal });
+  }
+
+  /** What is no longer there need not be destroyed. */
+  async #gone(call: Promise<unknown>): Promise<void> {
+    try {
+      await call;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #addresses(sandbox: string, signal: AbortSignal): Promise<readonly string[]> {
+    const known = this.#ips.get(sandbox);
+    if (known) return known;
+    const { status } = await this.#call(rpcs.sandboxStatus, { id: sandbox }, signal);
+    const { ip = "", additionalIps = [] } = status?.network ?? {};
+    const ips = ip === "" ? [] : [ip, ...additionalIps.map((one) => one.ip)];
+    if (ips.length > 0) this.#ips.set(sandbox, ips);
+    return ips;
+  }
+
+  /** Undefined if it was removed between the list and the question. */
+  async #container(id: string, sandbox: string, signal: AbortSignal): Promise<ContainerState | undefined> {
+    const known = this.#ended.get(id);
+    if (known) return known;
+    const status = await this.#statusOf(id, signal);
+    if (!status) return undefined;
+    const phase = containerStates[status.state] ?? "unknown";
+    const attempt = status.metadata?.attempt ?? 0;
+    const state: ContainerState = {
+      id,
+      sandbox,
+      name: status.metadata?.name ?? "",
+      attempt,
+      phase,
+      createdAt: millis(status.createdAt),
+      startedAt: millis(status.startedAt),
+      finishedAt: millis(status.finishedAt),
+      exitCode: status.exitCode,
+      reason: phase === "exited" ? status.reason || (status.exitCode === 0 ? "Completed" : "Error") : "",
+      message: phase === "exited" ? await this.#lastWords(status) : "",
+      image: status.annotations[criAnnotations.image] ?? status.image?.image ?? "",
+      imageId: status.imageRef,
+    };
+    if (phase === "exited") this.#ended.set(id, state);
+    return state;
+  }
+
+  async #statusOf(id: string, signal: AbortSignal) {
+    try {
+      return (await this.#call(rpcs.containerStatus, { id }, signal)).status;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #messagePath(uid: string, container: string, attempt: number): string {
+    return `${this.#options.podsDirectory}/${uid}/containers/${container}/${attempt}`;
+  }
+
+  /** An empty file that the container sees, for what it has to say when it ends. */
+  async #messageFile({ metadata }: Pod, container: string, attempt: number): Promise<string> {
+    const path = this.#messagePath(metadata.uid ?? "", container, attempt);
+    await mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await rm(path, { force: true });
+    await writeFile(path, "", { mode: 0o666 });
+    return path;
+  }
+
+  async #lastWords(status: {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly metadata: { readonly name: string; readonly attempt: number } | undefined;
+    readonly exitCode: number;
+    readonly message: string;
+    readonly logPath: string;
+  }): Promise<string> {
+    const { name = "", attempt = 0 } = status.metadata ?? {};
+    const path = this.#messagePath(status.labels[criLabels.podUid] ?? "", name, attempt);
+    const said = await beginningOf(path, messageBytes);
+    if (said !== "") return said;
+    const isFallback = status.annotations[criAnnotations.messagePolicy] === "FallbackToLogsOnError";
+    if (!isFallback || status.exitCode === 0) return status.message;
+    return endOfLog(status.logPath);
+  }
+
+  /** Who ends is told by containerd; other runtimes are asked. */
+  async #readEvents(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
+    const filters = ['topic=="/tasks/exit"', 'topic=="/tasks/oom"'];
+    try {
+      for await (const { event } of this.#connection.stream(containerdEvents, { filters }, signal)) {
+        const { containerId } = TaskEvent.decode(event?.value ?? new Uint8Array());
+        await this.#settled(containerId, signal);
+        const uid = this.#owners.get(containerId);
+        if (uid !== undefined) feed.add(uid);
+      }
+      throw new CriError(criCode.unavailable, "the stream of events has ended");
+    } catch (error) {
+      if (!(error instanceof CriError) || error.code !== criCode.unimplemented) throw error;
+      await this.#poll(feed, signal);
+    }
+  }
+
+  /** containerd tells of an end before its CRI side has noted it: what is looked at too early still runs. */
+  async #settled(id: string, signal: AbortSignal): Promise<void> {
+    for (let tries = 0; tries < 20; tries++) {
+      const status = await this.#statusOf(id, signal);
+      if (!status || containerStates[status.state] !== "running") return;
+      await this.#options.clock.sleep(25, signal);
+    }
+  }
+
+  async #poll(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
+    const seen = new Map<string, number>();
+    for (;;) {
+      const { containers } = await this.#call(rpcs.listContainers, {}, signal);
+      for (const { id, state, labels } of containers) {
+        if (seen.get(id) === state) continue;
+        seen.set(id, state);
+        const uid = labels[criLabels.podUid];
+        if (uid !== undefined) feed.add(uid);
+      }
+      const present = new Set(containers.map(({ id }) => id));
+      for (const id of seen.keys()) if (!present.has(id)) seen.delete(id);
+      await this.#options.clock.sleep(pollMs, signal);
+    }
+  }
+
+  /** Soon after the beginning, too: what ends while the stream of events is being opened is told by nobody. */
+  async #relist(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
+    for (let afterMs = pollMs; ; afterMs = relistMs) {
+      await this.#options.clock.sleep(afterMs, signal);
+      for (const uid of await this.pods(signal)) feed.add(uid);
+    }
+  }
+}
+
+const isNotFound = (error: unknown): boolean => error instanceof CriError && error.code === criCode.notFound;
+
+const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);
+
+const imageOf = ({
+  id,
+  tags,
+  digests,
+  size,
+}: {
+  id: string;
+  tags: readonly string[];
+  digests: readonly string[];
+  size: number;
+}): Image => ({
+  id,
+  names: [...digests, ...tags],
+  sizeBytes: size,
+});
+
+/** Nothing if there is no such file: it was never made, or its pod was cleared away. */
+async function beginningOf(path: string, limit: number): Promise<string> {
+  try {
+    const file = await open(path);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, 0);
+      return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** The last lines of a log in CRI's format, without times and tags. */
+async function endOfLog(path: string): Promise<string> {
+  if (path === "") return "";
+  const lines = (await readFile(path, "utf8").catch(() => "")) // a log that is gone has nothing to say
+    .trimEnd()
+    .split("\n")
+    .slice(-fallbackLines)
+    .map((line) => line.split(" ").slice(3).join(" "));
+  return lines.join("\n").slice(-fallbackBytes);
+}

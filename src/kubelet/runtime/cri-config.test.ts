@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Container } from "#api/core/v1/container.ts";
+import type { Draft } from "#schema/infer.ts";
+import { podOf } from "../testing.ts";
+import { criContainer, criResources, criSandbox, inputsOfSpec } from "./cri-config.ts";
+
+const settings = { logsDirectory: "/var/log/pods", memoryBytes: 4 * 2 ** 30 };
+const one = (container: Draft<Container>, spec: object = {}) =>
+  podOf({ ...spec, containers: [{ name: "web", image: "nginx", ...container }] });
+
+test("resources become shares, quotas and scores", () => {
+  const table: readonly [Draft<Container["resources"]>, object][] = [
+    [{}, { cpuQuota: 0, cpuShares: 2, memoryLimitInBytes: 0, oomScoreAdj: 1000 }],
+    [{ requests: { cpu: "500m" } }, { cpuQuota: 0, cpuShares: 512, memoryLimitInBytes: 0, oomScoreAdj: 999 }],
+    [
+      { requests: { memory: "1Gi" }, limits: { cpu: "2", memory: "2Gi" } },
+      { cpuQuota: 200_000, cpuShares: 2048, memoryLimitInBytes: 2 ** 31, oomScoreAdj: 750 },
+    ],
+    [
+      { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1m", memory: "1Mi" } },
+      { cpuQuota: 1000, cpuShares: 2, memoryLimitInBytes: 2 ** 20, oomScoreAdj: -997 },
+    ],
+  ];
+  for (const [resources, expected] of table) {
+    const pod = one({ resources });
+    const [container] = pod.spec.containers;
+    const { cpuPeriod, ...rest } = criResources(pod, container!, settings.memoryBytes);
+    assert.equal(cpuPeriod, 100_000);
+    assert.deepEqual(rest, expected);
+  }
+});
+
+test("a sandbox has the pod's name, ports and namespaces", () => {
+  const ports = [{ containerPort: 80, hostPort: 8080, protocol: "UDP" as const }, { containerPort: 81 }];
+  const { labels, portMappings, linux, logDirectory, hostname } = criSandbox(
+    { pod: one({ ports }), attempt: 2 },
+    settings,
+  );
+  assert.equal(hostname, "web");
+  assert.equal(logDirectory, "/var/log/pods/default_web_u1");
+  assert.equal(labels["io.kubernetes.pod.uid"], "u1");
+  assert.deepEqual(portMappings, [{ protocol: 1, containerPort: 80, hostPort: 8080, hostIp: "" }]);
+  assert.deepEqual(linux.securityContext.namespaceOptions, { network: 0, pid: 1, ipc: 0 });
+  const host = criSandbox(
+    { pod: one({ ports }, { hostNetwork: true, hostPID: true, hostIPC: true }), attempt: 0 },
+    settings,
+  );
+  assert.equal(host.hostname, "");
+  assert.deepEqual(host.portMappings, []);
+  assert.deepEqual(host.linux.securityContext.namespaceOptions, { network: 2, pid: 2, ipc: 2 });
+});
+
+test("a container gets its command with variables, its rights and its places", () => {
+  const pod = one(
+    {
+      command: ["run", "$(A)", "$(B)"],
+      env: [{ name: "A", value: "1" }],
+      volumeMounts: [{ name: "data", mountPath: "/data", readOnly: true }],
+      securityContext: { runAsUser: 7, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+    },
+    { volumes: [{ name: "data", hostPath: { path: "/srv" } }], securityContext: { runAsUser: 5, runAsGroup: 6 } },
+  );
+  const [container] = pod.spec.containers;
+  const config = { pod, container: container!, kind: "app", attempt: 3, imageId: "sha256:1" } as const;
+  const described = criContainer(config, inputsOfSpec(pod, container!), settings);
+  assert.deepEqual(described.command, ["run", "1", "$(B)"]);
+  assert.deepEqual(described.mounts, [{ containerPath: "/data", hostPath: "/srv", readonly: true, propagation: 0 }]);
+  assert.equal(described.logPath, "web/3.log");
+  const { runAsUser, runAsGroup, noNewPrivs, capabilities, privileged } = described.linux.securityContext;
+  assert.deepEqual(
+    [runAsUser, runAsGroup, noNewPrivs, capabilities.drop, privileged],
+    [{ value: 7 }, { value: 6 }, true, ["ALL"], false],
+  );
+});
+
+test("what nobody has provided is refused by name", () => {
+  const wrong: readonly [Draft<Container>, RegExp][] = [
+    [{ env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] }, /container web: variable A/],
+    [{ envFrom: [{ configMapRef: { name: "x" } }] }, /envFrom/],
+    [{ volumeMounts: [{ name: "data", mountPath: "/data" }] }, /volume data/],
+  ];
+  for (const [container, message] of wrong) {
+    const pod = one(container);
+    assert.throws(() => inputsOfSpec(pod, pod.spec.containers[0]!), message);
+  }
+});

@@ -1,0 +1,137 @@
+// The CRI runtime on a real containerd.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { PodSpec } from "#api/core/v1/pod-spec.ts";
+import { systemClock } from "#base/clock.ts";
+import { CriRuntime } from "#kubelet/host/cri/runtime.ts";
+import { inputsOfSpec } from "#kubelet/runtime/cri-config.ts";
+import type { ContainerState } from "#kubelet/runtime.ts";
+import { podOf } from "#kubelet/testing.ts";
+import type { Draft } from "#schema/infer.ts";
+import { image, impossible, TestContainerd } from "./containerd.ts";
+
+const { signal } = new AbortController();
+
+const connect = (containerd: TestContainerd) =>
+  CriRuntime.connect(
+    {
+      endpoint: containerd.endpoint,
+      clock: systemClock,
+      logsDirectory: `${containerd.folder}/logs`,
+      podsDirectory: `${containerd.folder}/pods`,
+      memoryBytes: 4 * 2 ** 30,
+      inputs: async ({ pod, container }) => inputsOfSpec(pod, container),
+    },
+    signal,
+  );
+
+const shell = (script: string, rest: object = {}): Draft<PodSpec> => ({
+  containers: [{ name: "web", image, command: ["/bin/sh", "-c", script], ...rest }],
+});
+
+async function start(runtime: CriRuntime, pod: Pod, sandbox: string, attempt = 0): Promise<string> {
+  const [container] = pod.spec.containers;
+  const found = await runtime.findImage(image, signal);
+  assert.ok(container && found);
+  const id = await runtime.createContainer(
+    sandbox,
+    { pod, container, kind: "app", attempt, imageId: found.id },
+    signal,
+  );
+  await runtime.startContainer(id, signal);
+  return id;
+}
+
+/** The container as it is when it has ended, by the runtime's own telling. */
+async function ended(runtime: CriRuntime, uid: string, id: string): Promise<ContainerState> {
+  const stop = new AbortController();
+  const look = async () => (await runtime.observe(uid, signal)).containers.find((one) => one.id === id);
+  try {
+    const first = await look();
+    if (first?.phase === "exited") return first;
+    for await (const uids of runtime.changes(stop.signal)) {
+      const state = uids.includes(uid) ? await look() : undefined;
+      if (state?.phase === "exited") return state;
+    }
+  } finally {
+    stop.abort(new Error("seen"));
+  }
+  return assert.fail("the runtime stopped telling");
+}
+
+test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, async (t) => {
+  await using containerd = await TestContainerd.start();
+  const runtime = await connect(containerd);
+  await using _ = { [Symbol.asyncDispose]: () => clear(runtime) };
+  assert.equal(runtime.name, "containerd");
+
+  await t.test("a pod has a sandbox with an address", async () => {
+    assert.equal(await runtime.notReady(signal), undefined);
+    const pod = podOf(shell("exec sleep 1000"), { metadata: { uid: "u-run", name: "run" } });
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    const id = await start(runtime, pod, sandbox);
+    const state = await runtime.observe("u-run", signal);
+    assert.match(state.sandboxes[0]?.ips[0] ?? "", /^10\.88\.7\.\d+$/);
+    assert.deepEqual(
+      state.containers.map(({ name, phase, image: from, attempt }) => [name, phase, from, attempt]),
+      [["web", "running", image, 0]],
+    );
+    assert.deepEqual(await runtime.pods(signal), ["u-run"]);
+
+    const said = await runtime.exec(id, ["/bin/sh", "-c", "echo hello; exit 3"], signal);
+    assert.deepEqual([said.exitCode, Buffer.from(said.output).toString()], [3, "hello\n"]);
+    assert.equal((await runtime.usage(signal)).has(id), true);
+
+    const before = systemClock.elapsed();
+    await runtime.stopContainer(id, 2000, signal);
+    assert.ok(systemClock.elapsed() - before < 10_000);
+    const over = await ended(runtime, "u-run", id);
+    assert.equal(over.exitCode, 137, "sleep as the first process hears no SIGTERM");
+    await runtime.removeContainer(id, signal);
+    await runtime.removeContainer(id, signal);
+    await runtime.stopSandbox(sandbox, signal);
+    await runtime.removeSandbox(sandbox, signal);
+    await runtime.removeSandbox(sandbox, signal);
+    assert.deepEqual(await runtime.observe("u-run", signal), { sandboxes: [], containers: [] });
+  });
+
+  await t.test("what a container says when it ends is heard", async () => {
+    const pod = podOf(shell("echo $WHO > /dev/termination-log; exit 7", { env: [{ name: "WHO", value: "me" }] }), {
+      metadata: { uid: "u-end", name: "end" },
+    });
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    const over = await ended(runtime, "u-end", await start(runtime, pod, sandbox));
+    assert.deepEqual([over.exitCode, over.reason, over.message], [7, "Error", "me\n"]);
+    assert.ok(over.startedAt > 0 && over.finishedAt >= over.startedAt);
+    const loud = podOf(shell("echo broken; exit 1", { terminationMessagePolicy: "FallbackToLogsOnError" }), {
+      metadata: { uid: "u-end", name: "end" },
+    });
+    const last = await ended(runtime, "u-end", await start(runtime, loud, sandbox, 1));
+    assert.deepEqual([last.message, last.attempt], ["broken", 1]);
+    const { containers } = await runtime.observe("u-end", signal);
+    assert.deepEqual(
+      containers.map(({ attempt }) => attempt),
+      [1, 0],
+    );
+    await runtime.removeSandbox(sandbox, signal);
+  });
+
+  await t.test("what cannot be run is refused with the runtime's reason", async () => {
+    const pod = podOf(
+      { containers: [{ name: "web", image, command: ["/bin/none"] }] },
+      { metadata: { uid: "u-bad", name: "bad" } },
+    );
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    await assert.rejects(start(runtime, pod, sandbox), /\/bin\/none/);
+    assert.equal(await runtime.findImage("knarr.test/none:1", signal), undefined);
+    await runtime.removeSandbox(sandbox, signal);
+  });
+});
+
+/** Network namespaces of pods outlive a containerd that is killed. */
+async function clear(runtime: CriRuntime): Promise<void> {
+  for (const uid of await runtime.pods(signal))
+    for (const { id } of (await runtime.observe(uid, signal)).sandboxes) await runtime.removeSandbox(id, signal);
+  runtime.close();
+}
