@@ -199,6 +199,7 @@ oom_score = 0
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       SystemdCgroup = false
+      Root = ${toml(join(paths.runFolder, "runc"))}
 `;
 
 const toml = (text: string): string => JSON.stringify(text);
