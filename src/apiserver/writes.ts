@@ -3,7 +3,6 @@
 import { type ApiError, explain } from "#base/errors.ts";
 import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
 import { excluding, including } from "#schema/apply/filter.ts";
-import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import { DecodeError } from "#schema/json.ts";
@@ -14,6 +13,7 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { badRequest, invalidObject } from "#wire/status.ts";
 import { parseWriteOptions, type WriteOptions } from "./registry/options.ts";
 import { patched } from "./registry/patching.ts";
+import { takeFrom } from "./registry/prepare.ts";
 import { answer, type ServedResource, type SubresourceHandler } from "./served-resource.ts";
 import { fromStored, toStored } from "./versions.ts";
 
@@ -41,9 +41,21 @@ export const update: SubresourceHandler = async (request, served) => {
     const stored = tracked(served, request, undefined, object, options);
     return answer(201, served, await registry.create(request, stored, options), warnings);
   }
-  const change = (current: ApiObject) => tracked(served, request, current, copyJson(object), options);
+  let decoded: DraftObject | undefined = object;
+  const change = (current: ApiObject) => {
+    const sent = decoded ?? decodeBody(request, kind, options).object;
+    decoded = undefined; // what is made of it is the registry's; another round begins with another
+    checkPlace(request, kind, sent);
+    if (request.subresource === "status") takeAllButStatus(kind, sent, fromStored(kind, current));
+    return tracked(served, request, current, sent, options);
+  };
   return answer(200, served, await registry.update(request, key, change, options), warnings);
 };
+
+/** Through `status` nothing else changes, whatever was sent. What is shared need not be compared. */
+function takeAllButStatus(kind: AnyKind, object: DraftObject, live: ApiObject): void {
+  for (const field of Object.keys(kind.fields)) if (field !== "status") takeFrom(object, live, field);
+}
 
 export const patch: SubresourceHandler = (request, served) =>
   request.body?.patchType === "apply" ? serverSideApply(request, served) : plainPatch(request, served);

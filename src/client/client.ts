@@ -7,7 +7,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User, WatchEvent } from "#wire/api-request.ts";
 import { internalError } from "#wire/status.ts";
-import { objectBody } from "./object-body.ts";
+import { objectBody, statusBody } from "./object-body.ts";
 import { metadataOf, type Place } from "./place.ts";
 
 /** Rejects with ApiError for a refusal, with ConnectionLost when there is no knowing what became of the request. */
@@ -162,7 +162,8 @@ export class Client {
 
   async update<K extends AnyKind>(kind: K, object: Infer<K>, target?: Target): Promise<Infer<K>> {
     const { namespace, name } = metadataOf(object);
-    return this.#write("update", kind, { namespace, name, target, body: objectBody(object) });
+    const body = target === "status" ? statusBody(kind, object as object) : objectBody(object);
+    return this.#write("update", kind, { namespace, name, target, body });
   }
 
   async patch<K extends AnyKind>(

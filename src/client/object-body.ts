@@ -1,7 +1,18 @@
 // The body of a request made in the same process: an object instead of bytes.
 import { setOwn } from "#base/collections.ts";
 import { decodeValue } from "#schema/decode.ts";
+import type { AnyKind } from "#schema/kind.ts";
 import type { PatchType, RequestBody } from "#wire/api-request.ts";
+
+/**
+ * The body of a write of the status: a server of the same process is given that and the metadata, since it takes all else from what
+ * it has. Over the network the whole object goes.
+ */
+export function statusBody(kind: AnyKind, object: object): RequestBody {
+  const part: Record<string, unknown> = { ...object };
+  for (const field of Object.keys(kind.fields)) if (field !== "status") delete part[field];
+  return { decode: objectBody(part).decode, value: () => copy(object) };
+}
 
 /** The server gets a copy, since it fills in what is missing; the sender's object, often from a cache, stays as it is. */
 export const objectBody = (object: unknown, patchType?: PatchType): RequestBody => ({
