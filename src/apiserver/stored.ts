@@ -10,14 +10,14 @@ import type { EncodedObject } from "#wire/api-request.ts";
 
 /**
  * The bytes are always there, the object when someone asks for it: most of what a cluster holds is seldom looked at, and an object
- * takes as much memory as its bytes.
+ * takes as much memory as its bytes. Where others hold the object anyway, as informers of the same process do, it is theirs.
  */
 export class Stored implements EncodedObject {
   readonly key: string;
   readonly revision: Revision;
   readonly json: Uint8Array;
   readonly #protect: Protection;
-  #object: ApiObject | undefined;
+  #object: ApiObject | WeakRef<ApiObject> | undefined;
 
   constructor(key: string, revision: Revision, json: Uint8Array, object: ApiObject | undefined, protect: Protection) {
     this.key = key;
@@ -28,13 +28,16 @@ export class Stored implements EncodedObject {
   }
 
   get object(): ApiObject {
-    this.#object ??= this.#protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
-    return this.#object;
+    const held = this.#object instanceof WeakRef ? this.#object.deref() : this.#object;
+    if (held) return held;
+    const made = this.#protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
+    this.#object = made;
+    return made;
   }
 
-  /** Lets go of the object; whoever asks again gets an equal one. */
+  /** Lets go of the object; whoever asks again gets the same while anyone has it, else an equal one. */
   forgetObject(): void {
-    this.#object = undefined;
+    if (this.#object && !(this.#object instanceof WeakRef)) this.#object = new WeakRef(this.#object);
   }
 }
 

@@ -41,17 +41,24 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
       throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(current.spec.nodeName)}`);
     if ((current.spec.schedulingGates ?? []).length > 0)
       throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
-    const pod = structuredClone(current) as DraftObject;
-    pod.spec.nodeName = node;
-    delete pod.status.nominatedNodeName;
-    for (const field of ["annotations", "labels"] as const)
-      if (object.metadata[field]) pod.metadata[field] = { ...pod.metadata[field], ...object.metadata[field] };
-    const others = (pod.status.conditions ?? []).filter(({ type }: { type: string }) => type !== "PodScheduled");
-    pod.status.conditions = [
-      ...others,
-      { type: "PodScheduled", status: "True", lastTransitionTime: timeOf(clock.now()) },
-    ];
-    return pod;
+    return bound(current as DraftObject, object, timeOf(clock.now()));
   });
   return { type: "plain", code: 201, object: createdStatus() };
 };
+
+/** The pod with its node. What does not change is shared with the pod as it was. */
+function bound(pod: DraftObject, { metadata: { annotations, labels }, target }: DraftObject, now: string): DraftObject {
+  const { nominatedNodeName: _over, conditions = [], ...status } = pod.status;
+  const others = conditions.filter(({ type }: { type: string }) => type !== "PodScheduled");
+  const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: now };
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      ...(annotations && { annotations: { ...pod.metadata.annotations, ...annotations } }),
+      ...(labels && { labels: { ...pod.metadata.labels, ...labels } }),
+    },
+    spec: { ...pod.spec, nodeName: target.name },
+    status: { ...status, conditions: [...others, scheduled] },
+  };
+}
