@@ -1,5 +1,4 @@
 // What an informer knows: the objects of one kind, by key and by whatever else they are looked up by.
-import { deepFreeze } from "#base/collections.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { controllerOf, keyOf, metadataOf, type Place } from "./place.ts";
@@ -68,10 +67,10 @@ export class Cache<O> {
     return entries;
   }
 
-  /** Returns what was there before. Freezes the object: many will read it. */
+  /** Returns what was there before. */
   set(key: string, object: O): O | undefined {
     const old = this.delete(key);
-    this.#objects.set(key, deepFreeze(object));
+    this.#objects.set(key, object);
     for (const [values, entries] of this.#indexes) for (const one of values(object)) enter(entries, one, key, object);
     return old;
   }

@@ -47,6 +47,7 @@ export class EventRecorder implements Component {
   readonly #options: RecorderOptions;
   readonly #correlator: EventCorrelator;
   readonly #queue: DraftEvent[] = [];
+  #isDropping = false;
   #wake: (() => void) | undefined;
   #named: number;
 
@@ -62,9 +63,12 @@ export class EventRecorder implements Component {
     const involvedObject = { ...referenceTo(about), ...(fieldPath !== undefined && { fieldPath }) };
     if (this.#queue.length >= queueLimit) {
       metrics.count("events_dropped_total", { component });
-      log.warn("event dropped, too many are waiting", { involvedObject, reason, message });
+      // Said once while there are too many: to say it of each would take longer than to write it.
+      if (!this.#isDropping) log.warn("events dropped, too many are waiting", { involvedObject, reason, message });
+      this.#isDropping = true;
       return;
     }
+    if (this.#queue.length < queueLimit / 2) this.#isDropping = false;
     const at = timeOf(clock.now());
     this.#queue.push({
       metadata: { name: this.#nameFor(involvedObject.name ?? ""), namespace: involvedObject.namespace || "default" },

@@ -8,6 +8,8 @@ export class Informers implements Component {
   readonly name = "informers";
   readonly #context: InformerContext;
   readonly #informers = new Map<string, Informer<AnyKind>>();
+  /** Those without a selection: nearly all, and asked for all the time. */
+  readonly #whole = new Map<AnyKind, Informer<AnyKind>>();
   readonly #running = new Set<Promise<void>>();
   #start: ((informer: Informer<AnyKind>) => void) | undefined;
 
@@ -16,7 +18,14 @@ export class Informers implements Component {
   }
 
   /** The informer of a kind. One that is asked for while the others run is started at once. */
-  of<K extends AnyKind>(kind: K, selection: Selection = {}): Informer<K> {
+  of<K extends AnyKind>(kind: K, selection?: Selection): Informer<K> {
+    if (selection) return this.#selected(kind, selection);
+    const known = (this.#whole.get(kind) as Informer<K> | undefined) ?? this.#selected(kind, {});
+    this.#whole.set(kind, known as Informer<AnyKind>);
+    return known;
+  }
+
+  #selected<K extends AnyKind>(kind: K, selection: Selection): Informer<K> {
     const { namespace = "", labelSelector = "", fieldSelector = "" } = selection;
     const key = [kind.apiVersion, kind.plural, namespace, labelSelector, fieldSelector].join("\n");
     const present = this.#informers.get(key);

@@ -3,6 +3,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ManualClock } from "#base/clock.ts";
+import { deepFreeze } from "#base/collections.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Cache } from "#client/cache.ts";
@@ -63,7 +64,7 @@ export class Scenario {
   /** Anything that plugins read from caches. */
   have<K extends AnyKind>(kind: K, draft: Draft<Infer<K>>): Infer<K> {
     const object = this.#made(kind, draft) as Infer<K>;
-    this.#cacheOf(kind).set(keyOfObject(object), object);
+    this.#cacheOf(kind).set(keyOfObject(object), deepFreeze(object));
     return object;
   }
 
