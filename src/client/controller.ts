@@ -26,6 +26,8 @@ export interface Controller<K extends AnyKind> {
   readonly name: string;
   /** The kind whose objects are reconciled. */
   readonly for: K;
+  /** Which objects it has anything to do with; a change from or to such a one reconciles it. All unless told. */
+  concerns?(object: Infer<K>, cache: CacheView): boolean;
   /** A change to an object of these kinds reconciles the object that controls it. */
   readonly owns?: readonly AnyKind[];
   /** A change to an object of these kinds reconciles whatever `wakes` says. */
@@ -56,13 +58,17 @@ export interface Watching {
   wakes(object: unknown, cache: CacheView): Iterable<Place>;
   /** Whether a change matters; all do unless told. */
   matters?(old: unknown, object: unknown): boolean;
+  /** Whether it wakes nobody that there is one more. */
+  readonly exceptNew?: boolean;
 }
 
 export const watching = <K extends AnyKind>(
   kind: K,
   wakes: (object: Infer<K>, cache: CacheView) => Iterable<Place>,
   matters?: (old: Infer<K>, object: Infer<K>) => boolean,
+  options: Pick<Watching, "exceptNew"> = {},
 ): Watching => ({
+  ...options,
   kind,
   wakes: (object, cache) => wakes(object as Infer<K>, cache), // the informer is of this kind
   ...(matters && { matters: (old: unknown, object: unknown) => matters(old as Infer<K>, object as Infer<K>) }),
@@ -83,7 +89,7 @@ export interface Reconcile {
   event(type: EventType, reason: string, message: string, about?: object): void;
 }
 
-/** All that the controller's kinds hold, as of now. Objects are shared and frozen. */
+/** All that the controller's kinds hold, as of now. Objects are shared; tests freeze them. */
 export interface CacheView {
   get<K extends AnyKind>(kind: K, place: Place): Infer<K> | undefined;
   list<K extends AnyKind>(kind: K, namespace?: string): readonly Infer<K>[];

@@ -5,6 +5,7 @@ import type { Log } from "#base/log.ts";
 import { WorkQueue } from "#base/queue.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
+import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { type Client, isConflict, type Write } from "./client.ts";
@@ -133,18 +134,24 @@ class ControllerRun implements Component {
     };
     return [
       this.#informers.of(subject).onChange(({ key, old, object }) => {
+        if (!this.#concerns(old) && !this.#concerns(object)) return;
         if (asksTheSame(old, object)) add(key);
         else this.#queue.add(key);
       }),
       ...owns.map((kind) => this.#informers.of(kind).onChange(owner)),
-      ...watches.map(({ kind, wakes, matters }) =>
+      ...watches.map(({ kind, wakes, matters, exceptNew }) =>
         this.#informers.of(kind).onChange(({ old, object }) => {
+          if (exceptNew && old === undefined) return;
           if (old !== undefined && object !== undefined && matters?.(old, object) === false) return;
           for (const one of [old, object])
             if (one !== undefined) for (const place of wakes(one, this.#cache)) add(keyOf(place));
         }),
       ),
     ];
+  }
+
+  #concerns(object: Infer<AnyKind> | undefined): boolean {
+    return object !== undefined && (this.#controller.concerns?.(object, this.#cache) ?? true);
   }
 
   async #resync(everyMs: number, signal: AbortSignal): Promise<void> {

@@ -22,7 +22,8 @@ export function taintEvictionController(): Controller<typeof Node> {
     watches: [
       watching(
         Pod,
-        ({ spec }) => (spec.nodeName ? [{ name: spec.nodeName }] : []),
+        ({ spec: { nodeName: name = "" } }, cache) =>
+          dueOn.has(name) || drivesOut(cache.get(Node, { name })) ? [{ name }] : [],
         (old, pod) => old.spec.nodeName !== pod.spec.nodeName || !equal(old.spec.tolerations, pod.spec.tolerations),
       ),
     ],
@@ -30,7 +31,7 @@ export function taintEvictionController(): Controller<typeof Node> {
 
     async reconcile(node, context) {
       const { name = "" } = node.metadata;
-      const taints = (node.spec.taints ?? []).filter(({ effect }) => effect === "NoExecute");
+      const taints = (node.spec.taints ?? []).filter(isDriving);
       const due: Due = dueOn.get(name) ?? new Map();
       if (taints.length === 0 && due.size === 0) return;
       dueOn.set(name, due);
@@ -44,6 +45,9 @@ export function taintEvictionController(): Controller<typeof Node> {
     },
   });
 }
+
+const isDriving = ({ effect }: Taint): boolean => effect === "NoExecute";
+const drivesOut = (node: Node | undefined): boolean => node?.spec.taints?.some(isDriving) ?? false;
 
 async function evict(node: string, taints: readonly Taint[], due: Due, context: Reconcile): Promise<Again | undefined> {
   const { cache, clock } = context;

@@ -40,6 +40,7 @@ export const deploymentController = controller({
         return deployment ? [{ namespace, name: deployment.name }] : [];
       },
       (old, pod) => isActive(old) !== isActive(pod) || isTerminal(old) !== isTerminal(pod),
+      { exceptNew: true },
     ),
   ],
 

@@ -12,6 +12,7 @@ export const staleDisruptionController = controller({
   name: "disruption-targets",
   reportsAs,
   for: Pod,
+  concerns: (pod, cache) => announced(pod) !== undefined || budgetsOf(pod, cache).length > 1,
   reads: [PodDisruptionBudget],
 
   async reconcile(pod, { client, cache, clock, event }) {

@@ -10,6 +10,7 @@ import { isTracked } from "./pods.ts";
 export const jobOrphanController = controller({
   name: "job-orphan-pod",
   for: Pod,
+  concerns: isTracked,
   watches: [
     watching(Job, (job, cache) =>
       isCounting(job, cache)

@@ -5,7 +5,7 @@ import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, inBatches, min } from "#base/collections.ts";
 import { isNotFound } from "#client/client.ts";
-import { type Controller, controller, type Reconcile, watching } from "#client/controller.ts";
+import { type CacheView, type Controller, controller, type Reconcile, watching } from "#client/controller.ts";
 import { timeOf } from "#schema/time.ts";
 import { isReady, podsOnNode } from "../pods.ts";
 import { unknownConditions } from "./conditions.ts";
@@ -46,7 +46,7 @@ export function nodeLifecycleController(given: Partial<NodeLifecycleSettings> = 
       ),
       watching(
         Pod,
-        ({ spec }) => (spec.nodeName ? [{ name: spec.nodeName }] : []),
+        ({ spec }, cache) => (isSilent(spec.nodeName, cache) ? [{ name: spec.nodeName }] : []),
         (old, pod) => old.spec.nodeName !== pod.spec.nodeName,
       ),
     ],
@@ -82,6 +82,12 @@ export function nodeLifecycleController(given: Partial<NodeLifecycleSettings> = 
       if (zones.settle(clock.elapsed()) === "some work again") health.restart(clock);
     },
   });
+}
+
+/** A node of which nothing is known: only of such a one the pods are looked at. */
+function isSilent(name: string | undefined, cache: CacheView): name is string {
+  const node = name === undefined ? undefined : cache.get(Node, { name });
+  return node !== undefined && readyCondition(node)?.status === "Unknown";
 }
 
 async function declareUnknown(node: Node, { client, clock, event }: Reconcile): Promise<Node> {
