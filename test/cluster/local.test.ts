@@ -1,7 +1,8 @@
 // A cluster on this machine from `up` to `down`, as a person lives with it.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { Machine } from "./machine.ts";
@@ -79,4 +80,49 @@ test("a cluster in the foreground goes when it is told to, and can be continued"
   }
   await once(running, "exit");
   assert.match(await machine.ok("status"), /\(stopped\)/);
+});
+
+test("of two who start a cluster at once one does, and the other takes nothing from it", async () => {
+  await using machine = new Machine(kubectl);
+  const both = await Promise.all([machine.knarr("up", "--port=0"), machine.knarr("up", "--port=0")]);
+  assert.ok(both.some(({ code }) => code === 0));
+  for (const { code, err } of both) if (code !== 0) assert.match(err, /is being started already|is held by process/);
+  assert.match(await machine.ok("status"), /\(running, /);
+});
+
+test("a cluster whose process was killed is stopped, and starts again", async () => {
+  await using machine = new Machine(kubectl);
+  await machine.ok("up", "--port=0");
+  const { pid } = JSON.parse(await machine.ok("status", "-o=json")) as { readonly pid: number };
+  process.kill(pid, "SIGKILL");
+  while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setImmediate(resolve));
+  assert.match(await machine.ok("status"), /^cluster +knarr \(stopped\)$/m);
+  await machine.ok("start");
+  assert.match(await machine.ok("status"), /^nodes +1 of 1 ready$/m);
+});
+
+test("a kubeconfig that cannot be changed is told of, and costs nothing but itself", async () => {
+  await using machine = new Machine(kubectl);
+  writeFileSync(join(machine.home, "file"), "");
+  const { code, err } = await machine.knarr("up", "--port=0", `--kubeconfig=${machine.home}/file/config`);
+  assert.equal(code, 1);
+  assert.match(err, /the cluster runs, but no kubeconfig knows it; .*\/file/);
+  assert.match(await machine.ok("status"), /\(running, /);
+});
+
+test("a cluster in memory leaves nothing when it ends in the foreground, and is not stopped by mistake", async () => {
+  await using machine = new Machine(kubectl);
+  const running = machine.start("up", "--foreground", "--store=memory", "--port=0");
+  let said = "";
+  for await (const text of running.stdout.setEncoding("utf8")) {
+    said += text;
+    if (!/knarr down/.test(said)) continue;
+    const stop = await machine.knarr("stop");
+    assert.equal(stop.code, 1);
+    assert.match(stop.err, /keeps its state in memory, which would be lost/);
+    running.kill("SIGINT");
+  }
+  await once(running, "exit");
+  assert.deepEqual(readdirSync(machine.clusters), []);
+  assert.doesNotMatch(readFileSync(machine.kubeconfig, "utf8"), /knarr/);
 });

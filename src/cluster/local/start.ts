@@ -1,14 +1,16 @@
 // Starts a cluster of this machine for a person: shows how far it is, puts it into their kubeconfig, and says what to type next.
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
+import { lockFolder } from "#base/host/folder-lock.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
 import { durationFlag } from "../duration-flag.ts";
 import type { Parsed } from "../flags.ts";
 import { startInBackground } from "./background.ts";
 import type { Place } from "./place.ts";
-import { readSettings, type Settings, writeSettings } from "./settings.ts";
-import { type Step, showSteps } from "./steps.ts";
+import { removeCluster } from "./remove.ts";
+import { readSettings, type Settings, storeOf, writeSettings } from "./settings.ts";
+import { type Step, type Steps, showSteps } from "./steps.ts";
 
 export const startFlags = {
   foreground: { type: "bool", default: false, help: "Stay, and log to the terminal; Ctrl-C stops the cluster" },
@@ -30,40 +32,22 @@ export interface StartOptions {
 }
 
 export async function startForPerson(options: StartOptions): Promise<void> {
-  const { place, settings, flags, isNew } = options;
+  const { place, flags, isNew } = options;
+  const timeoutMs = durationFlag("timeout", flags.timeout);
+  const release = lockStart(place);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new Error(isNew ? "interrupted; nothing is left behind" : "interrupted"));
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, interrupted);
-  const timeoutMs = durationFlag("timeout", flags.timeout);
   const cancel = systemClock.after(timeoutMs, () =>
     stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
   );
   const steps = showSteps(systemClock);
-  const nodes = `${settings.nodes} simulated node${settings.nodes === 1 ? "" : "s"}`;
-  const begin = (text: string) => steps.begin(text);
-  let url = "";
-  const onStep = (step: Step) => {
-    if (step.is === "serving") {
-      url = step.url;
-      steps.done(`API served at ${url}`);
-      begin(`waiting for ${nodes}`);
-    } else {
-      cancel();
-      steps.done(`${nodes} ready`);
-    }
-  };
-  console.log(
-    `Starting cluster ${JSON.stringify(place.name)}; its nodes are simulated: pods count as running, but no container does.`,
-  );
-  begin("starting the API server");
   try {
+    const onStep = tellSteps(options, steps, cancel);
     if (flags.foreground) return await stayInForeground(options, onStep, stop.signal);
-    const started = startInBackground(
-      { place, settings, until: flags.wait ? "ready" : "serving", onStep },
-      stop.signal,
-    );
+    const until = flags.wait ? "ready" : "serving";
+    const started = startInBackground({ ...options, until, onStep }, stop.signal);
     await Promise.all([started, contexts()]); // loaded while there is nothing else to do
-    await makeKnown(place, flags.kubeconfig, stop.signal);
   } catch (error) {
     steps.end();
     if (isNew) rmSync(place.folder, { recursive: true, force: true });
@@ -71,8 +55,38 @@ export async function startForPerson(options: StartOptions): Promise<void> {
   } finally {
     cancel();
     for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, interrupted);
+    release();
   }
+  await makeKnown(place, flags.kubeconfig, new AbortController().signal);
   console.log(nextWords(place));
+}
+
+/** Two who start a cluster at once would take its folder from each other. */
+function lockStart(place: Place): () => void {
+  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  try {
+    const lock = lockFolder(place.folder, "starting", "cluster");
+    return () => lock.release();
+  } catch (cause) {
+    throw new Error(`cluster ${JSON.stringify(place.name)} is being started already`, { cause });
+  }
+}
+
+function tellSteps({ place, settings }: StartOptions, steps: Steps, isReady: () => void): (step: Step) => void {
+  const nodes = `${settings.nodes} simulated node${settings.nodes === 1 ? "" : "s"}`;
+  console.log(
+    `Starting cluster ${JSON.stringify(place.name)}; its nodes are simulated: pods count as running, but no container does.`,
+  );
+  steps.begin("starting the API server");
+  return (step) => {
+    if (step.is === "serving") {
+      steps.done(`API served at ${step.url}`);
+      steps.begin(`waiting for ${nodes}`);
+    } else {
+      isReady();
+      steps.done(`${nodes} ready`);
+    }
+  };
 }
 
 async function stayInForeground(
@@ -84,23 +98,18 @@ async function stayInForeground(
   writeSettings(place, settings);
   const log = createLog({ clock: systemClock, write: writeToStderr });
   let known: Promise<void> | undefined;
-  await runCluster(
-    {
-      place,
-      settings,
-      log,
-      onStep: (step) => {
-        onStep(step);
-        if (step.is === "ready")
-          known = makeKnown(place, flags.kubeconfig, signal).then(
-            () => console.log(nextWords(place)),
-            (error: unknown) => log.error("the kubeconfig was not changed", { error }),
-          );
-      },
-    },
-    signal,
-  );
+  const ready = (step: Step) => {
+    onStep(step);
+    if (step.is !== "ready") return;
+    known = makeKnown(place, flags.kubeconfig, new AbortController().signal).then(
+      () => console.log(nextWords(place)),
+      (error: unknown) => log.error("the kubeconfig was not changed", { error }),
+    );
+  };
+  await runCluster({ place, settings, log, onStep: ready }, signal);
+  if (!known) throw signal.reason;
   await known;
+  if (storeOf(settings) === "memory") await removeCluster(place);
 }
 
 /** With a reader of YAML, which those need not wait for who start a process first. */
@@ -109,7 +118,12 @@ const contexts = () => import("./contexts.ts");
 /** Remembers where, so that `knarr down` finds it. */
 export async function makeKnown(place: Place, explicit: string | undefined, signal: AbortSignal): Promise<void> {
   const { addContext } = await contexts();
-  const kubeconfig = await addContext(place, explicit, signal);
+  let kubeconfig: string;
+  try {
+    kubeconfig = await addContext(place, explicit, signal);
+  } catch (cause) {
+    throw new Error(`the cluster runs, but no kubeconfig knows it; "knarr kubeconfig" prints one`, { cause });
+  }
   const settings = readSettings(place);
   if (settings && settings.kubeconfig !== kubeconfig) writeSettings(place, { ...settings, kubeconfig });
 }

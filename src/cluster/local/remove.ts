@@ -1,0 +1,13 @@
+import { rmSync } from "node:fs";
+import type { Place } from "./place.ts";
+import { readSettings } from "./settings.ts";
+
+/** Removes all that is left of a cluster that does not run: its folder, and its entry in the kubeconfig. */
+export async function removeCluster(place: Place): Promise<void> {
+  const kubeconfig = readSettings(place)?.kubeconfig;
+  if (kubeconfig !== undefined) {
+    const { removeContext } = await import("./contexts.ts");
+    await removeContext(place, kubeconfig, new AbortController().signal);
+  }
+  rmSync(place.folder, { recursive: true, force: true });
+}
