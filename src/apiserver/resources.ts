@@ -78,8 +78,10 @@ const connectIsNoVerbHere: SubresourceHandler = async () => {
 };
 
 const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
-  async get(request, served) {
-    return answer(200, served, await getObject(served.registry, request));
+  get(request, served) {
+    const found = getObject(served.registry, request);
+    if (found instanceof Promise) return found.then((stored) => answer(200, served, stored));
+    return answer(200, served, found);
   },
   async list(request, served) {
     const { kind, registry } = served;

@@ -21,7 +21,7 @@ import type { ApiResponse, EncodedObject, ListPage, WatchEvent } from "#wire/api
 import { type Codec, type Named, named } from "#wire/codec.ts";
 import type { HttpRequest, HttpResponse, Parts } from "#wire/http.ts";
 import { joined, jsonCodec } from "#wire/json.ts";
-import { type Conversion, negotiate, offers } from "#wire/negotiate.ts";
+import { type Accepted, type Conversion, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { notAcceptable, statusOf } from "#wire/status.ts";
 import { warningHeaders } from "#wire/warning.ts";
@@ -47,9 +47,7 @@ const shapes: Readonly<Record<string, Wanted["as"]>> = {
 
 /** Throws ApiError 406 if there is nothing the client would take. */
 export function wantedBy({ headers, query }: HttpRequest, isWatch: boolean): Wanted {
-  const result = negotiate(headers.accept, { offers, isWatch, allows: isAllowed });
-  if ("acceptable" in result) throw notAcceptable(result.acceptable);
-  const { mediaType, convert, isPretty } = result.accepted;
+  const { mediaType, convert, isPretty } = accepted(headers.accept ?? "", isWatch);
   const asked = query.get("pretty");
   const isPerson = /^(curl|Wget|Mozilla)\//.test(headers["user-agent"] ?? "");
   return {
@@ -59,6 +57,21 @@ export function wantedBy({ headers, query }: HttpRequest, isWatch: boolean): Wan
     includeObject: parseIncludeObject(query.get("includeObject") ?? undefined),
     pretty: isPretty || (asked === null ? isPerson : asked !== "false" && asked !== "0"),
   };
+}
+
+/** A cluster's clients send the same few headers over and over. */
+const recent = { list: new Map<string, Accepted>(), watch: new Map<string, Accepted>() };
+const mostRecent = 100;
+
+function accepted(accept: string, isWatch: boolean): Accepted {
+  const known = recent[isWatch ? "watch" : "list"];
+  const present = known.get(accept);
+  if (present) return present;
+  const result = negotiate(accept, { offers, isWatch, allows: isAllowed });
+  if ("acceptable" in result) throw notAcceptable(result.acceptable);
+  if (known.size >= mostRecent) known.clear();
+  if (accept.length <= 500) known.set(accept, result.accepted);
+  return result.accepted;
 }
 
 const isAllowed = ({ kind, group, version }: Conversion, mediaType: string): boolean =>

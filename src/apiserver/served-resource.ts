@@ -14,7 +14,7 @@ export interface ServedResource {
 }
 
 /** Answers every verb of a subresource. */
-export type SubresourceHandler = (request: ApiRequest, served: ServedResource) => Promise<ApiResponse>;
+export type SubresourceHandler = (request: ApiRequest, served: ServedResource) => Promise<ApiResponse> | ApiResponse;
 
 /** A resource of which nothing is stored: each request is answered by code. */
 export interface VirtualResource {

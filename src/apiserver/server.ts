@@ -40,7 +40,7 @@ import type { Resources } from "./resources.ts";
 import { respond, respondError, type Wanted, wantedBy } from "./respond.ts";
 
 export interface ApiServerOptions {
-  readonly identify: (request: HttpRequest) => Promise<User>;
+  readonly identify: (request: HttpRequest) => Promise<User> | User;
   readonly authorize: Authorize;
   readonly resources: Resources;
   readonly paths: PathHandler;

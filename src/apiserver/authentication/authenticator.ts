@@ -53,23 +53,37 @@ export interface IdentifyOptions {
 }
 
 export const identifyBy =
-  ({ authenticators, authenticateToken }: IdentifyOptions): ((request: HttpRequest) => Promise<User>) =>
-  async (request) => {
-    for (const authenticate of authenticators) {
-      const user = await authenticate(request);
-      if (user) return asAuthenticated(user);
-    }
-    const { authorization } = request.headers;
-    const token = authorization ? bearerToken(authorization) : protocolToken(request.headers["sec-websocket-protocol"]);
-    if (token === undefined && authorization) throw unauthorized();
-    if (token === undefined) return anonymousUser;
-    try {
-      return (await authenticateToken(token)).user;
-    } catch (error) {
-      if (error instanceof TokenError) throw unauthorized();
-      throw error;
-    }
+  ({ authenticators, authenticateToken }: IdentifyOptions): ((request: HttpRequest) => Promise<User> | User) =>
+  (request) => {
+    // Whoever shows a certificate is known at once, and shows it with every request.
+    const first = authenticators[0]?.(request);
+    if (first && !(first instanceof Promise)) return asAuthenticated(first);
+    return identifyByAll(request, first, authenticators, authenticateToken);
   };
+
+async function identifyByAll(
+  request: HttpRequest,
+  first: ReturnType<Authenticator>,
+  [, ...others]: readonly Authenticator[],
+  authenticateToken: IdentifyOptions["authenticateToken"],
+): Promise<User> {
+  const known = await first;
+  if (known) return asAuthenticated(known);
+  for (const authenticate of others) {
+    const user = await authenticate(request);
+    if (user) return asAuthenticated(user);
+  }
+  const { authorization } = request.headers;
+  const token = authorization ? bearerToken(authorization) : protocolToken(request.headers["sec-websocket-protocol"]);
+  if (token === undefined && authorization) throw unauthorized();
+  if (token === undefined) return anonymousUser;
+  try {
+    return (await authenticateToken(token)).user;
+  } catch (error) {
+    if (error instanceof TokenError) throw unauthorized();
+    throw error;
+  }
+}
 
 export const asAuthenticated = (user: User): User =>
   user.groups.includes(authenticated) || user.groups.includes(unauthenticated)

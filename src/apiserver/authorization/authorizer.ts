@@ -43,22 +43,28 @@ export const publicPathsFirst: Authorizer = (question) =>
 
 export const anyOf =
   (authorizers: readonly Authorizer[]): Authorize =>
-  (question) => {
-    const reasons: string[] = [];
-    const isFinal = ({ decision, reason }: Verdict): boolean => {
-      if (decision === "none" && reason) reasons.push(reason);
-      return decision !== "none";
-    };
-    const askFrom = (first: number): Promise<Verdict> | Verdict => {
-      for (let i = first; i < authorizers.length; i++) {
-        const verdict = (authorizers[i] as Authorizer)(question);
-        if (verdict instanceof Promise) return verdict.then((late) => (isFinal(late) ? late : askFrom(i + 1)));
-        if (isFinal(verdict)) return verdict;
-      }
-      return { decision: "none", reason: reasons.join("\n") };
-    };
-    return askFrom(0);
-  };
+  (question) =>
+    askFrom(0, authorizers, question, []);
+
+function askFrom(
+  first: number,
+  authorizers: readonly Authorizer[],
+  question: Question,
+  reasons: readonly string[],
+): Promise<Verdict> | Verdict {
+  let heard = reasons;
+  const hear = ({ reason }: Verdict) => (reason ? [...heard, reason] : heard);
+  for (let i = first; i < authorizers.length; i++) {
+    const verdict = (authorizers[i] as Authorizer)(question);
+    if (verdict instanceof Promise)
+      return verdict.then((late) =>
+        late.decision === "none" ? askFrom(i + 1, authorizers, question, hear(late)) : late,
+      );
+    if (verdict.decision !== "none") return verdict;
+    heard = hear(verdict);
+  }
+  return { decision: "none", reason: heard.join("\n") };
+}
 
 const ofMany: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 

@@ -14,19 +14,18 @@ import type { Registry } from "./registry.ts";
 /** How long a reader waits for a revision that has not been written yet. */
 const futureWaitMs = 3000;
 
-export async function getObject(registry: Registry, request: ApiRequest): Promise<Stored> {
+/** At once, if nothing has to be waited for. */
+export function getObject(registry: Registry, request: ApiRequest): Promise<Stored> | Stored {
   const { name = "", namespace, signal, query } = request;
-  const asked = parseRevision(query.get("resourceVersion") ?? "", "get");
-  const { cache } = registry.options;
-  if (asked === undefined) {
-    const stored = await registry.current(registry.keyOf(namespace, name), signal);
+  const key = registry.keyOf(namespace, name);
+  const present = (stored: Stored | undefined): Stored => {
     if (!stored) throw notFound(registry.resource, name);
     return stored;
-  }
-  await reached(registry, asked, signal);
-  const stored = cache.get(registry.keyOf(namespace, name));
-  if (!stored) throw notFound(registry.resource, name);
-  return stored;
+  };
+  const asked = parseRevision(query.get("resourceVersion") ?? "", "get");
+  if (asked !== undefined) return reached(registry, asked, signal).then(() => present(registry.options.cache.get(key)));
+  const current = registry.current(key, signal);
+  return current instanceof Promise ? current.then(present) : present(current);
 }
 
 export async function listObjects(registry: Registry, request: ApiRequest, options: ListOptions): Promise<ListPage> {

@@ -87,7 +87,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   });
   if (limits.connections !== undefined) server.maxConnections = limits.connections;
 
-  const respond = async (request: HttpRequest, send: (response: Sendable) => Promise<void>) => {
+  const respond = async (request: HttpRequest, send: (response: Sendable) => Promise<void> | undefined) => {
     let response: HttpResponse;
     try {
       response = await handler(request);
@@ -97,7 +97,8 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       response = { code: 500, headers: { "content-type": "text/plain" }, body: "internal error\n" };
     }
     try {
-      await send(await encoded(response, request.headers["accept-encoding"], joiner));
+      const answer = encoded(response, request.headers["accept-encoding"], joiner);
+      await send(answer instanceof Promise ? await answer : answer);
     } catch (error) {
       if (!request.signal.aborted && !isDisconnect(error))
         log.warn("answer could not be sent", { path: request.path, error });
@@ -127,9 +128,10 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     const [method, url] = [String(headers[":method"]), String(headers[":path"])];
     const sent = { headers, rawHeaders };
     const request = new FrontRequest(method, url, sent, stream, peer, bodies, () => endings.of(stream));
-    void respond(request, async (answer) => {
-      await sendHttp2(stream, answer);
-      if (bodies.isCutOff(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
+    void respond(request, (answer) => {
+      const sent = sendHttp2(stream, answer);
+      if (!bodies.isCutOff(stream)) return sent;
+      return Promise.resolve(sent).then(() => stream.close(constants.NGHTTP2_NO_ERROR));
     });
   });
   // Streams that are open end on their own; without any the connection ends at once.
@@ -245,7 +247,7 @@ class Endings {
     else if (answer.destroyed) controller.abort(clientIsGone);
     else {
       this.#open.add(controller);
-      answer.once("close", () => {
+      answer.on("close", () => {
         this.#open.delete(controller);
         // Node ends the answer of an HTTP/2 stream that its client has reset, so that it looks finished.
         const isReset = "aborted" in answer && answer.aborted === true;
@@ -360,16 +362,15 @@ async function sendUpgrade(
   }
 }
 
-async function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: Sendable): Promise<void> {
-  if (stream.destroyed || stream.closed) return;
+function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: Sendable): Promise<void> | undefined {
+  if (stream.destroyed || stream.closed) return undefined;
   const head = { [constants.HTTP2_HEADER_STATUS]: code, ...headers } as Record<string, string | number | string[]>;
   stream.respond(head);
   if (typeof body === "string" || body instanceof Uint8Array) {
     stream.end(body);
-    return;
+    return undefined;
   }
-  await pump(stream, body);
-  stream.end();
+  return pump(stream, body).then(() => void stream.end());
 }
 
 const isDisconnect = (error: unknown): boolean =>
