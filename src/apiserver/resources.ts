@@ -19,23 +19,27 @@ import { allInVersion, eventsInVersion } from "./versions.ts";
 import { create, patch, update } from "./writes.ts";
 
 export class Resources {
-  readonly #served: ReadonlyMap<string, ServedResource>;
-  readonly #virtual: ReadonlyMap<string, VirtualResource>;
+  /** By the last part of their address; the few that share it are told apart by the rest. */
+  readonly #served: ReadonlyMap<string, readonly ServedResource[]>;
+  readonly #virtual: ReadonlyMap<string, readonly VirtualResource[]>;
 
   constructor(served: readonly ServedResource[], virtual: readonly VirtualResource[]) {
-    this.#served = new Map(served.map((one) => [addressOf(one.kind), one]));
-    this.#virtual = new Map(virtual.map((one) => [addressOf(one.kind), one]));
+    this.#served = Map.groupBy(served, ({ kind }) => kind.plural);
+    this.#virtual = Map.groupBy(virtual, ({ kind }) => kind.plural);
   }
 
   /** Whether there is such a resource, and such a subresource of it. */
   isServed({ group, version, resource, subresource }: ResourceAddress): boolean {
-    const address = `${group}/${version}/${resource}`;
-    const kind = this.#served.get(address)?.kind ?? this.#virtual.get(address)?.kind;
+    const kind = (this.find(group, version, resource) ?? this.#findVirtual(group, version, resource))?.kind;
     return kind !== undefined && (subresource === undefined || Object.hasOwn(kind.subresources ?? {}, subresource));
   }
 
   find(group: string, version: string, resource: string): ServedResource | undefined {
-    return this.#served.get(`${group}/${version}/${resource}`);
+    return this.#served.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
+  }
+
+  #findVirtual(group: string, version: string, resource: string): VirtualResource | undefined {
+    return this.#virtual.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
   }
 
   async handle(request: ApiRequest): Promise<ApiResponse> {
@@ -56,7 +60,7 @@ export class Resources {
 
   async #handleVirtual(request: ApiRequest): Promise<ApiResponse> {
     const { group, version, resource, subresource, verb } = request;
-    const virtual = this.#virtual.get(`${group}/${version}/${resource}`);
+    const virtual = this.#findVirtual(group, version, resource);
     if (!virtual || subresource !== undefined) throw unknownPath();
     const handler = virtual.verbs[verb];
     if (!handler) throw methodNotAllowed();
@@ -70,8 +74,6 @@ function warnOfAge({ deprecated, apiVersion, kind }: AnyKind, { warn }: ApiReque
   const { since, use } = deprecated;
   warn?.(`${apiVersion} ${kind} is deprecated in ${since}+${use === undefined ? "" : `; use ${use}`}`);
 }
-
-const addressOf = ({ group, version, plural }: AnyKind): string => `${group}/${version}/${plural}`;
 
 const connectIsNoVerbHere: SubresourceHandler = async () => {
   throw methodNotAllowed();
