@@ -18,6 +18,9 @@ export interface BindingsOptions {
   refused(pod: QueuedPod, profile: Profile, misfit: Misfit): void;
 }
 
+/** More are counted as one, so that there are not too many labels. */
+const manyAttempts = 15;
+
 export interface Chosen {
   readonly queued: QueuedPod;
   readonly profile: Profile;
@@ -68,6 +71,9 @@ export class Bindings {
       if (!(await this.#bindBy(profile, view, node, context))) throw new Error(`no plugin binds pod ${view.key}`);
       context.event("Normal", "Scheduled", `Successfully assigned ${view.key} to ${node.name}`);
       metrics.observe("scheduler_pod_scheduling_attempts", {}, queued.attempts);
+      const attempts = queued.attempts >= manyAttempts ? `${manyAttempts}+` : String(queued.attempts);
+      const seconds = (context.clock.elapsed() - queued.firstSeen) / 1000;
+      metrics.observe("scheduler_pod_scheduling_sli_duration_seconds", { attempts }, seconds);
       for (const { plugin } of profile.postBind) plugin.postBind?.(view, node, stateOf(plugin));
     } catch (error) {
       this.#takeBack(chosen, view);

@@ -27,6 +27,7 @@ import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
 import type { CacheView, EventType } from "#client/controller.ts";
+import type { Metrics } from "#client/metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Attempt } from "./attempt.ts";
 import type { NodeState } from "./node-state.ts";
@@ -109,6 +110,7 @@ export interface PluginContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: Metrics;
   /** Does something through the API because of a pod, beside the cycles. Failures are logged. */
   act(pod: PodView, what: string, work: (binding: BindingContext) => Promise<void>): void;
   /** Forgets that room was made on a node for a pod, and tries it again. */

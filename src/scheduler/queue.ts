@@ -31,6 +31,8 @@ type Where = "active" | "backOff" | "stuck" | "gated" | "inHand" | "gone";
 export interface QueuedPod extends Queued {
   view: PodView;
   since: number;
+  /** When it came first. */
+  readonly firstSeen: number;
   where: Where;
   /** Who keeps it from being tried at all. */
   gate: SchedulerPlugin | undefined;
@@ -57,14 +59,13 @@ export class SchedulingQueue {
   readonly #options: QueueOptions;
   readonly #pods = new Map<string, QueuedPod>();
   readonly #active: Heap<QueuedPod>;
-  #activeSize = 0;
+  readonly #sizes = { active: 0, backOff: 0, stuck: 0, gated: 0, inHand: 0, gone: 0 };
   readonly #backOff = new Heap<Retry>((a, b) => a.at - b.at);
   /** The same after failures: these are never tried early, since the API server may be unwell. */
   readonly #failed = new Heap<Retry>((a, b) => a.at - b.at);
   readonly #stuckBy = new Map<SchedulerPlugin, Set<QueuedPod>>();
   /** Stuck, but nobody refused them. */
   readonly #stuckByNone = new Set<QueuedPod>();
-  #stuck = 0;
   readonly #gated = new Set<QueuedPod>();
   readonly #inHand = new Set<QueuedPod>();
   /** What happened while pods were in hand, the oldest first; the first of all is number `#forgotten`. */
@@ -81,9 +82,8 @@ export class SchedulingQueue {
 
   /** How many pods are where. */
   get sizes(): Readonly<Record<"active" | "backOff" | "stuck" | "gated", number>> {
-    const sizes = { active: 0, backOff: 0, stuck: 0, gated: 0 };
-    for (const { where } of this.#pods.values()) if (where !== "inHand" && where !== "gone") sizes[where]++;
-    return sizes;
+    const { active, backOff, stuck, gated } = this.#sizes;
+    return { active, backOff, stuck, gated };
   }
 
   get(uid: string): QueuedPod | undefined {
@@ -100,6 +100,7 @@ export class SchedulingQueue {
     const pod: QueuedPod = {
       view,
       since: this.#now,
+      firstSeen: this.#now,
       where: "gone",
       gate: undefined,
       attempts: 0,
@@ -120,7 +121,7 @@ export class SchedulingQueue {
     if (!pod) return;
     this.#pods.delete(uid);
     this.#leave(pod);
-    pod.where = "gone";
+    this.#move(pod, "gone");
   }
 
   /** The pod to try next, if any; it is in hand until `refuse`, `fail` or `done`. */
@@ -128,7 +129,7 @@ export class SchedulingQueue {
     const pod = this.#next();
     if (!pod) return undefined;
     this.#leave(pod);
-    pod.where = "inHand";
+    this.#move(pod, "inHand");
     pod.attempts++;
     pod.seen = this.#forgotten + this.#remembered.length;
     this.#inHand.add(pod);
@@ -138,7 +139,7 @@ export class SchedulingQueue {
   /** Resolves when there may be a pod to take. */
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#activeSize > 0 || firstOf(this.#backOff)) return;
+    if (this.#sizes.active > 0 || firstOf(this.#backOff)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const aborted = () => reject(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });
@@ -184,7 +185,7 @@ export class SchedulingQueue {
   changed(change: WatchedChange): void {
     if (this.#inHand.size > 0) this.#remembered.push(change);
     for (const pod of this.#gated) if (pod.gate?.wakes?.some((wake) => isAbout(wake, change))) this.#recheck(pod);
-    if (this.#stuck === 0) return;
+    if (this.#sizes.stuck === 0) return;
     const cured: QueuedPod[] = [...this.#stuckByNone];
     for (const [plugin, pods] of this.#stuckBy) {
       const wakes = plugin.wakes?.filter((wake) => isAbout(wake, change)) ?? [];
@@ -236,7 +237,7 @@ export class SchedulingQueue {
   #isHeld(pod: QueuedPod): boolean {
     pod.gate = this.#options.gateOf(pod.view);
     if (!pod.gate) return false;
-    pod.where = "gated";
+    this.#move(pod, "gated");
     this.#gated.add(pod);
     return true;
   }
@@ -266,14 +267,13 @@ export class SchedulingQueue {
   }
 
   #enterActive(pod: QueuedPod): void {
-    pod.where = "active";
+    this.#move(pod, "active");
     this.#active.push(pod);
-    this.#activeSize++;
     this.#wake?.();
   }
 
   #enterBackOff(pod: QueuedPod): void {
-    pod.where = "backOff";
+    this.#move(pod, "backOff");
     const hasFailed = pod.failures > 0;
     (hasFailed ? this.#failed : this.#backOff).push({ pod, at: pod.retryAt });
     this.#arm();
@@ -281,8 +281,7 @@ export class SchedulingQueue {
   }
 
   #stick(pod: QueuedPod): void {
-    pod.where = "stuck";
-    this.#stuck++;
+    this.#move(pod, "stuck");
     if (pod.refusedBy.size === 0) this.#stuckByNone.add(pod);
     for (const plugin of pod.refusedBy) {
       const same = this.#stuckBy.get(plugin);
@@ -292,22 +291,25 @@ export class SchedulingQueue {
     this.#cancelSweep ??= this.#options.clock.after(sweepMs, () => this.#sweep());
   }
 
+  #move(pod: QueuedPod, where: Where): void {
+    this.#sizes[pod.where]--;
+    this.#sizes[where]++;
+    pod.where = where;
+    if (this.#sizes.stuck > 0) return;
+    this.#cancelSweep?.();
+    this.#cancelSweep = undefined;
+  }
+
   /** Takes the pod out of where it is. Entries of the heaps are left there, and passed over when their turn comes. */
   #leave(pod: QueuedPod): void {
-    if (pod.where === "active") this.#activeSize--;
     if (pod.where === "inHand") this.#inHand.delete(pod);
     if (pod.where === "gated") this.#gated.delete(pod);
     if (pod.where !== "stuck") return;
-    this.#stuck--;
     this.#stuckByNone.delete(pod);
     for (const plugin of pod.refusedBy) {
       const same = this.#stuckBy.get(plugin);
       same?.delete(pod);
       if (same?.size === 0) this.#stuckBy.delete(plugin);
-    }
-    if (this.#stuck === 0) {
-      this.#cancelSweep?.();
-      this.#cancelSweep = undefined;
     }
   }
 
@@ -357,7 +359,7 @@ export class SchedulingQueue {
       if (pod.triedAt === snapshot.generation) pod.since = now;
       else this.#retry(pod);
     }
-    this.#cancelSweep = this.#stuck > 0 ? clock.after(sweepMs, () => this.#sweep()) : undefined;
+    this.#cancelSweep = this.#sizes.stuck > 0 ? clock.after(sweepMs, () => this.#sweep()) : undefined;
   }
 
   /** Drops what no pod in hand may have missed. */

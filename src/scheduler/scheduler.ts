@@ -91,6 +91,7 @@ export class Scheduler implements Component {
       clock,
       random,
       log,
+      metrics: options.metrics ?? noMetrics,
       act: (pod, what, work) => this.#act(pod, what, work),
       unnominate: (pod) => {
         this.#nominations.delete(pod.uid);
@@ -188,6 +189,9 @@ export class Scheduler implements Component {
     const labels = { result, profile: profile.schedulerName };
     metrics.count("scheduler_schedule_attempts_total", labels);
     metrics.observe("scheduler_scheduling_attempt_duration_seconds", labels, (clock.elapsed() - start) / 1000);
+    const { active, backOff, stuck, gated } = this.#queue.sizes;
+    for (const [queue, size] of Object.entries({ active, backoff: backOff, unschedulable: stuck, gated }))
+      metrics.set("scheduler_pending_pods", { queue }, size);
   }
 
   #tryOne(queued: QueuedPod, profile: Profile): "scheduled" | "unschedulable" | "error" {

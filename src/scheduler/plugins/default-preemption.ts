@@ -55,6 +55,7 @@ export function defaultPreemption(args: DefaultPreemptionArgs, context: PluginCo
     for (const other of context.nominated(node.name)) if (isLessImportant(other, pod)) giveUp(other);
     const staying = victims.filter(({ isEnding }) => !isEnding);
     if (staying.length === 0) return;
+    context.metrics.observe("scheduler_preemption_victims", {}, victims.length);
     making.set(pod.uid, staying);
     context.act(pod, "send pods away", async (binding) => {
       try {
@@ -89,6 +90,7 @@ export function defaultPreemption(args: DefaultPreemptionArgs, context: PluginCo
     },
 
     postFilter(pod, attempt) {
+      context.metrics.count("scheduler_preemption_attempts_total", {});
       const why = whyNot(pod, attempt);
       if (why) return { message: `preemption: ${why}` };
       const nodes = clearable(attempt);

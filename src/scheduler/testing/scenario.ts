@@ -8,6 +8,7 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Cache } from "#client/cache.ts";
 import { cacheView } from "#client/controller.ts";
+import { noMetrics } from "#client/metrics.ts";
 import { keyOfObject } from "#client/place.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
@@ -48,6 +49,7 @@ export class Scenario {
       clock,
       random,
       log: silentLog,
+      metrics: noMetrics,
       cache: cacheView((kind) => this.#cacheOf(kind)),
       act: (pod, what) => this.acts.push(`${what} because of ${pod.name}`),
       unnominate: (pod) => nominations.delete(pod.uid),
