@@ -29,6 +29,7 @@ import type { NodeConnection } from "./node-connection.ts";
 import { type HealthCheck, pathHandler } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
+import { StoreClaims } from "./registry/store-claims.ts";
 import { Resources } from "./resources.ts";
 import type { ServedResource } from "./served-resource.ts";
 import { type ApiServer, apiServer } from "./server.ts";
@@ -214,10 +215,13 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     const cache = follower.add(keyPrefix(kind), form);
     const strategy = strategyOf(kind);
     const reserver = strategy.reserver?.({ cache, follower, random, network });
+    // An engine that knows its newest revision by itself is nobody else's.
+    const claims = reserver && !store.newest ? new StoreClaims({ store, follower, of: kind.plural }) : undefined;
     return new Registry({
       kind,
       strategy,
       reserver,
+      claims,
       store,
       cache,
       follower,

@@ -35,12 +35,15 @@ import {
   prepareForUpdate,
 } from "./prepare.ts";
 import type { Reserver } from "./reservation.ts";
+import type { StoreClaims } from "./store-claims.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly kind: AnyKind;
   readonly strategy: Strategy;
   readonly reserver?: Reserver | undefined;
+  /** Where other servers learn what this one reserves; absent where there are none. */
+  readonly claims?: StoreClaims | undefined;
   readonly store: StoreEngine;
   readonly cache: WatchCache;
   readonly follower: StoreFollower;
@@ -120,7 +123,7 @@ export class Registry {
     await this.options.guard?.(request, object, undefined);
     if (!this.options.reserver) return this.#createAdmitted(call, object, options);
     await this.options.follower.current(request.signal);
-    return this.#reserving(object, undefined, options, () => this.#createAdmitted(call, object, options));
+    return this.#reserving(call, object, undefined, () => this.#createAdmitted(call, object, options));
   }
 
   async #createAdmitted(call: AdmissionCall, object: DraftObject, options: WriteOptions): Promise<Stored> {
@@ -217,26 +220,29 @@ export class Registry {
     if (shown) shownAs?.apply(shown as ApiObject, object);
     request.trace?.mark("admit");
     await this.options.guard?.(request, object, current.object);
-    return request.subresource === "status" ? write() : this.#reserving(object, current.object, options, write);
+    return request.subresource === "status" ? write() : this.#reserving(call, object, current.object, write);
   }
 
   /** Writes an object that holds what it needs, which it keeps if the write succeeds. */
   async #reserving(
+    { request, dryRun }: AdmissionCall,
     object: DraftObject,
     old: ApiObject | undefined,
-    { dryRun }: WriteOptions,
     write: () => Promise<Stored>,
   ): Promise<Stored> {
-    const reservation = this.options.reserver?.reserve(object, old);
+    const { reserver, claims } = this.options;
+    if (!reserver) return write();
+    const reservation =
+      claims && !dryRun ? await claims.reserve(reserver, object, old, request.signal) : reserver.reserve(object, old);
+    let stored: Stored;
     try {
-      const stored = await write();
-      if (dryRun) reservation?.release();
-      else reservation?.commit(stored.revision);
-      return stored;
+      stored = await write();
     } catch (error) {
-      reservation?.release();
+      await reservation.release();
       throw error;
     }
+    await (dryRun ? reservation.release() : reservation.commit(stored.revision));
+    return stored;
   }
 
   /** Removes the object if it is still at that revision. Throws the store's Conflict if not. */

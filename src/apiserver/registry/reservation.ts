@@ -11,15 +11,20 @@ export interface Reserver {
   /**
    * Takes what the object asks for or lacks, and writes the latter into it. `old` is what an update replaces. Runs in one turn of
    * the event loop, so that two writers never take the same. Throws ApiError if it cannot be had, having taken nothing.
+   * What others take that this server cannot know of is `elsewhere`.
    */
-  reserve(object: DraftObject, old: ApiObject | undefined): Reservation;
+  reserve(object: DraftObject, old: ApiObject | undefined, elsewhere?: ReadonlySet<string>): Reservation;
+  /** Whether a stored object has the thing. */
+  isHeld(thing: string): boolean;
 }
 
 export interface Reservation {
+  /** What was taken and was not held before. */
+  readonly things: Iterable<string>;
   /** The object has been written at that revision. */
-  commit(revision: Revision): void;
+  commit(revision: Revision): void | Promise<void>;
   /** The object has not been written, or was not meant to be. */
-  release(): void;
+  release(): void | Promise<void>;
 }
 
 /** What a reserver works with. */

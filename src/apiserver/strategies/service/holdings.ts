@@ -1,5 +1,6 @@
 // What services hold, and nobody else may get: what the stored ones hold, as the cache knows, and what is being given to
-// services that are just being written. Nothing is stored besides the services themselves, so there is nothing to repair.
+// services that are just being written. Nothing is stored besides the services themselves, so there is nothing to repair; only
+// servers that share a store leave claims in it for as long as a write takes (registry/store-claims.ts).
 import type { ApiObject } from "#schema/object.ts";
 import type { Revision } from "#store/engine.ts";
 import type { Reservation, ReserverParts } from "../../registry/reservation.ts";
@@ -8,7 +9,7 @@ import type { CacheEvent } from "../../watch-cache.ts";
 export class Holdings {
   readonly #parts: Pick<ReserverParts, "cache" | "follower">;
   readonly #heldBy: (object: ApiObject) => readonly string[];
-  /** How many stored services hold a thing: one, unless two servers gave it away at the same moment. */
+  /** How many stored services hold a thing: one, unless someone wrote to the store behind our back. */
   readonly #holders = new Map<string, number>();
   readonly #claims = new Set<Claim>();
 
@@ -27,6 +28,11 @@ export class Holdings {
     cache.listen({ events: (events) => this.#events(events), reset: count });
     count();
     return this;
+  }
+
+  /** Whether a stored service has it. */
+  isHeld(thing: string): boolean {
+    return this.#holders.has(thing);
   }
 
   isTaken(thing: string): boolean {
@@ -62,7 +68,7 @@ export class Holdings {
 
 /** What one write has taken. Once written it stays until the cache has seen the write, and so knows by itself. */
 export class Claim implements Reservation {
-  readonly #things = new Set<string>();
+  readonly things = new Set<string>();
   readonly #forget: (claim: Claim) => void;
   #written: Revision | undefined;
 
@@ -71,11 +77,11 @@ export class Claim implements Reservation {
   }
 
   take(thing: string): void {
-    this.#things.add(thing);
+    this.things.add(thing);
   }
 
   has(thing: string): boolean {
-    return this.#things.has(thing);
+    return this.things.has(thing);
   }
 
   isIn(revision: Revision): boolean {
@@ -84,7 +90,7 @@ export class Claim implements Reservation {
 
   commit(revision: Revision): void {
     this.#written = revision;
-    if (this.#things.size === 0) this.#forget(this);
+    if (this.things.size === 0) this.#forget(this);
   }
 
   release(): void {

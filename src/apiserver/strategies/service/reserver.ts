@@ -27,7 +27,11 @@ export class ServiceReserver implements Reserver {
     this.#holdings = new Holdings(parts, heldBy).follow();
   }
 
-  reserve(object: DraftObject, old: ApiObject | undefined): Reservation {
+  isHeld(thing: string): boolean {
+    return this.#holdings.isHeld(thing);
+  }
+
+  reserve(object: DraftObject, old: ApiObject | undefined, elsewhere: ReadonlySet<string> = new Set()): Reservation {
     const spec: Mutable<ServiceSpec> = object.spec;
     const before: ServiceSpec | undefined = old?.spec;
     const refuse = (...problems: readonly Problem[]) => invalidObject(Service, object.metadata.name ?? "", problems);
@@ -36,14 +40,15 @@ export class ServiceReserver implements Reserver {
     const problems = settleFamilies(spec, before, this.#families);
     if (problems.length > 0) throw refuse(...problems);
     const claim = this.#holdings.claim();
+    const isTaken = (thing: string) => elsewhere.has(thing) || this.#holdings.isTaken(thing);
     try {
-      this.#takeAddresses(spec, before, { claim, refuse, name: object.metadata.name ?? "" });
+      this.#takeAddresses(spec, before, { claim, refuse, isTaken, name: object.metadata.name ?? "" });
       takeNodePorts(spec, before, {
         claim,
         refuse,
         range: this.#network.nodePorts,
         random: this.#random,
-        isTaken: (port) => this.#holdings.isTaken(port),
+        isTaken,
       });
     } catch (error) {
       claim.release();
@@ -66,7 +71,7 @@ export class ServiceReserver implements Reserver {
     if (!had && addresses[0] !== undefined) spec.clusterIP = addresses[0];
   }
 
-  #take(family: IpFamily, asked: string, spec: ServiceSpec, { claim, refuse, name }: Taking): string {
+  #take(family: IpFamily, asked: string, spec: ServiceSpec, { claim, refuse, isTaken, name }: Taking): string {
     const range = this.#network.addresses.find((one) => one.family === family);
     if (!range) throw new Error(`${family} was not found missing in time`);
     const bits = range.family === "IPv4" ? 4 : 6;
@@ -75,7 +80,7 @@ export class ServiceReserver implements Reserver {
       const why =
         ip?.family !== bits || !isWithin(range, ip.value)
           ? "the provided network does not match the current range"
-          : this.#holdings.isTaken(canonicalIp(asked))
+          : isTaken(canonicalIp(asked))
             ? "provided IP is already allocated"
             : undefined;
       if (why) throw refuse(invalid("spec.clusterIPs", `failed to allocate IP ${asked}: ${why}`, spec.clusterIPs));
@@ -83,7 +88,7 @@ export class ServiceReserver implements Reserver {
       return asked;
     }
     const text = (value: bigint) => formatIp({ family: bits, value });
-    const free = freeNumber(range, (value) => this.#holdings.isTaken(text(value)), this.#random);
+    const free = freeNumber(range, (value) => isTaken(text(value)), this.#random);
     if (free === undefined)
       throw internalError(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
     claim.take(text(free));
@@ -94,6 +99,7 @@ export class ServiceReserver implements Reserver {
 interface Taking {
   readonly claim: Claim;
   readonly name: string;
+  isTaken(thing: string): boolean;
   refuse(...problems: readonly Problem[]): ApiError;
 }
 
