@@ -126,3 +126,13 @@ test("a cluster in memory leaves nothing when it ends in the foreground, and is 
   assert.deepEqual(readdirSync(machine.clusters), []);
   assert.doesNotMatch(readFileSync(machine.kubeconfig, "utf8"), /knarr/);
 });
+
+test("a cluster starts even if nobody reads on what is said of it", async () => {
+  await using machine = new Machine(kubectl);
+  const starting = machine.start("up", "--port=0");
+  await once(starting.stdout, "data");
+  starting.stdout.destroy();
+  const [code] = (await once(starting, "exit")) as [number];
+  assert.equal(code, 0);
+  assert.match(await machine.ok("status"), /\(running, /);
+});

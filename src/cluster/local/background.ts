@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { certificatesOf } from "./certificates.ts";
 import type { Place } from "./place.ts";
@@ -61,9 +62,10 @@ function spawnCluster(place: Place): ChildProcess {
   if (existsSync(place.log) && statSync(place.log).size > logLimit) renameSync(place.log, `${place.log}.1`);
   const log = openSync(place.log, "a", 0o600);
   try {
-    const args = [process.argv[1] ?? "", "run-cluster", `--name=${place.name}`, `--data-dir=${place.root}`];
+    const args = [resolve(process.argv[1] ?? ""), "run-cluster", `--name=${place.name}`, `--data-dir=${place.root}`];
     return spawn(process.execPath, [...process.execArgv, ...args], {
       detached: true,
+      cwd: place.folder, // not where it happens to be started, which someone may want to unmount
       stdio: ["ignore", log, log, "ipc"],
     });
   } finally {

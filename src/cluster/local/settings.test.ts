@@ -36,6 +36,10 @@ test("wrong settings are refused by the name of their flag", () => {
     assert.throws(() => newSettings(asked(...args)), { name: "UsageError", message });
 });
 
+test("files are kept by their whole path", () => {
+  assert.equal(newSettings(asked("--etcd-cafile=ca.crt"))["etcd-cafile"], join(process.cwd(), "ca.crt"));
+});
+
 test("a large cluster gets a larger range of pods", () => {
   assert.equal(newSettings(asked("--nodes=256"))["cluster-cidr"], "10.244.0.0/16");
   assert.equal(newSettings(asked("--nodes=5000"))["cluster-cidr"], "10.128.0.0/9");

@@ -1,6 +1,7 @@
 // What a cluster of this machine is made with, by the names of the flags that say so. Kept in its folder, so that it starts again as
 // it was, and so that another `knarr up` can say what it would have to change.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
@@ -108,12 +109,17 @@ export function changedSettings(before: Settings, asked: Asked, { name, process 
   return checked({ ...before, ...given(asked) });
 }
 
+const files: ReadonlySet<string> = new Set<Name>(["etcd-cafile", "etcd-certfile", "etcd-keyfile"]);
+
+/** What was asked for; of files their whole path, since the cluster may be started again from anywhere. */
 const given = (asked: Asked): Partial<Settings> =>
   Object.fromEntries(
-    Object.entries(asked).filter(
-      ([name, value]) =>
-        Object.hasOwn(settingFlags, name) && (Array.isArray(value) ? value.length > 0 : value !== undefined),
-    ),
+    Object.entries(asked)
+      .map(([name, value]) => [name, files.has(name) && typeof value === "string" ? resolve(value) : value] as const)
+      .filter(
+        ([name, value]) =>
+          Object.hasOwn(settingFlags, name) && (Array.isArray(value) ? value.length > 0 : value !== undefined),
+      ),
   );
 
 const differences = (before: Settings, asked: Asked): readonly Name[] =>
