@@ -1,0 +1,129 @@
+// The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
+import type { Container } from "#api/core/v1/container.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Service } from "#api/core/v1/service.ts";
+import { decodeUtf8 } from "#schema/json.ts";
+import { amountOf, fieldOf } from "./fields.ts";
+import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
+
+export interface Variable {
+  readonly name: string;
+  readonly value: string;
+}
+
+export async function environmentOf(
+  pod: Pod,
+  container: Container,
+  sources: InputSources,
+  place: PodPlace,
+): Promise<readonly Variable[]> {
+  const found = new Map<string, string>();
+  for (const [name, value] of serviceVariables(pod, sources)) found.set(name, value);
+  for (const [name, value] of await fromWholeObjects(pod, container, sources)) found.set(name, value);
+  for (const { name, value, valueFrom } of container.env ?? []) {
+    const text = valueFrom
+      ? await sourcedValue(pod, container, valueFrom, sources, place)
+      : expandVariables(value ?? "", found);
+    if (text !== undefined) found.set(name, text);
+  }
+  return [...found].map(([name, value]) => ({ name, value }));
+}
+
+/** `$(NAME)` becomes the value of a variable that is known, `$$` a dollar; all else stays as it is. */
+export const expandVariables = (text: string, known: ReadonlyMap<string, string>): string =>
+  text.replace(/\$(\$|\(([^)]*)\))/g, (whole, inner: string, name: string) =>
+    inner === "$" ? "$" : (known.get(name) ?? whole),
+  );
+
+type ValueSource = NonNullable<NonNullable<Container["env"]>[number]["valueFrom"]>;
+
+async function sourcedValue(
+  pod: Pod,
+  container: Container,
+  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: ValueSource,
+  sources: InputSources,
+  place: PodPlace,
+): Promise<string | undefined> {
+  const namespace = pod.metadata.namespace ?? "";
+  if (fieldRef) return fieldOf(pod, fieldRef.fieldPath, place);
+  if (resourceFieldRef) return amountOf(containersOf(pod), resourceFieldRef, container, place);
+  if (configMapKeyRef) {
+    const { name = "", key, optional } = configMapKeyRef;
+    const { data } = (await sources.configMap(namespace, name)) ?? absent(`configmap "${name}" not found`, optional);
+    return data?.[key] ?? keyAbsent(key, `ConfigMap ${namespace}/${name}`, optional);
+  }
+  if (secretKeyRef) {
+    const { name = "", key, optional } = secretKeyRef;
+    const { data } = (await sources.secret(namespace, name)) ?? absent(`secret "${name}" not found`, optional);
+    const value = data?.[key];
+    return value === undefined ? keyAbsent(key, `Secret ${namespace}/${name}`, optional) : fromBase64(value);
+  }
+  throw new InputMissing("a variable has a source that this kubelet does not know");
+}
+
+function absent(message: string, optional: boolean | undefined): { readonly data?: undefined } {
+  if (!optional) throw new InputMissing(message);
+  return {};
+}
+
+function keyAbsent(key: string, where: string, optional: boolean | undefined): undefined {
+  if (!optional) throw new InputMissing(`couldn't find key ${key} in ${where}`);
+  return undefined;
+}
+
+async function fromWholeObjects(
+  pod: Pod,
+  { envFrom = [] }: Container,
+  sources: InputSources,
+): Promise<[string, string][]> {
+  const namespace = pod.metadata.namespace ?? "";
+  const found: [string, string][] = [];
+  for (const { prefix = "", configMapRef, secretRef } of envFrom) {
+    const { name = "", optional } = configMapRef ?? secretRef ?? {};
+    const object = configMapRef ? await sources.configMap(namespace, name) : await sources.secret(namespace, name);
+    const { data = {} } = object ?? absent(`${configMapRef ? "configmap" : "secret"} "${name}" not found`, optional);
+    for (const [key, value] of Object.entries(data))
+      if (isVariableName(key)) found.push([`${prefix}${key}`, configMapRef ? value : fromBase64(value)]);
+  }
+  return found;
+}
+
+/** Names that no shell could take are left out; the relaxed rule is the API's. */
+const isVariableName = (name: string): boolean => name !== "" && !/[=\0]/.test(name);
+
+/** Where the API is, always; where the services of the namespace are, unless the pod does not want that. */
+function serviceVariables(pod: Pod, sources: InputSources): readonly [string, string][] {
+  const own = pod.metadata.namespace ?? "";
+  const services = pod.spec.enableServiceLinks === false ? [] : sources.services(own);
+  const api = sources.services("default").filter(({ metadata }) => metadata.name === "kubernetes");
+  return [...services, ...api].flatMap(variablesOf);
+}
+
+function variablesOf({ metadata, spec }: Service): readonly [string, string][] {
+  const { clusterIP = "", ports = [] } = spec;
+  const [first] = ports;
+  if (clusterIP === "" || clusterIP === "None" || !first) return [];
+  const prefix = metadata.name.toUpperCase().replaceAll("-", "_");
+  const host = clusterIP.includes(":") ? `[${clusterIP}]` : clusterIP;
+  const urlOf = (port: typeof first) => `${port.protocol.toLowerCase()}://${host}:${port.port}`;
+  return [
+    [`${prefix}_SERVICE_HOST`, clusterIP],
+    [`${prefix}_SERVICE_PORT`, String(first.port)],
+    ...ports.flatMap((port): [string, string][] =>
+      port.name ? [[`${prefix}_SERVICE_PORT_${port.name.toUpperCase().replaceAll("-", "_")}`, String(port.port)]] : [],
+    ),
+    [`${prefix}_PORT`, urlOf(first)],
+    ...ports.flatMap((port): [string, string][] => {
+      const one = `${prefix}_PORT_${port.port}_${port.protocol}`;
+      return [
+        [one, urlOf(port)],
+        [`${one}_PROTO`, port.protocol.toLowerCase()],
+        [`${one}_PORT`, String(port.port)],
+        [`${one}_ADDR`, clusterIP],
+      ];
+    }),
+  ];
+}
+
+const containersOf = ({ spec }: Pod): readonly Container[] => [...(spec.initContainers ?? []), ...spec.containers];
+const fromBase64 = (text: string): string => decodeUtf8(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));

@@ -1,0 +1,132 @@
+// The files of volumes that are made of objects: config maps, secrets, fields of the pod, tokens, and several of these in one folder.
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Volume } from "#api/core/v1/volume.ts";
+import { amountOf, fieldOf } from "./fields.ts";
+import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
+
+export interface VolumeFile {
+  /** Relative to the volume. */
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly mode: number;
+}
+
+/** The files of a volume, or undefined if it is none of objects. Throws InputMissing for what has to be there first. */
+export async function filesOf(
+  pod: Pod,
+  volume: Volume,
+  sources: InputSources,
+  place: PodPlace,
+): Promise<readonly VolumeFile[] | undefined> {
+  const from = new FileSources(pod, sources, place);
+  const { configMap, secret, downwardAPI, projected } = volume;
+  if (configMap) return from.configMap(configMap, configMap.defaultMode);
+  if (secret) return from.secret({ ...secret, name: secret.secretName }, secret.defaultMode);
+  if (downwardAPI) return from.fields(downwardAPI.items ?? [], downwardAPI.defaultMode ?? 0o644);
+  if (!projected) return undefined;
+  const files = new Map<string, VolumeFile>();
+  for (const { configMap: map, secret: hidden, downwardAPI: fields, serviceAccountToken: token } of projected.sources)
+    for (const file of map
+      ? await from.configMap(map, projected.defaultMode)
+      : hidden
+        ? await from.secret(hidden, projected.defaultMode)
+        : fields
+          ? from.fields(fields.items ?? [], projected.defaultMode)
+          : token
+            ? [await from.token(token, projected.defaultMode)]
+            : [])
+      files.set(file.path, file);
+  return [...files.values()];
+}
+
+interface KeyedSource {
+  readonly name?: string | undefined;
+  readonly items?:
+    | readonly { readonly key: string; readonly path: string; readonly mode?: number | undefined }[]
+    | undefined;
+  readonly optional?: boolean | undefined;
+}
+
+class FileSources {
+  readonly #pod: Pod;
+  readonly #sources: InputSources;
+  readonly #place: PodPlace;
+
+  constructor(pod: Pod, sources: InputSources, place: PodPlace) {
+    this.#pod = pod;
+    this.#sources = sources;
+    this.#place = place;
+  }
+
+  get #namespace(): string {
+    return this.#pod.metadata.namespace ?? "";
+  }
+
+  async configMap(source: KeyedSource, mode: number): Promise<readonly VolumeFile[]> {
+    const object = await this.#sources.configMap(this.#namespace, source.name ?? "");
+    const plain = Object.entries(object?.data ?? {}).map(
+      ([key, text]) => [key, new TextEncoder().encode(text)] as const,
+    );
+    const binary = Object.entries(object?.binaryData ?? {}).map(([key, text]) => [key, bytesOf(text)] as const);
+    return this.#keyed(source, mode, object && new Map([...plain, ...binary]), "configmap");
+  }
+
+  async secret(source: KeyedSource, mode: number): Promise<readonly VolumeFile[]> {
+    const object = await this.#sources.secret(this.#namespace, source.name ?? "");
+    const data = Object.entries(object?.data ?? {}).map(([key, text]) => [key, bytesOf(text)] as const);
+    return this.#keyed(source, mode, object && new Map(data), "secret");
+  }
+
+  fields(
+    items: readonly {
+      readonly path: string;
+      readonly mode?: number | undefined;
+      readonly fieldRef?: { readonly fieldPath: string } | undefined;
+      readonly resourceFieldRef?: Parameters<typeof amountOf>[1] | undefined;
+    }[],
+    mode: number,
+  ): readonly VolumeFile[] {
+    const all = [...(this.#pod.spec.initContainers ?? []), ...this.#pod.spec.containers];
+    return items.map(({ path, mode: own = mode, fieldRef, resourceFieldRef }) => {
+      const text = fieldRef
+        ? fieldOf(this.#pod, fieldRef.fieldPath, this.#place)
+        : resourceFieldRef
+          ? amountOf(all, resourceFieldRef, undefined, this.#place)
+          : "";
+      return { path, mode: own, content: new TextEncoder().encode(text) };
+    });
+  }
+
+  async token(
+    {
+      path,
+      audience,
+      expirationSeconds,
+    }: { readonly path: string; readonly audience?: string | undefined; readonly expirationSeconds: number },
+    mode: number,
+  ): Promise<VolumeFile> {
+    const text = await this.#sources.token(this.#pod, audience, expirationSeconds);
+    return { path, mode, content: new TextEncoder().encode(text) };
+  }
+
+  #keyed(
+    { name = "", items, optional }: KeyedSource,
+    mode: number,
+    data: ReadonlyMap<string, Uint8Array> | undefined,
+    what: string,
+  ): readonly VolumeFile[] {
+    if (!data) {
+      if (optional) return [];
+      throw new InputMissing(`${what} "${name}" not found`);
+    }
+    const wanted = items ?? [...data.keys()].map((key) => ({ key, path: key, mode: undefined }));
+    return wanted.flatMap(({ key, path, mode: own = mode }) => {
+      const content = data.get(key);
+      if (content !== undefined) return [{ path, content, mode: own }];
+      if (optional) return [];
+      throw new InputMissing(`references non-existent ${what} key: ${key}`);
+    });
+  }
+}
+
+const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { Secret } from "#api/core/v1/secret.ts";
+import { Service } from "#api/core/v1/service.ts";
+import { world } from "#client/testing.ts";
+import { Volumes } from "../host/volumes/volumes.ts";
+import { podOf } from "../testing.ts";
+import { environmentOf, expandVariables } from "./environment.ts";
+import { filesOf } from "./files.ts";
+import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
+
+const w = world();
+const namespace = "default";
+const settings = w.have(ConfigMap, {
+  metadata: { name: "settings", namespace },
+  data: { COLOUR: "blue", "a.txt": "A" },
+});
+const hidden = w.have(Secret, { metadata: { name: "hidden", namespace }, data: { PASSWORD: btoa("geheim") } });
+const service = (name: string, address: string, port: number) =>
+  w.have(Service, {
+    metadata: { name, namespace },
+    spec: { clusterIP: address, clusterIPs: [address], ports: [{ name: "http", port, protocol: "TCP" }] },
+  });
+const services = [service("kubernetes", "10.96.0.1", 443), service("my-db", "10.96.0.9", 80)];
+const sources: InputSources = {
+  configMap: async (_, name) => (name === "settings" ? settings : undefined),
+  secret: async (_, name) => (name === "hidden" ? hidden : undefined),
+  services: () => services,
+  token: async (_, audience, seconds) => `token for ${audience} of ${seconds} s`,
+};
+const place: PodPlace = { podIps: ["10.244.0.5"], hostIps: ["172.31.0.10"], allocatable: { cpu: "2", memory: "1Gi" } };
+
+async function variables(container: object, spec: object = {}): Promise<Record<string, string>> {
+  const pod = podOf({ enableServiceLinks: false, ...spec, containers: [{ name: "c", image: "i", ...container }] });
+  const [own] = pod.spec.containers;
+  assert.ok(own);
+  const all = await environmentOf(pod, own, sources, place);
+  return Object.fromEntries(
+    all.filter(({ name }) => !name.startsWith("KUBERNETES_")).map(({ name, value }) => [name, value]),
+  );
+}
+const from = (name: string, valueFrom: object) => ({ env: [{ name, valueFrom }] });
+
+const cases: readonly (readonly [string, object, Record<string, string>])[] = [
+  [
+    "literals that use each other",
+    {
+      env: [
+        { name: "A", value: "1" },
+        { name: "B", value: "$(A)2 $(C) $$(A)" },
+      ],
+    },
+    { A: "1", B: "12 $(C) $(A)" },
+  ],
+  ["the pod's name", from("X", { fieldRef: { fieldPath: "metadata.name" } }), { X: "web" }],
+  ["the pod's address", from("X", { fieldRef: { fieldPath: "status.podIP" } }), { X: "10.244.0.5" }],
+  [
+    "a limit in units",
+    {
+      ...from("X", { resourceFieldRef: { resource: "limits.cpu", divisor: "1m" } }),
+      resources: { limits: { cpu: "1500m" } },
+    },
+    { X: "1500" },
+  ],
+  [
+    "a limit rounded up",
+    { ...from("X", { resourceFieldRef: { resource: "limits.cpu" } }), resources: { limits: { cpu: "1500m" } } },
+    { X: "2" },
+  ],
+  [
+    "a limit that is the node's",
+    from("X", { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } }),
+    { X: "1024" },
+  ],
+  ["a key of a config map", from("X", { configMapKeyRef: { name: "settings", key: "COLOUR" } }), { X: "blue" }],
+  ["a key of a secret", from("X", { secretKeyRef: { name: "hidden", key: "PASSWORD" } }), { X: "geheim" }],
+  ["an optional key", from("X", { secretKeyRef: { name: "none", key: "k", optional: true } }), {}],
+  [
+    "whole objects",
+    { envFrom: [{ prefix: "P_", configMapRef: { name: "settings" } }, { secretRef: { name: "hidden" } }] },
+    { P_COLOUR: "blue", "P_a.txt": "A", PASSWORD: "geheim" },
+  ],
+];
+for (const [name, container, expected] of cases)
+  test(`the environment takes ${name}`, async () => assert.deepEqual(await variables(container), expected));
+
+test("the environment says what is missing", async () => {
+  const missing = (valueFrom: object) => variables(from("X", valueFrom));
+  await assert.rejects(
+    missing({ configMapKeyRef: { name: "none", key: "k" } }),
+    new InputMissing('configmap "none" not found'),
+  );
+  await assert.rejects(
+    missing({ configMapKeyRef: { name: "settings", key: "k" } }),
+    /couldn't find key k in ConfigMap default\/settings/,
+  );
+  await assert.rejects(variables({ envFrom: [{ secretRef: { name: "none" } }] }), /secret "none" not found/);
+});
+
+test("the environment names the services, and always the API", async () => {
+  const named = await variables({}, { enableServiceLinks: true });
+  assert.deepEqual(
+    [named.MY_DB_SERVICE_HOST, named.MY_DB_SERVICE_PORT_HTTP, named.MY_DB_PORT_80_TCP_ADDR, named.MY_DB_PORT],
+    ["10.96.0.9", "80", "10.96.0.9", "tcp://10.96.0.9:80"],
+  );
+  const pod = podOf({ enableServiceLinks: false });
+  const [own] = pod.spec.containers;
+  assert.ok(own);
+  const all = await environmentOf(pod, own, sources, place);
+  assert.ok(all.some(({ name, value }) => name === "KUBERNETES_SERVICE_HOST" && value === "10.96.0.1"));
+  assert.ok(!all.some(({ name }) => name.startsWith("MY_DB")));
+});
+
+test("variables stand for others only where they are known", () => {
+  assert.equal(expandVariables("$(A) $$(A) $(B) $A $", new Map([["A", "x"]])), "x $(A) $(B) $A $");
+});
+
+test("a projected volume has the files of all its sources", async () => {
+  const pod = podOf({
+    volumes: [
+      {
+        name: "all",
+        projected: {
+          sources: [
+            { configMap: { name: "settings", items: [{ key: "a.txt", path: "sub/a", mode: 0o400 }] } },
+            { secret: { name: "hidden" } },
+            { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+            { serviceAccountToken: { path: "token", audience: "x", expirationSeconds: 600 } },
+          ],
+        },
+      },
+    ],
+  });
+  const [volume] = pod.spec.volumes ?? [];
+  assert.ok(volume);
+  const files = await filesOf(pod, volume, sources, place);
+  assert.deepEqual(
+    files?.map(({ path, content, mode }) => [path, new TextDecoder().decode(content), mode]),
+    [
+      ["sub/a", "A", 0o400],
+      ["PASSWORD", "geheim", 0o644],
+      ["labels", "", 0o644],
+      ["token", "token for x of 600 s", 0o644],
+    ],
+  );
+});
+
+function atFolder() {
+  const folder = mkdtempSync(join(tmpdir(), "knarr-volumes-"));
+  let stamp = 0;
+  const volumes = new Volumes({ podsDirectory: folder, sources, stamp: () => String(stamp++) });
+  return { folder, volumes, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+test("volumes are folders with what they should hold, are written anew at once, and go with the pod", async () => {
+  using s = atFolder();
+  const pod = podOf({
+    volumes: [
+      { name: "conf", configMap: { name: "settings" } },
+      { name: "work", emptyDir: {} },
+    ],
+    containers: [
+      {
+        name: "c",
+        image: "i",
+        volumeMounts: [
+          { name: "conf", mountPath: "/conf", readOnly: true },
+          { name: "work", mountPath: "/work", subPath: "a/b" },
+        ],
+      },
+    ],
+  });
+  const [container] = pod.spec.containers;
+  assert.ok(container);
+  const [conf, work, hosts] = await s.volumes.mountsOf(pod, container, place);
+  assert.equal(readFileSync(join(conf?.hostPath ?? "", "COLOUR"), "utf8"), "blue");
+  assert.equal(conf?.readonly, true);
+  assert.ok(statSync(work?.hostPath ?? "").isDirectory());
+  assert.match(readFileSync(hosts?.hostPath ?? "", "utf8"), /^10\.244\.0\.5\tweb$/m);
+  const before = readlinkSync(join(conf?.hostPath ?? "", "..data"));
+  await s.volumes.refresh(pod, place);
+  assert.equal(readlinkSync(join(conf?.hostPath ?? "", "..data")), before, "what is right is left alone");
+  await s.volumes.remove("u1");
+  assert.deepEqual(readdirSync(s.folder), []);
+});
+
+test("no path of a container leads out of its volume", async () => {
+  using s = atFolder();
+  const mount = (subPath: string) =>
+    podOf({
+      volumes: [{ name: "work", emptyDir: {} }],
+      containers: [{ name: "c", image: "i", volumeMounts: [{ name: "work", mountPath: "/work", subPath }] }],
+    });
+  const mounts = async (subPath: string) => {
+    const pod = mount(subPath);
+    const [container] = pod.spec.containers;
+    assert.ok(container);
+    return s.volumes.mountsOf(pod, container, place);
+  };
+  const [made] = await mounts("fine");
+  symlinkSync("/etc", join(made?.hostPath ?? "", "..", "evil"));
+  await assert.rejects(mounts("evil"), /leads out of its volume through a link/);
+  await assert.rejects(mounts("evil/knarr-new"), /leads out of its volume through a link/);
+  await assert.rejects(mounts("../../x"), /leads out of its volume/);
+  assert.ok(!existsSync("/etc/knarr-new"));
+  assert.ok(!existsSync(join(s.folder, "u1", "x")));
+});

@@ -1,0 +1,27 @@
+// Where the inputs of containers come from. What may be missing is undefined; what must not be is said by the caller.
+import type { ConfigMap } from "#api/core/v1/config-map.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Secret } from "#api/core/v1/secret.ts";
+import type { Service } from "#api/core/v1/service.ts";
+
+export interface InputSources {
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
+  secret(namespace: string, name: string): Promise<Secret | undefined>;
+  /** The services of a namespace that have an address. */
+  services(namespace: string): readonly Service[];
+  /** A token of the pod's service account, for one audience. */
+  token(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<string>;
+}
+
+/** What is known of a pod only where it runs. */
+export interface PodPlace {
+  readonly podIps: readonly string[];
+  readonly hostIps: readonly string[];
+  /** What the node has for pods, for limits that are not set. */
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/** Something that a container needs is not there: it shows as CreateContainerConfigError. */
+export class InputMissing extends Error {
+  override readonly name = "InputMissing";
+}
