@@ -70,6 +70,7 @@ const remoteCommand = (path: "exec" | "attach"): Connector => ({
         const spdy = new SpdyConnection({
           connection: near,
           role: "client",
+          cancelEnds: true,
           compression: call.connection.spdyCompression(),
         });
         signal.addEventListener("abort", () => near.destroy(signal.reason), { once: true });

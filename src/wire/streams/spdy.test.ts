@@ -121,6 +121,35 @@ test("a peer that speaks of windows is sent no more than they allow, and is let 
   await running;
 });
 
+test("what was sent before a stream was cancelled arrives, where that is the way to end one", async () => {
+  for (const cancelEnds of [true, false]) {
+    const [near, far] = byteStreamPair();
+    const compression = spdyCompression();
+    const client = new SpdyConnection({ connection: near, role: "client", compression, cancelEnds });
+    const accepted: SpdyStream[] = [];
+    const server = new SpdyConnection({
+      connection: far,
+      role: "server",
+      compression: spdyCompression(),
+      accept: (stream) => void accepted.push(stream),
+    });
+    const running = [client.run(), server.run()].map((run) => run.catch(() => undefined));
+    const stream = await client.open({});
+    await accepted[0]!.write(bytes("last words"));
+    accepted[0]!.destroy();
+    await assert.rejects(
+      (async () => {
+        for (;;) await stream.write(bytes("x"));
+      })(),
+      /reset with status 5/,
+    );
+    if (cancelEnds) assert.equal(await text(stream.input), "last words");
+    else await assert.rejects(text(stream.input), /reset with status 5/);
+    near.destroy();
+    await Promise.all(running);
+  }
+});
+
 test("pings are answered, more streams than allowed refused, resets end a stream", async () => {
   const { client, accepted, here } = pair({ streamLimit: 1 });
   const stream = await client.open({});

@@ -35,6 +35,11 @@ export interface SpdyOptions {
   readonly compression: SpdyCompression;
   /** Told of each stream the other side opens; throws to refuse it. Without it, all are refused. */
   readonly accept?: (stream: SpdyStream) => void;
+  /**
+   * Whether a stream that the other side cancels has ended, after all that was sent, instead of having failed: Go's servers
+   * cancel what is still open when a command is over.
+   */
+  readonly cancelEnds?: boolean;
   /** How many streams the other side may have open. */
   readonly streamLimit?: number;
   /** How many bytes may wait in a stream for its reader before the connection has to. */
@@ -137,7 +142,9 @@ export class SpdyConnection {
         return this.#take(frame);
       case "rstStream": {
         const state = this.#streams.get(frame.streamId);
-        if (state) this.#drop(state, new Error(`the stream was reset with status ${frame.status}`));
+        if (!state) return;
+        if (this.#options.cancelEnds && frame.status === resetStatus.cancel && state.isKnown) this.#ended(state);
+        this.#drop(state, new Error(`the stream was reset with status ${frame.status}`));
         return;
       }
       case "settings": {
@@ -281,7 +288,7 @@ export class SpdyConnection {
 
   #drop(state: State, reason: Error): void {
     state.gone ??= reason;
-    state.input.fail(reason);
+    if (!state.gotFin) state.input.fail(reason);
     state.settle(reason);
     this.#streams.delete(state.id);
     this.#notify();
