@@ -39,11 +39,21 @@ export class TestContainerd implements AsyncDisposable {
   static async start(): Promise<TestContainerd> {
     const folder = await mkdtemp(join(tmpdir(), "knarr-containerd-"));
     const network = `knarr-cri-${process.pid}-${made++}`;
+    const net = networkOf(process.pid);
     execFileSync("ip", ["netns", "add", network]);
-    execFileSync("ip", ["-n", network, "link", "set", "lo", "up"]);
+    const inside = (...args: string[]) => execFileSync("ip", ["-n", network, ...args]);
+    inside("link", "set", "lo", "up");
+    // From here one can reach the pods; from there there is only the way here.
+    execFileSync("ip", ["link", "add", net.link, "type", "veth", "peer", "name", "test1", "netns", network]);
+    execFileSync("ip", ["address", "add", `${net.here}/30`, "dev", net.link]);
+    execFileSync("ip", ["link", "set", net.link, "up"]);
+    inside("address", "add", `${net.there}/30`, "dev", "test1");
+    inside("link", "set", "test1", "up");
+    execFileSync("ip", ["route", "add", net.pods, "via", net.there]);
+    execFileSync("ip", ["netns", "exec", network, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
     await mkdir(`${folder}/cni`);
-    await writeFile(`${folder}/cni/10-test.conflist`, JSON.stringify(cniConfig(folder)));
-    await writeFile(`${folder}/config.toml`, config(folder));
+    await writeFile(`${folder}/cni/10-test.conflist`, JSON.stringify(cniConfig(folder, net.pods)));
+    await writeFile(`${folder}/config.toml`, config(folder, net.there));
     // `ip netns exec` would hide the cgroups from runc.
     const args = [`--net=/run/netns/${network}`, "containerd", "--config", `${folder}/config.toml`];
     const child = spawn("nsenter", args, {
@@ -130,7 +140,15 @@ const librariesOf = (program: string): string[] =>
     (match) => match[1] as string,
   );
 
-const cniConfig = (folder: string) => ({
+/** A few addresses that are nobody else's, one set for each process of tests. */
+const networkOf = (pid: number) => ({
+  link: `knarr-${pid}`,
+  here: `10.201.${pid % 250}.1`,
+  there: `10.201.${pid % 250}.2`,
+  pods: `10.202.${pid % 250}.0/24`,
+});
+
+const cniConfig = (folder: string, subnet: string) => ({
   cniVersion: "0.4.0",
   name: "test",
   plugins: [
@@ -138,12 +156,12 @@ const cniConfig = (folder: string) => ({
       type: "bridge",
       bridge: "test0",
       isGateway: true,
-      ipam: { type: "host-local", dataDir: `${folder}/ipam`, ranges: [[{ subnet: "10.88.7.0/24" }]] },
+      ipam: { type: "host-local", dataDir: `${folder}/ipam`, ranges: [[{ subnet }]], routes: [{ dst: "0.0.0.0/0" }] },
     },
   ],
 });
 
-const config = (folder: string) => `
+const config = (folder: string, address: string) => `
 version = 2
 root = "${folder}/root"
 state = "${folder}/state"
@@ -152,7 +170,7 @@ state = "${folder}/state"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${image}"
   restrict_oom_score_adj = true
-  stream_server_address = "127.0.0.1"
+  stream_server_address = "${address}"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${folder}/cni"

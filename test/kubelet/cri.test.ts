@@ -1,14 +1,24 @@
 // The CRI runtime on a real containerd.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Pod } from "#api/core/v1/pod.ts";
+import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { systemClock } from "#base/clock.ts";
+import { silentLog } from "#base/log.ts";
+import { seededRandom } from "#base/random.ts";
+import { Client } from "#client/client.ts";
 import { CriRuntime } from "#kubelet/host/cri/runtime.ts";
+import { criStreams } from "#kubelet/host/cri/streams.ts";
+import { probeHandlers } from "#kubelet/host/probe-handlers.ts";
+import { type Kubelet, kubelet } from "#kubelet/kubelet.ts";
+import type { NodeDescription } from "#kubelet/node/description.ts";
 import { inputsOfSpec } from "#kubelet/runtime/cri-config.ts";
 import type { ContainerState } from "#kubelet/runtime.ts";
 import { podOf } from "#kubelet/testing.ts";
 import type { Draft } from "#schema/infer.ts";
+import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
+import { isStream } from "#wire/http.ts";
+import { testCluster } from "../controllers/cluster.ts";
 import { image, impossible, TestContainerd } from "./containerd.ts";
 
 const { signal } = new AbortController();
@@ -72,7 +82,7 @@ test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, asy
     const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
     const id = await start(runtime, pod, sandbox);
     const state = await runtime.observe("u-run", signal);
-    assert.match(state.sandboxes[0]?.ips[0] ?? "", /^10\.88\.7\.\d+$/);
+    assert.match(state.sandboxes[0]?.ips[0] ?? "", /^10\.202\.\d+\.\d+$/);
     assert.deepEqual(
       state.containers.map(({ name, phase, image: from, attempt }) => [name, phase, from, attempt]),
       [["web", "running", image, 0]],
@@ -128,6 +138,129 @@ test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, asy
     await runtime.removeSandbox(sandbox, signal);
   });
 });
+
+test("a kubelet on a real runtime", { skip: impossible, timeout: 120_000 }, async () => {
+  await using containerd = await TestContainerd.start();
+  const runtime = await connect(containerd);
+  await using _ = { [Symbol.asyncDispose]: () => clear(runtime) };
+  let made: Kubelet | undefined;
+  await using cluster = await testCluster({
+    controllers: [],
+    components: ({ server }) => {
+      made = kubelet({
+        description,
+        client: new Client({
+          transport: server.server.request,
+          user: { name: "system:node:n1", groups: ["system:nodes"] },
+          userAgent: "kubelet/1",
+          signal,
+        }),
+        runtime,
+        probes: probeHandlers,
+        streams: criStreams(runtime, systemClock),
+        spdyCompression,
+        clock: systemClock,
+        random: seededRandom(2),
+        log: silentLog,
+      });
+      return [made];
+    },
+  });
+  const { client } = cluster;
+  const create = (name: string, spec: Draft<PodSpec>) =>
+    client.create(Pod, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: "default" },
+      spec: { nodeName: "n1", ...spec },
+    });
+  const until = async (name: string, isDone: (pod: Pod | undefined) => boolean) => {
+    for (;;) {
+      const pod = await client.find(Pod, { namespace: "default", name });
+      if (isDone(pod)) return pod;
+      await systemClock.sleep(50, signal);
+    }
+  };
+  const ready = (pod: Pod | undefined) =>
+    pod?.status.conditions?.find(({ type }) => type === "Ready")?.status === "True";
+
+  const probe = { exec: { command: ["/bin/cat", "/ready"] }, periodSeconds: 1 };
+  await create("web", {
+    initContainers: [{ name: "setup", image, command: ["/bin/sh", "-c", "exit 0"] }],
+    ...shell("trap 'exit 0' TERM; echo hello; echo > /ready; sleep 1000 & wait", { readinessProbe: probe }),
+  });
+  const web = await until("web", ready);
+  assert.match(web?.status.podIP ?? "", /^10\.202\./);
+  assert.match(web?.status.containerStatuses?.[0]?.containerID ?? "", /^containerd:\/\//);
+  assert.equal(web?.status.initContainerStatuses?.[0]?.state.terminated?.reason, "Completed");
+
+  const streams = criStreams(runtime, systemClock);
+  const id = web?.status.containerStatuses?.[0]?.containerID?.slice("containerd://".length) ?? "";
+  const log = await made?.handle({ method: "GET", url: "/containerLogs/default/web/web", headers: {}, signal });
+  assert.ok(log && isStream(log.body));
+  const lines: string[] = [];
+  for await (const part of log.body) lines.push(Buffer.from(part).toString());
+  assert.deepEqual(lines, ["hello\n"]);
+
+  let said = "";
+  const options = { stdin: true, stdout: true, stderr: false, tty: false };
+  const status = await streams.exec(
+    { id, options },
+    ["/bin/sh", "-c", "cat; exit 4"],
+    {
+      stdin: (async function* () {
+        yield Buffer.from("through and through");
+      })(),
+      stdout: async (bytes) => {
+        said += Buffer.from(bytes).toString();
+      },
+      stderr: undefined,
+      resizes: (async function* () {
+        yield* [];
+      })(),
+    },
+    signal,
+  );
+  assert.equal(said, "through and through");
+  assert.deepEqual(status.details?.causes, [{ reason: "ExitCode", message: "4" }]);
+
+  await create("job", { restartPolicy: "Never", ...shell("exit 0") });
+  await until("job", (pod) => pod?.status.phase === "Succeeded");
+
+  await create("crash", shell("exit 5"));
+  const crash = await until(
+    "crash",
+    (pod) => pod?.status.containerStatuses?.[0]?.state.waiting?.reason === "CrashLoopBackOff",
+  );
+  assert.equal(crash?.status.containerStatuses?.[0]?.restartCount, 1);
+  assert.equal(crash?.status.containerStatuses?.[0]?.lastState.terminated?.exitCode, 5);
+
+  for (const name of ["web", "job", "crash"]) {
+    await client.delete(Pod, { namespace: "default", name });
+    await until(name, (pod) => pod === undefined);
+  }
+  while ((await runtime.pods(signal)).length > 0) await systemClock.sleep(50, signal);
+});
+
+const description: NodeDescription = {
+  name: "n1",
+  capacity: { cpu: "2", memory: "4Gi", pods: "10" },
+  addresses: [{ type: "InternalIP", address: "192.0.2.7" }],
+  system: {
+    machineID: "",
+    systemUUID: "",
+    bootID: "",
+    kernelVersion: "",
+    osImage: "",
+    containerRuntimeVersion: "containerd://1",
+    kubeletVersion: "v1.36.4",
+    kubeProxyVersion: "",
+    operatingSystem: "linux",
+    architecture: "amd64",
+    swap: undefined,
+  },
+  port: 10250,
+};
 
 /** Network namespaces of pods outlive a containerd that is killed. */
 async function clear(runtime: CriRuntime): Promise<void> {

@@ -151,6 +151,7 @@ async function command(
   const running = runningContainer(served, container);
   if (!running) return text(500, `container not found (${JSON.stringify(container)})`);
   const words = query.getAll("command");
+  const target = { id: running.id, options: wanted };
   return serveRemoteCommand(
     { headers },
     {
@@ -158,7 +159,7 @@ async function command(
       compression,
       clock,
       run: (io, signal) =>
-        what === "exec" ? streams.exec(running.id, words, io, signal) : streams.attach(running.id, io, signal),
+        what === "exec" ? streams.exec(target, words, io, signal) : streams.attach(target, io, signal),
     },
   );
 }
@@ -178,7 +179,9 @@ async function portForward(
       clock,
       async forward(port, stream, signal) {
         try {
-          await streams.portForward(uid, port, stream, signal);
+          const sandbox = served.state.sandboxes.find(({ isReady }) => isReady);
+          if (!sandbox) throw new Error("the pod has no sandbox");
+          await streams.portForward(sandbox.id, port, stream, signal);
         } catch (cause) {
           throw new Error(`error forwarding port ${port} to pod ${name}, uid ${uid}: ${explain(cause)}`, { cause });
         }

@@ -1,6 +1,6 @@
 // What can be asked of a container while it runs. A runtime over CRI hands these to the runtime's own streaming server.
 import type { ByteStream } from "#wire/streams/byte-stream.ts";
-import type { RemoteCommandStreams, StreamStatus } from "#wire/streams/remote-command.ts";
+import type { RemoteCommandOptions, RemoteCommandStreams, StreamStatus } from "#wire/streams/remote-command.ts";
 
 export interface LogLine {
   /** Milliseconds since 1970. */
@@ -17,16 +17,24 @@ export interface ContainerLog {
   readonly live: AsyncIterable<LogLine>;
 }
 
+/** Whom a client wants to talk to, and over which streams. */
+export interface StreamTarget {
+  /** Of the container at the runtime. */
+  readonly id: string;
+  readonly options: RemoteCommandOptions;
+}
+
 export interface ContainerStreams {
   log(id: string, signal: AbortSignal): Promise<ContainerLog>;
   /** Runs a command to its end. */
   exec(
-    id: string,
+    target: StreamTarget,
     command: readonly string[],
     streams: RemoteCommandStreams,
     signal: AbortSignal,
   ): Promise<StreamStatus>;
   /** Joins the container's own process. */
-  attach(id: string, streams: RemoteCommandStreams, signal: AbortSignal): Promise<StreamStatus>;
-  portForward(podUid: string, port: number, stream: ByteStream, signal: AbortSignal): Promise<void>;
+  attach(target: StreamTarget, streams: RemoteCommandStreams, signal: AbortSignal): Promise<StreamStatus>;
+  /** `sandbox` is the pod's at the runtime. */
+  portForward(sandbox: string, port: number, stream: ByteStream, signal: AbortSignal): Promise<void>;
 }

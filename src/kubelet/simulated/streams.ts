@@ -19,7 +19,7 @@ export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string)
       const past: LogLine[] = (runtime.scriptOf(id)?.logs ?? []).map((text) => ({ at, text }));
       return { past, live: silence(runtime, id, signal) };
     },
-    async exec(id, command, { stdin, stdout, stderr }, signal) {
+    async exec({ id }, command, { stdin, stdout, stderr }, signal) {
       if (command[0] === "cat" && stdin) {
         for await (const part of stdin) await stdout?.(part);
         return exitStatus(0);
@@ -30,7 +30,7 @@ export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string)
       signal.throwIfAborted();
       return exitStatus(exitCode);
     },
-    async attach(id, { stdout }, signal) {
+    async attach({ id }, { stdout }, signal) {
       const lines = runtime.scriptOf(id)?.logs ?? [];
       await stdout?.(new TextEncoder().encode(lines.map((line) => `${line}\n`).join("")));
       await runtime.ended(id, signal);

@@ -1,4 +1,4 @@
-// gRPC to a container runtime over its socket. The only file of this layer that knows @grpc/grpc-js.
+// gRPC to a container runtime over its socket.
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { Clock } from "#base/clock.ts";
 import type { Rpc } from "./messages.ts";

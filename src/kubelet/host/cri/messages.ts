@@ -162,6 +162,9 @@ const Stats = message("ContainerStats", {
   memory: one(3, message("MemoryUsage", { workingSetBytes: one(2, UInt64Value) })),
 });
 
+/** Where the runtime's own streaming server answers. */
+const Place = message("StreamPlace", { url: text(1) });
+
 const runtime = rpc("runtime.v1.RuntimeService");
 const images = rpc("runtime.v1.ImageService");
 
@@ -230,6 +233,24 @@ export const rpcs = {
     message("ExecSyncRequest", { id: text(1), command: texts(2), timeoutSeconds: int(3) }),
     message("ExecSyncResponse", { stdout: bytes(1), stderr: bytes(2), exitCode: signed(3) }),
   ),
+  exec: runtime(
+    "Exec",
+    message("ExecRequest", {
+      id: text(1),
+      command: texts(2),
+      tty: bool(3),
+      stdin: bool(4),
+      stdout: bool(5),
+      stderr: bool(6),
+    }),
+    Place,
+  ),
+  attach: runtime(
+    "Attach",
+    message("AttachRequest", { id: text(1), stdin: bool(2), tty: bool(3), stdout: bool(4), stderr: bool(5) }),
+    Place,
+  ),
+  portForward: runtime("PortForward", message("PortForwardRequest", { sandbox: text(1) }), Place),
   listStats: runtime("ListContainerStats", Nothing, message("ListContainerStatsResponse", { stats: many(1, Stats) })),
   imageStatus: images(
     "ImageStatus",

@@ -24,6 +24,7 @@ import type {
   SandboxState,
   Usage,
 } from "../../runtime.ts";
+import type { StreamTarget } from "../../server/streams.ts";
 import { CriConnection, CriError, criCode } from "./connection.ts";
 import { containerdEvents, containerStates, type Rpc, rpcs, sandboxReady, TaskEvent } from "./messages.ts";
 
@@ -35,6 +36,11 @@ export interface CriRuntimeOptions extends CriSettings {
   /** Fetches and mounts what a container needs. */
   readonly inputs: (config: ContainerConfig, signal: AbortSignal) => Promise<ContainerInputs>;
 }
+
+export type StreamRequest =
+  | { readonly type: "exec"; readonly target: StreamTarget; readonly command: readonly string[] }
+  | { readonly type: "attach"; readonly target: StreamTarget }
+  | { readonly type: "portForward"; readonly sandbox: string };
 
 /** As upstream's runtimeRequestTimeout; pulls and stops take the time they take. */
 const callMs = 120_000;
@@ -185,6 +191,24 @@ export class CriRuntime implements ContainerRuntime {
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
     const { stdout, stderr, exitCode } = await this.#connection.call(rpcs.execSync, { id, command }, limits);
     return { exitCode, output: Buffer.concat([stdout, stderr]) };
+  }
+
+  /** Where a client can talk to a container; the place is good for one connection. */
+  async streamTo(what: StreamRequest, signal: AbortSignal): Promise<string> {
+    if (what.type === "portForward") return (await this.#call(rpcs.portForward, { sandbox: what.sandbox }, signal)).url;
+    const { stdin, stdout, tty } = what.target.options;
+    const wanted = { id: what.target.id, stdin, stdout, tty, stderr: what.target.options.stderr && !tty };
+    const { url } = await (what.type === "exec"
+      ? this.#call(rpcs.exec, { ...wanted, command: what.command }, signal)
+      : this.#call(rpcs.attach, wanted, signal));
+    return url;
+  }
+
+  /** The file with a container's log, and whether more may come. */
+  async logOf(id: string, signal: AbortSignal): Promise<{ readonly path: string; readonly isRunning: boolean }> {
+    const status = await this.#statusOf(id, signal);
+    if (!status) throw new Error(`container ${id} not found`);
+    return { path: status.logPath, isRunning: containerStates[status.state] === "running" };
   }
 
   async usage(signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {

@@ -1,0 +1,130 @@
+// Logs from the files a runtime writes, and commands over the runtime's own streaming server.
+import { open } from "node:fs/promises";
+import { request } from "node:http";
+import type { Clock } from "#base/clock.ts";
+import { socketStream } from "#wire/host/streams/socket-stream.ts";
+import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
+import { type ByteStream, relay } from "#wire/streams/byte-stream.ts";
+import { runOverSpdy } from "#wire/streams/remote-command-client.ts";
+import { SpdyConnection } from "#wire/streams/spdy.ts";
+import type { ContainerStreams, LogLine } from "../../server/streams.ts";
+import { LogReader } from "./log-lines.ts";
+import type { CriRuntime, StreamRequest } from "./runtime.ts";
+
+/** How often a log that is followed is read again. */
+const followMs = 250;
+const partBytes = 64 * 1024;
+
+export function criStreams(runtime: CriRuntime, clock: Clock): ContainerStreams {
+  const talk = async <T>(
+    what: StreamRequest,
+    protocol: string,
+    run: (spdy: SpdyConnection) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> => {
+    const connection = await upgrade(await runtime.streamTo(what, signal), protocol, signal);
+    const spdy = new SpdyConnection({ connection, role: "client", compression: spdyCompression(), cancelEnds: true });
+    const aborted = () => connection.destroy(new Error("the client is gone"));
+    signal.addEventListener("abort", aborted, { once: true });
+    const over = spdy.run().catch(() => undefined); // what breaks the connection breaks the streams below
+    try {
+      return await run(spdy);
+    } finally {
+      signal.removeEventListener("abort", aborted);
+      connection.destroy();
+      await over;
+    }
+  };
+  return {
+    async log(id, signal) {
+      const { path } = await runtime.logOf(id, signal);
+      const reader = new LogReader();
+      const past: LogLine[] = [];
+      let at = await readFrom(path, 0, (part) => past.push(...reader.read(part)));
+      async function* live(): AsyncGenerator<LogLine> {
+        while (!signal.aborted) {
+          // Asked before reading: what it wrote last is read once more after it has ended.
+          const { isRunning } = await runtime.logOf(id, signal).catch(() => ({ isRunning: false }));
+          const lines: LogLine[] = [];
+          at = await readFrom(path, at, (part) => lines.push(...reader.read(part)));
+          yield* lines;
+          if (!isRunning) return;
+          await clock.sleep(followMs, signal);
+        }
+      }
+      return { past, live: live() };
+    },
+    exec: (target, command, streams, signal) =>
+      talk(
+        { type: "exec", target, command },
+        "v4.channel.k8s.io",
+        (spdy) => runOverSpdy(spdy, target.options, streams),
+        signal,
+      ),
+    attach: (target, streams, signal) =>
+      talk(
+        { type: "attach", target },
+        "v4.channel.k8s.io",
+        (spdy) => runOverSpdy(spdy, target.options, streams),
+        signal,
+      ),
+    portForward: (sandbox, port, stream, signal) =>
+      talk(
+        { type: "portForward", sandbox },
+        "portforward.k8s.io",
+        async (spdy) => {
+          const headers = { port: String(port), requestid: "0" };
+          const errors = await spdy.open({ ...headers, streamtype: "error" });
+          const data = await spdy.open({ ...headers, streamtype: "data" });
+          await errors.end();
+          const [, told] = await Promise.all([relay(stream, data), textOf(errors)]);
+          if (told !== "") throw new Error(told);
+        },
+        signal,
+      ),
+  };
+}
+
+async function textOf({ input }: ByteStream): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of input) text += decoder.decode(part, { stream: true });
+  return text;
+}
+
+/** Reads a file from a place on; resolves with where it ends. A file that is not there yet is empty. */
+async function readFrom(path: string, from: number, take: (part: Uint8Array) => void): Promise<number> {
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    file = await open(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return from;
+    throw error;
+  }
+  try {
+    let at = from;
+    for (;;) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(partBytes), 0, partBytes, at);
+      if (bytesRead === 0) return at;
+      at += bytesRead;
+      take(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** A connection to the runtime's streaming server that speaks SPDY from now on. */
+function upgrade(url: string, protocol: string, signal: AbortSignal): Promise<ByteStream> {
+  return new Promise((resolve, reject) => {
+    const headers = { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol };
+    const asked = request(url, { method: "POST", headers, signal, agent: false });
+    asked.on("error", reject);
+    asked.on("response", (response) => {
+      response.resume();
+      reject(new Error(`the runtime answered with ${response.statusCode} instead of a stream`));
+    });
+    asked.on("upgrade", (_response, socket, head) => resolve(socketStream(socket, head)));
+    asked.end();
+  });
+}
