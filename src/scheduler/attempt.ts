@@ -104,6 +104,14 @@ export class Attempt {
     return undefined;
   }
 
+  /** What every filter has against the node, and not only the first. */
+  *judgeAll(node: NodeState): Generator<{ readonly plugin: SchedulerPlugin; readonly refusal: Refusal }> {
+    for (const [i, { plugin, run }] of this.#filters.entries()) {
+      const refusal = run(this.pod, node, this.#filterStates[i]);
+      if (refusal) yield { plugin, refusal };
+    }
+  }
+
   /** What would be if pods came to a node or left it. */
   trial(node: NodeState): Trial {
     const { pod } = this;

@@ -24,7 +24,7 @@ export interface FailedAttempt {
   readonly verdicts: readonly NodeVerdict[] | undefined;
 }
 
-type Said = Omit<NodeVerdict, "node">;
+export type Said = Omit<NodeVerdict, "node">;
 
 /** Verdicts of one pod, or of several that were told the same: names of nodes beside the number of what was said of them. */
 interface Kept {
@@ -123,7 +123,7 @@ function packed(verdicts: Verdicts): Kept {
   return { said, nodes, which };
 }
 
-const saidBy = ({ name }: SchedulerPlugin, { reason, also = [], stuck }: Refusal): Said => ({
+export const saidBy = ({ name }: SchedulerPlugin, { reason, also = [], stuck }: Refusal): Said => ({
   plugin: name,
   reasons: [reason, ...also],
   stuck,

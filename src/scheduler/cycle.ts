@@ -1,6 +1,7 @@
 // From a pod to the node that suits it best, or to the reasons why none will do. Pure: it looks at the snapshot and changes nothing.
 import type { Random } from "#base/random.ts";
 import { Attempt, type Veto } from "./attempt.ts";
+import { type NodeVerdict, saidBy } from "./attempts.ts";
 import type { SchedulerPlugin } from "./framework.ts";
 import type { NodeState } from "./node-state.ts";
 import type { Nominations } from "./nominations.ts";
@@ -73,6 +74,17 @@ export class Cycle {
     if (this.#feasible.length === 1) return { node: only, score: 0, feasible: 1 };
     this.#score(attempt);
     return this.#best();
+  }
+
+  /** What every plugin has against every node now. An attempt stops at a node's first refusal; this is for people who ask. */
+  *explain(profile: Profile, pod: PodView): Generator<NodeVerdict> {
+    const attempt = this.begin(profile, pod);
+    const veto = attempt.prepare();
+    for (const node of this.#options.snapshot.nodes) {
+      if (veto) for (const plugin of veto.plugins) yield { node: node.name, ...saidBy(plugin, veto.refusal) };
+      else
+        for (const { plugin, refusal } of attempt.judgeAll(node)) yield { node: node.name, ...saidBy(plugin, refusal) };
+    }
   }
 
   /** Room was made there for the pod: it is most likely the only node that will do. */

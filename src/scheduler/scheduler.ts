@@ -21,7 +21,7 @@ import { type Metrics, noMetrics } from "#client/metrics.ts";
 import { causeOf } from "#client/place.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Attempt } from "./attempt.ts";
-import { Attempts } from "./attempts.ts";
+import { Attempts, type NodeVerdict } from "./attempts.ts";
 import { Bindings } from "./bindings.ts";
 import { makeProfiles, readConfiguration, type SchedulerConfiguration } from "./configuration.ts";
 import { Cycle, explainMisfit, type Misfit } from "./cycle.ts";
@@ -134,6 +134,13 @@ export class Scheduler implements Component {
   /** How many pods wait, and for what. */
   get pending(): SchedulingQueue["sizes"] {
     return this.#queue.sizes;
+  }
+
+  /** What every plugin has against every node now, for a pod that waits; `attempts` has the first refusals of the last attempt. */
+  explain({ uid }: Pick<PodView, "uid">): readonly NodeVerdict[] | undefined {
+    const view = this.#queue.get(uid)?.view;
+    const profile = view && this.#profileOf(view);
+    return profile && [...this.#cycle.explain(profile, view)];
   }
 
   run(signal: AbortSignal): Promise<void> {

@@ -50,6 +50,25 @@ test("a pod that fits nowhere says why, once, and is placed when room is made", 
   await cluster.until(async () => (await cluster.nodeOf("second")) === "a");
 });
 
+test("for a pod that waits, every plugin can be asked about every node", async () => {
+  await using cluster = await schedulingCluster();
+  await cluster.haveNode("a", { spec: { unschedulable: true, taints: [{ key: "k", effect: "NoSchedule" }] } });
+  await cluster.haveNode("b");
+  await cluster.havePod("web", asking({ cpu: "9" }));
+  await cluster.until(async () => cluster.scheduler.pending.stuck === 1);
+  const { uid } = (await cluster.pod("web")).metadata;
+  assert.deepEqual(
+    cluster.scheduler.explain({ uid })?.map(({ node, plugin, reasons }) => `${node} ${plugin}: ${reasons.join()}`),
+    [
+      "a NodeUnschedulable: node(s) were unschedulable",
+      "a TaintToleration: node(s) had untolerated taint(s)",
+      "a NodeResourcesFit: Insufficient cpu",
+      "b NodeResourcesFit: Insufficient cpu",
+    ],
+  );
+  assert.equal(cluster.scheduler.explain({ uid: "another" }), undefined);
+});
+
 test("a pod without any node to go to says so, and is placed when one comes", async () => {
   await using cluster = await schedulingCluster();
   await cluster.havePod("web");
