@@ -68,23 +68,39 @@ export function inOrder(node: FieldSet): FieldSet {
 }
 
 const finished = new Map<string, FieldSet>();
+const finishedParts = new Map<string, FieldSet>();
 const mostFinished = 1000;
 
 /**
  * A finished draft, the same object for equal drafts as long as there are not too many others: what one client makes, it makes
  * again and again. Of a pod's memory the sets would be three fifths, and to bring one in order takes longer than to find it here.
+ * Where an address makes every pod's status different, at least the fields of the status without one are the same.
  */
-export function shared(draft: FieldSet): FieldSet {
+export const shared = (draft: FieldSet): FieldSet =>
+  remembered(finished, draft, (whole) =>
+    withParts(whole, (top) => withParts(top, (part) => remembered(finishedParts, part, inOrder))),
+  );
+
+function remembered(known: Map<string, FieldSet>, draft: FieldSet, finish: (draft: FieldSet) => FieldSet): FieldSet {
   const text = JSON.stringify(draft);
-  const present = finished.get(text);
+  const present = known.get(text);
   if (present) return present;
-  if (finished.size >= mostFinished) {
-    const oldest = finished.keys().next();
-    if (!oldest.done) finished.delete(oldest.value);
+  if (known.size >= mostFinished) {
+    const oldest = known.keys().next();
+    if (!oldest.done) known.delete(oldest.value);
   }
-  const set = inOrder(draft);
-  finished.set(text, set);
+  const set = finish(draft);
+  known.set(text, set);
   return set;
+}
+
+function withParts(node: FieldSet, finish: (part: FieldSet) => FieldSet): FieldSet {
+  const out: Record<string, FieldSet> = {};
+  for (const element in node) {
+    const part = node[element] as FieldSet;
+    out[element] = isEmptySet(part) ? leaf : finish(part);
+  }
+  return sorted(out);
 }
 
 function sorted(node: FieldSet): FieldSet {
