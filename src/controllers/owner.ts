@@ -25,7 +25,8 @@ export interface Claim<K extends AnyKind> {
  */
 export async function claim<K extends AnyKind>(client: Client, claimed: Claim<K>): Promise<readonly Infer<K>[]> {
   const { candidates, owner, selects } = claimed;
-  const isGoing = metadataOf(owner).deletionTimestamp !== undefined;
+  const { uid, deletionTimestamp: going } = metadataOf(owner);
+  const isGoing = going !== undefined;
   let recheck: Promise<void> | undefined;
   const mayAdopt = () => (recheck ??= refuseGone(client, claimed.ownerKind, owner));
   const kept: Infer<K>[] = [];
@@ -33,7 +34,7 @@ export async function claim<K extends AnyKind>(client: Client, claimed: Claim<K>
   for (const object of candidates) {
     const { labels, deletionTimestamp } = metadataOf(object);
     const controller = controllerOf(object);
-    const isOwn = controller?.uid === metadataOf(owner).uid;
+    const isOwn = controller?.uid === uid;
     if (controller && !isOwn) continue;
     const isSelected = selects(labels, object);
     if (isOwn && isSelected) kept.push(object);

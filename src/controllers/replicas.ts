@@ -87,14 +87,20 @@ interface Seen {
 
 function statusOf(set: Replicas, { pods, terminating, failure, now }: Seen): ReplicaSetStatus {
   const isFullyLabeled = labelMatcher(requirementsOfLabels(set.template?.metadata.labels ?? {}));
-  const ready = pods.filter(isReady);
+  let [labeled, ready, available] = [0, 0, 0];
+  for (const pod of pods) {
+    if (isFullyLabeled(pod.metadata.labels)) labeled++;
+    if (!isReady(pod)) continue;
+    ready++;
+    if (set.minReadySeconds === 0 || isAvailable(pod, set.minReadySeconds, now)) available++;
+  }
   const { terminatingReplicas: _served, ...status } = set.status;
   return {
     ...status,
     replicas: pods.length,
-    fullyLabeledReplicas: unlessZero(pods.filter(({ metadata }) => isFullyLabeled(metadata.labels)).length),
-    readyReplicas: unlessZero(ready.length),
-    availableReplicas: unlessZero(ready.filter((pod) => isAvailable(pod, set.minReadySeconds, now)).length),
+    fullyLabeledReplicas: unlessZero(labeled),
+    readyReplicas: unlessZero(ready),
+    availableReplicas: unlessZero(available),
     ...(set.countsTerminating && { terminatingReplicas: terminating }),
     observedGeneration: set.object.metadata.generation,
     conditions: conditionsOf(set, pods.length, failure, now),
