@@ -21,6 +21,8 @@ export interface HttpRequest {
   /** DER of the client's certificate, if it sent one that our authority signed. */
   readonly clientCertificate: Uint8Array | undefined;
   readonly remoteAddress: string;
+  /** It came without TLS, from this machine, by a port that is meant for that. */
+  readonly isUnsecured?: boolean;
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;
 }

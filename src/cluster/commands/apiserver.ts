@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
+import { unsecured } from "#apiserver/authentication/authenticator.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
@@ -11,7 +12,8 @@ import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
 import { parseIp } from "#schema/ip.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { isLoopback } from "#wire/host/unsecured.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import type { Command } from "../command.ts";
@@ -26,6 +28,16 @@ import { apiVersionInfo } from "../version.ts";
 const flags = {
   "secure-port": { type: "int", default: 6443, help: "Port to serve HTTPS on; 0 takes a free one" },
   "bind-address": { type: "string", default: "0.0.0.0", help: "Address to listen on" },
+  "insecure-port": {
+    type: "int",
+    default: 0,
+    help: "Port to serve HTTP on without TLS, and without asking who it is: whoever connects may do everything; 0 is off",
+  },
+  "insecure-bind-address": {
+    type: "string",
+    default: "127.0.0.1",
+    help: "Address of the insecure port; only those of this machine alone are taken",
+  },
   "advertise-address": {
     type: "string",
     value: "IP",
@@ -89,6 +101,7 @@ export const apiserver: Command = {
 };
 
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
+  checkInsecurePort(settings);
   const { cert, key, clientCa, writeKubeconfig } = await servingCertificates(settings);
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
@@ -105,6 +118,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       random: systemRandom,
       log,
       ...identity,
+      authenticators: [...(settings["insecure-port"] > 0 ? [unsecured] : []), ...identity.authenticators],
       authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
       bootstrapPolicy: true,
       admission,
@@ -126,6 +140,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
             const system = server.system({ address: addressFor(settings, network), port });
             await system.attempt(inner);
             writeKubeconfig(port);
+            if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
             log.info("serving", { port, address: settings["bind-address"] });
             await system.run(inner);
             await front.close(5000);
@@ -138,6 +153,22 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     nodes.close();
     await store.close();
   }
+}
+
+/** Before anything is opened: nobody should find this out from a log. */
+function checkInsecurePort(settings: Settings): void {
+  const [port, address] = [settings["insecure-port"], settings["insecure-bind-address"]];
+  if (port < 0 || port > 65_535) throw new UsageError(`--insecure-port: ${port} is no port`);
+  if (!isLoopback(address))
+    throw new UsageError(
+      `--insecure-bind-address: ${JSON.stringify(address)} can be reached from elsewhere; only 127.0.0.1 and ::1 are taken`,
+    );
+}
+
+async function serveInsecurely(front: HttpsFront, settings: Settings, log: Log): Promise<void> {
+  const address = settings["insecure-bind-address"];
+  const port = await front.listenUnsecured(settings["insecure-port"], address);
+  log.warn("serving without TLS: whoever can connect may do everything", { port, address });
 }
 
 function addressFor(settings: Settings, network: ServiceNetwork): string | undefined {

@@ -9,7 +9,7 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { type Duplex, Readable, type Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
@@ -21,6 +21,7 @@ import { Bodies, clientIsGone } from "./bodies.ts";
 import { type FrontLimits, usualLimits } from "./limits.ts";
 import { gzipped, Joiner, pump } from "./send.ts";
 import { closeGently, socketStream } from "./streams/socket-stream.ts";
+import { isLoopback, unsecuredServer } from "./unsecured.ts";
 
 export interface HttpsOptions {
   readonly cert: string;
@@ -38,6 +39,8 @@ export interface HttpsOptions {
 export interface HttpsFront {
   /** Starts to listen; resolves with the port. */
   listen(port: number, address: string): Promise<number>;
+  /** The same without TLS, to this machine alone; requests that come that way say so. Resolves with the port. */
+  listenUnsecured(port: number, address: string): Promise<number>;
   /** Takes no new requests, aborts the signals of those under way, and waits for their ends, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
   readonly server: Http2SecureServer;
@@ -105,18 +108,25 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     }
   };
 
-  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
-    if (message.httpVersionMajor >= 2) return;
-    const peer = peers.of(message.socket as TLSSocket);
+  const onRequest = (message: IncomingMessage, response: ServerResponse, peer: Peer) => {
     const { method = "GET", url = "/" } = message;
     const request = new FrontRequest(method, url, message, message, peer, bodies, () => endings.of(response));
     void respond(request, (answer) => sendHttp1(response, answer).then(() => lingerFor(message, clock)));
-  });
-  server.on("upgrade", (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const peer = peers.of(socket as TLSSocket);
+  };
+  const onUpgrade = (message: IncomingMessage, socket: Duplex, head: Buffer, peer: Peer) => {
     const { method = "GET", url = "/" } = message;
     const request = new FrontRequest(method, url, message, Readable.from([]), peer, bodies, () => endings.of(socket));
     void respond(request, (answer) => sendUpgrade(message, socket, head, answer, request.signal));
+  };
+  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+    if (message.httpVersionMajor < 2) onRequest(message, response, peers.of(message.socket as TLSSocket));
+  });
+  server.on("upgrade", (message: IncomingMessage, socket: Duplex, head: Buffer) =>
+    onUpgrade(message, socket, head, peers.of(socket as TLSSocket)),
+  );
+  const unsecured = unsecuredServer(http1Limits(limits), {
+    request: (message, response) => onRequest(message, response, unsecuredPeer(message)),
+    upgrade: (message, socket, head) => onUpgrade(message, socket, head, unsecuredPeer(message)),
   });
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
   server.removeAllListeners("stream");
@@ -139,23 +149,23 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   server.on("drop", () => log.warn("connection dropped: too many are open", { limit: limits.connections }));
   server.on("sessionError", (error) => log.debug("session failed", { error }));
   server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
-  server.on("secureConnection", (socket: Socket) => {
+  const connected = (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", (error) => log.debug("connection failed", { error }));
-  });
+  };
+  server.on("secureConnection", connected);
+  unsecured.on("connection", connected);
 
   return {
     server,
-    listen: (port, address) =>
-      new Promise((resolve, reject) => {
-        server.once("error", reject);
-        server.listen(port, address, () => {
-          server.off("error", reject);
-          resolve((server.address() as AddressInfo).port);
-        });
-      }),
+    listen: (port, address) => listening(server, port, address),
+    async listenUnsecured(port, address) {
+      if (!isLoopback(address)) throw new Error(`${address} is not an address of this machine alone`);
+      return listening(unsecured, port, address);
+    },
     async close(graceMs) {
+      unsecured.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       endings.stop(new Error("the server is stopping"));
       bodies.close();
@@ -172,6 +182,15 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   };
 }
 
+const listening = (server: Server, port: number, address: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address, () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+
 /** A request by either protocol. What most handlers do not look at is made when it is asked for: that is a tenth of a get. */
 class FrontRequest implements HttpRequest {
   readonly method: string;
@@ -181,6 +200,7 @@ class FrontRequest implements HttpRequest {
   readonly content: Readable;
   readonly clientCertificate: Uint8Array | undefined;
   readonly remoteAddress: string;
+  readonly isUnsecured: boolean;
   readonly #rawHeaders: readonly string[];
   readonly #bodies: Bodies;
   readonly #ending: () => AbortSignal;
@@ -192,7 +212,7 @@ class FrontRequest implements HttpRequest {
     url: string,
     { headers, rawHeaders }: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
     content: Readable,
-    { clientCertificate, remoteAddress }: Peer,
+    { clientCertificate, remoteAddress, isUnsecured = false }: Peer,
     bodies: Bodies,
     ending: () => AbortSignal,
   ) {
@@ -204,6 +224,7 @@ class FrontRequest implements HttpRequest {
     this.content = content;
     this.clientCertificate = clientCertificate;
     this.remoteAddress = remoteAddress;
+    this.isUnsecured = isUnsecured;
     this.#rawHeaders = rawHeaders;
     this.#bodies = bodies;
     this.#ending = ending;
@@ -266,7 +287,14 @@ class Endings {
 interface Peer {
   readonly clientCertificate: Uint8Array | undefined;
   readonly remoteAddress: string;
+  readonly isUnsecured?: boolean;
 }
+
+const unsecuredPeer = ({ socket }: IncomingMessage): Peer => ({
+  clientCertificate: undefined,
+  remoteAddress: socket.remoteAddress ?? "",
+  isUnsecured: true,
+});
 
 /** Who is at the other end of a connection. To ask TLS for a certificate takes 100 µs: that is done once, not for each request. */
 class Peers {
