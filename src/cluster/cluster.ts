@@ -164,7 +164,15 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       const accounts = informers.of(ServiceAccount);
       await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
       const registered = informers.of(Node);
-      await untilCached(registered, () => nodes.names.every((name) => isReady(registered.cache.get(name))), signal);
+      const missing = new Set(nodes.names);
+      const areReady = () => {
+        for (const name of missing) {
+          if (!isReady(registered.cache.get(name))) return false;
+          missing.delete(name); // so that thousands of nodes are not looked at again with each that comes
+        }
+        return true;
+      };
+      await untilCached(registered, areReady, signal);
     },
   };
 }
