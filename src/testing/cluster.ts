@@ -51,7 +51,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       network: { addresses: parseAddressRanges("10.96.0.0/16"), nodePorts: parsePortRange("30000-32767") },
       rootCa: "the authority of a test",
       loadBalancerAddresses: ["172.31.255.0/24"],
-      nodes: { count: options.nodes ?? 1, podRange: "10.244.0.0/16" },
+      nodes: { count: options.nodes ?? 1, podRange: "10.128.0.0/9" },
       identity: {
         authenticators: [],
         tokens: [],
