@@ -169,5 +169,7 @@ export const asking = (requests: Readonly<Record<string, string>>, spec: Draft<P
 function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copied(inner)]));
+  const copy: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) copy[key] = copied(inner);
+  return copy;
 }
