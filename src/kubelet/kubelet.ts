@@ -87,7 +87,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     clock,
     streams: options.streams,
     compression: options.spdyCompression,
-    runtimeName: runtime.name,
+    runtime,
     find: (namespace, pod) => pods.workerOf(mine.cache.get({ namespace, name: pod })?.metadata.uid ?? ""),
     list: () => pods.on(name),
   });

@@ -74,8 +74,11 @@ export interface Credentials {
   readonly password: string;
 }
 
+/** What a container uses. */
 export interface Usage {
-  readonly cpuMillis: number;
+  /** Since it was started. */
+  readonly cpuSeconds: number;
+  /** What it cannot do without. */
   readonly memoryBytes: number;
 }
 
@@ -109,8 +112,8 @@ export interface ContainerRuntime {
   removeContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Runs a command to its end; for probes and hooks. */
   exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
-  /** By container id. */
-  usage(signal: AbortSignal): Promise<ReadonlyMap<string, Usage>>;
+  /** Of those of the containers that run, by id. */
+  usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Usage>>;
 
   images(signal: AbortSignal): Promise<readonly Image[]>;
   /** The image of that name if it is there. */

@@ -348,6 +348,31 @@ test("logs of simulated containers are what their scripts say, as asked for", as
   await assert.rejects(ask("/healthz"), { name: "NodeUnreachable" });
 });
 
+test("a node tells what its pods use", async () => {
+  await using w = await world();
+  const containers = [{ name: "web", image: "nginx", resources: { requests: { cpu: "2", memory: "1Gi" } } }];
+  await w.create("web", { containers });
+  await w.create("busy", {}, { "simulated.knarr.dev/cpu": "500m", "simulated.knarr.dev/memory": "64Mi" });
+  await w.untilPod("web", isReady);
+  await w.untilPod("busy", isReady);
+  const { signal } = new AbortController();
+  await w.server.clock.advance(10_000);
+  const ask = async (node: string) =>
+    String(
+      await readAll(
+        (await w.nodes.handle(node, { method: "GET", url: "/metrics/resource", headers: {}, signal })).body,
+      ),
+    ).split("\n");
+  const lines = await ask("sim-0");
+  assert.ok(
+    lines.includes('container_memory_working_set_bytes{container="web",namespace="default",pod="busy"} 67108864'),
+  );
+  assert.ok(lines.includes(`pod_memory_working_set_bytes{namespace="default",pod="web"} ${2 ** 30 / 10}`));
+  const cpu = lines.find((line) => line.startsWith('pod_cpu_usage_seconds_total{namespace="default",pod="busy"}'));
+  assert.ok(Number(cpu?.split(" ")[1]) >= 5, cpu);
+  assert.ok((await ask("sim-1")).includes("node_memory_working_set_bytes 0"));
+});
+
 test("a log that is followed ends with its container", async () => {
   await using w = await world();
   await w.create("job", { restartPolicy: "Never" });

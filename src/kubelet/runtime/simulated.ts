@@ -3,6 +3,7 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { sha256 } from "#base/sha256.ts";
+import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { Alarm } from "../alarm.ts";
 import {
   type ContainerConfig,
@@ -37,6 +38,9 @@ interface Sandbox {
 interface SimulatedContainer {
   readonly uid: string;
   readonly script: ContainerScript;
+  /** What it uses while it runs. */
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
   /** The end that is coming, if any. */
   end: End | undefined;
 }
@@ -147,7 +151,10 @@ export class SimulatedRuntime implements ContainerRuntime {
     const script = this.#script(config);
     if (script.createError !== undefined) throw new Error(script.createError);
     const id = this.#newId();
-    this.#containers.set(id, { uid, script, end: undefined });
+    const { requests = {} } = config.container.resources;
+    const cpuCores = script.cpuCores ?? tenthOf(requests.cpu);
+    const memoryBytes = script.memoryBytes ?? tenthOf(requests.memory);
+    this.#containers.set(id, { uid, script, cpuCores, memoryBytes, end: undefined });
     const { sandboxes, containers } = this.#pods.get(uid) ?? nothingObserved;
     const { container, attempt, imageId } = config;
     const state: ContainerState = {
@@ -203,10 +210,16 @@ export class SimulatedRuntime implements ContainerRuntime {
     return { exitCode, output: new TextEncoder().encode(output) };
   }
 
-  async usage(): Promise<ReadonlyMap<string, Usage>> {
+  async usage(containers: readonly string[]): Promise<ReadonlyMap<string, Usage>> {
+    const now = this.#options.clock.now();
     const usage = new Map<string, Usage>();
-    for (const [id, { script }] of this.#containers)
-      usage.set(id, { cpuMillis: (script.cpuCores ?? 0) * 1000, memoryBytes: script.memoryBytes ?? 0 });
+    for (const id of containers) {
+      const container = this.#containers.get(id);
+      const state = this.find(id);
+      if (!container || state?.phase !== "running") continue;
+      const { cpuCores, memoryBytes } = container;
+      usage.set(id, { cpuSeconds: (cpuCores * (now - state.startedAt)) / 1000, memoryBytes });
+    }
     return usage;
   }
 
@@ -349,6 +362,9 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#watchers.delete(id);
   }
 }
+
+const tenthOf = (amount: string | undefined): number =>
+  amount === undefined ? 0 : quantityToNumber(parseQuantity(amount)) / 10;
 
 /** An image has always the same digest. */
 const digestOf = (reference: string): string =>

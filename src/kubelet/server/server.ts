@@ -8,8 +8,9 @@ import { servePortForward } from "#wire/streams/port-forward.ts";
 import { remoteCommandOptions, serveRemoteCommand } from "#wire/streams/remote-command.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { containersIn } from "../pod/containers.ts";
-import type { ContainerState, PodState } from "../runtime.ts";
+import type { ContainerRuntime, ContainerState, PodState } from "../runtime.ts";
 import { type LogOptions, logOptions, logText } from "./logs.ts";
+import { resourceMetrics } from "./resource-metrics.ts";
 import type { ContainerStreams } from "./streams.ts";
 
 export interface KubeletRequest {
@@ -30,11 +31,9 @@ export interface KubeletServerOptions {
   readonly clock: Clock;
   readonly streams: ContainerStreams;
   readonly compression: () => SpdyCompression;
-  readonly runtimeName: string;
+  readonly runtime: Pick<ContainerRuntime, "name" | "usage">;
   readonly find: (namespace: string, name: string) => ServedPod | undefined;
   readonly list: () => Iterable<ServedPod>;
-  /** Further paths, such as `/stats/summary`. */
-  readonly pages?: Readonly<Record<string, (query: URLSearchParams) => Promise<HttpResponse>>>;
 }
 
 export type KubeletServer = (request: KubeletRequest) => Promise<HttpResponse>;
@@ -43,8 +42,6 @@ export function kubeletServer(options: KubeletServerOptions): KubeletServer {
   return async ({ method, url, headers, signal }) => {
     const [path = "", search = ""] = url.split("?");
     const query = new URLSearchParams(search);
-    const page = Object.hasOwn(options.pages ?? {}, path) ? options.pages?.[path] : undefined;
-    if (page) return page(query);
     let words: string[];
     try {
       words = path.slice(1).split("/").map(decodeURIComponent);
@@ -63,6 +60,9 @@ export function kubeletServer(options: KubeletServerOptions): KubeletServer {
           metadata: {},
           items: [...options.list()].map(({ pod }) => pod),
         });
+      case "metrics":
+        if (namespace !== "resource") return notFound();
+        return text(200, await resourceMetrics(options.list(), options.runtime, signal));
       case "containerLogs":
         return logs(request, options);
       case "exec":
@@ -71,7 +71,7 @@ export function kubeletServer(options: KubeletServerOptions): KubeletServer {
       case "portForward":
         return portForward(request, options);
       default:
-        return text(404, "404 page not found\n");
+        return notFound();
     }
   };
 }
@@ -84,6 +84,7 @@ interface Asked extends Omit<KubeletRequest, "url"> {
 }
 
 const text = (code: number, body: string): HttpResponse => ({ code, headers: { "content-type": "text/plain" }, body });
+const notFound = (): HttpResponse => text(404, "404 page not found\n");
 const json = (body: unknown): HttpResponse => ({
   code: 200,
   headers: { "content-type": "application/json" },
@@ -92,7 +93,7 @@ const json = (body: unknown): HttpResponse => ({
 
 async function logs(
   { namespace, name, container, query, signal }: Asked,
-  { find, clock, streams, runtimeName }: KubeletServerOptions,
+  { find, clock, streams, runtime }: KubeletServerOptions,
 ): Promise<HttpResponse> {
   const asked = logOptions(query, clock.now());
   if (!asked) return text(422, '{"message": "Invalid request."}');
@@ -100,7 +101,7 @@ async function logs(
   if (!served) return text(404, `pod ${JSON.stringify(name)} does not exist`);
   if (!containersIn(served.pod.spec).has(container))
     return text(404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`);
-  const id = loggedContainer(served, container, asked, runtimeName);
+  const id = loggedContainer(served, container, asked, runtime.name);
   if (typeof id !== "string") return text(400, id.why);
   const log = await streams.log(id, signal);
   return { code: 200, headers: { "content-type": "text/plain" }, body: logText(log, asked) };

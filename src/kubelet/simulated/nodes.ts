@@ -144,7 +144,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
       clock,
       streams,
       compression,
-      runtimeName: runtime.name,
+      runtime,
       find: (namespace, name) => {
         const pod = informers.of(Pod).cache.get({ namespace, name });
         return pod?.spec.nodeName === node ? pods.workerOf(pod.metadata.uid ?? "") : undefined;

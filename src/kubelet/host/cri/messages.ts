@@ -35,7 +35,7 @@ export const sandboxReady = 0;
 
 const Nothing = message("Nothing", {});
 const Int64Value = message("Int64Value", { value: signed(1) });
-const UInt64Value = message("UInt64Value", { value: int(1) });
+const UInt64Value = message("UInt64Value", { value: id(1) });
 
 const SandboxMetadata = message("PodSandboxMetadata", {
   name: text(1),
@@ -158,7 +158,7 @@ const labelled = (name: string, field: number) =>
 const byContainer = message("ContainerRequest", { id: text(1) });
 const Stats = message("ContainerStats", {
   attributes: one(1, message("ContainerAttributes", { id: text(1) })),
-  cpu: one(2, message("CpuUsage", { usageNanoCores: one(3, UInt64Value) })),
+  cpu: one(2, message("CpuUsage", { usageCoreNanoSeconds: one(2, UInt64Value) })),
   memory: one(3, message("MemoryUsage", { workingSetBytes: one(2, UInt64Value) })),
 });
 

@@ -211,14 +211,17 @@ export class CriRuntime implements ContainerRuntime {
     return { path: status.logPath, isRunning: containerStates[status.state] === "running" };
   }
 
-  async usage(signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {
+  async usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {
     const { stats } = await this.#call(rpcs.listStats, {}, signal);
-    return new Map(
-      stats.map(({ attributes, cpu, memory }) => [
-        attributes?.id ?? "",
-        { cpuMillis: (cpu?.usageNanoCores?.value ?? 0) / 1e6, memoryBytes: memory?.workingSetBytes?.value ?? 0 },
-      ]),
-    );
+    const wanted = new Set(containers);
+    const usage = new Map<string, Usage>();
+    for (const { attributes, cpu, memory } of stats)
+      if (attributes && wanted.has(attributes.id))
+        usage.set(attributes.id, {
+          cpuSeconds: Number(cpu?.usageCoreNanoSeconds?.value ?? 0n) / 1e9,
+          memoryBytes: Number(memory?.workingSetBytes?.value ?? 0n),
+        });
+    return usage;
   }
 
   async images(signal: AbortSignal): Promise<readonly Image[]> {
