@@ -24,6 +24,7 @@ import { Informers } from "./informers.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 import { OwnWrites } from "./own-writes.ts";
 import { causeOf, controllerOf, keyOf, metadataOf, placeOf } from "./place.ts";
+import { Rests } from "./rests.ts";
 import { WritePace } from "./write-pace.ts";
 
 export interface ControllersOptions {
@@ -79,6 +80,7 @@ class ControllerRun implements Component {
   readonly #queue: WorkQueue;
   readonly #ownWrites: OwnWrites;
   readonly #pace: WritePace;
+  readonly #rests: Rests;
   readonly #kinds: ReadonlySet<AnyKind>;
   readonly #cache: CacheView;
   readonly #client: Client;
@@ -92,6 +94,7 @@ class ControllerRun implements Component {
     this.#queue = new WorkQueue(options.clock, one.backoff);
     this.#ownWrites = new OwnWrites((key) => this.#queue.add(key));
     this.#pace = new WritePace(options.clock);
+    this.#rests = new Rests(options.clock);
     this.#kinds = kindsOf(one);
     this.#client = options.clientFor?.(one.name) ?? options.client;
     this.#cache = cacheView((kind) => {
@@ -123,7 +126,7 @@ class ControllerRun implements Component {
   /** Turns changes into keys. Nothing else happens when something changes. */
   #listen(): (() => void)[] {
     const { for: subject, owns = [], watches = [], batchMs = 0 } = this.#controller;
-    const add = (key: string) => this.#queue.addAfter(key, batchMs);
+    const add = (key: string) => this.#queue.addAfter(key, Math.max(batchMs, this.#rests.leftMs(key)));
     const owner = ({ old, object }: Change<unknown>) => {
       for (const one of [old, object]) {
         const reference = controllerOf(one ?? {});
@@ -190,7 +193,9 @@ class ControllerRun implements Component {
       metrics.count("controller_runtime_reconcile_total", { ...labels, result: "error" });
       this.#failed(key, error);
     } finally {
-      metrics.observe("controller_runtime_reconcile_time_seconds", labels, (clock.elapsed() - start) / 1000);
+      const tookMs = clock.elapsed() - start;
+      this.#rests.took(key, tookMs);
+      metrics.observe("controller_runtime_reconcile_time_seconds", labels, tookMs / 1000);
       metrics.set("workqueue_depth", { name: this.name }, this.#queue.size);
     }
   }
