@@ -305,7 +305,10 @@ export class PodWorker {
           `Back-off restarting failed container ${name} in pod ${podText(this.pod)}`,
           name,
         );
-      if (reason === "ImagePullBackOff") this.#event("Normal", "BackOff", message.split(": ")[0] ?? message, name);
+      if (reason === "ImagePullBackOff") {
+        this.#event("Normal", "BackOff", message.split(": ")[0] ?? message, name);
+        this.#event("Warning", "Failed", "Error: ImagePullBackOff", name);
+      }
     }
   }
 

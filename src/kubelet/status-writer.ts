@@ -2,13 +2,14 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import { causeOf, keyOf } from "#client/place.ts";
 import type { PodWorker } from "./pod-worker.ts";
 
 /** Whether the pod turned out to be another than the worker thought: then it has to look again. */
 export async function writeStatus(worker: PodWorker, client: Client, signal: AbortSignal): Promise<boolean> {
-  const api = client.bound({ signal });
   const { pod, uid } = worker;
-  const { namespace, name = "" } = pod.metadata;
+  const { namespace, name = "", resourceVersion } = pod.metadata;
+  const api = client.bound({ signal, because: causeOf(Pod, keyOf({ namespace, name }), resourceVersion) });
   const status = worker.status();
   if (!status) return false;
   if (!equal(status, pod.status)) {

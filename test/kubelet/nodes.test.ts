@@ -10,6 +10,7 @@ import { Client, type Transport } from "#client/client.ts";
 import { type SimulatedNodes, type SimulatedNodesOptions, simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import type { Draft } from "#schema/infer.ts";
 import { type HttpResponse, isStream } from "#wire/http.ts";
+import type { WriteRecord } from "#wire/write-record.ts";
 import { type TestCluster, testCluster } from "../controllers/cluster.ts";
 
 interface World extends TestCluster {
@@ -113,6 +114,21 @@ test("a pod without delays runs and is ready after one write", async () => {
     .filter(({ involvedObject }) => involvedObject.name === "web")
     .map(({ reason }) => reason);
   assert.deepEqual(reasons.toSorted(), ["Created", "Pulled", "Pulling", "Started"]);
+});
+
+test("what a kubelet writes is known to follow from the pod it has seen", async () => {
+  await using w = await world();
+  const { metadata } = await w.create("web");
+  await w.untilPod("web", isReady);
+  const { json } = await w.server.call("GET", "/knarr/v1/trace?resource=pods&namespace=default&name=web");
+  const { writes } = json as unknown as { writes: readonly WriteRecord[] };
+  assert.deepEqual(
+    writes.map(({ verb, subresource, because }) => [verb, subresource, because.map(({ revision }) => `${revision}`)]),
+    [
+      ["create", undefined, []],
+      ["update", "status", [metadata.resourceVersion]],
+    ],
+  );
 });
 
 test("a pod that is deleted ends within its grace and is removed", async () => {
@@ -228,6 +244,18 @@ test("an image that cannot be pulled is tried again, and says so", async () => {
     'Back-off pulling image "nginx": ErrImagePull: no such image',
   );
   await w.untilPod("web", isReady);
+  const { items } = await w.client.list(Event, { namespace: "default", fieldSelector: "involvedObject.name=web" });
+  assert.deepEqual(
+    items
+      .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
+      .filter((line) => /Failed|BackOff/.test(line)),
+    [
+      'Warning Failed: Failed to pull image "nginx": no such image',
+      "Warning Failed: Error: ErrImagePull",
+      'Normal BackOff: Back-off pulling image "nginx"',
+      "Warning Failed: Error: ImagePullBackOff",
+    ],
+  );
 });
 
 test("init containers run first, sidecars stay and end last", async () => {
