@@ -26,7 +26,7 @@ import { writeGuard } from "./authorization/write-guard.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
 import type { NodeConnection } from "./node-connection.ts";
-import { type HealthCheck, pathHandler } from "./paths.ts";
+import { type HealthCheck, pathHandler, type SchedulingOf } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
 import { StoreClaims } from "./registry/store-claims.ts";
@@ -70,6 +70,8 @@ export interface AssemblyOptions {
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
   readonly components: readonly HealthCheck[];
+  /** What a scheduler in the same process says of pods that wait for a node. */
+  readonly schedulingOf?: SchedulingOf;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
   /** What `/metrics` shows: what this server counts is added. One of its own unless told. */
@@ -175,6 +177,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       causality,
       metrics,
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
+      ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),
   });
   return {

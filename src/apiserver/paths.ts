@@ -24,8 +24,13 @@ export interface PathOptions {
   /** Who issues tokens of service accounts, and the keys they are checked with. */
   readonly issuer?: Issuer;
   readonly causality: Causality;
+  /** What a scheduler in this process said of each node when it last tried to place a pod; without one the path does not exist. */
+  readonly schedulingOf?: SchedulingOf;
   readonly metrics: MetricRegistry;
 }
+
+/** Undefined if the pod does not wait for a node. */
+export type SchedulingOf = (pod: { readonly namespace: string; readonly name: string }) => object | undefined;
 
 export interface Issuer {
   readonly issuers: readonly string[];
@@ -38,7 +43,7 @@ export interface Issuer {
 export type PathHandler = (request: HttpRequest) => Promise<HttpResponse | undefined>;
 
 export function pathHandler(options: PathOptions): PathHandler {
-  const { catalog, openApi, healthChecks, version, causality, metrics } = options;
+  const { catalog, openApi, healthChecks, version, metrics } = options;
   const slis = new HealthMetrics();
   return async (request) => {
     const path = request.path.length > 1 && request.path.endsWith("/") ? request.path.slice(0, -1) : request.path;
@@ -74,9 +79,7 @@ export function pathHandler(options: PathOptions): PathHandler {
         if (third === undefined) return maybeJson(apiGroup(catalog, second));
         return fourth === undefined ? maybeJson(apiResourceList(catalog, second, third)) : undefined;
       case "knarr":
-        return second === "v1" && third === "trace"
-          ? plainJson({ writes: tracePath(request, causality, fourth) })
-          : undefined;
+        return second === "v1" ? observationPath(request, options, third, fourth) : undefined;
       case ".well-known":
         return path === configurationPath && options.issuer ? issuerConfiguration(request, options.issuer) : undefined;
       case "openid":
@@ -100,6 +103,21 @@ const indentedJson = (object: object): HttpResponse => ({
   body: JSON.stringify(object, null, 2),
 });
 const maybeJson = (object: object | undefined): HttpResponse | undefined => object && plainJson(object);
+
+/** What only this server tells: why things are as they are. */
+function observationPath(
+  request: HttpRequest,
+  { causality, schedulingOf }: PathOptions,
+  what: string | undefined,
+  which: string | undefined,
+): HttpResponse | undefined {
+  if (what === "trace") return plainJson({ writes: tracePath(request, causality, which) });
+  if (what !== "scheduling" || which !== undefined || !schedulingOf) return undefined;
+  const namespace = request.query.get("namespace");
+  const name = request.query.get("name");
+  if (!namespace || !name) throw badRequest("say which pod: ?namespace=default&name=web");
+  return plainJson({ attempt: schedulingOf({ namespace, name }) });
+}
 
 /** `/knarr/v1/trace/TRACE-ID`, or `/knarr/v1/trace?resource=deployments.apps&namespace=default&name=web`. */
 function tracePath({ query }: HttpRequest, causality: Causality, traceId: string | undefined): readonly WriteRecord[] {

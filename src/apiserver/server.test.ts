@@ -588,6 +588,18 @@ test("a watch speaks the version it was asked in", async () => {
   }
 });
 
+test("a scheduler of the same process tells what it said of each node", async () => {
+  const attempt = { at: 0, message: "0/1 nodes are available", nodes: 1, verdicts: [] };
+  await using s = await testServer({ schedulingOf: ({ name }) => (name === "web" ? attempt : undefined) });
+  const path = "/knarr/v1/scheduling";
+  assert.deepEqual((await s.call("GET", `${path}?namespace=default&name=web`)).json, { attempt });
+  assert.deepEqual((await s.call("GET", `${path}?namespace=default&name=other`)).json, {});
+  assert.equal((await s.call("GET", `${path}?name=web`)).code, 400);
+  assert.equal((await s.call("GET", `${path}/web?namespace=default&name=web`)).code, 404);
+  await using alone = await testServer();
+  assert.equal((await alone.call("GET", `${path}?namespace=default&name=web`)).code, 404);
+});
+
 test("every write can be traced: who, what, why, and where the time went", async () => {
   await using s = await testServer();
   const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

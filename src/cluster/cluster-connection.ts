@@ -9,7 +9,7 @@ import { knarrVersion } from "./version.ts";
 export const connectionFlags = {
   kubeconfig: { type: "string", value: "FILE", help: "Kubeconfig to use; $KUBECONFIG or ~/.kube/config unless told" },
   context: { type: "string", value: "NAME", help: "Context of it; the current one unless told" },
-  namespace: { type: "string", value: "NAME", help: "Namespace of the object; the context's unless told" },
+  namespace: { type: "string", short: "n", value: "NAME", help: "Namespace of the object; the context's unless told" },
 } as const;
 
 interface ConnectionSettings {

@@ -3,6 +3,7 @@
 // requests of this process pass the same authorization and admission as those that come over the network.
 import { catalog } from "#api/catalog.ts";
 import { Node } from "#api/core/v1/node.ts";
+import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
@@ -19,6 +20,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
+import { keyOf } from "#client/place.ts";
 import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import type { StoreEngine } from "#store/engine.ts";
@@ -98,6 +100,10 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       synced("controller-manager", () => informers.hasSynced),
       synced("scheduler", () => scheduler.hasSynced),
     ],
+    schedulingOf: (place) => {
+      const pod = informers.of(Pod).cache.get(keyOf(place));
+      return pod && scheduler.attempts.of(pod.metadata);
+    },
     version: apiVersionInfo(),
     metrics,
     ...(environment.protect && { protect: environment.protect }),

@@ -12,7 +12,7 @@ import { flagsHelp, parseFlags } from "../flags.ts";
 const flags = {
   ...connectionFlags,
   all: { type: "bool", default: false, help: "Show every write, not only the first few of each sort" },
-  output: { type: "string", value: "text|json", default: "text", help: "How to print the writes" },
+  output: { type: "string", short: "o", value: "text|json", default: "text", help: "How to print the writes" },
 } as const;
 
 export const trace: Command = {
