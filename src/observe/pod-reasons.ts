@@ -208,11 +208,13 @@ const stuckContainer: Rule = ({ pod, events }) => {
   return undefined;
 };
 
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
+
 function crashLoop(pod: Pod, { name, restartCount, lastState, state }: ContainerStatus): Reason {
   const last = lastState?.terminated;
   const isOutOfMemory = last?.reason === "OOMKilled";
   return {
-    says: `keeps failing: its container ${name} ${exitText(last)}, and was restarted ${restartCount} times`,
+    says: `keeps failing: its container ${name} ${exitText(last)}, and was restarted ${times(restartCount)}`,
     details: [state?.waiting?.message ?? "", last?.message ?? ""].filter((text) => text !== ""),
     remedies: isOutOfMemory
       ? ["give it a higher memory limit, or find out what it uses the memory for"]
