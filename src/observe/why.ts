@@ -55,7 +55,7 @@ export async function explainOwner(kind: AnyKind, place: Place, sources: Sources
       subject,
       chain,
       events,
-      reason: { says: pods.length === 0 ? "has no pods" : `has ${pods.length} pods, and all are well`, isFine: true },
+      reason: { says: wellText(pods.length), isFine: true },
     };
   const { says, ...rest } = first.reason;
   return {
@@ -67,6 +67,11 @@ export async function explainOwner(kind: AnyKind, place: Place, sources: Sources
       says: `has ${stuck.length} of ${pods.length} pods in trouble: ${first.pod.metadata.name} ${says}`,
     },
   };
+}
+
+function wellText(pods: number): string {
+  if (pods === 0) return "has no pods";
+  return pods === 1 ? "has one pod, and it is well" : `has ${pods} pods, and all are well`;
 }
 
 /** The answer for a terminal. */

@@ -72,12 +72,31 @@ export async function runCommand(command: string, { folder, env }: Shell): Promi
   return `${output}${ended}${code === 0 ? "" : `exit ${code ?? signal}\n`}`;
 }
 
-/** `first N COMMAND…` runs a command that does not end by itself until it has printed N lines. */
+/**
+ * `first N COMMAND…` runs a command that does not end by itself until it has printed N lines.
+ * `seen PATTERN COMMAND…` runs such a command until it has printed a line like this, and shows that line.
+ * `gone WHAT…` waits until there is nothing of the kind any more, however much of it there is, and shows that.
+ * `count N WHAT…` looks until there are N: what is reported beside the work, as events are, comes a little later.
+ */
 const prelude = `first() {
   local n=$1 line; shift
   coproc "$@"
   while ((n-- > 0)) && read -r line; do echo "$line"; done <&"\${COPROC[0]}"
   kill "$COPROC_PID"
+}
+seen() {
+  local pattern=$1 line; shift
+  coproc "$@" 2>/dev/null
+  while read -r line; do [[ $line =~ $pattern ]] && echo "$line" && break; done <&"\${COPROC[0]}"
+  kill "$COPROC_PID"
+}
+gone() {
+  kubectl wait --for=delete --timeout=60s "$@" > gone 2>&1
+  kubectl get "$@"
+}
+count() {
+  local n=$1; shift
+  until (( $(kubectl get "$@" --output=name | wc -l) == n )); do :; done
 }`;
 
 /** Output with all that differs from run to run, or only in words from version to version, replaced. */
@@ -104,7 +123,9 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/(\S) {2,}(?=\S)/g, "$1   "],
   [/X509SHA256=[0-9a-f]+/g, "X509SHA256=<hash>"],
   // Words that differ between versions of kubectl.
-  [/^warning: /gm, "Warning: "],
+  [/^warning: /gim, "Warning: "],
   [/ annotate$/gm, " annotated"],
+  [/ unlabeled$/gm, " labeled"],
+  [/^ +(Node-Selectors|Tolerations):[ \t]+<none>\n/gm, ""],
   [/( deleted) from \S+ namespace/g, "$1"],
 ];
