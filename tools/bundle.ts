@@ -77,3 +77,5 @@ for (const { path, contents } of outputFiles.toSorted(
 }
 const now = new Set(outputFiles.map(({ path }) => basename(path)));
 for (const old of before) if (!now.has(old)) await rm(join(folder, old), { force: true });
+// What was compiled of the files before is of no more use.
+await rm(join(dirname(folder), "knarr-compiled"), { recursive: true, force: true });
