@@ -630,3 +630,12 @@ test("every write can be traced: who, what, why, and where the time went", async
   );
   assert.equal((await s.call("GET", "/knarr/v1/trace")).code, 400);
 });
+
+test("a name that is too long to be kept is refused", async () => {
+  await using s = await testServer();
+  const roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+  const { code, json } = await s.call("POST", roles, { metadata: { name: "x".repeat(70_000) } });
+  assert.equal(code, 422);
+  assert.match(JSON.stringify(json.details), /"field":"metadata.name"/);
+  assert.equal((await s.call("POST", roles, { metadata: { name: "x".repeat(1000) } })).code, 201);
+});

@@ -7,9 +7,10 @@ import { keepTimes } from "#schema/apply/keep-times.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import type { Problem } from "#schema/problem.ts";
+import { type Problem, tooLong } from "#schema/problem.ts";
 import { validateObject, validateStatus } from "#schema/validate.ts";
 import { Conflict, OutOfSpace, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
+import { MAX_KEY_BYTES } from "#store/key.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import {
   alreadyExists,
@@ -141,6 +142,8 @@ export class Registry {
       call.request.trace?.mark("admit");
       const name = object.metadata.name as string;
       const key = this.keyOf(object.metadata.namespace, name);
+      // Most names are bounded by their form; those that may be any segment of a path are not.
+      if (key.length * 3 > MAX_KEY_BYTES) this.#refuseLong(object, key);
       try {
         return await this.#put(call.request, key, object, 0, options.dryRun);
       } catch (error) {
@@ -322,6 +325,12 @@ export class Registry {
 
   #warn(request: ApiRequest, object: DraftObject, old: ApiObject | undefined): void {
     for (const text of this.options.strategy.warnings?.(object as ApiObject, old) ?? []) request.warn?.(text);
+  }
+
+  #refuseLong(object: DraftObject, key: string): void {
+    const excess = new TextEncoder().encode(key).length - MAX_KEY_BYTES;
+    const { length } = object.metadata.name ?? "";
+    if (excess > 0) this.#refuseInvalid(object, [tooLong("metadata.name", Math.max(0, length - excess))]);
   }
 
   #refuseInvalid(object: DraftObject, problems: readonly Problem[]): void {
