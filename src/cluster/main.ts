@@ -6,7 +6,6 @@ import { commands } from "./commands.ts";
 /** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name = "help", ...rest] = args;
-  process.stdout.on("error", ignoreGoneReader);
   try {
     if (name === "help" || name === "--help" || name === "-h") {
       const about = commands.find((entry) => entry.name === rest[0]);
@@ -31,11 +30,6 @@ export async function main(args: readonly string[]): Promise<number> {
     if (process.env.KNARR_DEBUG) console.error(error);
     return 1;
   }
-}
-
-/** Whoever reads what we print may stop, as `head` does: what we do goes on all the same. */
-function ignoreGoneReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED") throw error;
 }
 
 function help(): string {
