@@ -16,7 +16,7 @@ import { RuleBook } from "./rule-book.ts";
 export interface PacketFilter {
   /** Does all commands, or none and rejects. */
   apply(script: string, signal: AbortSignal): Promise<void>;
-  /** Ends what the kernel remembers of datagrams from someone to a frontend that went to a target which is none any more. */
+  /** Ends what the kernel remembers of datagrams to a frontend that went to a target which is none any more, or to none. */
   forgetFlows(flows: readonly StaleFlow[], signal: AbortSignal): Promise<void>;
 }
 
@@ -25,7 +25,8 @@ export interface StaleFlow {
   /** Absent for a node port. */
   readonly address: string | undefined;
   readonly port: number;
-  readonly target: string;
+  /** Absent for flows that went to no target at all. */
+  readonly target?: string;
 }
 
 export interface ProxyOptions {
@@ -142,13 +143,20 @@ export class ServiceProxy implements Component {
     const before = this.#datagrams.get(id) ?? [];
     if (present.length === 0) this.#datagrams.delete(id);
     else this.#datagrams.set(id, present);
-    return before.flatMap(({ address, port, targets }) => {
+    const gone = before.flatMap(({ address, port, targets }) => {
       const now = present.find((one) => one.address === address && one.port === port);
       const kept = new Set(now?.targets.map((target) => target.address));
       return targets
         .filter((target) => !kept.has(target.address))
         .map((target) => ({ family, address, port, target: target.address }));
     });
+    // Who began to send before there was a target would go on sending to nobody.
+    const opened = present.filter(
+      ({ address, port, targets }) =>
+        targets.length > 0 &&
+        !before.some((one) => one.address === address && one.port === port && one.targets.length > 0),
+    );
+    return [...gone, ...opened.map(({ address, port }) => ({ family, address, port }))];
   }
 
   #nextChange(signal: AbortSignal): Promise<void> {

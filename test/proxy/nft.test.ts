@@ -182,6 +182,7 @@ test("proxy sends datagrams to a new endpoint when theirs is gone", { skip: impo
   const { spec } = await s.service("dns", { ports: [{ port: 53, protocol: "UDP" }] });
   const address = spec.clusterIP ?? "";
   const ask = () => s.node.ask(address, 53, { protocol: "udp" });
+  await ask(); // it began before there was anyone to answer
   await s.client.create(EndpointSlice, {
     metadata: { name: "dns-1", namespace: "default", labels: { "kubernetes.io/service-name": "dns" } },
     addressType: "IPv4",

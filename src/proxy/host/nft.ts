@@ -28,8 +28,7 @@ const deletion = ({ family, address, port, target }: StaleFlow): readonly string
   ...(address === undefined ? [] : ["--orig-dst", address]),
   "--orig-port-dst",
   String(port),
-  "--dst-nat",
-  target,
+  ...(target === undefined ? [] : ["--dst-nat", target]),
 ];
 
 const nothingToDelete = /0 flow entries have been deleted/;
