@@ -82,6 +82,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       maxHeaderListSize: limits.headerBytes,
       initialWindowSize: 256 * 1024,
     },
+    maxSessionMemory: limits.sessionMebibytes,
     maxSessionInvalidFrames: 100,
     maxHeaderListPairs: limits.headerPairs,
     streamResetBurst: limits.resets,

@@ -16,6 +16,11 @@ export interface FrontLimits {
   readonly streams: number;
   readonly resets: number;
   readonly resetsPerSecond: number;
+  /**
+   * What one HTTP/2 connection may hold that its client has not read yet, before new streams are refused. Node's 10 are too few: clients
+   * put all they do on one connection, and a few large answers at once would make it refuse the next small one.
+   */
+  readonly sessionMebibytes: number;
   /** How many connections at a time; those beyond are dropped as they come. Undefined is as many as the machine bears. */
   readonly connections: number | undefined;
 }
@@ -32,6 +37,7 @@ export const usualLimits = (): FrontLimits => ({
   streams: 1000,
   resets: 1000,
   resetsPerSecond: 33,
+  sessionMebibytes: 128,
   connections: connectionsOfFiles(),
 });
 
