@@ -183,7 +183,11 @@ async function registerNode(client: Client, name: string): Promise<void> {
   };
   await client.update(
     Node,
-    { ...node, status: { ...node.status, capacity, allocatable: capacity, conditions: [ready] } },
+    {
+      ...node,
+      metadata: { ...node.metadata, resourceVersion: "" }, // controllers write to it, too, and either order is fine
+      status: { ...node.status, capacity, allocatable: capacity, conditions: [ready] },
+    },
     "status",
   );
 }
