@@ -31,7 +31,7 @@ for (const kubectl of rewriters)
     for (const file of files) await rewrite(file, kubectl, openIn(machine, file));
   });
 
-test("transcripts of clusters", { concurrency: 2 }, async (t) => {
+test("transcripts of clusters", { concurrency: 3 }, async (t) => {
   await Promise.all(
     chosenKubectls(kubectls.length >> 1).map((kubectl) =>
       t.test(`with kubectl ${kubectl.version}`, async (t) => {
