@@ -138,6 +138,8 @@ interface Asked {
 class Exchange {
   readonly asked: Asked;
   readonly #stream: ClientHttp2Stream;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #first: Promise<IteratorResult<Uint8Array>>;
   readonly #clock: Clock;
   readonly #idleMs: number;
   readonly #aborted = () => this.#cancel();
@@ -148,6 +150,10 @@ class Exchange {
     this.#stream = stream;
     this.#clock = clock;
     this.#idleMs = idleMs;
+    // Reading begins at once: Node drops an answer that has come as a whole before anyone reads it.
+    this.#chunks = stream.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
+    this.#first = this.#chunks.next();
+    this.#first.catch(() => undefined); // whoever waits for the headers is told
     stream.on("error", () => undefined); // whoever reads the stream gets it; nobody may be reading any more
     asked.signal.addEventListener("abort", this.#aborted, { once: true });
     stream.on("close", () => asked.signal.removeEventListener("abort", this.#aborted));
@@ -172,18 +178,21 @@ class Exchange {
   /** What arrives, at the pace of whoever reads it. */
   async *chunks(what: "answer" | "watch"): AsyncGenerator<Uint8Array> {
     const deadline = what === "answer" ? this.#deadline() : undefined;
+    // To cancel what has ended would count against us: servers let nobody cancel for ever.
+    let hasEnded = false;
     try {
-      for await (const chunk of this.#stream as AsyncIterable<Uint8Array>) {
+      for (let next = await this.#first; !next.done; next = await this.#chunks.next()) {
         deadline?.heard();
-        yield chunk;
+        yield next.value;
       }
+      hasEnded = true;
       this.asked.signal.throwIfAborted();
       if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error(`stream reset: ${this.#stream.rstCode}`);
     } catch (error) {
       throw this.#failed(error);
     } finally {
       deadline?.end();
-      this.#cancel();
+      if (!hasEnded) this.#cancel();
     }
   }
 
