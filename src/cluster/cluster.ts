@@ -21,7 +21,7 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/place.ts";
-import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
+import { type SimulatedNodes, simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
@@ -70,6 +70,8 @@ export interface Front {
 }
 
 export interface Cluster extends Component {
+  /** The switches of its simulated nodes. */
+  readonly nodes: Pick<SimulatedNodes, "stop" | "start" | "setHealth">;
   /** A client that acts as this user. */
   clientFor(user: User, part: string): Client;
   /** Resolves when the API is served. */
@@ -162,6 +164,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
 
   return {
     name: "cluster",
+    nodes,
     clientFor,
     run: (signal) => supervise([server, whenServed], signal),
     serving: (signal) => unlessAborted(served.promise, signal),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
+import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { isNotFound, isReason } from "#client/client.ts";
@@ -54,4 +55,30 @@ test("a controller may do no more over the process's own way than over the netwo
   const controller = cluster.as(serviceAccount("replicaset-controller"));
   await assert.rejects(controller.delete(Namespace, { name: "default" }), (error) => isReason(error, "Forbidden"));
   await assert.rejects(cluster.client.get(Pod, { namespace: "default", name: "none" }), isNotFound);
+});
+
+test("the pods of a dead node move after the time they tolerate it, and not before", async () => {
+  await using cluster = await startCluster({ nodes: 2 });
+  const { client, until, clock } = cluster;
+  await client.create(Deployment, web(2));
+  await until(async () => (await client.get(Deployment, web(2).metadata)).status.availableReplicas === 2);
+  const on = async (node: string) =>
+    (await client.list(Pod)).items.filter(
+      ({ spec, metadata }) => spec.nodeName === node && !metadata.deletionTimestamp,
+    );
+  assert.equal((await on("sim-0")).length, 1);
+
+  cluster.nodes.stop("sim-0");
+  const died = clock.elapsed();
+  const isUnreachable = async () =>
+    (await client.get(Node, { name: "sim-0" })).spec.taints?.some(
+      ({ key, effect }) => key === "node.kubernetes.io/unreachable" && effect === "NoExecute",
+    ) ?? false;
+  await until(isUnreachable, 120_000);
+  const tainted = clock.elapsed();
+  assert.ok(tainted - died >= 40_000, "a silent node gets its grace");
+  await until(async () => (await on("sim-1")).length === 2, 600_000);
+  const moved = clock.elapsed() - tainted;
+  assert.ok(moved >= 300_000 && moved < 310_000, `after ${moved} ms`);
+  assert.equal((await on("sim-0")).length, 0);
 });

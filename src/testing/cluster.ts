@@ -9,7 +9,7 @@ import { deepFreeze } from "#base/collections.ts";
 import { type Log, silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
-import { assembleCluster } from "#cluster/cluster.ts";
+import { assembleCluster, type Cluster } from "#cluster/cluster.ts";
 import { admin, userOf } from "#cluster/identities.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
@@ -31,6 +31,8 @@ export interface TestCluster extends AsyncDisposable {
   /** Acts as the administrator. */
   readonly client: Client;
   readonly clock: Clock;
+  /** Switches nodes off and on, and makes them report that they are unwell. */
+  readonly nodes: Cluster["nodes"];
   /** A client that acts as someone else. */
   as(user: User): Client;
   /** Lets time pass. Does nothing on a clock that moves by itself. */
@@ -97,6 +99,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   return {
     client: cluster.clientFor(userOf(admin), "test"),
     clock,
+    nodes: cluster.nodes,
     as: (user) => cluster.clientFor(user, "test"),
     advance,
     until,
