@@ -24,7 +24,7 @@ async function dns(): Promise<number> {
     services.set(`default/web-${i}`, w.have(Service, { metadata, spec }));
   }
   const zone = new Zone("cluster.local", directoryOf({ namespaces, services, slices: new Cache() }), []);
-  const resolver = new Resolver({ zone, clock: systemClock, random: systemRandom });
+  const resolver = new Resolver({ zone, clock: systemClock, random: systemRandom, log: silentLog });
   return (await serveDns({ resolver, address: "127.0.0.1", port: 0, log: silentLog })).port;
 }
 

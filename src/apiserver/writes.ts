@@ -1,6 +1,8 @@
 // Create, update, patch and apply, from the body to the registry: decoded and defaulted in the version that was sent, tracked for
 // managedFields in that version, then stored in the stored one.
+
 import { type ApiError, explain } from "#base/errors.ts";
+import { hex } from "#base/hex.ts";
 import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
 import { excluding, including } from "#schema/apply/filter.ts";
 import { decodeValue } from "#schema/decode.ts";
@@ -237,9 +239,7 @@ function decodeErrors<T>(
 function unrecognized({ kind }: AnyKind, why: string, body: Uint8Array = new Uint8Array()): ApiError {
   const isObject = body[0] === 0x7b;
   const start = body.subarray(0, mostShown);
-  const shown = isObject
-    ? new TextDecoder().decode(start)
-    : Array.from(start, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const shown = isObject ? new TextDecoder().decode(start) : hex(start);
   const summary = body.length === 0 ? "<empty>" : `${shown}${body.length > mostShown ? " ..." : ""}`;
   return badRequest(
     `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summary})`,

@@ -10,6 +10,9 @@ export function equal(a: unknown, b: unknown): boolean {
   }
   if (a instanceof Uint8Array || b instanceof Uint8Array)
     return a instanceof Uint8Array && b instanceof Uint8Array && a.length === b.length && a.every((x, i) => x === b[i]);
+  // They have no keys of their own, and would all be equal.
+  if (a instanceof Map || b instanceof Map || a instanceof Set || b instanceof Set)
+    throw new TypeError("equal compares what JSON can say, not a Map or a Set");
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
   for (const key of Object.keys(left)) if (!equal(left[key], own(right, key))) return false;

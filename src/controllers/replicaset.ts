@@ -2,26 +2,17 @@
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
-import { type CacheView, controller, watching } from "#client/controller.ts";
+import { type CacheView, controller } from "#client/controller.ts";
 import { controllerOf } from "#client/place.ts";
 import { selectorMatcher } from "#schema/selector.ts";
-import { orphanPods } from "./pods.ts";
+import { orphanPods, wakenByOrphans } from "./pods.ts";
 import { reconcileReplicas } from "./replicas.ts";
 
 export const replicaSetController = controller({
   name: "replicaset",
   for: ReplicaSet,
   owns: [Pod],
-  watches: [
-    watching(Pod, (pod, cache) =>
-      controllerOf(pod)
-        ? []
-        : cache
-            .list(ReplicaSet, pod.metadata.namespace)
-            .filter(({ spec }) => selects(spec.selector, pod.metadata.labels))
-            .map(({ metadata }) => metadata),
-    ),
-  ],
+  watches: [wakenByOrphans(ReplicaSet, ({ spec }, pod) => selects(spec.selector, pod.metadata.labels))],
 
   async reconcile(rs, context) {
     const { replicas, minReadySeconds = 0, template, selector } = rs.spec;

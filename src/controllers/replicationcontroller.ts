@@ -1,9 +1,9 @@
 // Keeps as many pods running as each ReplicationController asks for.
 import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
-import { controller, watching } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
+import { controller } from "#client/controller.ts";
 import { type Labels, labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
+import { wakenByOrphans } from "./pods.ts";
 import { reconcileReplicas } from "./replicas.ts";
 
 export const replicationControllerController = controller({
@@ -11,16 +11,7 @@ export const replicationControllerController = controller({
   reportsAs: "replication-controller",
   for: ReplicationController,
   owns: [Pod],
-  watches: [
-    watching(Pod, (pod, cache) =>
-      controllerOf(pod)
-        ? []
-        : cache
-            .list(ReplicationController, pod.metadata.namespace)
-            .filter(({ spec }) => selectsIn(spec.selector)(pod.metadata.labels))
-            .map(({ metadata }) => metadata),
-    ),
-  ],
+  watches: [wakenByOrphans(ReplicationController, ({ spec }, pod) => selectsIn(spec.selector)(pod.metadata.labels))],
 
   async reconcile(rc, context) {
     const { replicas, minReadySeconds, template, selector } = rc.spec;

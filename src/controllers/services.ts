@@ -1,4 +1,5 @@
 // What controllers ask of services and of the pods behind them.
+import { clusterAddresses } from "#api/core/services.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service, type ServicePort } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
@@ -46,7 +47,7 @@ export const watchingPodsOfServices = watching(
     !equal(old.metadata.labels, pod.metadata.labels),
 );
 
-export const isHeadless = ({ spec: { clusterIP = "" } }: Service): boolean => clusterIP === "" || clusterIP === "None";
+export const isHeadless = ({ spec }: Service): boolean => clusterAddresses(spec).length === 0;
 
 /** Whether endpoints are made for the service: one without a selector has them from elsewhere. */
 export const hasEndpoints = ({ spec }: Service): boolean => spec.type !== "ExternalName" && hasSelector(spec);

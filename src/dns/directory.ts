@@ -1,4 +1,5 @@
 // What the cluster's DNS knows: services, their endpoints, and which namespaces there are.
+import { clusterAddresses, serviceNameLabel } from "#api/core/services.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -33,15 +34,10 @@ export interface Directory {
   ): readonly { readonly namespace: string; readonly service: string; readonly label: string }[];
 }
 
-const serviceLabel = "kubernetes.io/service-name";
-const serviceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[serviceLabel] ?? "";
+const serviceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[serviceNameLabel] ?? "";
 const slicesOfService = index(EndpointSlice, (slice) => [`${slice.metadata.namespace}/${serviceOf(slice)}`]);
 const slicesAtAddress = index(EndpointSlice, ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses));
 const servicesAtAddress = index(Service, ({ spec }) => clusterAddresses(spec));
-
-/** The addresses of a service itself; a headless one has none. */
-export const clusterAddresses = ({ clusterIP = "", clusterIPs = [] }: Service["spec"]): readonly string[] =>
-  (clusterIPs.length > 0 ? clusterIPs : [clusterIP]).filter((address) => address !== "" && address !== "None");
 
 /** What the informers of a process know, told to `changed` whenever it changes. */
 export function clusterDirectory(informers: Informers, changed: () => void): Directory {

@@ -122,6 +122,7 @@ const resolverOf = (forward?: ResolverOptions["forward"]) =>
     zone: sampleZone(),
     clock: new ManualClock(0),
     random: seededRandom(1),
+    log: silentLog,
     ...(forward && { forward }),
   });
 
@@ -204,7 +205,7 @@ test("dns forgets its answers when the zone changes", () => {
   const w = world();
   namespaces.set("default", w.have(Namespace, { metadata: { name: "default" } }));
   const zone = new Zone("cluster.local", directoryOf({ namespaces, services, slices: new Cache() }), []);
-  const resolver = new Resolver({ zone, clock: new ManualClock(0), random: seededRandom(1) });
+  const resolver = new Resolver({ zone, clock: new ManualClock(0), random: seededRandom(1), log: silentLog });
   const query = encode({ type: "query", id: 1, questions: [{ type: "A", name: "new.default.svc.cluster.local" }] });
   const code = () => ((resolver.answer(query, "udp") as Buffer)[3] ?? 0) & 0xf;
   assert.equal(code(), 3);

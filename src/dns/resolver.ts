@@ -3,6 +3,8 @@
 // answer runs out, and only its number is changed: that is what makes it as fast as the socket.
 import { type Answer, AUTHORITATIVE_ANSWER, decode, encode, type Packet, TRUNCATED_RESPONSE } from "dns-packet";
 import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import type { Found, Zone, ZoneRecord } from "./zone.ts";
 
@@ -10,6 +12,7 @@ export interface ResolverOptions {
   readonly zone: Zone;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
   /** Answers for names that are not the cluster's; without it they are refused. Rejects when nobody answers. */
   readonly forward?: (query: Uint8Array, way: Way) => Promise<Uint8Array>;
 }
@@ -77,8 +80,9 @@ export class Resolver {
       const ttl = shortestTtl(bytes);
       if (ttl > 0) this.#keep(key, bytes, Math.min(ttl * 1000, forwardedKeepMs));
       return numbered(bytes, query);
-    } catch {
-      return failure(query, "SERVFAIL", asked); // whoever forwards has said what went wrong
+    } catch (error) {
+      this.#options.log.warn("dns question could not be forwarded", { error: explain(error) });
+      return failure(query, "SERVFAIL", asked);
     }
   }
 

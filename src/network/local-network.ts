@@ -1,6 +1,7 @@
 // The network of a cluster on one machine: a bridge, and a network namespace for each node, joined to it. Pods are reached by plain
 // routes, without address translation; the host has routes to pods, services and load balancers. Only names of ours are touched.
 
+import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { formatIp, parseCidr } from "#schema/ip.ts";
 
@@ -46,7 +47,7 @@ export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
     throw new Error(`node range ${nodeRange} has room for ${room} nodes, not ${nodes.length}`);
   const at = (i: bigint) => formatIp({ family: 4, value: range.network + i });
   // Names of interfaces have at most 15 characters.
-  const tag = Array.from(sha256(cluster).subarray(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const tag = hex(sha256(cluster).subarray(0, 4));
   return {
     bridge: `kn${tag}`,
     hostAddress: at(1n),

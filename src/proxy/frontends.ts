@@ -1,5 +1,6 @@
 // What traffic for a service is to become: from the service and its endpoints to addresses, and where what arrives there goes.
 // Pure; the packet rules that do it are made elsewhere. Which endpoints count follows KEP-1669 (terminating), 2086 (local) and 2433 (hints).
+import { clusterAddresses } from "#api/core/services.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 
@@ -46,7 +47,7 @@ export function frontendsOf(
   family: Family,
 ): readonly Frontend[] {
   const { spec } = service;
-  const own = (spec.clusterIPs ?? [spec.clusterIP ?? ""]).filter((address) => isOf(address, family));
+  const own = clusterAddresses(spec).filter((address) => isOf(address, family));
   if (spec.type === "ExternalName" || own.length === 0) return [];
   const affinitySeconds =
     spec.sessionAffinity === "ClientIP" ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800) : undefined;
@@ -98,7 +99,7 @@ export function frontendsOf(
 }
 
 const isOf = (address: string, family: Family): boolean =>
-  address !== "" && address !== "None" && address.includes(":") === (family === "IPv6");
+  address !== "" && address.includes(":") === (family === "IPv6");
 
 interface Candidate extends Target {
   readonly isReady: boolean;

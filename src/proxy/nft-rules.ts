@@ -1,6 +1,7 @@
 // Frontends as nftables rules. All that a service is stands in elements of maps: which chain an address leads to, and, for each number
 // of targets there is, one map from (address, protocol, port, random number) to the target. So a change of endpoints changes elements
 // and no rules, which the kernel does in milliseconds with ten thousand services there. Only affinity needs chains of its own.
+import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import type { Family, Frontend, Target } from "./frontends.ts";
 
@@ -255,5 +256,4 @@ class Draft implements Contribution {
   }
 }
 
-const sha256Hex = (text: string): string =>
-  [...sha256(text).subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const sha256Hex = (text: string): string => hex(sha256(text).subarray(0, 8));

@@ -1,5 +1,6 @@
 // Keeps the packet rules of one node as the services and their endpoints say. A change wakes the services it is about; all that
 // have woken by the time the kernel is free go to it in one transaction.
+import { serviceNameLabel } from "#api/core/services.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Clock } from "#base/clock.ts";
@@ -39,10 +40,9 @@ export interface ProxyOptions {
   readonly log: Log;
 }
 
-const serviceLabel = "kubernetes.io/service-name";
 const foreignProxy = "service.kubernetes.io/service-proxy-name";
 const slicesOfService = index(EndpointSlice, ({ metadata }) => [
-  `${metadata.namespace}/${metadata.labels?.[serviceLabel] ?? ""}`,
+  `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`,
 ]);
 const retryMs = { first: 1_000, most: 30_000 };
 
@@ -73,7 +73,7 @@ export class ServiceProxy implements Component {
       services.onChange(({ key }) => this.#enqueue(key)),
       slices.onChange(({ old, object }) => {
         for (const one of [old, object]) {
-          const service = one?.metadata.labels?.[serviceLabel];
+          const service = one?.metadata.labels?.[serviceNameLabel];
           if (service) this.#enqueue(`${one?.metadata.namespace}/${service}`);
         }
       }),

@@ -1,4 +1,5 @@
 // Objects that every cluster has, and that its servers make.
+import { serviceNameLabel } from "#api/core/services.ts";
 import { Endpoints } from "#api/core/v1/endpoints.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -85,7 +86,7 @@ export function kubernetesEndpoints(addresses: readonly string[], port: number):
     ),
     wanted(
       EndpointSlice,
-      { name, namespace, labels: { "kubernetes.io/service-name": name } },
+      { name, namespace, labels: { [serviceNameLabel]: name } },
       {
         addressType: family,
         endpoints: addresses

@@ -17,7 +17,7 @@ import { controllerOf, type Place } from "#client/place.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
-import { nextAvailableMs, orphanPods, podsOnNode } from "../pods.ts";
+import { nextAvailableMs, orphanPods, podsOnNode, wakenByOrphans } from "../pods.ts";
 import { historyOf, truncateHistory } from "./history.ts";
 import { Patience } from "./patience.ts";
 import { pinnedTo, placementOf, placementsOf, podTemplate } from "./placement.ts";
@@ -36,14 +36,7 @@ export function daemonSetController(): Controller<typeof DaemonSet> {
     for: DaemonSet,
     owns: [Pod],
     watches: [
-      watching(Pod, (pod, cache) =>
-        controllerOf(pod)
-          ? []
-          : cache
-              .list(DaemonSet, pod.metadata.namespace)
-              .filter(({ spec }) => selects(spec.selector, pod.metadata.labels))
-              .map(({ metadata }) => metadata),
-      ),
+      wakenByOrphans(DaemonSet, ({ spec }, pod) => selects(spec.selector, pod.metadata.labels)),
       watching(
         Node,
         concerned,

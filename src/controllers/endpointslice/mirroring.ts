@@ -1,4 +1,6 @@
 // Mirrors Endpoints that people make for services without a selector to EndpointSlices, which is all that proxies read.
+
+import { serviceNameLabel } from "#api/core/services.ts";
 import { type EndpointAddress, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { type Endpoint, type EndpointPort, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -13,7 +15,7 @@ import { repackSubsets } from "../endpoints/subsets.ts";
 import { hasSelector, triggerTimeAnnotation } from "../services.ts";
 import { endpointKey, type Family, type PortGroup, portsKey, sameEndpoint } from "./endpoints.ts";
 import type { SlicePlan, WantedSlice } from "./plan.ts";
-import { managedByLabel, serviceNameLabel, slicesOf, watchingSlicesOf } from "./slice-labels.ts";
+import { managedByLabel, slicesOf, watchingSlicesOf } from "./slice-labels.ts";
 import { writePlan } from "./write.ts";
 
 const manager = "endpointslicemirroring-controller.k8s.io";

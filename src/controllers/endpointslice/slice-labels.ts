@@ -1,4 +1,5 @@
 // The labels by which slices are found, and what they take over from what they are made for.
+import { serviceNameLabel } from "#api/core/services.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
@@ -7,7 +8,6 @@ import { dns1123Subdomain } from "#schema/formats.ts";
 import type { Labels } from "#schema/selector.ts";
 import { headlessLabel } from "../services.ts";
 
-export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 const reserved = [serviceNameLabel, managedByLabel, headlessLabel];
 

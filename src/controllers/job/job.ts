@@ -5,12 +5,12 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
 import { equal, inBatches, min, slowStart } from "#base/collections.ts";
 import { isNotFound } from "#client/client.ts";
-import { type Again, type Controller, controller, type Reconcile, watching } from "#client/controller.ts";
-import { controllerOf, keyOfObject } from "#client/place.ts";
+import { type Again, type Controller, controller, type Reconcile } from "#client/controller.ts";
+import { keyOfObject } from "#client/place.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
-import { isReady, orphanPods } from "../pods.ts";
+import { isReady, orphanPods, wakenByOrphans } from "../pods.ts";
 import { account, type Books, finish, type Outcome, settle } from "./account.ts";
 import type { Failures } from "./backoff.ts";
 import { isFinished } from "./conditions.ts";
@@ -32,16 +32,7 @@ export function jobController(): Controller<typeof Job> {
     name: "job",
     for: Job,
     owns: [Pod],
-    watches: [
-      watching(Pod, (pod, cache) =>
-        controllerOf(pod)
-          ? []
-          : cache
-              .list(Job, pod.metadata.namespace)
-              .filter(({ spec }) => selects(spec.selector, pod.metadata.labels))
-              .map(({ metadata }) => metadata),
-      ),
-    ],
+    watches: [wakenByOrphans(Job, ({ spec }, pod) => selects(spec.selector, pod.metadata.labels))],
     batchMs: 1000,
     backoff: { firstMs: 1000, maxMs: 60_000 },
 

@@ -6,11 +6,10 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { isValidSelector, selects } from "#api/label-selection.ts";
 import { equal } from "#base/collections.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { revisionsOf } from "../controller-revisions.ts";
 import { claim } from "../owner.ts";
-import { nextAvailableMs, orphanPods } from "../pods.ts";
+import { nextAvailableMs, orphanPods, wakenByOrphans } from "../pods.ts";
 import { truncateHistory, versionsOf } from "./history.ts";
 import { claimName, isMember, ordinalOf, templatesOf } from "./identity.ts";
 import { Rollout } from "./rollout.ts";
@@ -21,14 +20,7 @@ export const statefulSetController = controller({
   for: StatefulSet,
   owns: [Pod],
   watches: [
-    watching(Pod, (pod, cache) =>
-      controllerOf(pod)
-        ? []
-        : cache
-            .list(StatefulSet, pod.metadata.namespace)
-            .filter((set) => isMember(set, pod) && selects(set.spec.selector, pod.metadata.labels))
-            .map(({ metadata }) => metadata),
-    ),
+    wakenByOrphans(StatefulSet, (set, pod) => isMember(set, pod) && selects(set.spec.selector, pod.metadata.labels)),
     // A pod whose claim is on its way out is created once that is gone.
     watching(
       PersistentVolumeClaim,

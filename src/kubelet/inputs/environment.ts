@@ -1,4 +1,5 @@
 // The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
+import { clusterAddresses } from "#api/core/services.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
@@ -100,9 +101,10 @@ function serviceVariables(pod: Pod, sources: InputSources): readonly [string, st
 }
 
 function variablesOf({ metadata, spec }: Service): readonly [string, string][] {
-  const { clusterIP = "", ports = [] } = spec;
+  const { ports = [] } = spec;
+  const [clusterIP] = clusterAddresses(spec);
   const [first] = ports;
-  if (clusterIP === "" || clusterIP === "None" || !first) return [];
+  if (clusterIP === undefined || !first) return [];
   const prefix = metadata.name.toUpperCase().replaceAll("-", "_");
   const host = clusterIP.includes(":") ? `[${clusterIP}]` : clusterIP;
   const urlOf = (port: typeof first) => `${port.protocol.toLowerCase()}://${host}:${port.port}`;

@@ -1,7 +1,9 @@
 // A container runtime in memory. Containers do what their scripts say, in the time of an injected clock; one instance serves
 // thousands of nodes, with one timer.
+
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
+import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { Alarm } from "../alarm.ts";
@@ -367,5 +369,4 @@ const tenthOf = (amount: string | undefined): number =>
   amount === undefined ? 0 : quantityToNumber(parseQuantity(amount)) / 10;
 
 /** An image has always the same digest. */
-const digestOf = (reference: string): string =>
-  `${reference.split("@")[0]}@sha256:${Array.from(sha256(new TextEncoder().encode(reference)), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+const digestOf = (reference: string): string => `${reference.split("@")[0]}@sha256:${hex(sha256(reference))}`;

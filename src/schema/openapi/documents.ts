@@ -1,7 +1,9 @@
 // All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change. Making one takes tens of
 // milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one. One that could not be made is not
 // kept: whoever asks next tries again.
+
 import { breathe } from "#base/breathe.ts";
+import { hex } from "#base/hex.ts";
 import { type AnyKind, subresourcesOf } from "../kind.ts";
 import type { GroupVersionKind, Json, KindsOf } from "./definitions.ts";
 import { groupPaths, resourcesPaths, rootDocuments } from "./discovery-paths.ts";
@@ -150,7 +152,7 @@ const servedText = (content: string): Promise<Served<string>> => served(content,
 
 async function served<Content>(content: Content, bytes: Uint8Array<ArrayBuffer>): Promise<Served<Content>> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return { content, etag: Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") };
+  return { content, etag: hex(digest) };
 }
 
 const sameKinds = (a: readonly AnyKind[] | undefined, b: readonly AnyKind[] | undefined): boolean =>

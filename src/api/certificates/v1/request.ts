@@ -2,6 +2,7 @@
 //
 //   SEQUENCE { SEQUENCE { INTEGER version, Name subject, SEQUENCE key, [0] attributes }, SEQUENCE algorithm, BIT STRING signature }
 //   Name ::= SEQUENCE OF SET OF SEQUENCE { OID, text }
+import { hex } from "#base/hex.ts";
 
 export interface CsrSubject {
   readonly commonName: string;
@@ -95,8 +96,6 @@ function lengthAt(bytes: Uint8Array, at: number): { readonly length: number; rea
   for (const byte of bytes.subarray(at + 1, at + 1 + count)) length = length * 256 + byte;
   return { length, start: at + 1 + count };
 }
-
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const bmpString = 0x1e;
 const textOf = ({ tag, content }: Element): string =>
