@@ -1,18 +1,24 @@
 // The CRI runtime on a real containerd.
+
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
-import { seededRandom } from "#base/random.ts";
+import { seededRandom, systemRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
+import { world } from "#client/testing.ts";
+import { containerInputs } from "#kubelet/host/container-inputs.ts";
 import { CriRuntime } from "#kubelet/host/cri/runtime.ts";
 import { criStreams } from "#kubelet/host/cri/streams.ts";
 import { probeHandlers } from "#kubelet/host/probe-handlers.ts";
+import { Volumes } from "#kubelet/host/volumes/volumes.ts";
+import type { InputSources } from "#kubelet/inputs/sources.ts";
 import { type Kubelet, kubelet } from "#kubelet/kubelet.ts";
 import type { NodeDescription } from "#kubelet/node/description.ts";
-import { inputsOfSpec } from "#kubelet/runtime/cri-config.ts";
 import type { ContainerState } from "#kubelet/runtime.ts";
 import { podOf } from "#kubelet/testing.ts";
 import type { Draft } from "#schema/infer.ts";
@@ -23,6 +29,17 @@ import { image, impossible, TestContainerd } from "./containerd.ts";
 
 const { signal } = new AbortController();
 
+const settings = world().have(ConfigMap, {
+  metadata: { name: "settings", namespace: "default" },
+  data: { colour: "blue" },
+});
+const sources: InputSources = {
+  configMap: async (_, name) => (name === "settings" ? settings : undefined),
+  secret: async () => undefined,
+  services: () => [],
+  token: async () => "a token",
+};
+
 const connect = (containerd: TestContainerd) =>
   CriRuntime.connect(
     {
@@ -31,7 +48,12 @@ const connect = (containerd: TestContainerd) =>
       logsDirectory: `${containerd.folder}/logs`,
       podsDirectory: `${containerd.folder}/pods`,
       memoryBytes: 4 * 2 ** 30,
-      inputs: async ({ pod, container }) => inputsOfSpec(pod, container),
+      inputs: containerInputs({
+        sources,
+        volumes: new Volumes({ podsDirectory: `${containerd.folder}/pods`, sources, stamp: () => systemRandom.uuid() }),
+        hostIps: ["192.0.2.1"],
+        allocatable: { cpu: "2", memory: "4Gi" },
+      }),
     },
     signal,
   );
@@ -75,6 +97,40 @@ test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, asy
   const runtime = await connect(containerd);
   await using _ = { [Symbol.asyncDispose]: () => clear(runtime) };
   assert.equal(runtime.name, "containerd");
+
+  await t.test("a container has its variables, its volumes and its name in the hosts file", async () => {
+    const script = 'echo "$COLOUR $(cat /conf/colour) $IP"; echo kept > /work/file; cat /work/file /etc/hosts';
+    const pod = podOf(
+      {
+        ...shell(script, {
+          env: [
+            { name: "COLOUR", valueFrom: { configMapKeyRef: { name: "settings", key: "colour" } } },
+            { name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+          ],
+          volumeMounts: [
+            { name: "conf", mountPath: "/conf" },
+            { name: "work", mountPath: "/work", subPath: "sub" },
+          ],
+          terminationMessagePolicy: "FallbackToLogsOnError",
+        }),
+        volumes: [
+          { name: "conf", configMap: { name: "settings" } },
+          { name: "work", emptyDir: {} },
+        ],
+      },
+      { metadata: { uid: "u-inputs", name: "inputs" } },
+    );
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    const [ip = ""] = (await runtime.observe("u-inputs", signal)).sandboxes[0]?.ips ?? [];
+    const id = await start(runtime, pod, sandbox);
+    assert.equal((await ended(runtime, "u-inputs", id)).exitCode, 0);
+    const log = readFileSync(`${containerd.folder}/logs/default_inputs_u-inputs/web/0.log`, "utf8");
+    const said = log.replace(/^\S+ stdout F /gm, "").split("\n");
+    assert.deepEqual(said.slice(0, 2), [`blue blue ${ip}`, "kept"]);
+    assert.ok(said.includes(`${ip}\tinputs`), log);
+    await runtime.stopSandbox(sandbox, signal);
+    await runtime.removeSandbox(sandbox, signal);
+  });
 
   await t.test("a pod has a sandbox with an address", async () => {
     assert.equal(await runtime.notReady(signal), undefined);

@@ -199,22 +199,3 @@ function criSecurity({ spec }: Pod, { securityContext: own }: Container) {
     ...(runAsGroup !== undefined && { runAsGroup: { value: runAsGroup } }),
   };
 }
-
-/** What a container's spec says by itself: literal variables and folders of the node. Throws for what someone has to provide first. */
-export function inputsOfSpec(
-  pod: Pod,
-  { name, env = [], envFrom = [], volumeMounts = [] }: Container,
-): ContainerInputs {
-  if (envFrom.length > 0) throw new Error(`container ${name}: envFrom needs a source of variables`);
-  const values = env.map(({ name: variable, value = "", valueFrom }) => {
-    if (valueFrom) throw new Error(`container ${name}: variable ${variable} needs a source of variables`);
-    return { name: variable, value };
-  });
-  const mounts = volumeMounts.map(({ name: volume, mountPath, readOnly: isReadOnly = false, subPath = "" }) => {
-    const path = pod.spec.volumes?.find((one) => one.name === volume)?.hostPath?.path;
-    if (path === undefined || subPath !== "")
-      throw new Error(`container ${name}: volume ${volume} needs someone to mount it`);
-    return { containerPath: mountPath, hostPath: path, readonly: isReadOnly, propagation: 0 };
-  });
-  return { env: values, mounts };
-}

@@ -33,8 +33,8 @@ export interface CriRuntimeOptions extends CriSettings {
   readonly clock: Clock;
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
-  /** Fetches and mounts what a container needs. */
-  readonly inputs: (config: ContainerConfig, signal: AbortSignal) => Promise<ContainerInputs>;
+  /** Fetches and mounts what a container needs, in a pod with these addresses. */
+  readonly inputs: (config: ContainerConfig, podIps: readonly string[]) => Promise<ContainerInputs>;
 }
 
 export type StreamRequest =
@@ -154,7 +154,7 @@ export class CriRuntime implements ContainerRuntime {
 
   async createContainer(sandbox: string, config: ContainerConfig, signal: AbortSignal): Promise<string> {
     const { pod, container, attempt } = config;
-    const inputs = await this.#options.inputs(config, signal);
+    const inputs = await this.#options.inputs(config, await this.#addresses(sandbox, signal));
     const message = await this.#messageFile(pod, container.name, attempt);
     const mount = {
       containerPath: container.terminationMessagePath,

@@ -1,0 +1,21 @@
+import { environmentOf } from "../inputs/environment.ts";
+import type { InputSources, PodPlace } from "../inputs/sources.ts";
+import type { ContainerInputs } from "../runtime/cri-config.ts";
+import type { ContainerConfig } from "../runtime.ts";
+import type { Volumes } from "./volumes/volumes.ts";
+
+export interface InputsOptions extends Omit<PodPlace, "podIps"> {
+  readonly sources: InputSources;
+  readonly volumes: Volumes;
+}
+
+/** What a container on this node is given: its variables, and its volumes as folders that are there. */
+export const containerInputs =
+  ({ sources, volumes, ...node }: InputsOptions) =>
+  async ({ pod, container }: ContainerConfig, podIps: readonly string[]): Promise<ContainerInputs> => {
+    const place = { ...node, podIps };
+    return {
+      env: await environmentOf(pod, container, sources, place),
+      mounts: await volumes.mountsOf(pod, container, place),
+    };
+  };
