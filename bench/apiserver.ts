@@ -9,7 +9,7 @@ import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { frames, RawHttp2, type RawRequest, requestFields } from "#wire/testing/raw-http2.ts";
 import { Clients, type Load } from "./apiserver/load.ts";
 import { type Keys, type Measured, makeBundle, makeKeys, startFloor, startKnarr } from "./apiserver/servers.ts";
-import type { Report } from "./figure.ts";
+import { median, type Report } from "./figure.ts";
 import { pod } from "./schema.ts";
 
 const pods = "/api/v1/namespaces/bench/pods";
@@ -53,9 +53,6 @@ export async function run(report: Report): Promise<void> {
     rmSync(dirname(bundle), { recursive: true, force: true });
   }
 }
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
 
 const embedded = ({ bundle, keys, folder }: Bench, isProbed = true): Promise<Measured> =>
   startKnarr(bundle, keys, [`--data-dir=${folder()}`], isProbed);

@@ -5,7 +5,7 @@ import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Client } from "#client/client.ts";
 import { bareNodeMs, LocalCluster } from "./control-plane/local-cluster.ts";
-import type { Report } from "./figure.ts";
+import { inLanes, median, type Report } from "./figure.ts";
 
 /** Upstream's kube-scheduler with kube-apiserver and etcd on a quiet machine of this size, in pods per second. */
 const upstreamBound = 159;
@@ -15,9 +15,6 @@ export async function run(report: Report): Promise<void> {
   const only = process.env.KNARR_BENCH_PART;
   for (const [name, part] of Object.entries(parts)) if (!only || name === only) await part(report);
 }
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
 
 async function start(report: Report): Promise<void> {
   const ours: number[] = [];
@@ -190,12 +187,4 @@ async function registerNode(client: Client, name: string): Promise<void> {
     },
     "status",
   );
-}
-
-async function inLanes(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 32 }, lane));
 }

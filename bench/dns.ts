@@ -4,7 +4,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { encode } from "dns-packet";
-import type { Report } from "./figure.ts";
+import { median, type Report } from "./figure.ts";
 
 const rounds = 7;
 const roundMs = 700;
@@ -35,9 +35,6 @@ export async function run(report: Report): Promise<void> {
     goal: { atLeast: 0.5 },
   });
 }
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
 
 async function start(what: "dns" | "echo") {
   const child = fork(fileURLToPath(new URL("./dns/server.ts", import.meta.url)), [what]);

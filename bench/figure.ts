@@ -11,6 +11,19 @@ export interface Figure {
 
 export type Report = (figure: Figure) => void;
 
+/** The middle one: a busy machine spoils some runs in either direction. */
+export const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
+
+/** Does `count` pieces of work, 32 at a time. */
+export async function inLanes(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: 32 }, lane));
+}
+
 /**
  * Microseconds of processor time one call takes: the middle of several rounds, each long enough to mean something. Time in which
  * the machine does other things does not count, and the contenders take turns, so that what remains falls on all of them.

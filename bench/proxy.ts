@@ -9,7 +9,7 @@ import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { nftFilter } from "#proxy/host/nft.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
-import type { Report } from "./figure.ts";
+import { inLanes, type Report } from "./figure.ts";
 
 const services = 10_000;
 const changes = 200;
@@ -99,12 +99,4 @@ async function makeService(client: Client, i: number): Promise<void> {
     endpoints: endpointsOf(i, 2),
     ports: [{ name: "http", port: 8080 }],
   });
-}
-
-async function inLanes(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 32 }, lane));
 }

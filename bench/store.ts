@@ -12,7 +12,7 @@ import { EtcdStore } from "#store/host/etcd.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { follow } from "#store/testing.ts";
-import type { Report } from "./figure.ts";
+import { median, type Report } from "./figure.ts";
 import { probeLoop, type Stall } from "./store/stall.ts";
 
 const KEYS = 5_000;
@@ -39,10 +39,6 @@ export async function run(report: Report): Promise<void> {
     rmSync(root, { recursive: true, force: true });
   }
 }
-
-/** The middle one: a busy machine spoils some runs in either direction. */
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
 
 /** Something that writes durably: returns when the write is on disk. */
 export interface Writer {
