@@ -276,6 +276,7 @@ export class CriRuntime implements ContainerRuntime {
     if (!status) return undefined;
     const phase = containerStates[status.state] ?? "unknown";
     const attempt = status.metadata?.attempt ?? 0;
+    const finishedAt = millis(status.finishedAt);
     const state: ContainerState = {
       id,
       sandbox,
@@ -283,8 +284,9 @@ export class CriRuntime implements ContainerRuntime {
       attempt,
       phase,
       createdAt: millis(status.createdAt),
-      startedAt: millis(status.startedAt),
-      finishedAt: millis(status.finishedAt),
+      // containerd notes the start when the shim has answered: a short life may have ended by then.
+      startedAt: phase === "exited" ? Math.min(millis(status.startedAt), finishedAt) : millis(status.startedAt),
+      finishedAt,
       exitCode: status.exitCode,
       reason: phase === "exited" ? status.reason || (status.exitCode === 0 ? "Completed" : "Error") : "",
       message: phase === "exited" ? await this.#lastWords(status) : "",
