@@ -1,0 +1,261 @@
+// What nodes of real containers need of this machine: programs, abilities of the kernel, root. What a machine has is asked by trying
+// it, in namespaces that end with the question. A containerd that runs already is nobody's business here: nodes have their own.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { explain } from "#base/errors.ts";
+import { runProgram } from "#base/host/run-program.ts";
+import { type Distribution, distributionOf, howToInstall, installPackages, type PackageName } from "./packages.ts";
+
+/** A machine as far as requirements ask about it. */
+export interface Machine {
+  readonly platform: string;
+  readonly isRoot: boolean;
+  /** The text of /etc/os-release, empty where there is none. */
+  readonly osRelease: string;
+  /** The text of /proc/self/mountinfo. */
+  readonly mounts: string;
+  /** Whether there is such a program, wherever programs are looked for. */
+  has(program: string): boolean;
+  exists(path: string): boolean;
+  /** Rejects if the program fails. */
+  run(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+/** Something that is missing, as a person reads it. */
+export interface Unmet {
+  readonly problem: string;
+  /** What would bring it; none for what the kernel lacks. */
+  readonly package?: PackageName;
+}
+
+export interface Findings {
+  readonly unmet: readonly Unmet[];
+  /** Where the CNI plugins are, or undefined if they are not all there. */
+  readonly pluginFolder: string | undefined;
+}
+
+interface Program {
+  readonly name: string;
+  readonly package: PackageName;
+  /** The oldest that will do. */
+  readonly least?: string;
+}
+
+/** containerd 1.6 is the first that speaks the first version of CRI; nft 1.0.1 is the oldest that upstream's proxy trusts. */
+const programs: readonly Program[] = [
+  { name: "containerd", package: "containerd", least: "1.6" },
+  { name: "ctr", package: "ctr" },
+  { name: "runc", package: "runc", least: "1.0" },
+  { name: "ip", package: "iproute2" },
+  { name: "nsenter", package: "util-linux" },
+  { name: "unshare", package: "util-linux" },
+  { name: "mount", package: "mount" },
+  { name: "nft", package: "nftables", least: "1.0.1" },
+  { name: "conntrack", package: "conntrack" },
+  { name: "sysctl", package: "procps" },
+  { name: "iptables", package: "iptables" }, // the CNI plugin portmap calls it for host ports
+];
+
+const plugins = ["bridge", "host-local", "loopback", "portmap"];
+const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
+const pluginVersion = "0.4.0";
+const systemFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/** Where programs are looked for: also where those of the system are, which a PATH made for people may leave out. */
+export const programPath = (path = ""): string =>
+  [...new Set([...path.split(delimiter).filter(Boolean), ...systemFolders])].join(delimiter);
+
+/** All that is missing at once. `folder` is where nodes will keep their data. */
+export async function findRequirements(folder: string, machine: Machine = thisMachine()): Promise<Findings> {
+  const unmetPrograms = (await Promise.all(programs.map((program) => checkProgram(program, machine)))).filter(isUnmet);
+  const plugin = await findPlugins(machine);
+  const kernel = (
+    await Promise.all(abilities(folder, machine).map((ability) => checkAbility(ability, machine)))
+  ).filter(isUnmet);
+  return {
+    unmet: [...unmetPrograms, ...(plugin.unmet ? [plugin.unmet] : []), ...kernel],
+    pluginFolder: plugin.folder,
+  };
+}
+
+const isUnmet = (found: Unmet | undefined): found is Unmet => found !== undefined;
+
+async function checkProgram({ name, package: from, least }: Program, machine: Machine): Promise<Unmet | undefined> {
+  if (!machine.has(name)) return { problem: `${name} is not installed`, package: from };
+  if (least === undefined) return undefined;
+  let said: string;
+  try {
+    said = await machine.run([name, "--version"]);
+  } catch (error) {
+    return { problem: `${name} does not run (${explain(error)})`, package: from };
+  }
+  const version = versionIn(said);
+  return version !== undefined && isOlder(version, least)
+    ? { problem: `${name} is of version ${version}, and ${least} or newer is needed`, package: from }
+    : undefined;
+}
+
+/** The first number of several parts: `1.6.20` of `containerd github.com/containerd/containerd 1.6.20~ds1`. */
+export const versionIn = (text: string): string | undefined => /\d+(?:\.\d+)+/.exec(text)?.[0];
+
+export function isOlder(version: string, least: string): boolean {
+  const [a, b] = [version, least].map((text) => text.split(".").map(Number)) as [number[], number[]];
+  const at = b.findIndex((part, i) => (a[i] ?? 0) !== part);
+  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
+}
+
+interface Plugins {
+  readonly folder?: string;
+  readonly unmet?: Unmet;
+}
+
+async function findPlugins(machine: Machine): Promise<Plugins> {
+  const lacking = (folder: string) => plugins.filter((plugin) => !machine.exists(join(folder, plugin)));
+  const folder = pluginFolders.find((candidate) => lacking(candidate).length === 0);
+  const unmet = (problem: string): Plugins => ({ unmet: { problem, package: "cni-plugins" } });
+  if (folder === undefined) {
+    const nearest = pluginFolders.find((candidate) => lacking(candidate).length < plugins.length);
+    return unmet(
+      nearest === undefined
+        ? `the CNI plugins are not installed (looked in ${pluginFolders.join(", ")})`
+        : `the CNI plugins ${lacking(nearest).join(", ")} are missing in ${nearest}`,
+    );
+  }
+  try {
+    const said = await machine.run([join(folder, "bridge")], { CNI_COMMAND: "VERSION" });
+    return said.includes(JSON.stringify(pluginVersion))
+      ? { folder }
+      : unmet(`the CNI plugins in ${folder} do not know version ${pluginVersion} of CNI`);
+  } catch (error) {
+    return unmet(`the CNI plugins in ${folder} do not run (${explain(error)})`);
+  }
+}
+
+interface Ability {
+  /** Of the kernel: what it lacks if `test` rejects. */
+  readonly lack: string;
+  /** Without these programs nothing can be said about it. */
+  readonly by: readonly string[];
+  test(): Promise<unknown>;
+}
+
+function abilities(folder: string, machine: Machine): readonly Ability[] {
+  const isolated = (...command: readonly string[]) => machine.run(["unshare", ...command]);
+  return [
+    {
+      lack: "processes cannot have namespaces of their own",
+      by: ["unshare"],
+      test: () => isolated("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "true"),
+    },
+    {
+      lack: "there are no network bridges",
+      by: ["unshare", "ip"],
+      test: () => isolated("--net", "ip", "link", "add", "kn0", "type", "bridge"),
+    },
+    {
+      lack: "there is no packet filter (nf_tables)",
+      by: ["unshare", "nft"],
+      test: () => isolated("--net", "nft", "list", "tables"),
+    },
+    {
+      lack: `there is no overlay file system for ${folder}`,
+      by: ["unshare", "mount"],
+      test: () => mountOverlay(folder, isolated),
+    },
+    {
+      lack: "no cgroups are mounted",
+      by: [],
+      test: async () => {
+        if (!/ - cgroup2? /.test(machine.mounts)) throw new Error("/proc/self/mountinfo names none");
+      },
+    },
+  ];
+}
+
+async function mountOverlay(folder: string, isolated: (...command: readonly string[]) => Promise<string>) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const trial = mkdtempSync(join(folder, "overlay-"));
+  try {
+    const [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map((name) => join(trial, name));
+    for (const path of [lower, upper, work, merged]) mkdirSync(path ?? "");
+    const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+    await isolated("--mount", "mount", "-t", "overlay", "overlay", "-o", options, merged ?? "");
+  } finally {
+    rmSync(trial, { recursive: true, force: true });
+  }
+}
+
+async function checkAbility(ability: Ability, machine: Machine): Promise<Unmet | undefined> {
+  if (!ability.by.every((program) => machine.has(program))) return undefined; // what is missing for the question is told already
+  try {
+    await ability.test();
+    return undefined;
+  } catch (error) {
+    return { problem: `on this machine ${ability.lack} (${explain(error)})` };
+  }
+}
+
+export interface EnsureOptions {
+  /** Where nodes will keep their data. */
+  readonly folder: string;
+  /** Whether packages may be installed. */
+  readonly install: boolean;
+  /** Told what is being done, a few words at a time. */
+  readonly progress: (text: string) => void;
+}
+
+const otherwise = "or use --runtime simulated, which needs nothing";
+
+/** Makes the machine fit for nodes, or throws an error that says what a person can do. Returns where the CNI plugins are. */
+export async function ensureRequirements(
+  { folder, install, progress }: EnsureOptions,
+  signal: AbortSignal,
+  machine: Machine = thisMachine(),
+): Promise<{ readonly pluginFolder: string }> {
+  if (machine.platform !== "linux")
+    throw new Error(`real containers need Linux, and this is ${machine.platform}: use --runtime simulated`);
+  if (!machine.isRoot) throw new Error(`real containers need root: run as root (sudo), ${otherwise}`);
+  const distribution = distributionOf(machine.osRelease);
+  let found = await findRequirements(folder, machine);
+  const packages = packagesOf(found);
+  if (packages.length > 0 && install && distribution?.family === "debian" && found.unmet.every(isCurable)) {
+    progress(`installing ${packages.join(" ")}`);
+    await installPackages(packages, progress, signal);
+    found = await findRequirements(folder, machine);
+  }
+  if (found.unmet.length > 0 || found.pluginFolder === undefined)
+    throw new Error(refusal(found, distribution, { install }));
+  return { pluginFolder: found.pluginFolder };
+}
+
+const isCurable = (unmet: Unmet): boolean => unmet.package !== undefined;
+const packagesOf = ({ unmet }: Findings): readonly PackageName[] => [
+  ...new Set(unmet.flatMap(({ package: name }) => name ?? [])),
+];
+
+/** Why there can be no nodes, and what would help. */
+export function refusal(
+  found: Findings,
+  distribution: Distribution | undefined,
+  { install }: Pick<EnsureOptions, "install">,
+): string {
+  const what = found.unmet.map(({ problem }) => problem).join("; ");
+  const cure = found.unmet.every(isCurable)
+    ? `${install ? "" : "--no-install was given, so "}${howToInstall(packagesOf(found), distribution)}, ${otherwise}`
+    : "use --runtime simulated, which needs nothing";
+  return `real containers cannot run here: ${what}; ${cure}`;
+}
+
+export function thisMachine(): Machine {
+  const text = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "");
+  const path = programPath(process.env.PATH);
+  return {
+    platform: process.platform,
+    isRoot: process.getuid?.() === 0,
+    osRelease: text("/etc/os-release"),
+    mounts: text("/proc/self/mountinfo"),
+    has: (program) => path.split(delimiter).some((folder) => existsSync(join(folder, program))),
+    exists: existsSync,
+    run: (command, env) => runProgram(command, { env: { ...env, PATH: path } }),
+  };
+}
