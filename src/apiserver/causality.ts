@@ -7,6 +7,7 @@ import { type ResourceAddress, type Stage, stages, type Trace, type User } from 
 import type { Cause, WriteRecord } from "#wire/write-record.ts";
 
 const mostCauses = 16;
+const longestCauses = 4096;
 const causePattern = /^([a-z0-9.-]+)\/(?:([a-z0-9.-]+)\/)?([^/@,]+)@(\d{1,15})$/;
 
 const noCauses: readonly Cause[] = [];
@@ -15,7 +16,7 @@ const noCauses: readonly Cause[] = [];
 export function parseCauses(header: string | undefined): readonly Cause[] {
   if (!header) return noCauses;
   return header
-    .slice(0, 4096)
+    .slice(0, longestCauses)
     .split(",", mostCauses)
     .flatMap((part) => {
       const [, resource = "", namespace = "", name = "", revision] = causePattern.exec(part.trim()) ?? [];
@@ -68,8 +69,8 @@ export interface Committed {
   readonly trace: Trace | undefined;
 }
 
-/** A record without its numbers. */
-type Words = Omit<WriteRecord, "revision" | "at" | "stages">;
+/** A record without its numbers. Its causes are read when someone asks: most records are never looked at. */
+type Words = Omit<WriteRecord, "revision" | "at" | "stages" | "because"> & { readonly because: string | undefined };
 
 /** Of each record: its revision, its time, and what was spent in each stage. */
 const columns = 2 + stages.length;
@@ -103,7 +104,7 @@ export class Causality {
       user: user.name,
       userAgent: userAgent.length > 200 ? userAgent.slice(0, 200) : userAgent,
       traceId: trace?.id ?? "",
-      because: parseCauses(because),
+      because: because === undefined || because.length <= longestCauses ? because : because.slice(0, longestCauses),
     };
     const first = row * columns;
     this.#numbers[first] = revision;
@@ -124,7 +125,11 @@ export class Causality {
     const byRevision = new Map(records.map((record) => [record.revision, record]));
     const effects = new Map<Revision, WriteRecord[]>();
     for (const record of records)
-      for (const { revision } of record.because) effects.set(revision, [...(effects.get(revision) ?? []), record]);
+      for (const { revision } of record.because) {
+        const known = effects.get(revision);
+        if (known) known.push(record);
+        else effects.set(revision, [record]);
+      }
 
     const chain = new Set<WriteRecord>();
     const follow = (record: WriteRecord, next: (one: WriteRecord) => readonly (WriteRecord | undefined)[]) => {
@@ -149,6 +154,7 @@ export class Causality {
   #at(row: number): WriteRecord {
     const [revision = 0, at = 0, ...spent] = this.#numbers.subarray(row * columns, (row + 1) * columns);
     const passed = stages.map((stage, i) => [stage, spent[i] ?? Number.NaN] as const).filter(([, ms]) => ms >= 0);
-    return { revision, at, ...(this.#words[row] as Words), stages: Object.fromEntries(passed) };
+    const words = this.#words[row] as Words;
+    return { revision, at, ...words, because: parseCauses(words.because), stages: Object.fromEntries(passed) };
   }
 }

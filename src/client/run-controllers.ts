@@ -25,6 +25,7 @@ import { type Metrics, noMetrics } from "./metrics.ts";
 import { OwnWrites } from "./own-writes.ts";
 import { causeOf, controllerOf, keyOf, metadataOf, placeOf } from "./place.ts";
 import { Rests } from "./rests.ts";
+import { causesOf, Triggers } from "./triggers.ts";
 import { WritePace } from "./write-pace.ts";
 
 export interface ControllersOptions {
@@ -81,6 +82,7 @@ class ControllerRun implements Component {
   readonly #ownWrites: OwnWrites;
   readonly #pace: WritePace;
   readonly #rests: Rests;
+  readonly #triggers = new Triggers();
   readonly #kinds: ReadonlySet<AnyKind>;
   readonly #cache: CacheView;
   readonly #client: Client;
@@ -127,12 +129,16 @@ class ControllerRun implements Component {
   #listen(): (() => void)[] {
     const { for: subject, owns = [], watches = [], batchMs = 0 } = this.#controller;
     const add = (key: string) => this.#queue.addAfter(key, Math.max(batchMs, this.#rests.leftMs(key)));
-    const owner = ({ old, object }: Change<unknown>) => {
-      for (const one of [old, object]) {
+    const wake = (key: string, kind: AnyKind, { old, object }: Change<unknown>) => {
+      this.#triggers.note(key, kind, object ?? old);
+      add(key);
+    };
+    const owner = (kind: AnyKind, change: Change<unknown>) => {
+      for (const one of [change.old, change.object]) {
         const reference = controllerOf(one ?? {});
         if (reference?.kind !== subject.kind || groupOf(reference.apiVersion) !== subject.group) continue;
         const namespace = subject.scope === "Namespaced" ? metadataOf(one).namespace : undefined;
-        add(keyOf({ namespace, name: reference.name }));
+        wake(keyOf({ namespace, name: reference.name }), kind, change);
       }
     };
     return [
@@ -141,13 +147,14 @@ class ControllerRun implements Component {
         if (asksTheSame(old, object)) add(key);
         else this.#queue.add(key);
       }),
-      ...owns.map((kind) => this.#informers.of(kind).onChange(owner)),
+      ...owns.map((kind) => this.#informers.of(kind).onChange((change) => owner(kind, change))),
       ...watches.map(({ kind, wakes, matters, exceptNew }) =>
-        this.#informers.of(kind).onChange(({ old, object }) => {
+        this.#informers.of(kind).onChange((change) => {
+          const { old, object } = change;
           if (exceptNew && old === undefined) return;
           if (old !== undefined && object !== undefined && matters?.(old, object) === false) return;
           for (const one of [old, object])
-            if (one !== undefined) for (const place of wakes(one, this.#cache)) add(keyOf(place));
+            if (one !== undefined) for (const place of wakes(one, this.#cache)) wake(keyOf(place), kind, change);
         }),
       ),
     ];
@@ -204,12 +211,13 @@ class ControllerRun implements Component {
     const { for: subject, gone } = this.#controller;
     const object = this.#informers.of(subject).cache.get(key);
     const place = placeOf(key);
+    const triggers = this.#triggers.take(key);
     if (object === undefined && !gone) return undefined;
     let hasWritten = false;
     const updated: ApiObject[] = [];
     const client = this.#client.bound({
       signal,
-      because: causeOf(subject, key, metadataOf(object ?? {}).resourceVersion),
+      because: causesOf(causeOf(subject, key, metadataOf(object ?? {}).resourceVersion), triggers),
       onWrite: (write) => {
         hasWritten = true;
         if (write.verb === "update" || write.verb === "patch") updated.push(write.object);
@@ -220,6 +228,9 @@ class ControllerRun implements Component {
     try {
       const again = await (object === undefined ? gone?.(place, context) : this.#controller.reconcile(object, context));
       return again || undefined;
+    } catch (error) {
+      this.#triggers.giveBack(key, triggers);
+      throw error;
     } finally {
       if (hasWritten) this.#pace.wrote(key, { object, updated });
     }
