@@ -4,10 +4,14 @@
 import type { Clock } from "#base/clock.ts";
 import type { Revision } from "#store/engine.ts";
 import { type ResourceAddress, type Stage, stages, type Trace, type User } from "#wire/api-request.ts";
+import { parseSteps } from "#wire/steps.ts";
 import type { Cause, WriteRecord } from "#wire/write-record.ts";
 
 const mostCauses = 16;
-const longestCauses = 4096;
+const longest = 4096;
+
+const shortened = (text: string | undefined): string | undefined =>
+  text === undefined || text.length <= longest ? text : text.slice(0, longest);
 const causePattern = /^([a-z0-9.-]+)\/(?:([a-z0-9.-]+)\/)?([^/@,]+)@(\d{1,15})$/;
 
 const noCauses: readonly Cause[] = [];
@@ -15,13 +19,10 @@ const noCauses: readonly Cause[] = [];
 /** What a client says it acted on. What cannot be read is left out: a wrong cause must not stop a right write. */
 export function parseCauses(header: string | undefined): readonly Cause[] {
   if (!header) return noCauses;
-  return header
-    .slice(0, longestCauses)
-    .split(",", mostCauses)
-    .flatMap((part) => {
-      const [, resource = "", namespace = "", name = "", revision] = causePattern.exec(part.trim()) ?? [];
-      return revision === undefined ? [] : [{ resource, namespace, name, revision: Number(revision) }];
-    });
+  return header.split(",", mostCauses).flatMap((part) => {
+    const [, resource = "", namespace = "", name = "", revision] = causePattern.exec(part.trim()) ?? [];
+    return revision === undefined ? [] : [{ resource, namespace, name, revision: Number(revision) }];
+  });
 }
 
 /** Follows one request through its stages. */
@@ -66,11 +67,15 @@ export interface Committed {
   readonly user: User;
   readonly userAgent: string;
   readonly because: string | undefined;
+  readonly steps?: string | undefined;
   readonly trace: Trace | undefined;
 }
 
-/** A record without its numbers. Its causes are read when someone asks: most records are never looked at. */
-type Words = Omit<WriteRecord, "revision" | "at" | "stages" | "because"> & { readonly because: string | undefined };
+/** A record without its numbers. What clients told is read when someone asks: most records are never looked at. */
+interface Words extends Omit<WriteRecord, "revision" | "at" | "stages" | "because" | "steps"> {
+  readonly because: string | undefined;
+  readonly steps: string | undefined;
+}
 
 /** Of each record: its revision, its time, and what was spent in each stage. */
 const columns = 2 + stages.length;
@@ -92,7 +97,7 @@ export class Causality {
     this.#numbers = new Float64Array(limit * columns);
   }
 
-  record({ revision, at, address, name, verb, user, userAgent, because, trace }: Committed): void {
+  record({ revision, at, address, name, verb, user, userAgent, because, steps, trace }: Committed): void {
     const { group, resource, namespace = "", subresource } = address;
     const row = this.#words.length < this.#limit ? this.#words.length : this.#start;
     this.#words[row] = {
@@ -104,7 +109,8 @@ export class Causality {
       user: user.name,
       userAgent: userAgent.length > 200 ? userAgent.slice(0, 200) : userAgent,
       traceId: trace?.id ?? "",
-      because: because === undefined || because.length <= longestCauses ? because : because.slice(0, longestCauses),
+      because: shortened(because),
+      steps: shortened(steps),
     };
     const first = row * columns;
     this.#numbers[first] = revision;
@@ -154,7 +160,14 @@ export class Causality {
   #at(row: number): WriteRecord {
     const [revision = 0, at = 0, ...spent] = this.#numbers.subarray(row * columns, (row + 1) * columns);
     const passed = stages.map((stage, i) => [stage, spent[i] ?? Number.NaN] as const).filter(([, ms]) => ms >= 0);
-    const words = this.#words[row] as Words;
-    return { revision, at, ...words, because: parseCauses(words.because), stages: Object.fromEntries(passed) };
+    const { because, steps, ...words } = this.#words[row] as Words;
+    return {
+      revision,
+      at,
+      ...words,
+      because: parseCauses(because),
+      stages: Object.fromEntries(passed),
+      ...(steps !== undefined && { steps: parseSteps(steps) }),
+    };
   }
 }

@@ -209,6 +209,7 @@ function apiRequest(
     userAgent: headers["user-agent"] ?? "",
     body: body && requestBody(body, headers["content-type"] ?? "", method),
     because: headers["knarr-because"],
+    steps: headers["knarr-steps"],
     trace,
     warn,
   };

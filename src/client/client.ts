@@ -29,6 +29,8 @@ export interface Binding {
   readonly signal?: AbortSignal;
   /** Sent with each write: what it was caused by. */
   readonly because?: string;
+  /** Sent with each write: what was done before it. */
+  readonly steps?: string;
   /** Called with each write that was done, before its promise resolves. */
   readonly onWrite?: (write: Write) => void;
 }
@@ -213,7 +215,7 @@ export class Client {
   }
 
   #send(verb: RequestVerb, kind: AnyKind, call: Call): Promise<ApiResponse> {
-    const { transport, user, userAgent, because, signal } = this.#options;
+    const { transport, user, userAgent, because, steps, signal } = this.#options;
     const { namespace, name, target, query = new URLSearchParams(), body } = call;
     const { of, subresource } = typeof target === "object" ? target : { of: kind, subresource: target };
     const isRead = verb === "get" || verb === "list" || verb === "watch";
@@ -230,6 +232,7 @@ export class Client {
       query,
       ...(body && { body }),
       ...(because !== undefined && !isRead && { because }),
+      ...(steps !== undefined && !isRead && { steps }),
       expects: kind,
       signal: call.signal ?? signal,
     });

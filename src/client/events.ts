@@ -1,5 +1,6 @@
 // Reports what happened, for people. Reporting never waits and never fails the work it is about: events that cannot be written
 // in time are dropped.
+import { catalog } from "#api/catalog.ts";
 import { Event } from "#api/core/v1/event.ts";
 import type { ObjectReference } from "#api/core/v1/references.ts";
 import type { Clock } from "#base/clock.ts";
@@ -15,6 +16,7 @@ import { type Client, isNotFound } from "./client.ts";
 import type { EventType } from "./controller.ts";
 import { type DraftEvent, EventCorrelator } from "./event-correlation.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
+import { causeOf, keyOf } from "./place.ts";
 
 const queueLimit = 1000;
 const tries = 12;
@@ -109,9 +111,10 @@ export class EventRecorder implements Component {
     const correlated = this.#correlator.correlate(reported);
     if (!correlated) return;
     const { event, isUpdate } = correlated;
+    const because = causeIn(reported);
     for (let attempt = 1; ; attempt++) {
       try {
-        this.#correlator.stored(await this.#send(client.bound({ signal }), event, isUpdate));
+        this.#correlator.stored(await this.#send(client.bound({ signal, ...because }), event, isUpdate));
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -153,6 +156,16 @@ export function referenceTo(about: object): Draft<ObjectReference> {
   const { apiVersion, kind, metadata } = about as ApiObject;
   const { namespace, name, uid, resourceVersion } = metadata;
   return { apiVersion, kind, namespace, name, uid, resourceVersion };
+}
+
+/** An event was caused by what it is about, as that was then. */
+function causeIn({ involvedObject }: DraftEvent): { readonly because?: string } {
+  const { apiVersion = "", kind = "", namespace, name = "", resourceVersion } = involvedObject ?? {};
+  const known =
+    resourceVersion === undefined
+      ? undefined
+      : catalog.find((one) => one.kind === kind && one.apiVersion === apiVersion);
+  return known ? { because: causeOf(known, keyOf({ namespace, name }), resourceVersion) } : {};
 }
 
 /** The server has judged the event itself; only when it is overloaded or unwell is there use in another try. */

@@ -1,8 +1,10 @@
 // One pod on its node: asks the machine what to do, and does it. Whatever takes time goes on beside the worker, which is woken when it
 // is over; so a grace period can be shortened, and a pod deleted, while an image is being pulled.
-import type { Pod, PodStatus } from "#api/core/v1/pod.ts";
+import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";
+import { causeOf, keyOf } from "#client/place.ts";
 import { millisOf } from "#schema/time.ts";
+import type { DoneStep, StepName } from "#wire/steps.ts";
 import { podText } from "./pod/draft.ts";
 import { planPod } from "./pod/machine.ts";
 import { crashDelays, type Delay } from "./pod/restart.ts";
@@ -45,6 +47,8 @@ const noWork = new Work();
 const noProbes: ReadonlyMap<string, ProbeResults> = new Map();
 
 const sandboxRetryMs = 10_000;
+const noSteps: readonly DoneStep[] = [];
+const mostSteps = 32;
 
 export class PodWorker {
   readonly uid: string;
@@ -61,12 +65,18 @@ export class PodWorker {
   #work = noWork;
   #ending: Ending | undefined;
   #rejection: Rejection | undefined;
+  /** The pod as it was when it came to this node, and when it was last asked for something else: what all this is done for. */
+  readonly #boundVersion: string;
+  #askedVersion: string;
+  #steps: readonly DoneStep[] = noSteps;
   readonly #context: PodsContext;
 
   constructor(pod: Pod, context: PodsContext) {
     this.uid = pod.metadata.uid ?? "";
     this.node = pod.spec.nodeName ?? "";
     this.pod = pod;
+    this.#boundVersion = pod.metadata.resourceVersion ?? "";
+    this.#askedVersion = this.#boundVersion;
     this.#context = context;
     const { startTime } = pod.status;
     this.acceptedAt = startTime === undefined ? context.clock.now() : millisOf(startTime);
@@ -84,8 +94,33 @@ export class PodWorker {
   /** The pod as the API shows it; whether there is anything new in that. */
   saw(pod: Pod): boolean {
     const isNews = versionOf(pod) > versionOf(this.pod);
+    if (isNews && isOtherwiseAsked(this.pod, pod)) this.#askedVersion = pod.metadata.resourceVersion ?? "";
     if (versionOf(pod) >= versionOf(this.pod)) this.pod = pod;
     return isNews;
+  }
+
+  /** What led to whatever the node now tells of the pod, as `Knarr-Because` has it. */
+  get because(): string {
+    const { namespace, name } = this.pod.metadata;
+    const versions = new Set([this.#boundVersion, this.#askedVersion]);
+    return [...versions].map((version) => causeOf(Pod, keyOf({ namespace, name }), version)).join(",");
+  }
+
+  /** What was done since it was last told; the teller gives back what could not be told. */
+  takeSteps(): readonly DoneStep[] {
+    const steps = this.#steps;
+    this.#steps = noSteps;
+    return steps;
+  }
+
+  giveBackSteps(steps: readonly DoneStep[]): void {
+    this.#steps = [...steps, ...this.#steps].slice(-mostSteps);
+  }
+
+  /** Takes note of something that was done, or has happened, for whoever reads a trace. */
+  did(step: StepName, ms: number, container?: string): void {
+    const done = { step, at: this.#context.clock.now(), ms, ...(container !== undefined && { container }) };
+    this.#steps = [...this.#steps.slice(1 - mostSteps), done];
   }
 
   /** Ends the pod for a reason that is not in the API. The first reason counts. */
@@ -209,7 +244,9 @@ export class PodWorker {
     const work = this.#work;
     if (attempt > 0) this.#event("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
     try {
+      const start = clock.elapsed();
       await runtime.runSandbox({ pod: this.pod, attempt }, signal);
+      this.did("sandbox", clock.elapsed() - start);
       work.sandboxRetryAt = 0;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -224,7 +261,8 @@ export class PodWorker {
     const stop = new AbortController();
     work.starting.set(name, stop);
     if (action.delay) work.delays.set(name, action.delay);
-    const done = startContainer(action, { pod: this.pod, pulls: work.pulls }, this.#context, stop.signal).then(
+    const did = (step: StepName, ms: number) => this.did(step, ms, name);
+    const done = startContainer(action, { pod: this.pod, pulls: work.pulls, did }, this.#context, stop.signal).then(
       () => {
         work.failures.delete(name);
         work.restarting.delete(name);
@@ -316,6 +354,10 @@ export class PodWorker {
     this.#context.event(this.pod, type, reason, message, container);
   }
 }
+
+/** Whether the pod is to be another one, or to end; a change of its labels or by a status is nothing to a node. */
+const isOtherwiseAsked = ({ metadata: before }: Pod, { metadata: after }: Pod): boolean =>
+  before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
 
 const versionOf = ({ metadata }: Pod): number => Number(metadata.resourceVersion);
 

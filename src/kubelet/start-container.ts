@@ -3,6 +3,7 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";
 import { formatDuration } from "#schema/duration.ts";
+import type { StepName } from "#wire/steps.ts";
 import { type Delay, type DelayLimits, nextDelay } from "./pod/restart.ts";
 import type { StartContainer, StartFailure } from "./pod/view.ts";
 import type { PodsContext } from "./pods.ts";
@@ -28,6 +29,8 @@ export interface StartSubject {
   readonly pod: Pod;
   /** What the next pull of an image waits if this one fails, by image. */
   readonly pulls: Map<string, Delay>;
+  /** Takes note of a step that was taken, and of how long it took. */
+  readonly did: (step: StepName, ms: number) => void;
 }
 
 export async function startContainer(
@@ -45,9 +48,12 @@ export async function startContainer(
     tell("Warning", "Failed", `Error: ${message}`);
     return new StartError({ reason, message, retryAt: clock.now() + retryMs }, error);
   };
-  const step = async <T>(reason: string, run: Promise<T>): Promise<T> => {
+  const step = async <T>(name: StepName, reason: string, run: Promise<T>): Promise<T> => {
+    const start = clock.elapsed();
     try {
-      return await run;
+      const result = await run;
+      subject.did(name, clock.elapsed() - start);
+      return result;
     } catch (error) {
       throw signal.aborted ? error : failed(reason, error);
     }
@@ -55,9 +61,9 @@ export async function startContainer(
 
   const image = await ensureImage(container, subject, context, signal);
   const config = { pod, container, kind, attempt, imageId: image.id };
-  const id = await step("CreateContainerError", runtime.createContainer(sandbox, config, signal));
+  const id = await step("create", "CreateContainerError", runtime.createContainer(sandbox, config, signal));
   tell("Normal", "Created", "Container created");
-  await step("RunContainerError", runtime.startContainer(id, signal));
+  await step("start", "RunContainerError", runtime.startContainer(id, signal));
   tell("Normal", "Started", "Container started");
 
   const handler = container.lifecycle?.postStart;
@@ -76,13 +82,15 @@ export async function startContainer(
 /** The image, pulled if it has to be. Its name is as the spec gives it: `latest` is added to one without a tag by the runtime. */
 async function ensureImage(
   { name, image = "", imagePullPolicy }: Container,
-  { pod, pulls }: StartSubject,
+  { pod, pulls, did }: StartSubject,
   { runtime, event, clock, credentials }: PodsContext,
   signal: AbortSignal,
 ): Promise<Image> {
   const tell = (type: "Normal" | "Warning", reason: string, message: string) => event(pod, type, reason, message, name);
+  const start = clock.elapsed();
   const present = imagePullPolicy === "Always" ? undefined : await runtime.findImage(image, signal);
   if (present) {
+    did("image-present", clock.elapsed() - start);
     tell("Normal", "Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`);
     return present;
   }
@@ -92,11 +100,11 @@ async function ensureImage(
     tell("Warning", "Failed", "Error: ErrImageNeverPull");
     throw new StartError({ reason: "ErrImageNeverPull", message, retryAt: clock.now() + retryMs });
   }
-  const start = clock.elapsed();
   tell("Normal", "Pulling", `Pulling image "${image}"`);
   try {
     const pulled = await runtime.pullImage(image, await credentials(pod, image, signal), pod, signal);
     pulls.delete(image);
+    did("image-pulled", clock.elapsed() - start);
     const took = formatDuration(BigInt(Math.round(clock.elapsed() - start)) * 1_000_000n);
     tell(
       "Normal",

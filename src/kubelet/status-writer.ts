@@ -1,21 +1,26 @@
 // Tells the API what became of a pod, and removes the pod when nothing is left of it.
-import { Pod } from "#api/core/v1/pod.ts";
+import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
-import { causeOf, keyOf } from "#client/place.ts";
+import { formatSteps } from "#wire/steps.ts";
 import type { PodWorker } from "./pod-worker.ts";
 
 /** Whether the pod turned out to be another than the worker thought: then it has to look again. */
 export async function writeStatus(worker: PodWorker, client: Client, signal: AbortSignal): Promise<boolean> {
   const { pod, uid } = worker;
-  const { namespace, name = "", resourceVersion } = pod.metadata;
-  const api = client.bound({ signal, because: causeOf(Pod, keyOf({ namespace, name }), resourceVersion) });
+  const { namespace, name = "" } = pod.metadata;
+  const api = client.bound({ signal, because: worker.because });
   const status = worker.status();
   if (!status) return false;
   if (!equal(status, pod.status)) {
+    const steps = worker.takeSteps();
+    noteNews(worker, pod.status, status);
+    const told = [...steps, ...worker.takeSteps()];
     try {
-      worker.saw(await api.update(Pod, { ...pod, status }, "status"));
+      const teller = told.length === 0 ? api : api.bound({ steps: formatSteps(told) });
+      worker.saw(await teller.update(Pod, { ...pod, status }, "status"));
     } catch (error) {
+      worker.giveBackSteps(steps);
       if (isNotFound(error)) return false; // the informer will tell
       if (!isConflict(error)) throw error;
       const present = await api.find(Pod, { namespace, name });
@@ -32,3 +37,14 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   }
   return false;
 }
+
+/** Notes what the status says for the first time and nobody did: containers that ended, and that the pod is ready. */
+function noteNews(worker: PodWorker, before: PodStatus, after: PodStatus): void {
+  const known = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
+  for (const { name, state } of after.containerStatuses ?? [])
+    if (state?.terminated && !known.has(state.terminated.containerID)) worker.did("end", 0, name);
+  if (isReady(after) && !isReady(before)) worker.did("ready", 0);
+}
+
+const isReady = ({ conditions }: PodStatus): boolean =>
+  conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;

@@ -71,6 +71,8 @@ export interface ApiRequest extends ResourceAddress {
   readonly userAgent: string;
   /** What the writer acted on: `pods/default/web@17`. */
   readonly because?: string | undefined;
+  /** What the writer did before: see steps.ts. */
+  readonly steps?: string | undefined;
   /** Follows the request through its stages. */
   readonly trace?: Trace | undefined;
   /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */

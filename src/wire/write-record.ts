@@ -1,4 +1,5 @@
 // What the server remembers of a write, as `GET /knarr/v1/trace` tells it.
+import type { DoneStep } from "./steps.ts";
 
 /** An object at a revision, as `Knarr-Because` names it: `pods/default/web@17`, `nodes/n1@3`. */
 export interface Cause {
@@ -24,4 +25,6 @@ export interface WriteRecord {
   readonly because: readonly Cause[];
   /** Milliseconds spent in each stage, in the order in which they were passed. */
   readonly stages: Readonly<Record<string, number>>;
+  /** What the writer did before it wrote, if it told, in the order in which it was done. */
+  readonly steps?: readonly DoneStep[];
 }

@@ -391,7 +391,7 @@ export class Registry {
   }
 
   #committed(request: ApiRequest, name: string, revision: Revision): void {
-    const { version, namespace, subresource, verb, user, userAgent, because, trace } = request;
+    const { version, namespace, subresource, verb, user, userAgent, because, steps, trace } = request;
     trace?.mark("store");
     this.options.causality.record({
       revision,
@@ -402,6 +402,7 @@ export class Registry {
       user,
       userAgent,
       because,
+      steps,
       trace,
     });
   }

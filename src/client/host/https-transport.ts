@@ -69,6 +69,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
       ...(body && { "content-type": contentType(request), "content-length": body.length }),
       ...(authorized !== undefined && { authorization: authorized }),
       ...(request.because !== undefined && { "knarr-because": request.because }),
+      ...(request.steps !== undefined && { "knarr-steps": request.steps }),
     };
     const open = () => {
       const stream = session.request(headers, body === undefined);
