@@ -38,6 +38,36 @@ test("an object's trace holds what caused its writes and what they caused, and n
   assert.deepEqual(revisions("pods", "nobody"), []);
 });
 
+test("what followed from an object is told though it led back to the object", () => {
+  const causality = new Causality();
+  write(causality, 1, "deployments", "web");
+  write(causality, 2, "pods", "web-1", "deployments.apps/default/web@1");
+  write(causality, 3, "deployments", "web", "deployments.apps/default/web@1,pods/default/web-1@2");
+  write(causality, 4, "endpoints", "web", "services/default/web@9,pods/default/web-1@2");
+  assert.deepEqual(
+    causality.ofObject("deployments.apps", "default", "web").map(({ revision }) => revision),
+    [1, 2, 3, 4],
+  );
+});
+
+test("what a client did before it wrote is remembered with the write", () => {
+  const causality = new Causality();
+  causality.record({
+    revision: 1,
+    at: 1000,
+    address: { group: "", version: "v1", resource: "pods", namespace: "default" },
+    name: "web",
+    verb: "update",
+    user: { name: "system:node:n1", groups: [] },
+    userAgent: "kubelet",
+    because: undefined,
+    steps: "sandbox@900+5,nonsense",
+    trace: undefined,
+  });
+  const [record] = causality.ofObject("pods", "default", "web");
+  assert.deepEqual(record?.steps, [{ step: "sandbox", at: 900, ms: 5 }]);
+});
+
 test("records that name each other in a circle end", () => {
   const causality = new Causality();
   write(causality, 1, "pods", "a", "pods/default/b@2");

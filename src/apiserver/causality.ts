@@ -71,6 +71,16 @@ export interface Committed {
   readonly trace: Trace | undefined;
 }
 
+/** All that can be reached from some records. */
+function closure(
+  from: readonly WriteRecord[],
+  next: (one: WriteRecord) => readonly (WriteRecord | undefined)[],
+): Set<WriteRecord> {
+  const reached = new Set(from);
+  for (const one of reached) for (const other of next(one)) if (other) reached.add(other);
+  return reached;
+}
+
 /** A record without its numbers. What clients told is read when someone asks: most records are never looked at. */
 interface Words extends Omit<WriteRecord, "revision" | "at" | "stages" | "because" | "steps"> {
   readonly because: string | undefined;
@@ -137,18 +147,10 @@ export class Causality {
         else effects.set(revision, [record]);
       }
 
-    const chain = new Set<WriteRecord>();
-    const follow = (record: WriteRecord, next: (one: WriteRecord) => readonly (WriteRecord | undefined)[]) => {
-      const open = [record];
-      for (let one = open.pop(); one; one = open.pop()) {
-        chain.add(one);
-        for (const other of next(one)) if (other && !chain.has(other)) open.push(other);
-      }
-    };
     const own = records.filter((one) => one.resource === resource && one.namespace === namespace && one.name === name);
-    for (const one of own) follow(one, ({ because }) => because.map(({ revision }) => byRevision.get(revision)));
-    for (const one of own) follow(one, ({ revision }) => effects.get(revision) ?? []);
-    return [...chain].sort((a, b) => a.revision - b.revision);
+    const causes = closure(own, ({ because }) => because.map(({ revision }) => byRevision.get(revision)));
+    const all = causes.union(closure(own, ({ revision }) => effects.get(revision) ?? []));
+    return [...all].sort((a, b) => a.revision - b.revision);
   }
 
   /** Oldest first. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WriteRecord } from "#wire/write-record.ts";
-import { stagesText, traceText, traceTree } from "./trace.ts";
+import { milestones, traceTree, withoutEvents } from "./trace.ts";
+import { milestonesText, stagesText, traceText } from "./trace-text.ts";
 
 const write = (revision: number, rest: Partial<WriteRecord>, causes: readonly number[] = []): WriteRecord => ({
   revision,
@@ -71,4 +72,60 @@ test("a trace puts a write under the newest of its causes, and one of unknown ca
 
 test("a trace says which stages took the time of a request, longest first", () => {
   assert.equal(stagesText(deployment), "store 2.5 ms, admit 0.4 ms");
+});
+
+const kubelet = { user: "system:node:n1", userAgent: "kubelet/v1", verb: "update", subresource: "status" } as const;
+const pod = write(3, { name: "web-1" }, [2]);
+const bound = write(4, { name: "web-1", subresource: "binding", user: "system:kube-scheduler" }, [3]);
+const running = write(
+  6,
+  {
+    name: "web-1",
+    ...kubelet,
+    steps: [
+      { step: "sandbox", at: 1_000_045, ms: 4.2 },
+      { step: "image-present", container: "main", at: 1_000_046, ms: 0 },
+      { step: "create", container: "main", at: 1_000_050, ms: 3 },
+      { step: "start", container: "main", at: 1_000_052, ms: 12 },
+      { step: "ready", at: 1_000_055, ms: 0 },
+    ],
+  },
+  [4],
+);
+const slice = write(
+  7,
+  {
+    resource: "endpointslices.discovery.k8s.io",
+    name: "web-x",
+    verb: "update",
+    user: "system:serviceaccount:kube-system:e",
+  },
+  [99, 6],
+);
+const event = write(5, { resource: "events", name: "web-1.1" }, [4]);
+const whole = [deployment, set, pod, bound, event, running, slice];
+
+test("a trace tells what the node did before it wrote, and what the pod's readiness led to", () => {
+  assert.deepEqual(traceText(traceTree(withoutEvents(whole)), { alike: 3 }).slice(3), [
+    "+30 ms        └─ create pods/web-1 (binding)                         kube-scheduler",
+    "+35 ms           ├─ sandbox made                                     system:node:n1, 4.2 ms",
+    "+36 ms           ├─ image of main is there                           system:node:n1",
+    "+40 ms           ├─ container main created                           system:node:n1, 3.0 ms",
+    "+42 ms           ├─ container main started                           system:node:n1, 12 ms",
+    "+45 ms           ├─ pod ready                                        system:node:n1",
+    "+50 ms           └─ update pods/web-1 (status)                       system:node:n1",
+    "+60 ms              └─ update endpointslices.discovery.k8s.io/web-x  e",
+  ]);
+});
+
+test("a trace says how far pods got, and when the first and the last of them", () => {
+  const other = write(8, { name: "web-2" }, [2]);
+  assert.deepEqual(milestonesText(milestones([...whole, other]), deployment.at), [
+    "  created       2 pods  +20 ms to +70 ms",
+    "  bound          1 pod  +30 ms",
+    "  started        1 pod  +42 ms",
+    "  ready          1 pod  +45 ms",
+    "  in endpoints   1 pod  +60 ms",
+  ]);
+  assert.deepEqual(milestones([]), []);
 });

@@ -10,7 +10,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import { type PodFacts, type Reason, reasonFor, type Verdict } from "./pod-reasons.ts";
-import { actorOf, whatOf } from "./trace.ts";
+import { actorOf, whatOf } from "./trace-text.ts";
 
 export interface Sources {
   readonly client: Client;

@@ -110,6 +110,8 @@ const chance: readonly (readonly [RegExp, string])[] = [
   [/simulated:\/\/[0-9a-f]+$/gm, "simulated://<id>"],
   [/ConfigMapOptional: +<nil>/g, "Optional:   false"], // newer kubectls' words
   [/^ *\+[\d.]+ m?s /gm, "+<time> "],
+  [/(?<=\d pods? +)\+[\d.]+ m?s( to \+[\d.]+ m?s)?$/gm, "+<time>"],
+  [/(system:node:\S+), [\d.]+ m?s$/gm, "$1"],
   [/(\(\w+\)), [\d.]+ m?s$/gm, "$1, <time>"],
   [/^(The first request spent its time in) .*$/gm, "$1 <stages>"],
   [/^( +)\d+ s ago/gm, "$1<age> ago"],

@@ -1,7 +1,8 @@
 import { UsageError } from "#base/errors.ts";
 import type { Connection } from "#client/host/connect.ts";
 import { resourceName } from "#client/place.ts";
-import { stagesText, traceText, traceTree } from "#observe/trace.ts";
+import { milestones, type Step, traceTree, withoutEvents } from "#observe/trace.ts";
+import { milestonesText, stagesText, traceText } from "#observe/trace-text.ts";
 import { parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
@@ -11,15 +12,25 @@ import { flagsHelp, parseFlags } from "../flags.ts";
 
 const flags = {
   ...connectionFlags,
-  all: { type: "bool", default: false, help: "Show every write, not only the first few of each sort" },
+  all: { type: "bool", default: false, help: "Show every write, events too, not only the first few of each sort" },
   output: { type: "string", short: "o", value: "text|json", default: "text", help: "How to print the writes" },
 } as const;
 
 export const trace: Command = {
   use: "trace KIND/NAME | TRACE-ID [FLAGS]",
   help: [
-    "Every write to the object, what it was caused by, and what it caused in turn, with times. A trace id is what the header",
-    "traceparent of a request says. The server remembers the newest 20,000 writes since it started.",
+    "Every write to the object, what it was caused by, and what it caused in turn, with times: from the request over the",
+    "controllers and the scheduler to the node, which tells when it made the sandbox, had the image, and started the containers,",
+    "and on to the endpoints of services. A trace id is what the header traceparent of a request says.",
+    "",
+    "The server remembers the newest 20,000 writes since it started. What has no known cause stands at the left.",
+    "",
+    "Examples:",
+    "  knarr trace deploy/web",
+    "  knarr trace pod/web-0 -n shop --all",
+    "  knarr trace svc/web -o json",
+    "",
+    "It ends with 0 if there is something to show, 1 if not, 2 if it was called wrongly.",
     "",
     flagsHelp(flags),
   ].join("\n"),
@@ -33,18 +44,28 @@ export const trace: Command = {
       const { kind, name } = subjectOf(rest);
       return writesOf(connection, kind, { namespace: settings.namespace ?? connection.namespace, name });
     });
-    if (settings.output === "json") return console.log(JSON.stringify({ writes }, undefined, 2));
+    const reached = milestones(writes);
+    if (settings.output === "json")
+      return console.log(
+        JSON.stringify({ writes, milestones: reached, tree: treeOf(traceTree(writes)) }, undefined, 2),
+      );
     const [first] = writes;
     if (!first)
-      return console.log(
+      throw new Error(
         `${rest.join(" ")}: no write to it is remembered: it was not changed since the server started, or does not exist`,
       );
-    for (const line of traceText(traceTree(writes), { alike: settings.all ? Number.POSITIVE_INFINITY : 3 }))
-      console.log(line);
+    const shown = settings.all ? writes : withoutEvents(writes);
+    const lines = traceText(traceTree(shown), { alike: settings.all ? Number.POSITIVE_INFINITY : 3 });
+    console.log(lines.join("\n"));
+    if (reached.length > 1) console.log(`\nHow far its pods got:\n${milestonesText(reached, first.at).join("\n")}`);
     const stages = stagesText(first);
     if (stages) console.log(`\nThe first request spent its time in ${stages}.`);
   },
 };
+
+/** Only which write hangs under which: the writes are told beside it. */
+const treeOf = (steps: readonly Step[]): readonly object[] =>
+  steps.map(({ write, effects }) => ({ revision: write.revision, effects: treeOf(effects) }));
 
 /** The server's memory of an object. */
 export function writesOf(
