@@ -1,9 +1,10 @@
 // The volumes of pods on this node: folders below the kubelet's own, made before a container needs them and removed with the pod.
-import { chmod, chown, lstat, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { mountsBelow } from "#base/host/mounts.ts";
 import { runProgram } from "#base/host/run-program.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { filesOf } from "../../inputs/files.ts";
@@ -72,7 +73,7 @@ export class Volumes {
   /** Removes all that is left of a pod. */
   async remove(podUid: string): Promise<void> {
     const folder = join(this.#options.podsDirectory, podUid);
-    for (const path of await mountsBelow(folder)) await runProgram(["umount", path]);
+    for (const path of mountsBelow(folder)) await runProgram(["umount", path]);
     await rm(folder, { recursive: true, force: true });
   }
 
@@ -188,13 +189,4 @@ async function below(root: string, subPath: string, isReadOnly: boolean): Promis
       throw new InputMissing(`subPath ${JSON.stringify(subPath)} leads out of its volume through a link`);
   }
   return path;
-}
-
-async function mountsBelow(folder: string): Promise<readonly string[]> {
-  const text = await readFile("/proc/self/mountinfo", "utf8");
-  return text
-    .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((path) => path.startsWith(`${folder}/`))
-    .reverse();
 }
