@@ -1,14 +1,20 @@
-// The network of a cluster on one machine: a bridge, and a network namespace for each node, joined to it. Pods are reached by plain
-// routes, without address translation; the host has routes to pods, services and load balancers. Only names of ours are touched.
+// The network of a cluster on one machine. Each node is a network namespace; one more is the switch that joins them, and the host, by a
+// cable each. Pods are reached by plain routes, without address translation. The switch is apart from the host so that the packet
+// rules of the host, Docker's for example, never see what nodes say to each other. Of the host itself one cable and the routes over
+// it are changed; whoever wants nodes with a way out of the machine finds what that takes in egress.ts.
 
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { formatIp, parseCidr } from "#schema/ip.ts";
+import { egressSteps, egressStepsDown } from "./egress.ts";
+import { cidrsIn } from "./ranges.ts";
 
 export interface LocalNetworkOptions {
   readonly cluster: string;
-  /** For the bridge and the nodes: `172.31.0.0/24`. */
+  /** For the host and the nodes: `172.31.0.0/24`. */
   readonly nodeRange: string;
+  /** For all pods; each node has a part of it. */
+  readonly podRange: string;
   readonly serviceRange: string;
   readonly loadBalancerRange: string;
   readonly nodes: readonly { readonly name: string; readonly podRange: string }[];
@@ -22,114 +28,177 @@ export interface LocalNode {
   readonly netns: string;
   readonly address: string;
   readonly podRange: string;
-  /** The end of its cable on the host. */
-  readonly cable: string;
+  /** The end of its cable at the switch. */
+  readonly port: string;
 }
 
 export interface LocalNetwork {
-  readonly bridge: string;
-  /** Address of the host on the bridge. */
+  /** The host's end of its cable to the switch: all that the host has to do with the cluster goes through it. */
+  readonly link: string;
+  /** Name of the network namespace that joins the others. */
+  readonly switch: string;
+  /** Address of the host for the nodes. */
   readonly hostAddress: string;
   readonly prefixLength: number;
+  /** Where services and load balancers have their addresses, as networks. */
+  readonly serviceRanges: readonly string[];
   readonly nodes: readonly LocalNode[];
   readonly options: LocalNetworkOptions;
 }
 
 const firstNode = 10n;
 
-/** Who has which name and address. The same options give the same network. */
+/** Who has which name and address. The same options give the same network, and more nodes change nothing for those before. */
 export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
   const { cluster, nodeRange, nodes } = options;
   const range = parseCidr(nodeRange);
   if (range?.address.family !== 4) throw new Error(`node range ${JSON.stringify(nodeRange)} is no IPv4 network`);
   const room = 2n ** BigInt(32 - range.length) - firstNode - 1n;
   if (BigInt(nodes.length) > room)
-    throw new Error(`node range ${nodeRange} has room for ${room} nodes, not ${nodes.length}`);
+    throw new Error(`node range ${nodeRange} has room for ${room < 0n ? 0 : room} nodes, not ${nodes.length}`);
   const at = (i: bigint) => formatIp({ family: 4, value: range.network + i });
-  // Names of interfaces have at most 15 characters.
-  const tag = hex(sha256(cluster).subarray(0, 4));
   return {
-    bridge: `kn${tag}`,
+    link: linkOf(cluster),
+    // Not the name of any node's, since those begin with a letter or a digit.
+    switch: `knarr-${cluster}-.switch`,
     hostAddress: at(1n),
     prefixLength: range.length,
+    serviceRanges: [
+      ...cidrsIn("service range", options.serviceRange),
+      ...cidrsIn("load balancer range", options.loadBalancerRange),
+    ],
     nodes: nodes.map(({ name, podRange }, i) => ({
       name,
       podRange,
       netns: `knarr-${cluster}-${name}`,
       address: at(firstNode + BigInt(i)),
-      cable: `kn${tag}${i}`,
+      port: `port${i}`,
     })),
     options,
   };
 }
 
-/** One program to run. `unless` says of an error that what was to be made is there already. */
+/** Names of interfaces have at most 15 characters, those of clusters more. */
+const linkOf = (cluster: string): string => `kn${hex(sha256(cluster).subarray(0, 4))}`;
+
+/** One program to run. `unless` says of each line of an error that what was to be made is there already. */
 export interface Step {
   readonly command: readonly string[];
+  readonly input?: string;
   readonly unless?: RegExp;
 }
 
+/** The steps of a stage do not depend on each other. */
+export type Stages = readonly (readonly Step[])[];
+
+/** Many commands for one program: starting it for each would take most of the time. */
+const batch = (where: readonly string[], unless: RegExp, lines: readonly string[]): Step => ({
+  command: ["ip", ...where, "-force", "-batch", "-"],
+  input: `${lines.join("\n")}\n`,
+  unless,
+});
+
 const exists = /File exists|already exists/;
-const ip = (...args: readonly string[]): Step => ({ command: ["ip", ...args], unless: exists });
 
 /** What makes the network, or completes one that is there in part. */
-export function stepsUp(network: LocalNetwork): readonly Step[] {
-  const { bridge, hostAddress, prefixLength, nodes, options } = network;
-  const [gateway] = nodes;
+export function stepsUp(network: LocalNetwork): Stages {
+  const { link, hostAddress, prefixLength, nodes, options } = network;
+  const join = network.switch;
   return [
-    ip("link", "add", bridge, "type", "bridge"),
-    ip("address", "replace", `${hostAddress}/${prefixLength}`, "dev", bridge),
-    ip("link", "set", bridge, "up"),
-    ...nodes.flatMap((node) => nodeSteps(network, node)),
-    ...nodes.map(({ podRange, address }) => ip("route", "replace", podRange, "via", address, "dev", bridge)),
-    ...(gateway
-      ? [options.serviceRange, options.loadBalancerRange].map((range) =>
-          ip("route", "replace", range, "via", gateway.address, "dev", bridge),
-        )
-      : []),
+    [
+      batch([], exists, [
+        `netns add ${join}`,
+        `link add ${link} type veth peer name host netns ${join}`,
+        `address replace ${hostAddress}/${prefixLength} dev ${link}`,
+        `link set ${link} up`,
+        ...nodes.flatMap(({ netns, port }) => [
+          `netns add ${netns}`,
+          `link add ${port} netns ${join} type veth peer name eth0 netns ${netns}`,
+        ]),
+        // Pods of nodes that are none must not be looked for outside of the machine.
+        ...(nodes.some(({ podRange }) => podRange === options.podRange)
+          ? []
+          : [`route replace ${options.podRange} dev ${link}`]),
+        ...nodes.map(({ podRange, address }) => `route replace ${podRange} via ${address} dev ${link}`),
+        ...serviceRoutes(network, nodes),
+      ]),
+    ],
+    [
+      batch(["-n", join], exists, [
+        "link add switch type bridge",
+        "link set switch up",
+        ...["host", ...nodes.map(({ port }) => port)].map((port) => `link set ${port} master switch up`),
+      ]),
+      ...nodes.flatMap((node) => insideSteps(network, node)),
+      ...(options.egress ? egressSteps(network) : []),
+    ],
   ];
 }
 
-function nodeSteps(
-  { bridge, hostAddress, prefixLength, nodes, options }: LocalNetwork,
-  node: LocalNode,
-): readonly Step[] {
-  const { netns, cable, address } = node;
-  const inside = (...args: readonly string[]) => ip("-n", netns, ...args);
+function insideSteps({ hostAddress, prefixLength, nodes, serviceRanges, options }: LocalNetwork, node: LocalNode) {
+  const { netns, address } = node;
   return [
-    ip("netns", "add", netns),
-    ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", netns),
-    ip("link", "set", cable, "master", bridge, "up"),
-    inside("link", "set", "lo", "up"),
-    inside("address", "replace", `${address}/${prefixLength}`, "dev", "eth0"),
-    inside("link", "set", "eth0", "up"),
-    ...nodes
-      .filter((other) => other !== node)
-      .map((other) => inside("route", "replace", other.podRange, "via", other.address)),
-    // A way on for packets to services, which are translated before they take it.
-    ...[options.serviceRange, options.loadBalancerRange].map((range) =>
-      inside("route", "replace", range, "dev", "eth0"),
-    ),
-    ...(options.egress ? [inside("route", "replace", "default", "via", hostAddress)] : []),
-    { command: ["nsenter", `--net=/run/netns/${netns}`, "sysctl", "-q", "-w", ...settings] },
+    batch(["-n", netns], exists, [
+      "link set lo up",
+      `address replace ${address}/${prefixLength} dev eth0`,
+      "link set eth0 up",
+      ...nodes.filter((other) => other !== node).map((other) => `route replace ${other.podRange} via ${other.address}`),
+      // A way on for packets to services, which are translated before they take it.
+      ...serviceRanges.map((range) => `route replace ${range} dev eth0`),
+      ...(options.egress ? [`route replace default via ${hostAddress}`] : []),
+    ]),
+    {
+      command: ["nsenter", `--net=/run/netns/${netns}`, "sh", "-c", `cd /proc/sys/net/ipv4 && ${settings}`],
+    },
   ];
 }
 
-/** Nodes pass packets on, also those that come back another way than they went. */
+/** Nodes pass packets on, also those that come back another way than they went, and tell nobody of shorter ways. */
 const settings = [
-  "net.ipv4.ip_forward=1",
-  "net.ipv4.conf.all.rp_filter=0",
-  "net.ipv4.conf.default.rp_filter=0",
-  "net.ipv4.conf.eth0.rp_filter=0",
+  "echo 1 > ip_forward",
+  ...["all", "default", "eth0"].flatMap((which) => [
+    `echo 0 > conf/${which}/rp_filter`,
+    `echo 0 > conf/${which}/send_redirects`,
+  ]),
+].join(" && ");
+
+/** What has the host reach services through these nodes. */
+export const stepsToRoute = (network: LocalNetwork, alive: readonly LocalNode[]): Stages => [
+  [batch([], /^$/, serviceRoutes(network, alive))],
 ];
+
+/**
+ * The kernel chooses a node by the two addresses of a packet, so that a connection stays with the node that translates it. Where no
+ * node is alive all are as good: what they say to it is up to them.
+ */
+function serviceRoutes({ link, nodes, serviceRanges }: LocalNetwork, alive: readonly LocalNode[]): readonly string[] {
+  const ways = (alive.length > 0 ? alive : nodes).map(({ address }) => `nexthop via ${address} dev ${link}`);
+  return ways.length === 0 ? [] : serviceRanges.map((range) => `route replace ${range} ${ways.join(" ")}`);
+}
 
 const gone = /No such file|Cannot find device|does not exist/;
 
-/** What removes it; with a namespace goes all that is inside. */
-export const stepsDown = ({ bridge, nodes }: Pick<LocalNetwork, "bridge" | "nodes">): readonly Step[] => [
-  ...nodes.flatMap(({ netns, cable }) => [
-    { command: ["ip", "link", "delete", cable], unless: gone },
-    { command: ["ip", "netns", "delete", netns], unless: gone },
-  ]),
-  { command: ["ip", "link", "delete", bridge], unless: gone },
+/** What takes out the cables of these nodes, and the host's, so that they can be made anew. */
+export const stepsToUnplug = (network: LocalNetwork, nodes: readonly LocalNode[], host: boolean): Stages => [
+  [
+    batch(["-n", network.switch], gone, [
+      ...(host ? ["link delete host"] : []),
+      ...nodes.map(({ port }) => `link delete ${port}`),
+    ]),
+  ],
+  [
+    ...(host ? [batch([], gone, [`link delete ${network.link}`])] : []),
+    ...nodes.map(({ netns }) => batch(["-n", netns], gone, ["link delete eth0"])),
+  ],
+];
+
+/** What removes it. With a namespace goes all that is inside, some moments later; so what the host has is deleted first. */
+export const stepsDown = (network: LocalNetwork): Stages => [
+  [
+    batch([], gone, [
+      `link delete ${network.link}`,
+      ...[network.switch, ...network.nodes.map(({ netns }) => netns)].map((netns) => `netns delete ${netns}`),
+    ]),
+    ...(network.options.egress ? egressStepsDown(network) : []),
+  ],
 ];

@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { systemClock } from "#base/clock.ts";
 import { pauseReference } from "#cluster/images/pause.ts";
 import { NodeContainerd } from "#cluster/machine/containerd.ts";
-import { applySteps } from "#network/host/apply-steps.ts";
-import { planNetwork, stepsDown, stepsUp } from "#network/local-network.ts";
+import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
+import { planNetwork } from "#network/local-network.ts";
 
 const impossible: string | false =
   process.getuid?.() !== 0
@@ -21,6 +21,7 @@ const impossible: string | false =
 const network = planNetwork({
   cluster: `t${process.pid}`,
   nodeRange: "172.30.241.0/24",
+  podRange: "10.238.0.0/16",
   serviceRange: "10.239.0.0/16",
   loadBalancerRange: "172.30.242.0/24",
   nodes: [
@@ -48,8 +49,8 @@ test("nodes reach each other and the host, and nothing else; two goes at it are 
 }, async () => {
   const before = traces();
   try {
-    await applySteps(stepsUp(network));
-    await applySteps(stepsUp(network));
+    await makeNetwork(network);
+    await makeNetwork(network);
     const [a, b] = network.nodes as [(typeof network.nodes)[0], (typeof network.nodes)[0]];
     const ping = (from: string, to: string) => sh("ip", "netns", "exec", from, "ping", "-c1", "-W2", to);
     const reach = (from: string, to: string) => {
@@ -67,8 +68,8 @@ test("nodes reach each other and the host, and nothing else; two goes at it are 
       ping(b.netns, network.hostAddress);
     }
   } finally {
-    await applySteps(stepsDown(network));
-    await applySteps(stepsDown(network));
+    await removeNetwork(network);
+    await removeNetwork(network);
   }
   assert.deepEqual(traces(), before);
 });
@@ -91,7 +92,7 @@ test("a node's containerd starts, is found again, runs containers, and goes with
   const { signal } = new AbortController();
   const containerd = new NodeContainerd(options);
   try {
-    await applySteps(stepsUp(network));
+    await makeNetwork(network);
     await containerd.start(signal);
     const pid = containerd.pid();
     const again = new NodeContainerd(options);
@@ -104,7 +105,7 @@ test("a node's containerd starts, is found again, runs containers, and goes with
     assert.match(await again.ctr("tasks", "list"), /held\s+\d+\s+RUNNING/);
   } finally {
     await containerd.remove();
-    await applySteps(stepsDown(network));
+    await removeNetwork(network);
     rmSync(root, { recursive: true, force: true });
   }
   assert.deepEqual(traces(), before);

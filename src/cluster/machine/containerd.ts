@@ -1,20 +1,13 @@
 // A containerd for one node, under folders of our own and in the node's network namespace. It outlives us: what it runs goes on when
 // knarr is stopped or killed, and is found again by whoever starts it next.
 import { spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
+import { mountsBelow } from "#base/host/mounts.ts";
 import { runProgram } from "#base/host/run-program.ts";
 import { pauseImage, pauseReference } from "../images/pause.ts";
+import { processes, type Running } from "./processes.ts";
 
 export interface NodeContainerdOptions {
   /** Where its data, its logs and its configuration are; removed with the node. */
@@ -97,7 +90,7 @@ export class NodeContainerd {
         throw new Error(`processes of ${folder} do not end: ${left.map(({ pid }) => pid).join(", ")}`);
       await clock.sleep(lookMs, new AbortController().signal);
     }
-    for (const path of mountsBelow([folder, runFolder])) await runProgram(["umount", "--lazy", path]);
+    for (const path of mountsBelow(folder, runFolder)) await runProgram(["umount", "--lazy", path]);
     for (const path of [folder, runFolder]) rmSync(path, { recursive: true, force: true });
   }
 
@@ -135,25 +128,6 @@ export class NodeContainerd {
   }
 }
 
-interface Running {
-  readonly pid: number;
-  readonly args: readonly string[];
-  readonly cwd: string;
-}
-
-function processes(): readonly Running[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
-        return [{ pid: Number(name), args, cwd: readlinkSync(`/proc/${name}/cwd`) }];
-      } catch {
-        return []; // it ended while we looked
-      }
-    });
-}
-
 function end(pid: number, args: readonly string[]): void {
   try {
     process.kill(pid, args[0]?.endsWith("containerd") ? "SIGTERM" : "SIGKILL");
@@ -161,14 +135,6 @@ function end(pid: number, args: readonly string[]): void {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
-
-/** The innermost first. */
-const mountsBelow = (folders: readonly string[]): readonly string[] =>
-  readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)))
-    .reverse();
 
 const containerdConfig = (paths: {
   readonly folder: string;

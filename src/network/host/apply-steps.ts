@@ -1,12 +1,27 @@
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
-import type { Step } from "../local-network.ts";
+import type { Stages, Step } from "../local-network.ts";
 
-/** Does the steps one after the other; what is done already is fine. */
-export async function applySteps(steps: readonly Step[], signal?: AbortSignal): Promise<void> {
-  for (const { command, unless } of steps)
-    try {
-      await runProgram(command, { ...(signal && { signal }) });
-    } catch (error) {
-      if (!(unless && error instanceof ProgramFailed && unless.test(error.said))) throw error;
-    }
+export interface ApplyOptions {
+  readonly signal?: AbortSignal;
+  /** What enters the host, where that is not this one: `["nsenter", "--net=/run/netns/x"]`. */
+  readonly prefix?: readonly string[];
+}
+
+/** Does the stages one after the other; what is done already is fine. */
+export async function applySteps(stages: Stages, { signal, prefix = [] }: ApplyOptions = {}): Promise<void> {
+  for (const steps of stages) {
+    const results = await Promise.allSettled(steps.map((step) => applyStep(step, prefix, signal)));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed) throw failed.reason;
+  }
+}
+
+async function applyStep({ command, input, unless }: Step, prefix: readonly string[], signal?: AbortSignal) {
+  try {
+    await runProgram([...prefix, ...command], { ...(input !== undefined && { input }), ...(signal && { signal }) });
+  } catch (error) {
+    if (!(error instanceof ProgramFailed && unless)) throw error;
+    const reasons = error.said.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("Command failed"));
+    if (reasons.length === 0 || !reasons.every((line) => unless.test(line))) throw error;
+  }
 }

@@ -1,0 +1,85 @@
+// Control groups, of whichever version the machine has: one tree, or one for each controller, or both.
+import { readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "#base/clock.ts";
+import { mounts } from "#base/host/mounts.ts";
+import { signalTo } from "./processes.ts";
+
+const endMs = 10_000;
+const lookMs = 10;
+
+/** Where the trees are mounted. */
+export const cgroupTrees = (): readonly string[] =>
+  mounts()
+    .filter(({ type }) => type === "cgroup" || type === "cgroup2")
+    .map(({ path }) => path);
+
+/** The folders of this group in all trees; `parent` is as a container's configuration says it: `/knarr/one/n1`. */
+const placesOf = (parent: string): readonly string[] =>
+  cgroupTrees()
+    .map((tree) => join(tree, parent))
+    .filter((place, i, all) => all.indexOf(place) === i && childrenOf(place) !== undefined);
+
+/** Kills all that is in these groups and in those below, and removes them. Those that are not there are fine. */
+export async function removeCgroups(parents: readonly string[], clock: Clock): Promise<void> {
+  for (const parent of parents)
+    if (join("/", parent) === "/") throw new Error(`control group ${JSON.stringify(parent)} is the whole machine's`);
+  const until = clock.elapsed() + endMs;
+  for (;;) {
+    const groups = parents.flatMap(placesOf).flatMap(withThoseBelow);
+    for (const group of groups) endAllIn(group);
+    const left = groups.filter((group) => !removed(group));
+    if (left.length === 0) return;
+    if (clock.elapsed() > until) throw new Error(`control groups do not empty: ${left.join(", ")}`);
+    await clock.sleep(lookMs, new AbortController().signal);
+  }
+}
+
+/** The innermost first. */
+const withThoseBelow = (group: string): readonly string[] => [
+  ...(childrenOf(group) ?? []).flatMap((name) => withThoseBelow(join(group, name))),
+  group,
+];
+
+function childrenOf(group: string): readonly string[] | undefined {
+  try {
+    return readdirSync(group, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch {
+    return undefined; // it is gone
+  }
+}
+
+function endAllIn(group: string): void {
+  // What is frozen does not die. The second version has one file that kills, frozen or not.
+  for (const [file, text] of [
+    ["freezer.state", "THAWED"],
+    ["cgroup.kill", "1"],
+  ] as const)
+    try {
+      writeFileSync(join(group, file), text, { flag: "r+" });
+    } catch {
+      // a group of the other version, or an older kernel, has no such file
+    }
+  for (const pid of processesIn(group)) signalTo(pid, "SIGKILL");
+}
+
+export function processesIn(group: string): readonly number[] {
+  try {
+    return readFileSync(join(group, "cgroup.procs"), "latin1").split("\n").filter(Boolean).map(Number);
+  } catch {
+    return []; // it is gone, or holds threads only
+  }
+}
+
+function removed(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "EBUSY" && code !== "ENOTEMPTY") throw error;
+    return code === "ENOENT";
+  }
+}

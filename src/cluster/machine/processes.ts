@@ -1,0 +1,49 @@
+// Processes of this machine, as /proc tells of them.
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { mounts } from "#base/host/mounts.ts";
+
+export interface Running {
+  readonly pid: number;
+  readonly args: readonly string[];
+  readonly cwd: string;
+}
+
+/** Those that have a program: neither the kernel's own threads nor those that have ended and wait to be buried. */
+export const processes = (): readonly Running[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
+        return args.length === 0 ? [] : [{ pid: Number(name), args, cwd: readlinkSync(`/proc/${name}/cwd`) }];
+      } catch {
+        return []; // it ended while we looked
+      }
+    });
+
+/** Whether the root of its files is made of layers in this folder, as that of a container is. */
+export function isRootedIn(pid: number, folder: string): boolean {
+  try {
+    const root = mounts(pid).findLast(({ path }) => path === "/");
+    return root?.type === "overlay" && root.options.includes(`=${folder}/`);
+  } catch {
+    return false; // it ended while we looked
+  }
+}
+
+/** Which network namespace a process is in, or a file holds; undefined if there is none. */
+export function networkAt(path: string): number | undefined {
+  try {
+    return statSync(path).ino;
+  } catch {
+    return undefined; // the process ended, or the namespace was deleted
+  }
+}
+
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,197 @@
+// What on the host is in the way of a cluster's network, found before anything is changed, and ranges that nothing is in the way of.
+import { tableOf } from "./egress.ts";
+import type { LocalNetwork } from "./local-network.ts";
+import { overlap, parseRanges, type Range } from "./ranges.ts";
+
+export interface HostState {
+  readonly links: readonly {
+    readonly name: string;
+    /** What the kernel calls such an interface: `veth`, `bridge`; absent for devices. */
+    readonly kind?: string;
+    /** With the length of its network: `192.168.1.7/24`. */
+    readonly addresses: readonly string[];
+  }[];
+  /** In all tables; the default route's destination is `default`. */
+  readonly routes: readonly { readonly to: string; readonly links: readonly string[] }[];
+  /** Those that were asked about and are there. */
+  readonly namespaces: readonly HostNamespace[];
+  /** The machine's name servers and gateways: what else must stay where it is. */
+  readonly needed: readonly { readonly address: string; readonly as: string }[];
+  /** Chains that drop what is forwarded unless a rule says otherwise. */
+  readonly forwardDrops: readonly { readonly table: string; readonly chain: string }[];
+  readonly doesForward: boolean;
+}
+
+export interface HostNamespace {
+  readonly name: string;
+  /** False for a file of that name that holds no namespace, as an interruption leaves. */
+  readonly isWhole: boolean;
+  readonly links: readonly { readonly name: string; readonly addresses: readonly string[] }[];
+}
+
+/** A cluster that is on this machine, running or not. */
+export interface OtherCluster extends Ranges {
+  readonly cluster: string;
+}
+
+export interface Ranges {
+  readonly nodeRange: string;
+  readonly podRange: string;
+  readonly serviceRange: string;
+  readonly loadBalancerRange: string;
+}
+
+type Name = keyof Ranges;
+
+const flags: Readonly<Record<Name, { readonly what: string; readonly flag: string }>> = {
+  nodeRange: { what: "the range of nodes", flag: "--node-range" },
+  podRange: { what: "the range of pods", flag: "--cluster-cidr" },
+  serviceRange: { what: "the range of services", flag: "--service-cluster-ip-range" },
+  loadBalancerRange: { what: "the range of load balancers", flag: "--load-balancer-range" },
+};
+const names = ["nodeRange", "podRange", "serviceRange", "loadBalancerRange"] as const;
+
+/** Sentences that say what is in the way, and which flag leads around it. What is left of this same cluster is not. */
+export function findConflicts(
+  network: LocalNetwork,
+  state: HostState,
+  others: readonly OtherCluster[] = [],
+): readonly string[] {
+  const { options, link } = network;
+  const taken = occupied(state, others, link);
+  const ranges = names.flatMap((name) => {
+    const conflict = conflictOf(name, options, taken);
+    return conflict === undefined ? [] : [conflict];
+  });
+  return [...ranges, ...foreignNames(network, state)];
+}
+
+function conflictOf(name: Name, ranges: Ranges, taken: readonly Occupied[]): string | undefined {
+  const { what, flag } = flags[name];
+  const text = ranges[name];
+  const mine = parseRanges(text);
+  if (!mine || mine.length === 0) return `${what}, ${JSON.stringify(text)}, is no IPv4 network; ${flag} sets it`;
+  for (const other of names.slice(0, names.indexOf(name))) {
+    const theirs = parseRanges(ranges[other]) ?? [];
+    if (mine.some((a) => theirs.some((b) => overlap(a, b))))
+      return `${what}, ${text}, overlaps with ${flags[other].what}, ${ranges[other]}: choose others with ${flag} or ${flags[other].flag}`;
+  }
+  const found = taken.find(({ range }) => mine.some((one) => overlap(one, range)));
+  return found && `${what}, ${text}, overlaps with ${found.by}: choose another with ${flag}`;
+}
+
+interface Occupied {
+  readonly range: Range;
+  readonly by: string;
+}
+
+/** Routes wider than this, such as the two halves by which a VPN takes all that has no better way, stand in nobody's way. */
+const widest = 2n ** 24n;
+
+function occupied(state: HostState, others: readonly OtherCluster[], own: string): readonly Occupied[] {
+  const all = [
+    ...others.flatMap(({ cluster, ...ranges }) =>
+      names.map((name) => ({ text: ranges[name], by: `${ranges[name]} of cluster ${JSON.stringify(cluster)}` })),
+    ),
+    ...state.links
+      .filter(({ name }) => name !== own)
+      .flatMap(({ name, addresses }) => addresses.map((text) => ({ text, by: `${text} of interface ${name}` }))),
+    ...state.routes
+      .filter(({ to, links }) => to !== "default" && !links.includes(own))
+      .map(({ to, links }) => ({ text: to, by: `the route to ${to} over ${links.join(", ") || "no interface"}` })),
+    ...state.needed.map(({ address, as }) => ({ text: address, by: `${address}, ${as} of this machine` })),
+  ];
+  return all.flatMap(({ text, by }) =>
+    (parseRanges(text) ?? []).filter(({ first, last }) => last - first < widest).map((range) => ({ range, by })),
+  );
+}
+
+function foreignNames(network: LocalNetwork, { links, namespaces }: HostState): readonly string[] {
+  const { link, nodes } = network;
+  const taken = links.find(({ name, kind }) => name === link && kind !== "veth");
+  const expected = new Map<string, { readonly link: string; readonly address: string | undefined }>([
+    [network.switch, { link: "host", address: undefined }],
+    ...nodes.map(({ netns, address }) => [netns, { link: "eth0", address }] as const),
+  ]);
+  return [
+    ...(taken ? [`interface ${link}, a ${taken.kind ?? "device"}, is not ours: rename or remove it`] : []),
+    ...namespaces.flatMap(({ name, links: inside }) => {
+      const ours = expected.get(name);
+      const rest = inside.filter((one) => one.name !== "lo");
+      const cable = rest.find((one) => one.name === ours?.link);
+      const isOurs =
+        rest.length === 0 ||
+        (cable !== undefined && (ours?.address === undefined || isAt(cable.addresses, ours.address)));
+      const shown = rest.map((one) => [one.name, ...one.addresses].join(" ")).join(", ");
+      return isOurs
+        ? []
+        : [
+            `network namespace ${name} (with ${shown}) is not ours: "ip netns delete ${name}" removes it, or choose another --name`,
+          ];
+    }),
+  ];
+}
+
+/** A cable that was just plugged in has no address yet. */
+const isAt = (addresses: readonly string[], address: string): boolean =>
+  addresses.length === 0 || addresses.some((one) => one.startsWith(`${address}/`));
+
+/** What a person should know about the way out, beyond that there is one. */
+export function egressNotes(network: LocalNetwork, state: HostState): readonly string[] {
+  const { options, link } = network;
+  if (!options.egress) return [];
+  const drops = state.forwardDrops.filter(({ table }) => table !== `ip ${tableOf(network)}`);
+  return [
+    ...(state.doesForward
+      ? []
+      : ["net.ipv4.ip_forward is turned on for the nodes' way out of the machine, and stays on"]),
+    ...drops.map(
+      ({ table, chain }) =>
+        `table ${table}, chain ${chain}, drops what is forwarded: pods reach nothing outside of the machine unless it accepts ` +
+        `what comes from ${link}: "nft insert rule ${table} ${chain} iifname ${link} accept" and ` +
+        `"nft insert rule ${table} ${chain} oifname ${link} ct state established,related accept"`,
+    ),
+  ];
+}
+
+/** In the order in which they are tried; the first is what a lone cluster has. */
+const candidates: Readonly<Record<Name, () => readonly string[]>> = {
+  nodeRange: () => [31, 30, 29, 28].flatMap((b) => counting(0, 250).map((c) => `172.${b}.${c}.0/24`)),
+  podRange: () => [
+    ...[...counting(244, 255), ...counting(243, 128)].map((b) => `10.${b}.0.0/16`),
+    ...counting(16, 21).map((b) => `172.${b}.0.0/16`),
+  ],
+  serviceRange: () => [
+    ...counting(96, 127).map((b) => `10.${b}.0.0/16`),
+    ...counting(22, 27).map((b) => `172.${b}.0.0/16`),
+  ],
+  loadBalancerRange: () => [31, 30, 29, 28].flatMap((b) => counting(255, 251).map((c) => `172.${b}.${c}.0/24`)),
+};
+
+/** From one number to another, up or down. */
+const counting = (from: number, to: number): readonly number[] =>
+  Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + Math.sign(to - from) * i);
+
+/** The wanted ranges, and for those that nobody asked for the first usual ones that are free. Throws if there are none. */
+export function pickRanges(wanted: Partial<Ranges>, state: HostState, others: readonly OtherCluster[] = []): Ranges {
+  const taken = [...occupied(state, others, "")];
+  const isFree = (text: string) =>
+    (parseRanges(text) ?? []).every((one) => !taken.some(({ range }) => overlap(one, range)));
+  const take = (text: string, by: string) => {
+    for (const range of parseRanges(text) ?? []) taken.push({ range, by });
+  };
+  for (const name of names) if (wanted[name] !== undefined) take(wanted[name], flags[name].what);
+  const pick = (name: Name): string => {
+    const found = wanted[name] ?? candidates[name]().find(isFree);
+    if (found === undefined)
+      throw new Error(`each usual range is in use: choose ${flags[name].what} with ${flags[name].flag}`);
+    take(found, flags[name].what);
+    return found;
+  };
+  return {
+    nodeRange: pick("nodeRange"),
+    podRange: pick("podRange"),
+    serviceRange: pick("serviceRange"),
+    loadBalancerRange: pick("loadBalancerRange"),
+  };
+}
