@@ -13,7 +13,9 @@ import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { containerHooks } from "./container-hooks.ts";
 import { kubeletPace, podEvents } from "./events.ts";
+import type { PodGround } from "./grounds.ts";
 import { imageCredentials } from "./image-credentials.ts";
+import type { ApiSources } from "./inputs/api-sources.ts";
 import { admitPod } from "./node/admit.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
 import { NodeAgent } from "./node/node-agent.ts";
@@ -25,6 +27,7 @@ import { Prober } from "./probes/prober.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import { type KubeletRequest, kubeletServer } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
+import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
 
 export interface KubeletOptions {
   readonly description: NodeDescription;
@@ -34,6 +37,10 @@ export interface KubeletOptions {
   readonly probes: ProbeHandlers;
   readonly streams: ContainerStreams;
   readonly spdyCompression: () => SpdyCompression;
+  /** Volumes of pods, and where what is in them comes from; without, pods have none. */
+  readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
+  /** What else pods stand on, made before their volumes. */
+  readonly grounds?: readonly PodGround[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -62,16 +69,18 @@ export function kubelet(options: KubeletOptions): Kubelet {
   const prober = new Prober({ ...probeContext, event, changed: (uid) => pods.wake(uid) });
   const agent = new NodeAgent({ description, client, clock, random });
   const agents = new NodeAgents({ clock, log });
+  const hostIps = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   const node: PodNode = {
     name,
     client,
-    hostIps: addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
+    hostIps,
     isRunning: true,
     admit(pod, others) {
       const present = self.cache.get(name);
       return present && admitPod(pod, present, others);
     },
   };
+  const volumes = options.inputs && volumeGround(options.inputs, { description, hostIps, event, clock });
   const pods: Pods = new Pods({
     informer: mine,
     runtime,
@@ -82,6 +91,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     event,
     credentials: imageCredentials(client),
     nodeOf: (asked) => (asked === name ? node : undefined),
+    grounds: [...(options.grounds ?? []), ...(volumes ? [volumes] : [])],
   });
   const serve = kubeletServer({
     clock,
@@ -104,7 +114,22 @@ export function kubelet(options: KubeletOptions): Kubelet {
     },
     run(signal) {
       agents.start(agent);
-      return supervise([informers, agents, prober, pods, recorder], signal);
+      const parts: Component[] = [informers, agents, prober, pods, recorder];
+      if (options.inputs && volumes) parts.push(options.inputs.sources, volumes);
+      return supervise(parts, signal);
     },
   };
+}
+
+function volumeGround(
+  { sources, volumes }: NonNullable<KubeletOptions["inputs"]>,
+  {
+    description,
+    ...rest
+  }: Pick<VolumeGroundOptions, "hostIps" | "event" | "clock"> & {
+    readonly description: NodeDescription;
+  },
+): VolumeGround {
+  const { capacity, allocatable = capacity } = description;
+  return new VolumeGround({ ...rest, volumes, allocatable, objects: sources.objects, tokens: sources.tokens });
 }

@@ -2,9 +2,11 @@
 // is over; so a grace period can be shortened, and a pod deleted, while an image is being pulled.
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";
+import { backoffMs } from "#base/retry.ts";
 import { causeOf, keyOf } from "#client/place.ts";
 import { millisOf } from "#schema/time.ts";
 import type { DoneStep, StepName } from "#wire/steps.ts";
+import { GroundError } from "./grounds.ts";
 import { podText } from "./pod/draft.ts";
 import { planPod } from "./pod/machine.ts";
 import { crashDelays, type Delay } from "./pod/restart.ts";
@@ -22,11 +24,15 @@ import type {
 import type { PodsContext, Rejection } from "./pods.ts";
 import { nothingObserved, type PodState } from "./runtime.ts";
 import { StartError, startContainer } from "./start-container.ts";
+import { mountDelays } from "./volume-ground.ts";
 
 /** What goes on around a pod. Most pods of a node have nothing of it most of the time. */
 class Work {
   isSandboxBusy = false;
   sandboxRetryAt = 0;
+  /** How often what the pod stands on could not be made. */
+  groundFailures = 0;
+  isReleasing = false;
   readonly starting = new Map<string, AbortController>();
   readonly stopping = new Map<string, Stopping>();
   readonly removing = new Set<string>();
@@ -38,7 +44,8 @@ class Work {
   get isIdle(): boolean {
     const { starting, stopping, removing, restarting, delays, failures, pulls } = this;
     const parts = [starting, stopping, removing, restarting, delays, failures, pulls];
-    return parts.every(({ size }) => size === 0) && !this.isSandboxBusy && this.sandboxRetryAt === 0;
+    const isBusy = this.isSandboxBusy || this.isReleasing;
+    return parts.every(({ size }) => size === 0) && !isBusy && this.sandboxRetryAt === 0;
   }
 }
 
@@ -69,6 +76,8 @@ export class PodWorker {
   readonly #boundVersion: string;
   #askedVersion: string;
   #steps: readonly DoneStep[] = noSteps;
+  /** Whether what the pod stood on was given up. */
+  #isReleased = false;
   readonly #context: PodsContext;
 
   constructor(pod: Pod, context: PodsContext) {
@@ -86,9 +95,9 @@ export class PodWorker {
     return this.#state;
   }
 
-  /** Whether nothing of the pod runs any more, nor will. */
+  /** Whether nothing of the pod runs any more, nor will, and it holds nothing of the node any more. */
   get isFinished(): boolean {
-    return this.#plan?.isFinished === true;
+    return this.#plan?.isFinished === true && (this.#isReleased || this.#context.grounds.length === 0);
   }
 
   /** The pod as the API shows it; whether there is anything new in that. */
@@ -163,6 +172,9 @@ export class PodWorker {
     this.#tellBackOffs(plan);
     this.#plan = plan;
     for (const action of plan.actions) this.#begin(action, signal);
+    if (plan.isFinished) this.#release(signal);
+    else if (!plan.isEnding && this.#state.sandboxes.length > 0)
+      for (const ground of this.#context.grounds) ground.keep?.(this.pod);
     alarm.set(this, Math.min(plan.wakeAt, found.wakeAt) - now);
   }
 
@@ -190,13 +202,29 @@ export class PodWorker {
     for (const stop of this.#work.starting.values()) stop.abort(reason);
   }
 
-  /** Takes away all that the runtime still has of the pod. */
+  /** Takes away all that there still is of the pod. */
   async clear(signal: AbortSignal): Promise<void> {
-    const { runtime, probes, alarm } = this.#context;
+    const { runtime, probes, alarm, grounds } = this.#context;
     alarm.delete(this);
     probes.forget(this.uid);
     for (const { id } of this.#state.containers) await runtime.removeContainer(id, signal);
     for (const { id } of this.#state.sandboxes) await runtime.removeSandbox(id, signal);
+    for (const ground of grounds.toReversed()) await ground.remove(this.uid, signal);
+  }
+
+  #release(signal: AbortSignal): void {
+    const { grounds } = this.#context;
+    if (this.#isReleased || this.#work.isReleasing || grounds.length === 0) return;
+    if (this.#work === noWork) this.#work = new Work();
+    const work = this.#work;
+    work.isReleasing = true;
+    const releasing = async () => {
+      for (const ground of grounds.toReversed()) await ground.release(this.pod, signal);
+      this.#isReleased = true;
+    };
+    this.#go(releasing(), () => {
+      work.isReleasing = false;
+    });
   }
 
   #begin(action: Action, signal: AbortSignal): void {
@@ -240,8 +268,17 @@ export class PodWorker {
   }
 
   async #createSandbox(attempt: number, signal: AbortSignal): Promise<void> {
-    const { runtime, clock } = this.#context;
+    const { runtime, clock, grounds } = this.#context;
     const work = this.#work;
+    try {
+      for (const ground of grounds) await ground.prepare(this.pod, signal);
+      work.groundFailures = 0;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof GroundError)) throw error;
+      work.sandboxRetryAt = clock.now() + backoffMs(mountDelays, work.groundFailures++);
+      this.#event("Warning", error.reason, error.message);
+      return;
+    }
     if (attempt > 0) this.#event("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
     try {
       const start = clock.elapsed();

@@ -8,6 +8,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import type { Change, Informer } from "#client/informer.ts";
 import { Alarm } from "./alarm.ts";
+import type { PodGround } from "./grounds.ts";
 import type { Hooks } from "./hooks.ts";
 import { Lanes } from "./lanes.ts";
 import type { Ending } from "./pod/view.ts";
@@ -53,10 +54,13 @@ export interface PodsOptions {
   readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<Credentials | undefined>;
   /** The node of that name, if it is one of ours. */
   readonly nodeOf: (name: string) => PodNode | undefined;
+  /** What pods stand on here, in the order in which it is made. */
+  readonly grounds?: readonly PodGround[];
 }
 
 /** What a worker works with. */
 export interface PodsContext extends Omit<PodsOptions, "informer"> {
+  readonly grounds: readonly PodGround[];
   readonly alarm: Alarm<PodWorker>;
   /** Something has happened to the pod: look again soon. */
   readonly wake: (worker: PodWorker) => void;
@@ -87,6 +91,7 @@ export class Pods implements Component {
     this.#alarm = alarm;
     this.#context = {
       ...options,
+      grounds: options.grounds ?? [],
       alarm,
       wake: (worker) => this.#syncs.add(worker, "first"),
       later: (worker) => alarm.set(worker, retryMs),
@@ -181,7 +186,7 @@ export class Pods implements Component {
     this.#syncs.add(worker);
   }
 
-  /** What the runtime has of pods that ended while no kubelet was there to see it. */
+  /** What there is of pods that ended while no kubelet was there to see it. */
   async #clearOrphans(signal: AbortSignal): Promise<void> {
     const { informer, runtime, log } = this.#options;
     await informer.synced(signal);
@@ -193,6 +198,8 @@ export class Pods implements Component {
       for (const { id } of containers) await runtime.removeContainer(id, signal);
       for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
     }
+    for (const ground of this.#context.grounds.toReversed())
+      for (const uid of await ground.pods(signal)) if (!this.#workers.has(uid)) await ground.remove(uid, signal);
   }
 
   /** A runtime that cannot be reached is asked again; its pods are looked at again then, since nobody knows what was missed. */

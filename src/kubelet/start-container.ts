@@ -4,6 +4,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";
 import { formatDuration } from "#schema/duration.ts";
 import type { StepName } from "#wire/steps.ts";
+import { InputMissing } from "./inputs/sources.ts";
 import { type Delay, type DelayLimits, nextDelay } from "./pod/restart.ts";
 import type { StartContainer, StartFailure } from "./pod/view.ts";
 import type { PodsContext } from "./pods.ts";
@@ -48,22 +49,22 @@ export async function startContainer(
     tell("Warning", "Failed", `Error: ${message}`);
     return new StartError({ reason, message, retryAt: clock.now() + retryMs }, error);
   };
-  const step = async <T>(name: StepName, reason: string, run: Promise<T>): Promise<T> => {
+  const step = async <T>(name: StepName, reason: (error: unknown) => string, run: Promise<T>): Promise<T> => {
     const start = clock.elapsed();
     try {
       const result = await run;
       subject.did(name, clock.elapsed() - start);
       return result;
     } catch (error) {
-      throw signal.aborted ? error : failed(reason, error);
+      throw signal.aborted ? error : failed(reason(error), error);
     }
   };
 
   const image = await ensureImage(container, subject, context, signal);
   const config = { pod, container, kind, attempt, imageId: image.id };
-  const id = await step("create", "CreateContainerError", runtime.createContainer(sandbox, config, signal));
+  const id = await step("create", createFailure, runtime.createContainer(sandbox, config, signal));
   tell("Normal", "Created", "Container created");
-  await step("start", "RunContainerError", runtime.startContainer(id, signal));
+  await step("start", () => "RunContainerError", runtime.startContainer(id, signal));
   tell("Normal", "Started", "Container started");
 
   const handler = container.lifecycle?.postStart;
@@ -78,6 +79,10 @@ export async function startContainer(
     throw new StartError({ reason: "PostStartHookError", message: explain(error), retryAt: clock.now() }, error);
   }
 }
+
+/** Whether what the container needs is missing, or the runtime would not have it. */
+const createFailure = (error: unknown): string =>
+  error instanceof InputMissing ? "CreateContainerConfigError" : "CreateContainerError";
 
 /** The image, pulled if it has to be. Its name is as the spec gives it: `latest` is added to one without a tag by the runtime. */
 async function ensureImage(

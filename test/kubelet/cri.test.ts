@@ -36,8 +36,10 @@ const settings = world().have(ConfigMap, {
 const sources: InputSources = {
   configMap: async (_, name) => (name === "settings" ? settings : undefined),
   secret: async () => undefined,
-  services: () => [],
+  services: async () => [],
   token: async () => "a token",
+  claim: async () => undefined,
+  persistentVolume: async () => undefined,
 };
 
 const connect = (containerd: TestContainerd) =>

@@ -14,8 +14,6 @@ export const containerInputs =
   ({ sources, volumes, ...node }: InputsOptions) =>
   async ({ pod, container }: ContainerConfig, podIps: readonly string[]): Promise<ContainerInputs> => {
     const place = { ...node, podIps };
-    return {
-      env: await environmentOf(pod, container, sources, place),
-      mounts: await volumes.mountsOf(pod, container, place),
-    };
+    const env = await environmentOf(pod, container, sources, place);
+    return { env, mounts: await volumes.mountsOf(pod, container, place, env) };
   };

@@ -19,7 +19,7 @@ export async function environmentOf(
   place: PodPlace,
 ): Promise<readonly Variable[]> {
   const found = new Map<string, string>();
-  for (const [name, value] of serviceVariables(pod, sources)) found.set(name, value);
+  for (const [name, value] of await serviceVariables(pod, sources)) found.set(name, value);
   for (const [name, value] of await fromWholeObjects(pod, container, sources)) found.set(name, value);
   for (const { name, value, valueFrom } of container.env ?? []) {
     const text = valueFrom
@@ -93,10 +93,10 @@ async function fromWholeObjects(
 const isVariableName = (name: string): boolean => name !== "" && !/[=\0]/.test(name);
 
 /** Where the API is, always; where the services of the namespace are, unless the pod does not want that. */
-function serviceVariables(pod: Pod, sources: InputSources): readonly [string, string][] {
+async function serviceVariables(pod: Pod, sources: InputSources): Promise<readonly [string, string][]> {
   const own = pod.metadata.namespace ?? "";
-  const services = pod.spec.enableServiceLinks === false ? [] : sources.services(own);
-  const api = sources.services("default").filter(({ metadata }) => metadata.name === "kubernetes");
+  const services = pod.spec.enableServiceLinks === false ? [] : await sources.services(own);
+  const api = (await sources.services("default")).filter(({ metadata }) => metadata.name === "kubernetes");
   return [...services, ...api].flatMap(variablesOf);
 }
 

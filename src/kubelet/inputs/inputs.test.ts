@@ -1,22 +1,9 @@
 import assert from "node:assert/strict";
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { world } from "#client/testing.ts";
-import { Volumes } from "../host/volumes/volumes.ts";
 import { podOf } from "../testing.ts";
 import { environmentOf, expandVariables } from "./environment.ts";
 import { filesOf } from "./files.ts";
@@ -38,8 +25,10 @@ const services = [service("kubernetes", "10.96.0.1", 443), service("my-db", "10.
 const sources: InputSources = {
   configMap: async (_, name) => (name === "settings" ? settings : undefined),
   secret: async (_, name) => (name === "hidden" ? hidden : undefined),
-  services: () => services,
+  services: async () => services,
   token: async (_, audience, seconds) => `token for ${audience} of ${seconds} s`,
+  claim: async () => undefined,
+  persistentVolume: async () => undefined,
 };
 const place: PodPlace = { podIps: ["10.244.0.5"], hostIps: ["172.31.0.10"], allocatable: { cpu: "2", memory: "1Gi" } };
 
@@ -156,65 +145,4 @@ test("a projected volume has the files of all its sources", async () => {
       ["token", "token for x of 600 s", 0o644],
     ],
   );
-});
-
-function atFolder() {
-  const folder = mkdtempSync(join(tmpdir(), "knarr-volumes-"));
-  let stamp = 0;
-  const volumes = new Volumes({ podsDirectory: folder, sources, stamp: () => String(stamp++) });
-  return { folder, volumes, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
-test("volumes are folders with what they should hold, are written anew at once, and go with the pod", async () => {
-  using s = atFolder();
-  const pod = podOf({
-    volumes: [
-      { name: "conf", configMap: { name: "settings" } },
-      { name: "work", emptyDir: {} },
-    ],
-    containers: [
-      {
-        name: "c",
-        image: "i",
-        volumeMounts: [
-          { name: "conf", mountPath: "/conf", readOnly: true },
-          { name: "work", mountPath: "/work", subPath: "a/b" },
-        ],
-      },
-    ],
-  });
-  const [container] = pod.spec.containers;
-  assert.ok(container);
-  const [conf, work, hosts] = await s.volumes.mountsOf(pod, container, place);
-  assert.equal(readFileSync(join(conf?.hostPath ?? "", "COLOUR"), "utf8"), "blue");
-  assert.equal(conf?.readonly, true);
-  assert.ok(statSync(work?.hostPath ?? "").isDirectory());
-  assert.match(readFileSync(hosts?.hostPath ?? "", "utf8"), /^10\.244\.0\.5\tweb$/m);
-  const before = readlinkSync(join(conf?.hostPath ?? "", "..data"));
-  await s.volumes.refresh(pod, place);
-  assert.equal(readlinkSync(join(conf?.hostPath ?? "", "..data")), before, "what is right is left alone");
-  await s.volumes.remove("u1");
-  assert.deepEqual(readdirSync(s.folder), []);
-});
-
-test("no path of a container leads out of its volume", async () => {
-  using s = atFolder();
-  const mount = (subPath: string) =>
-    podOf({
-      volumes: [{ name: "work", emptyDir: {} }],
-      containers: [{ name: "c", image: "i", volumeMounts: [{ name: "work", mountPath: "/work", subPath }] }],
-    });
-  const mounts = async (subPath: string) => {
-    const pod = mount(subPath);
-    const [container] = pod.spec.containers;
-    assert.ok(container);
-    return s.volumes.mountsOf(pod, container, place);
-  };
-  const [made] = await mounts("fine");
-  symlinkSync("/etc", join(made?.hostPath ?? "", "..", "evil"));
-  await assert.rejects(mounts("evil"), /leads out of its volume through a link/);
-  await assert.rejects(mounts("evil/knarr-new"), /leads out of its volume through a link/);
-  await assert.rejects(mounts("../../x"), /leads out of its volume/);
-  assert.ok(!existsSync("/etc/knarr-new"));
-  assert.ok(!existsSync(join(s.folder, "u1", "x")));
 });

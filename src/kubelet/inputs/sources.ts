@@ -1,5 +1,7 @@
 // Where the inputs of containers come from. What may be missing is undefined; what must not be is said by the caller.
 import type { ConfigMap } from "#api/core/v1/config-map.ts";
+import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
+import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Secret } from "#api/core/v1/secret.ts";
 import type { Service } from "#api/core/v1/service.ts";
@@ -8,9 +10,11 @@ export interface InputSources {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
   secret(namespace: string, name: string): Promise<Secret | undefined>;
   /** The services of a namespace that have an address. */
-  services(namespace: string): readonly Service[];
+  services(namespace: string): Promise<readonly Service[]>;
   /** A token of the pod's service account, for one audience. */
   token(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<string>;
+  claim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined>;
+  persistentVolume(name: string): Promise<PersistentVolume | undefined>;
 }
 
 /** What is known of a pod only where it runs. */
@@ -23,5 +27,5 @@ export interface PodPlace {
 
 /** Something that a container needs is not there: it shows as CreateContainerConfigError. */
 export class InputMissing extends Error {
-  override readonly name = "InputMissing";
+  override readonly name: string = "InputMissing";
 }

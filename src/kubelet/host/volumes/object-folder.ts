@@ -20,6 +20,7 @@ export async function writeObjectFolder(folder: string, files: readonly VolumeFi
     await chmod(target, mode); // whatever the mask of this process says
   }
   await mkdir(join(folder, next), { recursive: true, mode: 0o755 });
+  await rm(join(folder, "..data_tmp"), { force: true }); // of a kubelet that was killed just then
   await symlink(next, join(folder, "..data_tmp"));
   await rename(join(folder, "..data_tmp"), join(folder, "..data"));
   const tops = new Set(files.map(({ path }) => path.split("/")[0] ?? ""));

@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
+import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
+import { Secret } from "#api/core/v1/secret.ts";
+import { explain } from "#base/errors.ts";
+import { seededRandom } from "#base/random.ts";
+import { world } from "#client/testing.ts";
+import type { InputSources, PodPlace } from "../../inputs/sources.ts";
+import { podOf } from "../../testing.ts";
+import { folderBytes } from "./folder-bytes.ts";
+import { isMounted } from "./mounts.ts";
+import { openBelow } from "./sub-path.ts";
+import { Volumes } from "./volumes.ts";
+
+const w = world();
+const namespace = "default";
+const settings = w.have(ConfigMap, { metadata: { name: "settings", namespace }, data: { COLOUR: "blue" } });
+const hidden = w.have(Secret, { metadata: { name: "hidden", namespace }, data: { PASSWORD: btoa("geheim") } });
+const noRoot = process.getuid?.() === 0 ? false : "only root may mount";
+const place: PodPlace = { podIps: ["10.244.0.5"], hostIps: [], allocatable: { memory: "1Gi" } };
+const container = (volumeMounts: object[]) => ({ containers: [{ name: "c", image: "i", volumeMounts }] });
+
+function atFolder(more: Partial<InputSources> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "knarr-volumes-"));
+  let stamp = 0;
+  const sources: InputSources = {
+    configMap: async (_, name) => (name === "settings" ? settings : undefined),
+    secret: async (_, name) => (name === "hidden" ? hidden : undefined),
+    services: async () => [],
+    token: async () => "token",
+    claim: async () => undefined,
+    persistentVolume: async () => undefined,
+    ...more,
+  };
+  const directories = { podsDirectory: join(folder, "pods"), memoryDirectory: join(folder, "memory") };
+  const volumes = new Volumes({ ...directories, sources, stamp: () => String(stamp++) });
+  const mountsOf = (spec: object, env?: { name: string; value: string }[]) => {
+    const pod = podOf(spec);
+    const [first] = pod.spec.containers;
+    assert.ok(first);
+    return volumes.mountsOf(pod, first, place, env);
+  };
+  return {
+    ...directories,
+    folder,
+    volumes,
+    mountsOf,
+    async [Symbol.asyncDispose]() {
+      await volumes.remove("u1");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+test("volumes are folders with what they should hold, are written anew at once, and go with the pod", async () => {
+  await using s = atFolder();
+  const pod = podOf({
+    hostname: "web-0",
+    subdomain: "web",
+    volumes: [
+      { name: "conf", configMap: { name: "settings" } },
+      { name: "hidden", secret: { secretName: "hidden" } },
+      { name: "work", emptyDir: {} },
+    ],
+    ...container(["conf", "hidden", "work"].map((name) => ({ name, mountPath: `/${name}` }))),
+  });
+  await s.volumes.setUp(pod, place);
+  const [conf, secret, work, hosts] = await s.mountsOf(pod.spec);
+  assert.equal(readFileSync(join(conf?.hostPath ?? "", "COLOUR"), "utf8"), "blue");
+  assert.equal(readFileSync(join(secret?.hostPath ?? "", "PASSWORD"), "utf8"), "geheim");
+  assert.ok(secret?.hostPath.startsWith(s.memoryDirectory), "secrets are never on a disk");
+  assert.deepEqual([conf?.readonly, secret?.readonly, work?.readonly], [true, true, false]);
+  assert.equal(statSync(work?.hostPath ?? "").mode & 0o7777, 0o777);
+  assert.match(
+    readFileSync(hosts?.hostPath ?? "", "utf8"),
+    /^10\.244\.0\.5\tweb-0\.web\.default\.svc\.cluster\.local\tweb-0$/m,
+  );
+  const before = readlinkSync(join(conf?.hostPath ?? "", "..data"));
+  await s.volumes.refresh(pod, place);
+  assert.equal(readlinkSync(join(conf?.hostPath ?? "", "..data")), before, "what is right is left alone");
+  mkdirSync(join(s.podsDirectory, "u1/containers/c"), { recursive: true });
+  await s.volumes.tearDown("u1");
+  assert.deepEqual(readdirSync(join(s.podsDirectory, "u1")), ["containers"], "what containers said is kept");
+  assert.deepEqual(await s.volumes.pods(), ["u1"]);
+  await s.volumes.remove("u1");
+  assert.deepEqual(await s.volumes.pods(), []);
+});
+
+test("files of a pod with an fsGroup belong to the group", { skip: noRoot }, async () => {
+  await using s = atFolder();
+  const mounts = await s.mountsOf({
+    securityContext: { fsGroup: 4242 },
+    volumes: [
+      { name: "hidden", secret: { secretName: "hidden", defaultMode: 0o400 } },
+      { name: "work", emptyDir: {} },
+    ],
+    ...container(["hidden", "work"].map((name) => ({ name, mountPath: `/${name}` }))),
+  });
+  const [secret = "", work = ""] = mounts.map(({ hostPath }) => hostPath);
+  const file = statSync(join(secret, "PASSWORD"));
+  assert.deepEqual([file.gid, file.mode & 0o7777], [4242, 0o440]);
+  assert.deepEqual([statSync(work).gid, statSync(work).mode & 0o7777], [4242, 0o2777]);
+});
+
+test("a volume in memory is as large as it may be, and no larger", { skip: noRoot }, async () => {
+  await using s = atFolder();
+  const spec = {
+    volumes: [{ name: "fast", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } }],
+    ...container([{ name: "fast", mountPath: "/fast" }]),
+  };
+  const [{ hostPath = "" } = {}] = await s.mountsOf(spec);
+  assert.throws(() => writeFileSync(join(hostPath, "big"), Buffer.alloc(200_000)), /ENOSPC/);
+  rmSync(join(hostPath, "big"));
+  writeFileSync(join(hostPath, "small"), "kept");
+  await s.mountsOf(spec);
+  assert.equal(readFileSync(join(hostPath, "small"), "utf8"), "kept", "what is mounted is not mounted again");
+  await s.volumes.tearDown("u1");
+  assert.equal(isMounted(hostPath), false);
+});
+
+test("claims lead to folders of this machine, or to a reason", async (t: TestContext) => {
+  const claim = (rest: object, phase = "Bound") =>
+    w.have(PersistentVolumeClaim, {
+      metadata: { name: "data", namespace, uid: "c1" },
+      spec: { volumeName: "pv" },
+      status: { phase: phase as "Bound" },
+      ...rest,
+    });
+  const folder = mkdtempSync(join(tmpdir(), "knarr-local-"));
+  const volume = (spec: object) =>
+    w.have(PersistentVolume, { metadata: { name: "pv" }, spec: { claimRef: { uid: "c1" }, ...spec } });
+  const cases: readonly [string, Partial<InputSources>, string | RegExp][] = [
+    [
+      "a local one",
+      { claim: async () => claim({}), persistentVolume: async () => volume({ local: { path: folder } }) },
+      folder,
+    ],
+    [
+      "a path of the host",
+      {
+        claim: async () => claim({}),
+        persistentVolume: async () => volume({ hostPath: { path: join(folder, "new") } }),
+      },
+      join(folder, "new"),
+    ],
+    [
+      "a local one that is not there",
+      { claim: async () => claim({}), persistentVolume: async () => volume({ local: { path: "/none/here" } }) },
+      /path "\/none\/here" does not exist/,
+    ],
+    ["no claim", {}, /error processing PVC default\/data: failed to fetch PVC from API server: .* "data" not found/],
+    [
+      "a claim without a volume",
+      { claim: async () => claim({}, "Pending") },
+      /error processing PVC default\/data: PVC is not bound/,
+    ],
+    [
+      "a volume of another claim",
+      { claim: async () => claim({}), persistentVolume: async () => volume({ claimRef: { uid: "c2" } }) },
+      /bound to another claim/,
+    ],
+  ];
+  for (const [name, sources, expected] of cases)
+    await t.test(name, async () => {
+      await using s = atFolder(sources);
+      const mounts = s.mountsOf({
+        volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
+        ...container([{ name: "data", mountPath: "/data" }]),
+      });
+      if (typeof expected === "string") assert.equal((await mounts)[0]?.hostPath, expected);
+      else await assert.rejects(mounts, (error) => expected.test(explain(error)));
+    });
+  rmSync(folder, { recursive: true });
+});
+
+test("no path of a container leads out of its volume", { skip: noRoot }, async () => {
+  await using s = atFolder();
+  const mounts = (mount: object, env?: { name: string; value: string }[]) =>
+    s.mountsOf(
+      { volumes: [{ name: "work", emptyDir: {} }], ...container([{ name: "work", mountPath: "/work", ...mount }]) },
+      env,
+    );
+  await mounts({ subPath: "fine/inner" });
+  const root = join(s.podsDirectory, "u1/volumes/kubernetes.io~empty-dir/work");
+  assert.ok(statSync(join(root, "fine/inner")).isDirectory());
+  symlinkSync("fine", join(root, "within"));
+  symlinkSync("/etc", join(root, "evil"));
+  symlinkSync("/nowhere", join(root, "dangling"));
+  writeFileSync(join(root, "fine/inner/file"), "content");
+  const [found] = await mounts({ subPath: "within/inner" });
+  assert.equal(readFileSync(join(found?.hostPath ?? "", "file"), "utf8"), "content");
+  const [named] = await mounts({ subPathExpr: "fine/$(POD)" }, [{ name: "POD", value: "web" }]);
+  assert.ok(statSync(named?.hostPath ?? "").isDirectory());
+  assert.ok(existsSync(join(root, "fine/web")));
+  await assert.rejects(mounts({ subPathExpr: "$(NONE)" }), /missing value for "NONE"/);
+  for (const subPath of ["evil", "evil/knarr-new", "dangling", "dangling/x", "../../x", "fine/../../x"])
+    await assert.rejects(mounts({ subPath }), (error) => /leads out of its volume/.test(explain(error)), subPath);
+  assert.ok(!existsSync("/etc/knarr-new"));
+  assert.ok(!existsSync("/nowhere"));
+});
+
+test("a link that is put in the way while a path is opened leads nowhere", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "knarr-attack-"));
+  const random = seededRandom(3);
+  const [inside, aside] = [join(folder, "a"), join(folder, "b")];
+  mkdirSync(join(inside, "deep"), { recursive: true });
+  let isOver = false;
+  /** Swaps folder and link at random moments, as a container that shares the volume could. */
+  const attack = async () => {
+    const moment = async () => {
+      for (let turns = random.below(4); turns >= 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const attempt = (swap: () => void) => {
+      try {
+        swap();
+      } catch (error) {
+        if (!/EEXIST|ENOENT|EISDIR|ENOTEMPTY/.test(String(error))) throw error; // the other side was there first
+      }
+    };
+    for (; !isOver; await moment()) {
+      attempt(() => rmSync(aside, { recursive: true, force: true }));
+      attempt(() => renameSync(inside, aside));
+      await moment();
+      attempt(() => rmSync(inside, { recursive: true, force: true }));
+      attempt(() => symlinkSync("/etc", inside));
+      await moment();
+      attempt(() => rmSync(inside, { recursive: true, force: true }));
+      attempt(() => renameSync(aside, inside));
+    }
+  };
+  const attacking = attack();
+  const etc = statSync("/etc").ino;
+  const found = { opened: 0, refused: 0 };
+  for (let i = 0; i < 300; i++) {
+    try {
+      const handle = await openBelow(folder, random.below(2) ? "a" : "a/deep/new", true);
+      assert.ok(!readlinkSync(`/proc/self/fd/${handle.fd}`).startsWith("/etc"));
+      assert.notEqual((await handle.stat()).ino, etc);
+      await handle.close();
+      found.opened++;
+    } catch (error) {
+      assert.match(String(error), /leads out of its volume|is not there|ENOENT|EEXIST/);
+      found.refused++;
+    }
+  }
+  isOver = true;
+  await attacking;
+  assert.ok(found.opened > 0 && found.refused > 0, JSON.stringify(found));
+  assert.ok(!existsSync("/etc/deep"));
+  rmSync(folder, { recursive: true });
+});
+
+test("what a folder takes is counted once for each file", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "knarr-bytes-"));
+  mkdirSync(join(folder, "inner"));
+  writeFileSync(join(folder, "inner/file"), Buffer.alloc(100_000));
+  const before = await folderBytes(folder);
+  assert.ok(before >= 100_000 && before < 140_000, String(before));
+  assert.equal(await folderBytes(join(folder, "none")), 0);
+  rmSync(folder, { recursive: true });
+});

@@ -1,0 +1,115 @@
+// Config maps and secrets that pods of this node have files of: one watch for each, for as long as a pod needs it. A kubelet may watch
+// no others, and an idle one costs nothing.
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { Secret } from "#api/core/v1/secret.ts";
+import type { Component } from "#base/supervise.ts";
+import { Informer, type InformerContext } from "#client/informer.ts";
+import { keyOf } from "#client/place.ts";
+import type { FileReference } from "./references.ts";
+
+const kinds = { ConfigMap, Secret } as const;
+
+interface Watched {
+  readonly informer: Informer<typeof ConfigMap> | Informer<typeof Secret>;
+  /** Uids of pods. */
+  readonly holders: Set<string>;
+  readonly stop: AbortController;
+}
+
+const textOf = ({ kind, namespace, name }: FileReference): string => `${kind}/${keyOf({ namespace, name })}`;
+
+export class WatchedObjects implements Component {
+  readonly name = "objects of pods";
+  readonly #context: InformerContext;
+  readonly #watched = new Map<string, Watched>();
+  readonly #held = new Map<string, readonly string[]>();
+  readonly #running = new Set<Promise<void>>();
+  /** Told the pods whose files may have changed. */
+  changed: (podUid: string) => void = () => undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(context: InformerContext) {
+    this.#context = context;
+  }
+
+  /** How many objects are watched. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** The pod needs these from now on, and no others. */
+  hold(podUid: string, references: readonly FileReference[]): void {
+    const before = this.#held.get(podUid) ?? [];
+    const wanted = references.map(textOf);
+    for (const [i, reference] of references.entries()) this.#watch(wanted[i] ?? "", reference).holders.add(podUid);
+    for (const key of before) if (!wanted.includes(key)) this.#drop(key, podUid);
+    if (wanted.length > 0) this.#held.set(podUid, wanted);
+    else this.#held.delete(podUid);
+  }
+
+  release(podUid: string): void {
+    for (const key of this.#held.get(podUid) ?? []) this.#drop(key, podUid);
+    this.#held.delete(podUid);
+  }
+
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
+    return this.#find(ConfigMap, { kind: "ConfigMap", namespace, name });
+  }
+
+  secret(namespace: string, name: string): Promise<Secret | undefined> {
+    return this.#find(Secret, { kind: "Secret", namespace, name });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    for (const watched of this.#watched.values()) this.#start(watched);
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    await Promise.all(this.#running);
+    throw signal.reason;
+  }
+
+  /** From memory where it is watched, else from the server. */
+  async #find<K extends typeof ConfigMap | typeof Secret>(kind: K, reference: FileReference) {
+    const { namespace, name } = reference;
+    const watched = this.#watched.get(textOf(reference));
+    if (watched?.informer.hasSynced) return (watched.informer as Informer<K>).cache.get({ namespace, name });
+    return this.#context.client.find(kind, { namespace, name });
+  }
+
+  #watch(key: string, { kind, namespace, name }: FileReference): Watched {
+    const present = this.#watched.get(key);
+    if (present) return present;
+    const selection = { namespace, fieldSelector: `metadata.name=${name}` };
+    const informer =
+      kind === "ConfigMap"
+        ? new Informer(kinds[kind], { ...this.#context, ...selection })
+        : new Informer(kinds[kind], { ...this.#context, ...selection });
+    const made: Watched = { informer, holders: new Set(), stop: new AbortController() };
+    this.#watched.set(key, made);
+    const tell = () => {
+      for (const uid of made.holders) this.changed(uid);
+    };
+    if (informer.kind === ConfigMap) (informer as Informer<typeof ConfigMap>).onChange(tell);
+    else (informer as Informer<typeof Secret>).onChange(tell);
+    this.#start(made);
+    return made;
+  }
+
+  #start({ informer, stop }: Watched): void {
+    if (!this.#signal) return;
+    const signal = AbortSignal.any([this.#signal, stop.signal]);
+    // It only ends when it is told to; what the server refuses is tried again.
+    const running = informer.run(signal).catch(() => {
+      this.#running.delete(running);
+    });
+    this.#running.add(running);
+  }
+
+  #drop(key: string, podUid: string): void {
+    const watched = this.#watched.get(key);
+    watched?.holders.delete(podUid);
+    if (!watched || watched.holders.size > 0) return;
+    watched.stop.abort(new Error("no pod needs it any more"));
+    this.#watched.delete(key);
+  }
+}
