@@ -130,7 +130,7 @@ export class TestContainerd implements AsyncDisposable {
     const mounts = (await readFile("/proc/self/mounts", "utf8")).split("\n").map((line) => line.split(" ")[1] ?? "");
     for (const path of mounts.filter((path) => path.startsWith(this.folder)).toReversed())
       execFileSync("umount", ["-l", path]);
-    execFileSync("ip", ["link", "del", networkOf(process.pid).link]); // the namespace would take it along, but some time later
+    execFileSync("ip", ["link", "del", networkOf(process.pid).link]); // its namespace would take it along, but later
     execFileSync("ip", ["netns", "del", this.#network]);
     await rm(this.folder, { recursive: true, force: true });
   }
