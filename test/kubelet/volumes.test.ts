@@ -152,15 +152,9 @@ test("a token is replaced when four fifths of its life are over", async () => {
 
 test("a volume goes when its pod has ended, though the pod stays", async () => {
   await using w = await world();
-  const { made, volume } = await w.running({
-    volumes: [{ name: "work", emptyDir: {} }],
-    activeDeadlineSeconds: 30,
-    restartPolicy: "Never",
-  });
+  const { volume } = await w.running({ volumes: [{ name: "work", emptyDir: {} }], restartPolicy: "Never" });
   await w.until(async () => (await w.phase()) === "Running");
   assert.ok(existsSync(volume("empty-dir", "work")));
-  await w.server.clock.advance(31_000);
-  await w.until(async () => (await w.phase()) === "Failed");
+  await w.until(async () => (await w.phase()) === "Succeeded");
   await w.until(() => !existsSync(volume("empty-dir", "work")));
-  assert.ok(made);
 });
