@@ -36,9 +36,16 @@ export interface HttpsOptions {
   readonly clock?: Clock;
 }
 
+/** A socket as Node's servers take it instead of a port. */
+export interface ListenHandle {
+  close(): void;
+}
+
 export interface HttpsFront {
   /** Starts to listen; resolves with the port. */
   listen(port: number, address: string): Promise<number>;
+  /** The same on a socket that listens already, wherever that was opened. */
+  listenOn(handle: ListenHandle): Promise<number>;
   /** The same without TLS, to this machine alone; requests that come that way say so. Resolves with the port. */
   listenUnsecured(port: number, address: string): Promise<number>;
   /** Takes no new requests, aborts the signals of those under way, and waits for their ends, at most `graceMs`. */
@@ -160,10 +167,11 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
 
   return {
     server,
-    listen: (port, address) => listening(server, port, address),
+    listen: (port, address) => listening(server, () => server.listen(port, address)),
+    listenOn: (handle) => listening(server, () => server.listen(handle)),
     async listenUnsecured(port, address) {
       if (!isLoopback(address)) throw new Error(`${address} is not an address of this machine alone`);
-      return listening(unsecured, port, address);
+      return listening(unsecured, () => unsecured.listen(port, address));
     },
     async close(graceMs) {
       unsecured.close();
@@ -183,13 +191,14 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   };
 }
 
-const listening = (server: Server, port: number, address: string): Promise<number> =>
+const listening = (server: Server, listen: () => void): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, address, () => {
+    server.once("listening", () => {
       server.off("error", reject);
       resolve((server.address() as AddressInfo).port);
     });
+    listen();
   });
 
 /** A request by either protocol. What most handlers do not look at is made when it is asked for: that is a tenth of a get. */
