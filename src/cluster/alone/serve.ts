@@ -12,7 +12,7 @@ import type { Client } from "#client/client.ts";
 import { httpsFront } from "#wire/host/https.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { KeyPair } from "../certificates.ts";
-import { delegatedAccess, type Guard } from "./delegated-access.ts";
+import { delegation, type Guard, pathGuard } from "../delegated-access.ts";
 import type { AloneSettings } from "./flags.ts";
 
 const closeMs = 1000;
@@ -37,7 +37,8 @@ export const serve = (options: ServeOptions): Component => ({
     const { cert, key } = await servingPair(settings, clock);
     const file = settings["client-ca-file"];
     const clientCa = file === undefined ? undefined : readFileSync(file, "utf8");
-    const guard = delegatedAccess(client, clientCa === undefined ? [] : [certificateAuthenticator(clock)]);
+    const authenticators = clientCa === undefined ? [] : [certificateAuthenticator(clock)];
+    const guard = pathGuard(delegation({ client, authenticators, clock }));
     const front = httpsFront({ cert, key, clientCa, handler: handlerOf(options, guard), log });
     const port = await front.listen(settings["secure-port"], settings["bind-address"]);
     log.info("serving", { port, address: settings["bind-address"] });
