@@ -7,6 +7,11 @@ type Identity = Required<Pick<CertificateRequest, "commonName" | "organizations"
 export const admin: Identity = { commonName: "kubernetes-admin", organizations: ["system:masters"] };
 export const controllerManager: Identity = { commonName: "system:kube-controller-manager", organizations: [] };
 export const scheduler: Identity = { commonName: "system:kube-scheduler", organizations: [] };
+/** The API server to the kubelets. */
+export const kubeletClient: Identity = {
+  commonName: "kube-apiserver-kubelet-client",
+  organizations: ["system:masters"],
+};
 export const node = (name: string): Identity => ({
   commonName: `system:node:${name}`,
   organizations: ["system:nodes"],

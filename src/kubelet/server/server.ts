@@ -11,6 +11,7 @@ import { containersIn } from "../pod/containers.ts";
 import type { ContainerRuntime, ContainerState, PodState } from "../runtime.ts";
 import { type LogOptions, logOptions, logText } from "./logs.ts";
 import { resourceMetrics } from "./resource-metrics.ts";
+import { wordsOf } from "./rights.ts";
 import type { ContainerStreams } from "./streams.ts";
 
 export interface KubeletRequest {
@@ -42,12 +43,8 @@ export function kubeletServer(options: KubeletServerOptions): KubeletServer {
   return async ({ method, url, headers, signal }) => {
     const [path = "", search = ""] = url.split("?");
     const query = new URLSearchParams(search);
-    let words: string[];
-    try {
-      words = path.slice(1).split("/").map(decodeURIComponent);
-    } catch {
-      return text(400, "the path is not escaped properly"); // decodeURIComponent says no more than that
-    }
+    const words = wordsOf(path);
+    if (!words) return text(400, "the path is not escaped properly");
     const [first = "", namespace = "", name = "", ...rest] = words;
     const request: Asked = { query, headers, signal, namespace, name, container: rest.at(-1) ?? "", method };
     switch (first) {

@@ -1,0 +1,131 @@
+// The port of a kubelet: HTTPS inside its node's network namespace, for those whom the API server lets.
+import { anonymousUser } from "#apiserver/authentication/authenticator.ts";
+import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
+import type { Clock } from "#base/clock.ts";
+import { ApiError } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import type { Component } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
+import { rightsFor } from "#kubelet/server/rights.ts";
+import type { KubeletServer } from "#kubelet/server/server.ts";
+import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import type { HttpHandler, HttpResponse } from "#wire/http.ts";
+import type { Certificates, KeyPair } from "../certificates.ts";
+import { type Delegation, delegation } from "../delegated-access.ts";
+import * as identities from "../identities.ts";
+import { listenInside } from "./listen-inside.ts";
+
+export interface KubeletAccessOptions {
+  readonly node: string;
+  readonly handle: KubeletServer;
+  /** Acts as the node; asks who others are and what they may. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface KubeletListenerOptions extends KubeletAccessOptions {
+  /** Where to listen: in this process's own network unless a namespace is told, by its name below /run/netns. */
+  readonly namespace?: string;
+  readonly address: string;
+  readonly port: number;
+  /** What it shows, in PEM. */
+  readonly certificate: KeyPair;
+  /** Whose clients it knows by their certificates, in PEM. */
+  readonly clientCa: string;
+}
+
+/** As upstream's defaults for a kubelet's webhooks. */
+const believed = { tokenMs: 2 * 60_000, allowedMs: 5 * 60_000, deniedMs: 30_000 };
+const closeMs = 2000;
+
+export interface KubeletListener extends Component {
+  /** The port once it listens; rejects if it cannot. */
+  readonly listening: Promise<number>;
+}
+
+export function kubeletListener(options: KubeletListenerOptions): KubeletListener {
+  const { certificate, clientCa, log } = options;
+  const listening = Promise.withResolvers<number>();
+  listening.promise.catch(() => undefined); // `run` says it as well
+  return {
+    name: `kubelet port of ${options.node}`,
+    listening: listening.promise,
+    async run(signal) {
+      const front = httpsFront({ ...certificate, clientCa, handler: guardedKubelet(options), log });
+      try {
+        const port = await listen(front, options, signal);
+        listening.resolve(port);
+        log.info("serving", { node: options.node, address: options.address, port });
+      } catch (error) {
+        listening.reject(error);
+        throw error;
+      }
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      await front.close(closeMs);
+    },
+  };
+}
+
+async function listen(front: HttpsFront, options: KubeletListenerOptions, signal: AbortSignal): Promise<number> {
+  const { namespace, address, port } = options;
+  if (namespace === undefined) return front.listen(port, address);
+  const [socket] = await listenInside(namespace, [{ address, port }], signal);
+  if (socket?.protocol !== "tcp") throw new Error(`no socket for ${address}:${port} came back`);
+  await front.listenOn(socket.handle);
+  return socket.port;
+}
+
+/** The certificate of a node's port, signed by the cluster's authority, for the node's name and addresses. */
+export const kubeletCertificate = (
+  certificates: Certificates,
+  node: string,
+  addresses: readonly string[],
+): Promise<KeyPair> =>
+  certificates.issue(`kubelet-${node}`, { ...identities.node(node), hosts: [...new Set([node, ...addresses])] });
+
+/** Answers those who may ask; others are told so, in upstream's words. */
+export function guardedKubelet({ node, handle, client, clock, log }: KubeletAccessOptions): HttpHandler {
+  const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...believed });
+  return async (request) => {
+    const refused = await refusalOf(access, node, request, log);
+    if (refused) return refused;
+    const { method, url, headers, signal } = request;
+    return handle({ method, url, headers, signal });
+  };
+}
+
+async function refusalOf(
+  { identify, authorize }: Delegation,
+  name: string,
+  request: Parameters<HttpHandler>[0],
+  log: Log,
+): Promise<HttpResponse | undefined> {
+  let user: Awaited<ReturnType<Delegation["identify"]>>;
+  try {
+    user = await identify(request);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 401)) log.error("cannot tell who asks", { error });
+    return text(401, "Unauthorized");
+  }
+  if (user === anonymousUser) return text(401, "Unauthorized");
+  const { verb, subresources } = rightsFor(request.method, request.path);
+  for (const subresource of subresources) {
+    const resourceAttributes = { verb, group: "", version: "v1", resource: "nodes", subresource, name };
+    try {
+      if ((await authorize(user, { resourceAttributes })).decision === "allow") return undefined;
+    } catch (error) {
+      log.error("cannot tell who may ask", { user: user.name, subresource, error });
+      const what = `user=${user.name}, verb=${verb}, resource=nodes, subresource=${subresource}`;
+      return text(500, `Authorization error (${what})`);
+    }
+  }
+  const what = `user=${user.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(" ")}]`;
+  return text(403, `Forbidden (${what})\n`);
+}
+
+const text = (code: number, body: string): HttpResponse => ({
+  code,
+  headers: { "content-type": "text/plain; charset=utf-8" },
+  body,
+});

@@ -1,0 +1,146 @@
+// Listening sockets inside a network namespace. Node cannot enter one, and a process that did would be there with all it has; so a
+// small child enters it, opens the sockets, hands them over and ends. A socket stays in the namespace it was opened in.
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:dgram";
+import { existsSync } from "node:fs";
+import type { Server } from "node:net";
+import type { ListenHandle } from "#wire/host/https.ts";
+
+export interface WantedSocket {
+  readonly address: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** TCP unless told. */
+  readonly protocol?: "tcp" | "udp";
+}
+
+/** Nothing is accepted from a handle before a server takes it: who connects meanwhile waits in the kernel. */
+export type OpenedSocket = { readonly address: string; readonly port: number } & (
+  | { readonly protocol: "tcp"; readonly handle: ListenHandle }
+  | { readonly protocol: "udp"; readonly socket: Socket }
+);
+
+/** What the child tells of each socket, in the order in which they were asked for. */
+type ChildReport =
+  | { readonly is: "open"; readonly port: number }
+  | { readonly is: "failed"; readonly code: string; readonly message: string };
+
+/** It takes 50 ms; on a machine where it takes this long, nothing works. */
+const childMs = 20_000;
+
+/**
+ * What the child does. It is handed over as text, and so may use nothing of this file: to load one, with its types to be taken out,
+ * would take three times as long.
+ */
+function beChild(): void {
+  const tell = (report: ChildReport, given?: unknown): Promise<void> =>
+    new Promise((resolve, reject) => {
+      process.send?.(report, given as Server | undefined, {}, (error) => (error ? reject(error) : resolve()));
+    });
+  const opened = (one: Server | Socket): Promise<void> =>
+    new Promise((resolve, reject) => one.once("listening", resolve).once("error", reject));
+  const open = async ({ address, port, protocol = "tcp" }: WantedSocket): Promise<void> => {
+    if (protocol === "udp") {
+      const { createSocket } = process.getBuiltinModule("node:dgram");
+      const socket = createSocket(address.includes(":") ? "udp6" : "udp4").bind(port, address);
+      await opened(socket);
+      return tell({ is: "open", port: socket.address().port }, socket);
+    }
+    const server = process.getBuiltinModule("node:net").createServer().listen(port, address);
+    await opened(server);
+    const bound = server.address();
+    // The handle and not the server: that one would begin to accept as soon as it arrives, with nobody there to serve.
+    const { _handle: handle } = server as Server & { readonly _handle: unknown };
+    return tell({ is: "open", port: typeof bound === "object" && bound ? bound.port : port }, handle);
+  };
+  process.once("disconnect", () => process.exit(1)); // nobody is left to take them
+  process.once("message", async (wanted: readonly WantedSocket[]) => {
+    try {
+      for (const one of wanted) await open(one);
+    } catch (error) {
+      const { code = "", message } = error as NodeJS.ErrnoException;
+      await tell({ is: "failed", code, message });
+    }
+    process.exit(0);
+  });
+}
+
+/** Opens all of them or none. `namespace` is a name below /run/netns. */
+export async function listenInside(
+  namespace: string,
+  wanted: readonly WantedSocket[],
+  signal: AbortSignal,
+): Promise<readonly OpenedSocket[]> {
+  signal.throwIfAborted();
+  const path = `/run/netns/${namespace}`;
+  if (!existsSync(path)) throw new Error(`network namespace ${namespace} does not exist`);
+  const child = spawn("nsenter", [`--net=${path}`, process.execPath, "--eval", `(${beChild})()`], {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    env: {},
+    signal,
+    killSignal: "SIGKILL",
+    timeout: childMs,
+  });
+  const opened: OpenedSocket[] = [];
+  try {
+    await received(child, namespace, wanted, opened);
+    signal.throwIfAborted();
+    return opened;
+  } catch (error) {
+    for (const one of opened) (one.protocol === "tcp" ? one.handle : one.socket).close();
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Resolves when the child is gone and has handed over everything. */
+function received(
+  child: ChildProcess,
+  namespace: string,
+  wanted: readonly WantedSocket[],
+  opened: OpenedSocket[],
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    let failure: Error | undefined;
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    child.on("message", (message, given) => {
+      const asked = wanted[opened.length];
+      const report = message as ChildReport;
+      if (!asked) return;
+      if (report.is === "failed") failure = refusal(namespace, asked, report);
+      else opened.push(socketOf(asked, report.port, given));
+    });
+    child.once("error", (cause) => {
+      failure = new Error(`enter network namespace ${namespace} with nsenter`, { cause });
+      if (child.pid === undefined) reject(failure);
+    });
+    child.once("close", (code, killed) => {
+      if (opened.length === wanted.length && !failure) return resolve();
+      const why = said.trim() || (killed ? `it was ended by ${killed}` : `it ended with ${code}`);
+      reject(failure ?? new Error(`listen in network namespace ${namespace}: ${why}`));
+    });
+    child.send([...wanted], (error) => {
+      if (error) failure ??= new Error(`listen in network namespace ${namespace}: ${said.trim() || error.message}`);
+    });
+  });
+}
+
+function socketOf({ address, protocol = "tcp" }: WantedSocket, port: number, given: unknown): OpenedSocket {
+  return protocol === "tcp"
+    ? { protocol, address, port, handle: given as ListenHandle }
+    : { protocol, address, port, socket: given as Socket };
+}
+
+function refusal(
+  namespace: string,
+  { address, port, protocol = "tcp" }: WantedSocket,
+  { code, message }: ChildReport & { readonly is: "failed" },
+): Error {
+  const where = `${address.includes(":") ? `[${address}]` : address}:${port}/${protocol}`;
+  if (code === "EADDRINUSE") return new Error(`${where} in network namespace ${namespace} is taken by another program`);
+  if (code === "EADDRNOTAVAIL") return new Error(`network namespace ${namespace} has no address ${address}`);
+  return new Error(`listen on ${where} in network namespace ${namespace}: ${message}`);
+}
