@@ -1,6 +1,6 @@
 // Control groups, of whichever version the machine has: one tree, or one for each controller, or both.
 import { readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { mounts } from "#base/host/mounts.ts";
 import { signalTo } from "./processes.ts";
@@ -29,10 +29,19 @@ export async function removeCgroups(parents: readonly string[], clock: Clock): P
     const groups = parents.flatMap(placesOf).flatMap(withThoseBelow);
     for (const group of groups) endAllIn(group);
     const left = groups.filter((group) => !removed(group));
-    if (left.length === 0) return;
+    if (left.length === 0) break;
     if (clock.elapsed() > until) throw new Error(`control groups do not empty: ${left.join(", ")}`);
     await clock.sleep(lookMs, new AbortController().signal);
   }
+  for (const parent of parents) removeEmptyAbove(parent);
+}
+
+/** What groups were below goes as well, unless it holds others. */
+function removeEmptyAbove(group: string): void {
+  const above = dirname(join("/", group));
+  if (above === "/") return;
+  for (const place of placesOf(above)) removed(place);
+  removeEmptyAbove(above);
 }
 
 /** The innermost first. */

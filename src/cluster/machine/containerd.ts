@@ -1,13 +1,20 @@
 // A containerd for one node, under folders of our own and in the node's network namespace. It outlives us: what it runs goes on when
 // knarr is stopped or killed, and is found again by whoever starts it next.
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
-import { mountsBelow } from "#base/host/mounts.ts";
+import { explain } from "#base/errors.ts";
 import { runProgram } from "#base/host/run-program.ts";
+import type { Log } from "#base/log.ts";
+import { backoffMs } from "#base/retry.ts";
+import { CriConnection, CriError } from "#kubelet/host/cri/connection.ts";
+import { rpcs } from "#kubelet/host/cri/messages.ts";
 import { pauseImage, pauseReference } from "../images/pause.ts";
-import { processes, type Running } from "./processes.ts";
+import { cniConfig, containerdConfig } from "./containerd-config.ts";
+import { containerdOf, endAll, type Home, removeFolders } from "./leftovers.ts";
+import { networkAt, signalTo } from "./processes.ts";
 
 export interface NodeContainerdOptions {
   /** Where its data, its logs and its configuration are; removed with the node. */
@@ -18,52 +25,72 @@ export interface NodeContainerdOptions {
   /** Address of the node, at which exec and port-forward are served. */
   readonly address: string;
   readonly podRange: string;
+  /** The control group of all pods of the node: `/knarr/<cluster>/<node>`. */
+  readonly cgroup: string;
   /** Where the CNI plugins are. */
   readonly pluginFolder: string;
   readonly clock: Clock;
 }
 
 const startMs = 20_000;
-const endMs = 10_000;
-const lookMs = 20;
+/** One that was there before us and is silent for so long is not about to start, but stuck. */
+const adoptMs = 5_000;
+const lookMs = 5;
+const callMs = 5_000;
+const again = { firstMs: 100, maxMs: 10_000 };
+/** One that ran for so long did not end because of how it was started. */
+const soundMs = 60_000;
+const lastBytes = 4096;
 
 export class NodeContainerd {
   readonly socket: string;
   readonly #options: NodeContainerdOptions;
+  readonly #home: Home;
 
   constructor(options: NodeContainerdOptions) {
+    const { folder, runFolder, cgroup } = options;
     this.#options = options;
-    this.socket = join(options.runFolder, "containerd.sock");
+    this.socket = join(runFolder, "containerd.sock");
+    this.#home = { folder, runFolder, cgroup, socket: this.socket, config: join(folder, "containerd.toml") };
   }
 
   /** Starts it unless it runs, and waits until it answers. */
   async start(signal: AbortSignal): Promise<void> {
-    const { folder, runFolder, netns, clock } = this.#options;
-    for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (this.pid() === undefined) {
-      this.#configure();
-      const log = openSync(join(folder, "containerd.log"), "a", 0o600);
-      // `ip netns exec` would mount /sys anew and hide the cgroups.
-      const child = spawn(
-        "nsenter",
-        [`--net=/run/netns/${netns}`, "containerd", "--config", this.#path("containerd.toml")],
-        { detached: true, stdio: ["ignore", log, log] },
-      );
-      child.once("error", () => undefined); // told below: it never answers
-      child.unref();
+    const { netns, clock } = this.#options;
+    const pid = this.pid();
+    if (pid !== undefined && networkAt(`/proc/${pid}/ns/net`) === networkAt(`/run/netns/${netns}`)) {
+      if (await this.#answersWithin(adoptMs, undefined, signal)) return this.#ensurePauseImage(signal);
+      signalTo(pid, "SIGKILL");
     }
-    const until = clock.elapsed() + startMs;
-    while (!(await this.#answers()))
-      if (clock.elapsed() > until)
-        throw new Error(`containerd of ${netns} does not answer; see ${this.#path("containerd.log")}`);
-      else await clock.sleep(lookMs, signal);
+    // Pods in a namespace that was deleted or replaced meanwhile are reached by nobody.
+    else if (pid !== undefined) await endAll(this.#home, clock);
+    const child = this.#spawn();
+    if (!(await this.#answersWithin(startMs, child, signal)))
+      throw new Error(`containerd of ${netns} does not answer: ${this.#lastWords()}`);
     await this.#ensurePauseImage(signal);
+  }
+
+  /** Starts it again whenever it ends, until told to stop. What it runs goes on meanwhile. */
+  async keepRunning(log: Log, signal: AbortSignal): Promise<never> {
+    const { netns, clock } = this.#options;
+    for (let failures = 0; ; failures++) {
+      const begun = clock.elapsed();
+      try {
+        await this.start(signal);
+        await this.#end(signal);
+        log.warn("containerd ended; starting it again", { node: netns, said: this.#lastWords() });
+      } catch (error) {
+        signal.throwIfAborted();
+        log.error("containerd could not be started; trying again", { node: netns, error: explain(error) });
+      }
+      if (clock.elapsed() - begun > soundMs) failures = 0;
+      await clock.sleep(backoffMs(again, failures), signal);
+    }
   }
 
   /** The process that uses our configuration, if there is one. */
   pid(): number | undefined {
-    const config = this.#path("containerd.toml");
-    return processes().find(({ args }) => args[0]?.endsWith("containerd") && args.includes(config))?.pid;
+    return containerdOf(this.#home)?.pid;
   }
 
   async ctr(...args: readonly string[]): Promise<string> {
@@ -75,52 +102,101 @@ export class NodeContainerd {
     await this.ctr("images", "import", "--all-platforms", archive);
   }
 
+  /** Ends it and everything it runs, as a shutdown of the node would; images and logs stay. */
+  async stop(): Promise<void> {
+    await endAll(this.#home, this.#options.clock);
+  }
+
   /** Ends it and everything it runs, and removes all that is left of it. */
   async remove(): Promise<void> {
-    const { folder, runFolder, clock } = this.#options;
-    const mine = ({ args, cwd }: Running) =>
-      cwd.startsWith(`${runFolder}/`) || args.includes(this.#path("containerd.toml")) || args.includes(this.socket);
-    // First what would start others again, then the shims, whose containers end with them.
-    const until = clock.elapsed() + endMs;
-    for (;;) {
-      const left = processes().filter(mine);
-      if (left.length === 0) break;
-      for (const { pid, args } of left) end(pid, args);
-      if (clock.elapsed() > until)
-        throw new Error(`processes of ${folder} do not end: ${left.map(({ pid }) => pid).join(", ")}`);
-      await clock.sleep(lookMs, new AbortController().signal);
-    }
-    for (const path of mountsBelow(folder, runFolder)) await runProgram(["umount", "--lazy", path]);
-    for (const path of [folder, runFolder]) rmSync(path, { recursive: true, force: true });
+    await this.stop();
+    await removeFolders(this.#options.folder);
   }
 
-  #path(name: string): string {
-    return join(this.#options.folder, name);
-  }
-
-  #configure(): void {
-    const { folder, runFolder, address, podRange, pluginFolder } = this.#options;
-    writeFileSync(
-      this.#path("containerd.toml"),
-      containerdConfig({ folder, runFolder, socket: this.socket, address, pluginFolder }),
-    );
+  #spawn(): ChildProcess {
+    const { folder, runFolder, netns, address, podRange, pluginFolder } = this.#options;
+    for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
+    const { config } = this.#home;
+    writeFileSync(config, containerdConfig({ folder, runFolder, socket: this.socket, address, pluginFolder }));
     writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRange, join(folder, "cni-state")));
+    const log = openSync(this.#log, "a", 0o600);
+    try {
+      // `ip netns exec` would mount /sys anew and hide the cgroups.
+      const child = spawn("nsenter", [`--net=/run/netns/${netns}`, "containerd", "--config", config], {
+        detached: true,
+        stdio: ["ignore", log, log],
+      });
+      child.once("error", (error) => writeFileSync(this.#log, `${error.message}\n`, { flag: "a" }));
+      child.unref();
+      return child;
+    } finally {
+      closeSync(log);
+    }
   }
 
-  async #answers(): Promise<boolean> {
-    if (!existsSync(this.socket)) return false;
-    try {
-      await this.ctr("version");
-      return true;
-    } catch {
-      return false; // it is about to; whoever waits gives up in time, and says where the log is
+  async #answersWithin(ms: number, child: ChildProcess | undefined, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    for (const until = clock.elapsed() + ms; clock.elapsed() < until; await clock.sleep(lookMs, signal)) {
+      const connection = await connectionTo(this.socket);
+      connection?.destroy();
+      if (connection) return true;
+      if (child && (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)) return false;
     }
+    return false;
+  }
+
+  /** Resolves when it has ended, or can be reached no more and so has been ended. Costs nothing while it runs. */
+  async #end(signal: AbortSignal): Promise<void> {
+    for (let pid = this.pid(); pid !== undefined; pid = this.pid()) {
+      const connection = await connectionTo(this.socket);
+      if (!connection) {
+        signalTo(pid, "SIGKILL");
+        continue;
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const stop = () => reject(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
+      connection.once("close", () => resolve()); // by its end, or since nothing was asked for two minutes
+      connection.resume();
+      connection.unref();
+      try {
+        signal.throwIfAborted();
+        await promise;
+      } finally {
+        signal.removeEventListener("abort", stop);
+        connection.destroy();
+      }
+    }
+  }
+
+  get #log(): string {
+    return join(this.#options.folder, "containerd.log");
+  }
+
+  /** Why it ended, by its log. */
+  #lastWords(): string {
+    const words = endOf(this.#log).trimEnd().split("\n").at(-1) || "it said nothing";
+    return `${words} (${this.#log})`;
   }
 
   async #ensurePauseImage(signal: AbortSignal): Promise<void> {
-    const present = await this.ctr("images", "list", "--quiet");
-    if (present.split("\n").includes(pauseReference)) return;
-    const archive = this.#path("pause.tar");
+    const { clock } = this.#options;
+    const connection = new CriConnection(`unix://${this.socket}`, clock);
+    try {
+      for (const until = clock.elapsed() + startMs; ; await clock.sleep(lookMs, signal))
+        try {
+          const request = { image: { image: pauseReference } };
+          const { image } = await connection.call(rpcs.imageStatus, request, { timeoutMs: callMs, signal });
+          if (image) return;
+          break;
+        } catch (error) {
+          // It listens before it has found again what it ran before.
+          if (!(error instanceof CriError) || clock.elapsed() > until) throw error;
+        }
+    } finally {
+      connection.close();
+    }
+    const archive = join(this.#options.folder, "pause.tar");
     writeFileSync(archive, pauseImage());
     signal.throwIfAborted();
     await this.load(archive);
@@ -128,70 +204,27 @@ export class NodeContainerd {
   }
 }
 
-function end(pid: number, args: readonly string[]): void {
-  try {
-    process.kill(pid, args[0]?.endsWith("containerd") ? "SIGTERM" : "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
+/** Undefined if nobody listens. */
+function connectionTo(socket: string) {
+  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof connect> | undefined>();
+  const connection = connect(socket);
+  connection.once("connect", () => resolve(connection));
+  connection.on("error", () => resolve(undefined)); // after it was made, `close` follows
+  return promise;
 }
 
-const containerdConfig = (paths: {
-  readonly folder: string;
-  readonly runFolder: string;
-  readonly socket: string;
-  readonly address: string;
-  readonly pluginFolder: string;
-}): string => `version = 2
-root = ${toml(join(paths.folder, "containerd"))}
-state = ${toml(join(paths.runFolder, "containerd"))}
-oom_score = 0
-[grpc]
-  address = ${toml(paths.socket)}
-[ttrpc]
-  address = ${toml(`${paths.socket}.ttrpc`)}
-[plugins."io.containerd.internal.v1.opt"]
-  path = ${toml(join(paths.folder, "opt"))}
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = ${toml(pauseReference)}
-  stream_server_address = ${toml(paths.address)}
-  stream_server_port = "0"
-  restrict_oom_score_adj = true
-  disable_apparmor = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = ${toml(paths.pluginFolder)}
-    conf_dir = ${toml(join(paths.folder, "cni"))}
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      SystemdCgroup = false
-      Root = ${toml(join(paths.runFolder, "runc"))}
-`;
-
-const toml = (text: string): string => JSON.stringify(text);
-
-/** Pods on a bridge inside the node, with addresses of the node's own range, and host ports. */
-const cniConfig = (podRange: string, stateFolder: string): string =>
-  JSON.stringify(
-    {
-      cniVersion: "0.4.0",
-      name: "knarr",
-      plugins: [
-        {
-          type: "bridge",
-          bridge: "cni0",
-          isGateway: true,
-          hairpinMode: true,
-          ipam: {
-            type: "host-local",
-            dataDir: stateFolder,
-            ranges: [[{ subnet: podRange }]],
-            routes: [{ dst: "0.0.0.0/0" }],
-          },
-        },
-        { type: "portmap", capabilities: { portMappings: true } },
-      ],
-    },
-    undefined,
-    2,
-  );
+/** The last lines of a log, which may have grown for long. */
+function endOf(path: string): string {
+  try {
+    const file = openSync(path, "r");
+    try {
+      const bytes = Buffer.alloc(lastBytes);
+      const { size } = fstatSync(file);
+      return bytes.toString("utf8", 0, readSync(file, bytes, 0, lastBytes, Math.max(0, size - lastBytes)));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return ""; // somebody removed it
+  }
+}

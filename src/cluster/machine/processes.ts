@@ -4,6 +4,7 @@ import { mounts } from "#base/host/mounts.ts";
 
 export interface Running {
   readonly pid: number;
+  readonly parent: number;
   readonly args: readonly string[];
   readonly cwd: string;
 }
@@ -15,11 +16,24 @@ export const processes = (): readonly Running[] =>
     .flatMap((name) => {
       try {
         const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
-        return args.length === 0 ? [] : [{ pid: Number(name), args, cwd: readlinkSync(`/proc/${name}/cwd`) }];
+        if (args.length === 0) return [];
+        // The name of the program is in brackets, and may hold any.
+        const parent = readFileSync(`/proc/${name}/stat`, "latin1").split(") ").at(-1)?.split(" ")[1];
+        return [{ pid: Number(name), parent: Number(parent), args, cwd: readlinkSync(`/proc/${name}/cwd`) }];
       } catch {
         return []; // it ended while we looked
       }
     });
+
+/** Those of these processes, their children, and so on. */
+export function withDescendants(roots: readonly Running[], all: readonly Running[]): readonly Running[] {
+  const family = new Set(roots.map(({ pid }) => pid));
+  for (let size = 0; size < family.size; ) {
+    size = family.size;
+    for (const { pid, parent } of all) if (family.has(parent)) family.add(pid);
+  }
+  return all.filter(({ pid }) => family.has(pid));
+}
 
 /** Whether the root of its files is made of layers in this folder, as that of a container is. */
 export function isRootedIn(pid: number, folder: string): boolean {

@@ -1,0 +1,78 @@
+// What a node's containerd and its CNI plugins are told.
+import { join } from "node:path";
+import { pauseReference } from "../images/pause.ts";
+
+export interface ContainerdPaths {
+  readonly folder: string;
+  readonly runFolder: string;
+  readonly socket: string;
+  readonly address: string;
+  readonly pluginFolder: string;
+}
+
+/** Without the plugins that nothing of ours uses: each looks at the machine when it starts, some by running programs. */
+export const containerdConfig = (paths: ContainerdPaths): string => `version = 2
+root = ${toml(join(paths.folder, "containerd"))}
+state = ${toml(join(paths.runFolder, "containerd"))}
+oom_score = 0
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.aufs",
+  "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.devmapper",
+  "io.containerd.snapshotter.v1.native",
+  "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.internal.v1.opt",
+  "io.containerd.internal.v1.restart",
+  "io.containerd.internal.v1.tracing",
+  "io.containerd.tracing.processor.v1.otlp",
+]
+[debug]
+  level = "warn"
+[grpc]
+  address = ${toml(paths.socket)}
+[ttrpc]
+  address = ${toml(`${paths.socket}.ttrpc`)}
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = ${toml(pauseReference)}
+  stream_server_address = ${toml(paths.address)}
+  stream_server_port = "0"
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  netns_mounts_under_state_dir = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = ${toml(paths.pluginFolder)}
+    conf_dir = ${toml(join(paths.folder, "cni"))}
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = false
+      Root = ${toml(join(paths.runFolder, "runc"))}
+`;
+
+const toml = (text: string): string => JSON.stringify(text);
+
+/**
+ * A cable from each pod to its node, with addresses of the node's own range, and host ports. Pods are not on a bridge: packets between
+ * two of them would pass the node's rules for services on the way there, but on the way back only with the module br_netfilter.
+ */
+export const cniConfig = (podRange: string, stateFolder: string): string =>
+  JSON.stringify(
+    {
+      cniVersion: "0.4.0",
+      name: "knarr",
+      plugins: [
+        {
+          type: "ptp",
+          ipam: {
+            type: "host-local",
+            dataDir: stateFolder,
+            ranges: [[{ subnet: podRange }]],
+            routes: [{ dst: "0.0.0.0/0" }],
+          },
+        },
+        { type: "portmap", capabilities: { portMappings: true } },
+      ],
+    },
+    undefined,
+    2,
+  );
