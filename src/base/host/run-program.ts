@@ -4,6 +4,8 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The folder it runs in, if not ours. */
+  readonly cwd?: string;
 }
 
 /** A program that ended with something else than 0, and what it said about it. */
@@ -22,12 +24,14 @@ export class ProgramFailed extends Error {
 const mostSaid = 16_384;
 
 /** Runs a program to its end, and gives what it wrote. Rejects with ProgramFailed, or with an error that names the command. */
-export function runProgram(command: readonly string[], { input, signal, env }: RunOptions = {}): Promise<string> {
+export function runProgram(command: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { input, signal, env, cwd } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "pipe"],
     ...(signal && { signal }),
+    ...(cwd !== undefined && { cwd }),
     ...(env && { env: { ...process.env, ...env } }),
   });
   let out = "";

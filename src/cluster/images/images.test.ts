@@ -41,11 +41,13 @@ test("image: the index leads to a manifest, a config and a layer whose digests f
   inFolder((folder) => {
     writeFileSync(
       join(folder, "i.tar"),
-      imageArchive({
-        reference: "knarr.local/x:1",
-        files: [{ name: "a", content: Buffer.from("a") }],
-        command: ["/a"],
-      }),
+      imageArchive([
+        {
+          references: ["knarr.local/x:1"],
+          layers: [[{ name: "a", content: Buffer.from("a") }]],
+          command: ["/a"],
+        },
+      ]),
     );
     execFileSync("tar", ["-xf", "i.tar"], { cwd: folder });
     const read = (path: string) => parseJson(readFileSync(join(folder, path), "utf8")).value as Record<string, unknown>;

@@ -77,8 +77,10 @@ export function pauseProgram(arch: string = process.arch): Buffer {
 }
 
 export const pauseImage = (): Buffer =>
-  imageArchive({
-    reference: pauseReference,
-    files: [{ name: "pause", mode: 0o755, content: pauseProgram() }],
-    entrypoint: ["/pause"],
-  });
+  imageArchive([
+    {
+      references: [pauseReference],
+      layers: [[{ name: "pause", mode: 0o755, content: pauseProgram() }]],
+      entrypoint: ["/pause"],
+    },
+  ]);

@@ -14,7 +14,7 @@ const answers: Readonly<Record<string, string>> = {
   containerd: "containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3\n",
   runc: "runc version 1.1.5+ds1\ncommit: 1.1.5+ds1-1+deb12u1\n",
   nft: "nftables v1.0.6 (Lester Gooch #5)\n",
-  "/usr/lib/cni/bridge": '{"cniVersion":"1.0.0","supportedVersions":["0.3.1","0.4.0","1.0.0"]}',
+  "/usr/lib/cni/ptp": '{"cniVersion":"1.0.0","supportedVersions":["0.3.1","0.4.0","1.0.0"]}',
 };
 
 interface Fake extends Partial<Omit<Machine, "run">> {
@@ -42,7 +42,7 @@ const machine = ({ without = [], says = {}, ...rest }: Fake = {}): Machine => ({
   ...rest,
 });
 
-const cniFiles = ["bridge", "host-local", "loopback", "portmap"].map((name) => `/usr/lib/cni/${name}`);
+const cniFiles = ["ptp", "host-local", "loopback", "portmap"].map((name) => `/usr/lib/cni/${name}`);
 
 const cases: readonly {
   readonly name: string;
@@ -95,7 +95,7 @@ const cases: readonly {
   },
   {
     name: "CNI plugins that are too old",
-    of: { says: { "/usr/lib/cni/bridge": '{"supportedVersions":["0.1.0"]}' } },
+    of: { says: { "/usr/lib/cni/ptp": '{"supportedVersions":["0.1.0"]}' } },
     problems: ["the CNI plugins in /usr/lib/cni do not know version 0.4.0 of CNI"],
     packages: ["cni-plugins"],
   },

@@ -56,7 +56,7 @@ const programs: readonly Program[] = [
   { name: "iptables", package: "iptables" }, // the CNI plugin portmap calls it for host ports
 ];
 
-const plugins = ["bridge", "host-local", "loopback", "portmap"];
+const plugins = ["ptp", "host-local", "loopback", "portmap"];
 const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const pluginVersion = "0.4.0";
 const systemFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -122,7 +122,7 @@ async function findPlugins(machine: Machine): Promise<Plugins> {
     );
   }
   try {
-    const said = await machine.run([join(folder, "bridge")], { CNI_COMMAND: "VERSION" });
+    const said = await machine.run([join(folder, "ptp")], { CNI_COMMAND: "VERSION" });
     return said.includes(JSON.stringify(pluginVersion))
       ? { folder }
       : unmet(`the CNI plugins in ${folder} do not know version ${pluginVersion} of CNI`);
