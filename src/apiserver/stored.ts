@@ -18,6 +18,7 @@ export class Stored implements EncodedObject {
   readonly json: Uint8Array;
   readonly #protect: Protection;
   #object: ApiObject | WeakRef<ApiObject> | undefined;
+  #isAsked = false;
 
   constructor(key: string, revision: Revision, json: Uint8Array, object: ApiObject | undefined, protect: Protection) {
     this.key = key;
@@ -28,6 +29,7 @@ export class Stored implements EncodedObject {
   }
 
   get object(): ApiObject {
+    this.#isAsked = true;
     const held = this.#object instanceof WeakRef ? this.#object.deref() : this.#object;
     if (held) return held;
     const made = this.#protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
@@ -35,9 +37,13 @@ export class Stored implements EncodedObject {
     return made;
   }
 
-  /** Lets go of the object; whoever asks again gets the same while anyone has it, else an equal one. */
+  /**
+   * Lets go of the object; whoever asks again gets the same while anyone has it, else an equal one. What nobody has asked for nobody can
+   * have: a weak reference would keep it until the collector looks at everything.
+   */
   forgetObject(): void {
-    if (this.#object && !(this.#object instanceof WeakRef)) this.#object = new WeakRef(this.#object);
+    if (!this.#object || this.#object instanceof WeakRef) return;
+    this.#object = this.#isAsked ? new WeakRef(this.#object) : undefined;
   }
 }
 
@@ -46,6 +52,8 @@ export type Protection = (object: ApiObject) => ApiObject;
 const trusting: Protection = (object) => object;
 
 const encoder = new TextEncoder();
+/** Where objects of usual size are encoded that the store copies at once; a buffer of its own for each takes longer than encoding it. */
+const scratch = new Uint8Array(128 * 1024);
 
 /** Turns objects of one kind into what the store keeps, and back. */
 export class StoredForm {
@@ -63,15 +71,16 @@ export class StoredForm {
   }
 
   encode(object: ApiObject): Uint8Array {
-    const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
-    const { resourceVersion: _resourceVersion, managedFields, ...meta } = metadata;
-    const tail = JSON.stringify(rest);
-    const managed = managedFields ? `,"managedFields":${managedText(managedFields)}}` : "}";
-    const bytes = encoder.encode(
-      `${this.#head}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`,
-    );
+    const bytes = encoder.encode(this.#text(object));
     this.#known.set(bytes, object);
     return bytes;
+  }
+
+  /** The same bytes, for who copies them at once: they are good until the next call. */
+  encodeBriefly(object: ApiObject): Uint8Array {
+    const text = this.#text(object);
+    if (text.length * 3 > scratch.length) return encoder.encode(text);
+    return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
   }
 
   /** The stored object of what was encoded as `value` and is now an entry; the store may have made other bytes of it. */
@@ -79,6 +88,13 @@ export class StoredForm {
     const known = this.#known.get(value);
     if (known && entry.value !== value) this.#known.set(entry.value, known);
     return this.of(entry);
+  }
+
+  /** The stored object of what has become an entry. */
+  begun(object: ApiObject, entry: Entry): Stored {
+    const stored = this.#make(entry, entry.modified, object);
+    this.#known.set(entry.value, stored);
+    return stored;
   }
 
   /** The stored object of an entry. Asked twice for one entry, it gives the same. */
@@ -90,12 +106,20 @@ export class StoredForm {
     return stored;
   }
 
+  #text(object: ApiObject): string {
+    const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
+    const { resourceVersion: _resourceVersion, managedFields, ...meta } = metadata;
+    const tail = JSON.stringify(rest);
+    const managed = managedFields ? `,"managedFields":${managedText(managedFields)}}` : "}";
+    return `${this.#head}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`;
+  }
+
   #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): Stored {
-    const at = this.#head.length; // the head is ASCII, so characters are bytes
-    const version = encoder.encode(`"resourceVersion":"${revision}",`);
+    const at = this.#head.length; // the head is ASCII, so characters are bytes, as they are of the version
+    const version = `"resourceVersion":"${revision}",`;
     const json = new Uint8Array(value.length + version.length);
     json.set(value.subarray(0, at));
-    json.set(version, at);
+    encoder.encodeInto(version, json.subarray(at));
     json.set(value.subarray(at), at + version.length);
     if (!source) return new Stored(key, revision, json, undefined, this.#protect);
     const { apiVersion, kind } = this.#kind;

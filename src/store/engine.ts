@@ -91,7 +91,8 @@ export interface StoreEngine {
 
   /**
    * As `put`, for an engine that can say at once which revision a write will have: the next write of the key can build on it before
-   * it is durable. Undefined if it cannot say so now; then `put` can. When a write fails, all that build on it fail.
+   * it is durable. Undefined if it cannot say so now; then `put` can. When a write fails, all that build on it fail. The value is
+   * copied: it is the caller's again when this returns.
    */
   begin?(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): BegunWrite | undefined;
 

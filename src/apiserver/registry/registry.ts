@@ -352,21 +352,23 @@ export class Registry {
     next?: () => void,
   ): Promise<Stored> {
     const { form, cache } = this.options;
-    const value = form.encode(object as ApiObject);
     if (dryRun) {
       if (expected === 0 && cache.get(key)) throw alreadyExists(this.resource, object.metadata.name ?? "");
-      return form.of({ key, value, created: expected, modified: expected });
+      return form.of({ key, value: form.encode(object as ApiObject), created: expected, modified: expected });
     }
-    const stored = await this.#written(key, value, expected, next).catch(storeError);
+    const stored = await this.#written(key, object as ApiObject, expected, next).catch(storeError);
     this.#committed(request, object.metadata.name ?? "", stored.revision);
     return stored;
   }
 
-  async #written(key: string, value: Uint8Array, expected: number, next: (() => void) | undefined): Promise<Stored> {
+  async #written(key: string, object: ApiObject, expected: number, next: (() => void) | undefined): Promise<Stored> {
     const { store, form, strategy } = this.options;
-    const begun = store.begin?.(key, value, expected, strategy.ttlSeconds);
-    if (!begun) return form.written(value, await store.put(key, value, expected, strategy.ttlSeconds));
-    const stored = form.written(value, begun.entry);
+    const begun = store.begin?.(key, form.encodeBriefly(object), expected, strategy.ttlSeconds);
+    if (!begun) {
+      const value = form.encode(object);
+      return form.written(value, await store.put(key, value, expected, strategy.ttlSeconds));
+    }
+    const stored = form.begun(object, begun.entry);
     if (!next) {
       await begun.durable;
       return stored;

@@ -19,7 +19,7 @@ export class LmdbHistory {
   readonly #scratch = Buffer.allocUnsafe(8);
   #newest: Revision;
   #compacted: Revision;
-  /** Every change after `#floor`, in order; those before `#first` have been dropped. */
+  /** Every change after `#floor`, in order, from `#first` on; those before have been dropped. */
   #recent: LogRecord[] = [];
   #first = 0;
   #recentBytes = 0;
@@ -172,7 +172,8 @@ export class LmdbHistory {
     if (!dropped) return;
     this.#recentBytes -= dropped.value.length;
     this.#floor = dropped.revision;
-    if (this.#first > RECENT_COUNT) {
+    // Until they are cut off, those that were dropped are still held.
+    if (this.#first > this.#recent.length >> 2) {
       this.#recent = this.#recent.slice(this.#first);
       this.#first = 0;
     }

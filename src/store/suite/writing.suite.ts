@@ -87,6 +87,17 @@ export function readingAndWriting(name: string, check: Check): void {
       assert.equal(events.at(-1)?.startsWith(`+ /a@${last.modified}=3`), true);
     });
 
+    check("a write that has begun does not need the bytes it was given any more", async ({ engine }) => {
+      if (!engine.begin) return;
+      const value = text("1");
+      const begun = engine.begin("/a", value, 0);
+      value.fill(0);
+      if (!begun) return;
+      assert.equal(read(begun.entry), "1");
+      await begun.durable;
+      assert.equal(read(await engine.get("/a")), "1");
+    });
+
     check("a write that begins on the wrong revision conflicts, and nothing changes", async ({ engine }) => {
       if (!engine.begin) return;
       const there = await engine.put("/a", text("1"), 0);
