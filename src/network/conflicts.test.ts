@@ -28,7 +28,7 @@ const quiet: HostState = {
     { to: "192.168.1.0/24", links: ["eth0"] },
   ],
   namespaces: [],
-  needed: [],
+  nameServers: [],
   forwardDrops: [],
   doesForward: true,
 };
@@ -74,7 +74,7 @@ const hosts: readonly {
   },
   {
     title: "a name server in the way",
-    host: { needed: [{ address: "172.31.0.2", as: "a name server" }] },
+    host: { nameServers: ["172.31.0.2"] },
     found: [/range of nodes.*172\.31\.0\.2, a name server of this machine/],
   },
   {

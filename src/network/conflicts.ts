@@ -15,8 +15,8 @@ export interface HostState {
   readonly routes: readonly { readonly to: string; readonly links: readonly string[] }[];
   /** Those that were asked about and are there. */
   readonly namespaces: readonly HostNamespace[];
-  /** The machine's name servers and gateways: what else must stay where it is. */
-  readonly needed: readonly { readonly address: string; readonly as: string }[];
+  /** Addresses, which may be reached by no better way than the default route. */
+  readonly nameServers: readonly string[];
   /** Chains that drop what is forwarded unless a rule says otherwise. */
   readonly forwardDrops: readonly { readonly table: string; readonly chain: string }[];
   readonly doesForward: boolean;
@@ -99,7 +99,7 @@ function occupied(state: HostState, others: readonly OtherCluster[], own: string
     ...state.routes
       .filter(({ to, links }) => to !== "default" && !links.includes(own))
       .map(({ to, links }) => ({ text: to, by: `the route to ${to} over ${links.join(", ") || "no interface"}` })),
-    ...state.needed.map(({ address, as }) => ({ text: address, by: `${address}, ${as} of this machine` })),
+    ...state.nameServers.map((text) => ({ text, by: `${text}, a name server of this machine` })),
   ];
   return all.flatMap(({ text, by }) =>
     (parseRanges(text) ?? []).filter(({ first, last }) => last - first < widest).map((range) => ({ range, by })),

@@ -39,6 +39,7 @@ export class Peer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, "exit");
     this.#process.kill("SIGKILL");
     await ended;

@@ -25,10 +25,7 @@ export async function readHostState(namespaces: readonly string[], prefix: reado
       links: [...(dev === undefined ? [] : [dev]), ...nexthops.flatMap((hop) => hop.dev ?? [])],
     })),
     namespaces: inside,
-    needed: [
-      ...nameServers().map((address) => ({ address, as: "a name server" })),
-      ...ways.flatMap(({ gateway }) => (gateway === undefined ? [] : [{ address: gateway, as: "a gateway" }])),
-    ],
+    nameServers: nameServers(),
     forwardDrops: chains
       .filter(({ hook, policy, family }) => hook === "forward" && policy === "drop" && family !== "ip6")
       .map(({ family, table, name }) => ({ table: `${family} ${table}`, chain: name })),
@@ -49,7 +46,6 @@ interface IpRoute {
   readonly type?: string;
   readonly dst: string;
   readonly dev?: string;
-  readonly gateway?: string;
   readonly nexthops?: readonly { readonly dev?: string }[];
 }
 
