@@ -32,6 +32,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/logs.ts")).logs,
   },
   {
+    name: "load",
+    short: "Bring images from archives to the nodes of a cluster",
+    load: async () => (await import("./commands/load.ts")).load,
+  },
+  {
     name: "kubeconfig",
     short: "Print the kubeconfig of a cluster",
     load: async () => (await import("./commands/kubeconfig.ts")).kubeconfig,

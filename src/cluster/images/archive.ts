@@ -44,7 +44,12 @@ export class ImageArchive implements AsyncDisposable {
 
   /** A JSON file of it. Throws an error that names it. */
   async json(name: string): Promise<unknown> {
-    return parseJson(decodeUtf8(await this.bytes(name))).value;
+    const bytes = await this.bytes(name);
+    try {
+      return parseJson(decodeUtf8(bytes)).value;
+    } catch (error) {
+      throw new Error(`${name} in ${this.path} is no JSON: ${explain(error)}`);
+    }
   }
 
   async bytes(name: string): Promise<Buffer> {

@@ -25,7 +25,7 @@ export async function tarIndex(file: FileHandle): Promise<ReadonlyMap<string, Ta
     if (!isHead(head)) throw new Error(at === 0 ? "it is no tar archive" : `there is no entry at byte ${at}`);
     const size = told.size ?? numberIn(head, 124, 12);
     const offset = at + block;
-    if (offset + size > fileSize) throw new Error(`it is cut off: an entry of ${size} bytes begins at byte ${at}`);
+    if (!(offset + size <= fileSize)) throw new Error(`it is cut off: an entry of ${size} bytes begins at byte ${at}`);
     const type = String.fromCharCode(head[156] ?? 0);
     if ("xgLK".includes(type)) {
       if (size > mostHeadBytes) throw new Error(`the head of the entry at byte ${at} has ${size} bytes`);

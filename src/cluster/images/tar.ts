@@ -11,24 +11,37 @@ export interface TarEntry {
 
 const block = 512;
 const nameLimit = 100;
+const sizeLimit = 0o77777777777;
 
 /** The same entries give the same bytes: owner root, no time. */
 export function tarOf(entries: readonly TarEntry[]): Buffer {
-  const parts: Buffer[] = [];
-  for (const entry of entries) {
-    const { name, link = "", content = new Uint8Array() } = entry;
-    if (Buffer.byteLength(name) > nameLimit || Buffer.byteLength(link) > nameLimit) parts.push(...longNames(entry));
-    parts.push(head(entry, content.length), padded(content));
-  }
-  return Buffer.concat([...parts, Buffer.alloc(block * 2)]);
+  const parts = entries.flatMap((entry) => {
+    const { content = new Uint8Array() } = entry;
+    return [tarHead(entry, content.length), content, tarPadding(content.length)];
+  });
+  return Buffer.concat([...parts, tarEnd]);
 }
 
-function longNames({ name, link }: TarEntry): readonly Buffer[] {
+/** What stands before the content of an entry; for those whose content is too large to be held. */
+export function tarHead(entry: TarEntry, size: number): Buffer {
+  const { name, link = "" } = entry;
+  const isLong = Buffer.byteLength(name) > nameLimit || Buffer.byteLength(link) > nameLimit || size > sizeLimit;
+  return Buffer.concat([...(isLong ? paxHead(entry, size) : []), head(entry, size)]);
+}
+
+/** What stands after it. */
+export const tarPadding = (size: number): Buffer => Buffer.alloc((block - (size % block)) % block);
+
+/** What stands after the last. */
+export const tarEnd: Buffer = Buffer.alloc(block * 2);
+
+function paxHead({ name, link }: TarEntry, size: number): readonly Buffer[] {
   const records = Buffer.concat([
     paxRecord("path", name),
     ...(link === undefined ? [] : [paxRecord("linkpath", link)]),
+    ...(size > sizeLimit ? [paxRecord("size", String(size))] : []),
   ]);
-  return [head({ name: "pax" }, records.length, "x"), padded(records)];
+  return [head({ name: "pax" }, records.length, "x"), records, tarPadding(records.length)];
 }
 
 /** `30 path=some/long/name\n`, where the number counts the whole line, itself included. */
@@ -47,7 +60,7 @@ function head({ name, mode, link }: TarEntry, size: number, type = typeOf(name, 
   octal(mode ?? (type === "5" ? 0o755 : 0o644), 100, 8);
   octal(0, 108, 8);
   octal(0, 116, 8);
-  octal(size, 124, 12);
+  octal(Math.min(size, sizeLimit), 124, 12);
   octal(0, 136, 12);
   bytes.write("        ", 148, "latin1"); // the sum is made as if these were blanks
   bytes.write(type, 156, "latin1");
@@ -64,6 +77,3 @@ function head({ name, mode, link }: TarEntry, size: number, type = typeOf(name, 
 
 const typeOf = (name: string, link: string | undefined): string =>
   link !== undefined ? "2" : name.endsWith("/") ? "5" : "0";
-
-const padded = (content: Uint8Array): Buffer =>
-  Buffer.concat([content, Buffer.alloc((block - (content.length % block)) % block)]);

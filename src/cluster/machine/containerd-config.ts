@@ -10,6 +10,11 @@ export interface ContainerdPaths {
   readonly pluginFolder: string;
 }
 
+/** Where a node looks for what it is to know of registries: a folder for each, with a hosts.toml. */
+export const registriesIn = (folder: string): string => join(folder, "registries");
+/** Then where whoever looks after this machine may have said so. */
+const systemRegistries = ["/etc/containerd/certs.d", "/etc/docker/certs.d"];
+
 /** Without the plugins that nothing of ours uses: each looks at the machine when it starts, some by running programs. */
 export const containerdConfig = (paths: ContainerdPaths): string => `version = 2
 root = ${toml(join(paths.folder, "containerd"))}
@@ -42,6 +47,8 @@ disabled_plugins = [
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${toml(paths.pluginFolder)}
     conf_dir = ${toml(join(paths.folder, "cni"))}
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = ${toml([registriesIn(paths.folder), ...systemRegistries].join(":"))}
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
