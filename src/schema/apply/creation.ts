@@ -1,13 +1,14 @@
 // Who creates an object owns all it brings. Which fields that is follows from the structure of the object, not from its values, and
 // most objects are made like many before them: so what was found for a structure is kept, and the same entry serves all that
-// are made within a second. To write down the structure takes a tenth of the time that finding the fields takes (4 of 38 µs for a pod).
+// are made within a second. Structures are kept as a tree of steps, of which each object takes one way: a pod takes some eighty
+// steps, none of which makes anything that was not there, in a twentieth of the time that finding its fields takes.
 import { equal, own } from "#base/collections.ts";
 import type { AnyKind } from "../kind.ts";
 import { isListShape, partOf } from "./compare.ts";
 import type { FieldSet } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
 import { encodeOwner, type ManagedFieldsEntry, type Owner } from "./managed.ts";
-import type { ListShape, MapShape, Shape } from "./shape.ts";
+import type { FieldShape, ListShape, MapShape, Shape } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
 
 /** Of what the entry is made, besides the fields. */
@@ -22,37 +23,106 @@ export interface Creation {
 }
 
 interface Known {
-  readonly kind: AnyKind;
-  readonly filter: Filter | undefined;
   readonly set: FieldSet;
   /** The entry made last, and for whom. */
   last: ManagedFieldsEntry;
   by: Omit<Owner, "set">;
 }
 
-const known = new Map<string, Known>();
-const mostKnown = 1000;
+/** What tells one structure from another at some point: a field or key that is there, or a word about what is in it. */
+type Step = FieldShape | string | number | boolean | null | undefined | (typeof words)[keyof typeof words];
+const words = {
+  map: Symbol("map"),
+  list: Symbol("list"),
+  end: Symbol("end"),
+  leaf: Symbol("leaf"),
+  null: Symbol("null"),
+  same: Symbol("same"),
+  other: Symbol("other"),
+} as const;
+
+/** A point that structures have come to which are equal so far. */
+class Point {
+  known: Known | undefined;
+  /** Most have one step that is ever taken from them. */
+  #step: Step;
+  #next: Point | undefined;
+  #others: Map<Step, Point> | undefined;
+
+  after(step: Step): Point | undefined {
+    return this.#next !== undefined && this.#step === step ? this.#next : this.#others?.get(step);
+  }
+
+  add(step: Step): Point {
+    const point = new Point();
+    if (this.#next === undefined) {
+      this.#step = step;
+      this.#next = point;
+    } else {
+      this.#others ??= new Map();
+      this.#others.set(step, point);
+    }
+    return point;
+  }
+}
+
+/** The ways of all structures of one kind, as written through one part of it. */
+interface Ways {
+  readonly filter: Filter | undefined;
+  readonly start: Point;
+}
+
+const known = { ways: new WeakMap<AnyKind, Map<string, Ways>>(), points: 0 };
+/** Then all is forgotten, and what is still being made is soon found again. */
+const mostPoints = 50_000;
 /** What is larger is seldom made twice. */
-const longestKnown = 8192;
+const mostSteps = 1_000;
 const texts = new WeakMap<object, string>();
+
+function startOf({ kind, filter, owner: { subresource } }: Creation): Point {
+  const ofKind = known.ways.get(kind) ?? new Map<string, Ways>();
+  known.ways.set(kind, ofKind);
+  const ways = ofKind.get(subresource);
+  if (ways && ways.filter === filter) return ways.start;
+  const start = new Point();
+  ofKind.set(subresource, { filter, start });
+  return start;
+}
+
+/** Goes through a structure. A step that is refused ends it: what cannot be told in a few steps is not kept. */
+class Walk {
+  point: Point;
+  #left = mostSteps;
+
+  constructor(start: Point) {
+    this.point = start;
+  }
+
+  step(step: Step): boolean {
+    if (this.#left-- === 0) return false;
+    const next = this.point.after(step);
+    if (next === undefined) known.points++;
+    this.point = next ?? this.point.add(step);
+    return true;
+  }
+}
 
 /** The managedFields of a new object. `find` finds them the long way. */
 export function entriesOfCreation(
   creation: Creation,
   find: () => readonly ManagedFieldsEntry[],
 ): readonly ManagedFieldsEntry[] {
-  const { kind, shape, zero, object, filter, owner } = creation;
-  const inside = structureBeside(shape, zero, object);
-  if (inside === undefined || inside.length > longestKnown) return find();
-  const name = `${kind.apiVersion} ${kind.kind}/${owner.subresource} ${inside}`;
-  const present = known.get(name);
-  if (present && present.kind === kind && present.filter === filter) return [entryOf(present, owner)];
+  const { shape, zero, object, owner } = creation;
+  if (known.points > mostPoints) Object.assign(known, { ways: new WeakMap(), points: 0 });
+  const walk = new Walk(startOf(creation));
+  if (!passBeside(walk, shape, zero, object)) return find();
+  const { point } = walk;
+  if (point.known) return [entryOf(point.known, owner)];
   const entries = find();
   const [entry] = entries;
   if (entries.length !== 1 || !entry?.fieldsV1) return entries;
-  const oldest = known.size < mostKnown ? undefined : known.keys().next().value;
-  if (oldest !== undefined) known.delete(oldest);
-  known.set(name, { kind, filter, set: entry.fieldsV1, last: entry, by: owner });
+  texts.set(entry, JSON.stringify(entry));
+  point.known = { set: entry.fieldsV1, last: entry, by: owner };
   return entries;
 }
 
@@ -70,62 +140,52 @@ function entryOf(present: Known, owner: Omit<Owner, "set">): ManagedFieldsEntry 
 export const managedText = (entries: readonly object[]): string =>
   `[${entries.map((entry) => texts.get(entry) ?? JSON.stringify(entry)).join(",")}]`;
 
-/**
- * The structure of a value where `before` was: all by which comparing the two could tell one value from another. Undefined if that cannot be
- * written down briefly.
- */
-function structureBeside(shape: Shape, before: unknown, value: unknown): string | undefined {
-  if (before === undefined) return structureOf(shape, value);
+/** Passes the structure of a value where `before` was: all by which comparing the two could tell one value from another. */
+function passBeside(walk: Walk, shape: Shape, before: unknown, value: unknown): boolean {
+  if (before === undefined) return pass(walk, shape, value);
   const part = partOf(shape, value);
   if (isMap(before) && isMap(value) && part !== undefined && part !== "scalar" && !isListShape(part) && !part.atomic)
-    return entriesOf(part, value, before);
-  const inside = structureOf(shape, value);
-  return inside === undefined ? undefined : `${equal(before, value) ? "=" : "!"}${inside}`;
+    return passEntries(walk, part, value, before);
+  return walk.step(equal(before, value) ? words.same : words.other) && pass(walk, shape, value);
 }
 
-function structureOf(shape: Shape, value: unknown): string | undefined {
-  if (typeof value !== "object") return ",";
-  if (value === null) return "0";
+function pass(walk: Walk, shape: Shape, value: unknown): boolean {
+  if (typeof value !== "object") return walk.step(words.leaf);
+  if (value === null) return walk.step(words.null);
   const part = partOf(shape, value);
-  if (part === undefined || part === "scalar" || part.atomic) return ",";
-  if (Array.isArray(value)) return isListShape(part) ? itemsOf(part, value) : ",";
-  return isListShape(part) || !isMap(value) ? "," : entriesOf(part, value, undefined);
+  if (part === undefined || part === "scalar" || part.atomic) return walk.step(words.leaf);
+  if (Array.isArray(value)) return isListShape(part) ? passItems(walk, part, value) : walk.step(words.leaf);
+  return isListShape(part) || !isMap(value) ? walk.step(words.leaf) : passEntries(walk, part, value, undefined);
 }
 
-/** Declared fields have a mark; any other is told with its length, so that none can pass for two. */
-function entriesOf({ fields, element }: MapShape, value: JsonMap, before: JsonMap | undefined): string | undefined {
-  let text = "{";
+function passEntries(walk: Walk, { fields, element }: MapShape, value: JsonMap, before: JsonMap | undefined): boolean {
+  if (!walk.step(words.map)) return false;
   for (const key in value) {
     const inner = value[key];
     if (inner === undefined) continue;
     const field = fields.get(key);
     const shape = field ? field.shape : element;
     if (!shape) continue;
-    text += field ? field.mark : counted(key);
-    const structure = before ? structureBeside(shape, own(before, key), inner) : structureOf(shape, inner);
-    if (structure === undefined) return undefined;
-    text += structure;
+    if (!walk.step(field ?? key)) return false;
+    if (!(before ? passBeside(walk, shape, own(before, key), inner) : pass(walk, shape, inner))) return false;
   }
-  return `${text}}`;
+  return walk.step(words.end);
 }
 
-function itemsOf({ keys, item: shape }: ListShape, items: readonly unknown[]): string | undefined {
-  let text = "[";
+function passItems(walk: Walk, { keys, item: shape }: ListShape, items: readonly unknown[]): boolean {
+  if (!walk.step(words.list)) return false;
   for (const item of items) {
     if (keys.length === 0) {
-      text += counted(JSON.stringify(item));
+      if (!passValue(walk, item)) return false;
       continue;
     }
-    if (!isMap(item)) return undefined;
-    for (const { name } of keys) {
-      const key = own(item, name);
-      text += typeof key === "string" ? counted(key) : `${JSON.stringify(key)};`;
-    }
-    const structure = structureOf(shape, item);
-    if (structure === undefined) return undefined;
-    text += structure;
+    if (!isMap(item)) return false;
+    for (const { name } of keys) if (!passValue(walk, own(item, name))) return false;
+    if (!pass(walk, shape, item)) return false;
   }
-  return `${text}]`;
+  return walk.step(words.end);
 }
 
-const counted = (text: string): string => `${text.length}:${text}`;
+/** Keys of items, and items of sets, are told by their values. */
+const passValue = (walk: Walk, value: unknown): boolean =>
+  (value === null || typeof value !== "object") && walk.step(value as Exclude<Step, FieldShape>);

@@ -23,8 +23,6 @@ export interface MapShape {
 export interface FieldShape {
   readonly element: string;
   readonly shape: Shape;
-  /** A character of its own among the fields around it, and none of ASCII. */
-  readonly mark: string;
 }
 
 /** A list without keys that is not atomic is a set. */
@@ -46,8 +44,7 @@ export const noFields: ReadonlyMap<string, FieldShape> = new Map();
 /** The fields with these names, each once. */
 export function namedFields(shapes: ReadonlyMap<string, Shape>): ReadonlyMap<string, FieldShape> {
   const fields = new Map<string, FieldShape>();
-  for (const [name, shape] of shapes)
-    fields.set(name, { element: fieldElement(name), shape, mark: String.fromCodePoint(0x100 + fields.size) });
+  for (const [name, shape] of shapes) fields.set(name, { element: fieldElement(name), shape });
   return fields;
 }
 
