@@ -54,10 +54,7 @@ export const HTTPGetAction = struct(
   },
   {
     doc: "Sends a GET request; any answer from 200 to 399 is success.",
-    *check({ port, httpHeaders }): Iterable<Problem> {
-      yield* checkPort(port);
-      yield* checkHeaders(httpHeaders);
-    },
+    check: ({ port, httpHeaders }): Iterable<Problem> => [...checkPort(port), ...checkHeaders(httpHeaders)],
   },
 );
 export interface HTTPGetAction extends Infer<typeof HTTPGetAction> {}

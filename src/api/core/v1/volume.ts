@@ -355,7 +355,7 @@ export const VolumeSource = struct(
 );
 export interface VolumeSource extends Infer<typeof VolumeSource> {}
 
-const volumeSources = Object.keys(VolumeSource.fields);
+const volumeSources: ReadonlySet<string> = new Set(Object.keys(VolumeSource.fields));
 
 export const Volume = struct(
   "core/v1.Volume",
@@ -366,7 +366,7 @@ export const Volume = struct(
   {
     doc: "Storage for the containers of a pod.",
     complete(volume): void {
-      if (volumeSources.every((source) => !(source in volume))) volume.emptyDir = {};
+      if (!Object.keys(volume).some((field) => volumeSources.has(field))) volume.emptyDir = {};
     },
     check: (volume): Iterable<Problem> => checkVolume(volume),
   },

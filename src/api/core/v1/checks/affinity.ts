@@ -102,30 +102,36 @@ function* labelKeys(
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-export function* checkTolerations(path: string, tolerations: readonly Toleration[] | undefined): Iterable<Problem> {
+export function checkTolerations(path: string, tolerations: readonly Toleration[] | undefined): readonly Problem[] {
+  const found: Problem[] = [];
   for (const [at, toleration] of each(path, tolerations)) {
     const { key = "", operator = "", value = "", effect = "", tolerationSeconds } = toleration;
-    if (key !== "") yield* malformed(`${at}.key`, key, qualifiedName);
+    if (key !== "") found.push(...malformed(`${at}.key`, key, qualifiedName));
     else if (operator !== "Exists")
-      yield invalid(
-        `${at}.operator`,
-        'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-        operator,
+      found.push(
+        invalid(
+          `${at}.operator`,
+          'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+          operator,
+        ),
       );
     if (tolerationSeconds !== undefined && effect !== "NoExecute")
-      yield invalid(`${at}.effect`, "effect must be 'NoExecute' when `tolerationSeconds` is set", effect);
+      found.push(invalid(`${at}.effect`, "effect must be 'NoExecute' when `tolerationSeconds` is set", effect));
     if (operator === "" || operator === "Equal") {
       const messages = labelValue(value);
-      if (messages.length > 0) yield invalid(`${at}.operator`, messages.join(";"), value);
+      if (messages.length > 0) found.push(invalid(`${at}.operator`, messages.join(";"), value));
     } else if (operator === "Exists") {
-      if (value !== "") yield invalid(`${at}.operator`, "value must be empty when `operator` is 'Exists'", value);
+      if (value !== "") found.push(invalid(`${at}.operator`, "value must be empty when `operator` is 'Exists'", value));
     } else
-      yield notSupported(
-        `${at}.operator`,
-        operator === "Lt" || operator === "Gt" ? ["Equal", "Exists", "Lt", "Gt"] : ["Equal", "Exists"],
+      found.push(
+        notSupported(
+          `${at}.operator`,
+          operator === "Lt" || operator === "Gt" ? ["Equal", "Exists", "Lt", "Gt"] : ["Equal", "Exists"],
+        ),
       );
-    if (effect !== "") yield* taintEffect(`${at}.effect`, effect);
+    if (effect !== "") found.push(...taintEffect(`${at}.effect`, effect));
   }
+  return found;
 }
 
 export const taintEffect = (at: string, effect: string): Iterable<Problem> => oneOf(at, effect, effects);

@@ -7,10 +7,12 @@ import { descending, noBacksteps } from "./paths.ts";
 import { each, none, oneOf, under } from "./problems.ts";
 import { checkAmounts, containerResourceName, resourceNames } from "./resources.ts";
 
-export function* checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): Iterable<Problem> {
-  if (containerPort === 0) yield required("containerPort");
-  else yield* portRange("containerPort", containerPort);
-  if (hostPort !== 0) yield* portRange("hostPort", hostPort);
+export function checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): readonly Problem[] {
+  const found: Problem[] = [];
+  if (containerPort === 0) found.push(required("containerPort"));
+  else found.push(...portRange("containerPort", containerPort));
+  if (hostPort !== 0) found.push(...portRange("hostPort", hostPort));
+  return found;
 }
 
 function portRange(at: string, port: number): readonly Problem[] {
@@ -18,59 +20,69 @@ function portRange(at: string, port: number): readonly Problem[] {
   return message ? [invalid(at, message, port)] : none;
 }
 
-export function* checkMount({ name, mountPath, subPath = "", subPathExpr = "" }: VolumeMount): Iterable<Problem> {
-  if (name === "") yield required("name");
-  if (mountPath === "") yield required("mountPath");
+export function checkMount({ name, mountPath, subPath = "", subPathExpr = "" }: VolumeMount): readonly Problem[] {
+  const found: Problem[] = [];
+  if (name === "") found.push(required("name"));
+  if (mountPath === "") found.push(required("mountPath"));
   if (subPath !== "" && subPathExpr !== "")
-    yield invalid("subPathExpr", "subPathExpr and subPath are mutually exclusive");
+    found.push(invalid("subPathExpr", "subPathExpr and subPath are mutually exclusive"));
+  return found;
 }
 
 const messagePolicies = ["File", "FallbackToLogsOnError"];
 
-export function* checkContainer(container: Container): Iterable<Problem> {
-  yield* oneOf("terminationMessagePolicy", container.terminationMessagePolicy, messagePolicies);
-  if (container.ports) yield* portNames(container.ports);
-  for (const source of container.envFrom ?? []) yield* under("envFrom", checkEnvSource(source));
-  if (container.volumeMounts) yield* checkMounts(container);
-  if (container.volumeDevices) yield* checkDevices(container);
+export function checkContainer(container: Container): readonly Problem[] {
+  const found: Problem[] = [...oneOf("terminationMessagePolicy", container.terminationMessagePolicy, messagePolicies)];
+  if (container.ports) found.push(...portNames(container.ports));
+  for (const source of container.envFrom ?? []) found.push(...under("envFrom", checkEnvSource(source)));
+  if (container.volumeMounts) found.push(...checkMounts(container));
+  if (container.volumeDevices) found.push(...checkDevices(container));
   const { limits, requests } = container.resources;
   if (limits || requests) {
-    yield* under("resources", resourceNames(container.resources, containerResourceName));
-    yield* under("resources", checkAmounts(container.resources));
+    found.push(...under("resources", resourceNames(container.resources, containerResourceName)));
+    found.push(...under("resources", checkAmounts(container.resources)));
   }
-  if (container.resizePolicy) yield* checkResizePolicy(container);
-  if (container.restartPolicy !== undefined || container.restartPolicyRules) yield* checkRestartRules(container);
+  if (container.resizePolicy) found.push(...checkResizePolicy(container));
+  if (container.restartPolicy !== undefined || container.restartPolicyRules)
+    found.push(...checkRestartRules(container));
+  return found;
 }
 
-function* portNames(ports: readonly ContainerPort[]): Iterable<Problem> {
-  if (ports.length < 2) return;
+function portNames(ports: readonly ContainerPort[]): readonly Problem[] {
+  if (ports.length < 2) return none;
+  const found: Problem[] = [];
   const seen = new Set<string>();
   for (const [at, { name }] of each("ports", ports)) {
     if (!name) continue;
-    if (seen.has(name)) yield duplicate(`${at}.name`);
+    if (seen.has(name)) found.push(duplicate(`${at}.name`));
     seen.add(name);
   }
+  return found;
 }
 
-function* checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): Iterable<Problem> {
+function checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): readonly Problem[] {
+  const found: Problem[] = [];
   const seen = new Set<string>();
   for (const [at, mount] of each("volumeMounts", volumeMounts)) {
-    if (seen.has(mount.mountPath)) yield invalid(`${at}.mountPath`, "must be unique");
+    if (seen.has(mount.mountPath)) found.push(invalid(`${at}.mountPath`, "must be unique"));
     seen.add(mount.mountPath);
     if (volumeDevices.some(({ name }) => name === mount.name))
-      yield invalid(`${at}.name`, "must not already exist in volumeDevices");
+      found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
     if (volumeDevices.some(({ devicePath }) => devicePath === mount.mountPath))
-      yield invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices");
+      found.push(invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices"));
     // Upstream leaves the index out of these paths.
-    if (mount.subPath) yield* descending("volumeMounts.subPath", mount.subPath);
-    if (mount.subPathExpr) yield* descending("volumeMounts.subPathExpr", mount.subPathExpr);
+    if (mount.subPath) found.push(...descending("volumeMounts.subPath", mount.subPath));
+    if (mount.subPathExpr) found.push(...descending("volumeMounts.subPathExpr", mount.subPathExpr));
     if (mount.mountPropagation === "Bidirectional" && securityContext?.privileged !== true)
-      yield forbidden(
-        "volumeMounts.mountPropagation",
-        "Bidirectional mount propagation is available only to privileged containers",
+      found.push(
+        forbidden(
+          "volumeMounts.mountPropagation",
+          "Bidirectional mount propagation is available only to privileged containers",
+        ),
       );
-    if (mount.recursiveReadOnly !== undefined) yield* recursiveReadOnly(mount);
+    if (mount.recursiveReadOnly !== undefined) found.push(...recursiveReadOnly(mount));
   }
+  return found;
 }
 
 function* recursiveReadOnly({ recursiveReadOnly, readOnly, mountPropagation }: VolumeMount): Iterable<Problem> {

@@ -21,72 +21,80 @@ export function allContainers(
   ];
 }
 
-export function* checkContainers(spec: PodSpec): Iterable<Problem> {
+export function checkContainers(spec: PodSpec): readonly Problem[] {
+  const found: Problem[] = [];
   const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   const claims = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ""));
   for (const [at, container] of allContainers(spec)) {
-    yield* under(at, withVolumes(container, volumes));
-    if (container.resources.claims) yield* under(`${at}.resources`, checkClaims(container.resources.claims, claims));
-    yield* under(at, withSettings(container, spec));
+    found.push(...under(at, withVolumes(container, volumes)));
+    if (container.resources.claims)
+      found.push(...under(`${at}.resources`, checkClaims(container.resources.claims, claims)));
+    found.push(...under(at, withSettings(container, spec)));
   }
-  yield* checkRegular(spec);
-  if (spec.initContainers) yield* checkInit(spec);
-  if (spec.ephemeralContainers) yield* checkEphemeral(spec);
+  found.push(...checkRegular(spec));
+  if (spec.initContainers) found.push(...checkInit(spec));
+  if (spec.ephemeralContainers) found.push(...checkEphemeral(spec));
+  return found;
 }
 
 /** What a container wants of the pod's volumes. */
-function* withVolumes(
+function withVolumes(
   container: Container | EphemeralContainer,
   volumes: ReadonlyMap<string, Volume>,
-): Iterable<Problem> {
+): readonly Problem[] {
+  const found: Problem[] = [];
   for (const [at, { name }] of each("volumeMounts", container.volumeMounts))
-    if (!volumes.has(name)) yield notFound(`${at}.name`);
+    if (!volumes.has(name)) found.push(notFound(`${at}.name`));
   for (const [at, { name }] of each("volumeDevices", container.volumeDevices)) {
     const volume = volumes.get(name);
-    if (!volume) yield notFound(`${at}.name`);
+    if (!volume) found.push(notFound(`${at}.name`));
     else if (!volume.persistentVolumeClaim && !volume.ephemeral)
-      yield invalid(
-        `${at}.name`,
-        "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
+      found.push(
+        invalid(`${at}.name`, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"),
       );
   }
-  if (!container.env?.some(({ valueFrom }) => valueFrom?.fileKeyRef)) return;
+  if (!container.env?.some(({ valueFrom }) => valueFrom?.fileKeyRef)) return found;
   for (const [at, { valueFrom }] of each("env", container.env)) {
     const file = valueFrom?.fileKeyRef;
     if (!file) continue;
     const path = `${at}.valueFrom.fileKeyRef.volumeName`;
     const volume = volumes.get(file.volumeName);
-    if (!volume) yield notFound(path);
-    else if (!volume.emptyDir) yield invalid(path, "referenced volume must be of type emptyDir");
+    if (!volume) found.push(notFound(path));
+    else if (!volume.emptyDir) found.push(invalid(path, "referenced volume must be of type emptyDir"));
   }
+  return found;
 }
 
 /** What of a container depends on settings of the pod. */
-function* withSettings(container: Container | EphemeralContainer, spec: PodSpec): Iterable<Problem> {
+function withSettings(container: Container | EphemeralContainer, spec: PodSpec): readonly Problem[] {
+  const found: Problem[] = [];
   if (spec.restartPolicy === "Never")
     for (const { restartPolicy } of container.resizePolicy ?? [])
       if (restartPolicy !== "NotRequired")
-        yield invalid("resizePolicy", "must be 'NotRequired' when pod `restartPolicy` is 'Never'", restartPolicy);
+        found.push(invalid("resizePolicy", "must be 'NotRequired' when pod `restartPolicy` is 'Never'", restartPolicy));
   if (container.securityContext?.procMount === "Unmasked" && spec.hostUsers !== false)
-    yield invalid("securityContext.procMount", "`hostUsers` must be false to use `Unmasked`");
+    found.push(invalid("securityContext.procMount", "`hostUsers` must be false to use `Unmasked`"));
+  return found;
 }
 
-function* checkRegular(spec: PodSpec): Iterable<Problem> {
+function checkRegular(spec: PodSpec): readonly Problem[] {
+  const found: Problem[] = [];
   const names = new Set<string>();
   for (const [at, container] of each("containers", spec.containers)) {
-    if (names.has(container.name)) yield duplicate(`${at}.name`);
+    if (names.has(container.name)) found.push(duplicate(`${at}.name`));
     names.add(container.name);
-    yield* under(at, checkProbes(container));
+    found.push(...under(at, checkProbes(container)));
     if (!container.lifecycle) continue;
-    yield* under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds));
-    yield* under(at, checkStopSignal(container, spec));
+    found.push(...under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds)));
+    found.push(...under(at, checkStopSignal(container, spec)));
   }
-  yield* hostPorts("containers", spec.containers);
-  if (!spec.hostNetwork) return;
+  found.push(...hostPorts("containers", spec.containers));
+  if (!spec.hostNetwork) return found;
   for (const [at, { ports }] of each("containers", spec.containers))
     for (const [path, { hostPort, containerPort }] of each(`${at}.ports`, ports))
       if (hostPort && hostPort !== containerPort)
-        yield invalid(`${path}.hostPort`, "must match `containerPort` when `hostNetwork` is true");
+        found.push(invalid(`${path}.hostPort`, "must match `containerPort` when `hostNetwork` is true"));
+  return found;
 }
 
 const sidecarFields = ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const;
@@ -113,16 +121,18 @@ function* checkInit(spec: PodSpec): Iterable<Problem> {
   }
 }
 
-function* hostPorts(path: string, containers: readonly Container[]): Iterable<Problem> {
-  if (!containers.some(({ ports }) => ports?.some(({ hostPort }) => hostPort))) return;
+function hostPorts(path: string, containers: readonly Container[]): readonly Problem[] {
+  if (!containers.some(({ ports }) => ports?.some(({ hostPort }) => hostPort))) return none;
+  const found: Problem[] = [];
   const seen = new Set<string>();
   for (const [at, { ports }] of each(path, containers))
     for (const [portAt, { protocol, hostIP = "", hostPort }] of each(`${at}.ports`, ports)) {
       if (!hostPort) continue;
       const place = `${protocol}/${hostIP}/${hostPort}`;
-      if (seen.has(place)) yield duplicate(`${portAt}.hostPort`, place);
+      if (seen.has(place)) found.push(duplicate(`${portAt}.hostPort`, place));
       seen.add(place);
     }
+  return found;
 }
 
 function* checkStopSignal({ lifecycle }: Container, { os }: PodSpec): Iterable<Problem> {

@@ -11,7 +11,7 @@ import type {
   ResourceFieldSelector,
 } from "../env.ts";
 import { noBacksteps } from "./paths.ts";
-import { malformed, under } from "./problems.ts";
+import { malformed, none, under } from "./problems.ts";
 
 export function* checkEnvSource({ configMapRef, secretRef }: EnvFromSource): Iterable<Problem> {
   if (!configMapRef && !secretRef) yield invalid("", "must specify one of: `configMapRef` or `secretRef`", "");
@@ -33,20 +33,24 @@ export function* checkFileKey({ path }: FileKeySelector): Iterable<Problem> {
   yield* noBacksteps("path", path);
 }
 
-export function* checkEnvVarSource({ value = "", valueFrom }: EnvVar): Iterable<Problem> {
-  if (!valueFrom) return;
-  if (valueFrom.fieldRef) yield* under("valueFrom.fieldRef", checkFieldRef(valueFrom.fieldRef, fieldsOfEnv));
+export function checkEnvVarSource({ value = "", valueFrom }: EnvVar): readonly Problem[] {
+  if (!valueFrom) return none;
+  const found: Problem[] = [];
+  if (valueFrom.fieldRef) found.push(...under("valueFrom.fieldRef", checkFieldRef(valueFrom.fieldRef, fieldsOfEnv)));
   if (valueFrom.resourceFieldRef)
-    yield* under("valueFrom.resourceFieldRef", checkResourceField(valueFrom.resourceFieldRef, false));
+    found.push(...under("valueFrom.resourceFieldRef", checkResourceField(valueFrom.resourceFieldRef, false)));
   const sources = Object.values(valueFrom).filter((source) => source !== undefined).length;
   if (sources === 0)
-    yield invalid(
-      "valueFrom",
-      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
-      "",
+    found.push(
+      invalid(
+        "valueFrom",
+        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
+        "",
+      ),
     );
-  else if (value !== "") yield invalid("valueFrom", "may not be specified when `value` is not empty", "");
-  else if (sources > 1) yield invalid("valueFrom", "may not have more than one field specified at a time", "");
+  else if (value !== "") found.push(invalid("valueFrom", "may not be specified when `value` is not empty", ""));
+  else if (sources > 1) found.push(invalid("valueFrom", "may not have more than one field specified at a time", ""));
+  return found;
 }
 
 const fieldsOfEnv = [
@@ -76,24 +80,23 @@ const knownFields = new Set([
 ]);
 
 /** A field of the pod, or one label or annotation: `metadata.labels['app']`. */
-export function* checkFieldRef(
+export function checkFieldRef(
   { apiVersion, fieldPath }: ObjectFieldSelector,
   allowed: readonly string[],
-): Iterable<Problem> {
-  if (fieldPath === "") return yield required("fieldPath");
-  if (apiVersion !== "v1") return yield unconvertible(`unsupported pod version: ${apiVersion}`);
+): readonly Problem[] {
+  if (fieldPath === "") return [required("fieldPath")];
+  if (apiVersion !== "v1") return [unconvertible(`unsupported pod version: ${apiVersion}`)];
   const subscript = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
   if (subscript) {
     const [, path, key = ""] = subscript;
-    if (path === "metadata.annotations") yield* malformed("", key.toLowerCase(), qualifiedName);
-    else if (path === "metadata.labels") yield* malformed("", key, qualifiedName);
-    else yield unconvertible(`field label does not support subscript: ${fieldPath}`);
-    return;
+    if (path === "metadata.annotations") return malformed("", key.toLowerCase(), qualifiedName);
+    if (path === "metadata.labels") return malformed("", key, qualifiedName);
+    return [unconvertible(`field label does not support subscript: ${fieldPath}`)];
   }
   // Very old clients say spec.host.
   const path = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;
-  if (!knownFields.has(path)) yield unconvertible(`field label not supported: ${fieldPath}`);
-  else if (!allowed.includes(path)) yield notSupported("fieldPath", allowed, path);
+  if (!knownFields.has(path)) return [unconvertible(`field label not supported: ${fieldPath}`)];
+  return allowed.includes(path) ? none : [notSupported("fieldPath", allowed, path)];
 }
 
 const unconvertible = (why: string) => invalid("fieldPath", `error converting fieldPath: ${why}`);

@@ -3,19 +3,19 @@ import { forbidden, invalid, notSupported, type Problem, required } from "#schem
 import type { PodSpec } from "../pod-spec.ts";
 import { allContainers } from "./containers.ts";
 
-export function* checkOs(spec: PodSpec): Iterable<Problem> {
-  yield* checkHostProcess(spec);
+export function checkOs(spec: PodSpec): readonly Problem[] {
+  const found = checkHostProcess(spec);
   switch (spec.os?.name) {
     case undefined:
-      return;
+      return found;
     case "":
-      return yield required("os.name");
+      return [...found, required("os.name")];
     case "linux":
-      return yield* checkLinux(spec);
+      return [...found, ...checkLinux(spec)];
     case "windows":
-      return yield* checkWindows(spec);
+      return [...found, ...checkWindows(spec)];
     default:
-      yield notSupported("os", ["linux", "windows"], spec.os?.name);
+      return [...found, notSupported("os", ["linux", "windows"], spec.os?.name)];
   }
 }
 
@@ -68,27 +68,29 @@ function* checkWindows(spec: PodSpec): Iterable<Problem> {
 }
 
 /** Containers that are processes of a Windows host: all of a pod's, or none, and on the host's network. */
-function* checkHostProcess(spec: PodSpec): Iterable<Problem> {
+function checkHostProcess(spec: PodSpec): readonly Problem[] {
+  const found: Problem[] = [];
   const ofPod = spec.securityContext.windowsOptions?.hostProcess;
   let containers = 0;
   let onHost = 0;
   for (const [at, { securityContext }] of allContainers(spec)) {
     const own = securityContext?.windowsOptions?.hostProcess;
     if (ofPod !== undefined && own !== undefined && own !== ofPod)
-      yield invalid(
-        `${at}.securityContext.windowsOptions.hostProcess`,
-        `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
+      found.push(
+        invalid(
+          `${at}.securityContext.windowsOptions.hostProcess`,
+          `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
+        ),
       );
     containers++;
     if (own ?? ofPod) onHost++;
   }
-  if (onHost === 0) return;
+  if (onHost === 0) return found;
   if (onHost !== containers)
-    yield invalid(
-      "",
-      "If pod contains any hostProcess containers then all containers must be HostProcess containers",
-      "",
+    found.push(
+      invalid("", "If pod contains any hostProcess containers then all containers must be HostProcess containers", ""),
     );
   if (!spec.hostNetwork)
-    yield invalid("hostNetwork", "hostNetwork must be true if pod contains any hostProcess containers", false);
+    found.push(invalid("hostNetwork", "hostNetwork must be true if pod contains any hostProcess containers", false));
+  return found;
 }

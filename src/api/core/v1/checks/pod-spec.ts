@@ -18,38 +18,42 @@ import { each, malformed, oneOf, under } from "./problems.ts";
 import { checkAmounts, checkPodResources, containerResourceName, entries } from "./resources.ts";
 import { checkSysctls } from "./security.ts";
 
-export function* checkPodSpec(spec: PodSpec): Iterable<Problem> {
-  if (spec.volumes) yield* checkVolumeNames(spec);
-  if (spec.resourceClaims) yield* uniqueClaims(spec);
-  yield* checkContainers(spec);
-  if (spec.resources) yield* checkPodResources(spec, spec.resources);
-  yield* oneOf("restartPolicy", spec.restartPolicy, restartPolicies);
-  yield* oneOf("dnsPolicy", spec.dnsPolicy, dnsPolicies);
+export function checkPodSpec(spec: PodSpec): readonly Problem[] {
+  const found: Problem[] = [];
+  if (spec.volumes) found.push(...checkVolumeNames(spec));
+  if (spec.resourceClaims) found.push(...uniqueClaims(spec));
+  found.push(...checkContainers(spec));
+  if (spec.resources) found.push(...checkPodResources(spec, spec.resources));
+  found.push(...oneOf("restartPolicy", spec.restartPolicy, restartPolicies));
+  found.push(...oneOf("dnsPolicy", spec.dnsPolicy, dnsPolicies));
   if (spec.preemptionPolicy !== undefined)
-    yield* oneOf("preemptionPolicy", spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
-  if (spec.nodeSelector) yield* labelProblems(spec.nodeSelector, "nodeSelector");
-  if (spec.securityContext.sysctls) yield* checkSysctls(spec);
-  if (spec.shareProcessNamespace || spec.hostUsers === false) yield* checkNamespaces(spec);
-  if (spec.dnsPolicy === "None") yield* checkNoDns(spec);
-  if (spec.readinessGates || spec.schedulingGates) yield* checkGates(spec);
-  if (spec.topologySpreadConstraints) yield* spreadRepeats(spec.topologySpreadConstraints);
-  if (spec.tolerations) yield* checkTolerations("tolerations", spec.tolerations);
-  if (spec.hostnameOverride !== undefined) yield* checkHostname(spec, spec.hostnameOverride);
+    found.push(...oneOf("preemptionPolicy", spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]));
+  if (spec.nodeSelector) found.push(...labelProblems(spec.nodeSelector, "nodeSelector"));
+  if (spec.securityContext.sysctls) found.push(...checkSysctls(spec));
+  if (spec.shareProcessNamespace || spec.hostUsers === false) found.push(...checkNamespaces(spec));
+  if (spec.dnsPolicy === "None") found.push(...checkNoDns(spec));
+  if (spec.readinessGates || spec.schedulingGates) found.push(...checkGates(spec));
+  if (spec.topologySpreadConstraints) found.push(...spreadRepeats(spec.topologySpreadConstraints));
+  if (spec.tolerations) found.push(...checkTolerations("tolerations", spec.tolerations));
+  if (spec.hostnameOverride !== undefined) found.push(...checkHostname(spec, spec.hostnameOverride));
   if (spec.runtimeClassName !== undefined)
-    yield* malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain);
-  if (spec.overhead) yield* checkOverhead(spec.overhead);
-  yield* checkOs(spec);
+    found.push(...malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain));
+  if (spec.overhead) found.push(...checkOverhead(spec.overhead));
+  found.push(...checkOs(spec));
+  return found;
 }
 
 const restartPolicies = ["Always", "OnFailure", "Never"];
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
-function* checkVolumeNames({ volumes }: PodSpec): Iterable<Problem> {
+function checkVolumeNames({ volumes }: PodSpec): readonly Problem[] {
+  const found: Problem[] = [];
   const names = new Set<string>();
   for (const [at, { name }] of each("volumes", volumes)) {
-    if (names.has(name)) yield duplicate(`${at}.name`);
+    if (names.has(name)) found.push(duplicate(`${at}.name`));
     names.add(name);
   }
+  return found;
 }
 
 export function* checkResourceClaim(claim: PodResourceClaim): Iterable<Problem> {

@@ -10,49 +10,58 @@ import { appArmorAnnotation, checkPodAnnotations, checkProfilesAgree, mirrorAnno
 import { each, quoted, under } from "./problems.ts";
 import { difference, same } from "./same.ts";
 
-export function* checkPod(pod: Pod, old: Pod | undefined): Iterable<Problem> {
-  yield* checkPodOnly(pod);
-  if (old) yield* checkPodUpdate(pod, old);
-  else yield* checkPodCreate(pod);
+export function checkPod(pod: Pod, old: Pod | undefined): readonly Problem[] {
+  return [...checkPodOnly(pod), ...(old ? checkPodUpdate(pod, old) : checkPodCreate(pod))];
 }
 
 /** What holds for pods and not for templates, whatever is being done to them. */
-export function* checkPodOnly({ metadata, spec }: Pod): Iterable<Problem> {
-  if (metadata.annotations) yield* under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec));
-  if (spec.volumes) yield* checkPodVolumes(metadata.name, spec, spec.volumes);
+export function checkPodOnly({ metadata, spec }: Pod): readonly Problem[] {
+  const found: Problem[] = [];
+  if (metadata.annotations)
+    found.push(...under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec)));
+  if (spec.volumes) found.push(...checkPodVolumes(metadata.name, spec, spec.volumes));
   for (const list of ["containers", "initContainers"] as const)
-    for (const [at, container] of each(`spec.${list}`, spec[list])) yield* imageSpace(at, container);
+    for (const [at, container] of each(`spec.${list}`, spec[list])) found.push(...imageSpace(at, container));
   if (mirrorAnnotation in (metadata.annotations ?? {}))
-    for (const _ of spec.resourceClaims ?? []) yield forbidden("", "static pods do not support resource claims");
+    for (const _ of spec.resourceClaims ?? []) found.push(forbidden("", "static pods do not support resource claims"));
+  return found;
 }
 
-function* checkPodVolumes(pod: string | undefined, spec: PodSpec, volumes: readonly Volume[]): Iterable<Problem> {
+function checkPodVolumes(pod: string | undefined, spec: PodSpec, volumes: readonly Volume[]): readonly Problem[] {
+  const found: Problem[] = [];
   const made = new Set<string>();
   for (const { name, ephemeral } of volumes) if (ephemeral) made.add(`${pod}-${name}`);
   for (const [at, volume] of each("spec.volumes", volumes)) {
-    if (volume.image && !volume.image.reference) yield required(`${at}.image.reference`);
+    if (volume.image && !volume.image.reference) found.push(required(`${at}.image.reference`));
     if (volume.ephemeral && pod && volume.name) {
       const claim = `${pod}-${volume.name}`;
       for (const message of dns1123Subdomain(claim))
-        yield invalid(`${at}.name`, `PVC name ${quoted(claim)}: ${message}`);
+        found.push(invalid(`${at}.name`, `PVC name ${quoted(claim)}: ${message}`));
     }
     if (made.has(volume.persistentVolumeClaim?.claimName ?? ""))
-      yield invalid(
-        `${at}.persistentVolumeClaim.claimName`,
-        "must not reference a PVC that gets created for an ephemeral volume",
+      found.push(
+        invalid(
+          `${at}.persistentVolumeClaim.claimName`,
+          "must not reference a PVC that gets created for an ephemeral volume",
+        ),
       );
     if (spec.serviceAccountName || !volume.projected) continue;
     for (const [source, { serviceAccountToken }] of each(`${at}.projected.sources`, volume.projected.sources))
       if (serviceAccountToken)
-        yield forbidden(`${source}.serviceAccountToken`, "must not be specified when serviceAccountName is not set");
+        found.push(
+          forbidden(`${source}.serviceAccountToken`, "must not be specified when serviceAccountName is not set"),
+        );
   }
+  return found;
 }
 
-function* checkPodCreate({ metadata, spec }: Pod): Iterable<Problem> {
-  if (spec.ephemeralContainers?.length) yield forbidden("spec.ephemeralContainers", "cannot be set on create");
+function checkPodCreate({ metadata, spec }: Pod): readonly Problem[] {
+  const found: Problem[] = [];
+  if (spec.ephemeralContainers?.length) found.push(forbidden("spec.ephemeralContainers", "cannot be set on create"));
   if (spec.nodeName && spec.schedulingGates?.length)
-    yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
-  if (metadata.annotations) yield* under("spec", checkProfilesAgree(metadata.annotations, spec));
+    found.push(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
+  if (metadata.annotations) found.push(...under("spec", checkProfilesAgree(metadata.annotations, spec)));
+  return found;
 }
 
 /** Some annotations are read once, when the pod is made. */

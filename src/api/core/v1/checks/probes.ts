@@ -23,25 +23,29 @@ export function checkHandler(handler: LifecycleHandler & ProbeHandler): readonly
   return given.slice(1).map((name) => forbidden(name, "may not specify more than 1 handler type"));
 }
 
-export function* checkProbe(probe: Probe): Iterable<Problem> {
-  yield* checkHandler(probe);
+export function checkProbe(probe: Probe): readonly Problem[] {
+  const found: Problem[] = [...checkHandler(probe)];
   const grace = probe.terminationGracePeriodSeconds;
-  if (grace !== undefined && grace <= 0) yield invalid("terminationGracePeriodSeconds", "must be greater than 0");
+  if (grace !== undefined && grace <= 0) found.push(invalid("terminationGracePeriodSeconds", "must be greater than 0"));
+  return found;
 }
 
 /** What depends on where a probe stands. Paths are relative to the container. */
-export function* checkProbes({
+export function checkProbes({
   livenessProbe,
   readinessProbe,
   startupProbe,
 }: {
   readonly [K in "livenessProbe" | "readinessProbe" | "startupProbe"]?: Probe | undefined;
-}): Iterable<Problem> {
+}): readonly Problem[] {
+  const found: Problem[] = [];
   if (livenessProbe && livenessProbe.successThreshold !== 1)
-    yield invalid("livenessProbe.successThreshold", "must be 1");
-  if (startupProbe && startupProbe.successThreshold !== 1) yield invalid("startupProbe.successThreshold", "must be 1");
+    found.push(invalid("livenessProbe.successThreshold", "must be 1"));
+  if (startupProbe && startupProbe.successThreshold !== 1)
+    found.push(invalid("startupProbe.successThreshold", "must be 1"));
   if (readinessProbe?.terminationGracePeriodSeconds !== undefined)
-    yield invalid("readinessProbe.terminationGracePeriodSeconds", "must not be set for readinessProbes");
+    found.push(invalid("readinessProbe.terminationGracePeriodSeconds", "must not be set for readinessProbes"));
+  return found;
 }
 
 /** A sleep must end within the grace period. Paths are relative to the container. */

@@ -1,5 +1,5 @@
-// Small tools of the checks. Where all is well, as nearly always, they make nothing: a generator that yields nothing costs as much as
-// ten comparisons, and a pod meets a hundred of these.
+// Small tools of the checks. Where all is well, as nearly always, they make nothing. Neither do checks that every pod meets: they answer
+// lists and are no generators, of which one that yields nothing costs as much as ten comparisons.
 import { type Format, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 
 /** What a format has to say about a value, at a path. The value is shown even where the path leads elsewhere. */

@@ -86,28 +86,30 @@ export function* positiveAmount(at: string, value: string): Iterable<Problem> {
 }
 
 /** Requests against limits, wherever both are said. */
-export function* checkAmounts({
+export function checkAmounts({
   limits,
   requests,
-}: Pick<ResourceRequirements, "limits" | "requests">): Iterable<Problem> {
+}: Pick<ResourceRequirements, "limits" | "requests">): readonly Problem[] {
+  const found: Problem[] = [];
   for (const [at, name, value] of entries("limits", limits)) {
-    yield* amount(at, name, value);
-    if (isHugePages(name)) yield* hugePageAmount(at, name, value);
+    found.push(...amount(at, name, value));
+    if (isHugePages(name)) found.push(...hugePageAmount(at, name, value));
   }
   for (const [at, name, value] of entries("requests", requests)) {
-    yield* amount(at, name, value);
+    found.push(...amount(at, name, value));
     const limit = amountOf(limits, name);
     if (limit === undefined) {
-      if (!mayOvercommit(name)) yield required("limits", "Limit must be set for non overcommitable resources");
+      if (!mayOvercommit(name)) found.push(required("limits", "Limit must be set for non overcommitable resources"));
     } else if (!mayOvercommit(name) && compareAmounts(value, limit) !== 0)
-      yield invalid("requests", `must be equal to ${name} limit of ${limit}`, value);
+      found.push(invalid("requests", `must be equal to ${name} limit of ${limit}`, value));
     else if (compareAmounts(value, limit) > 0)
-      yield invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value);
-    if (isHugePages(name)) yield* hugePageAmount(at, name, value);
+      found.push(invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value));
+    if (isHugePages(name)) found.push(...hugePageAmount(at, name, value));
   }
   const names = Object.keys({ ...limits, ...requests });
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
-    yield forbidden("", "HugePages require cpu or memory");
+    found.push(forbidden("", "HugePages require cpu or memory"));
+  return found;
 }
 
 export const entries = (
@@ -137,12 +139,14 @@ function isMultiple(value: string, page: string): boolean {
   }
 }
 
-export function* resourceNames(
+export function resourceNames(
   { limits, requests }: Pick<ResourceRequirements, "limits" | "requests">,
   check: (at: string, name: string) => Iterable<Problem>,
-): Iterable<Problem> {
-  for (const [at, name] of entries("limits", limits)) yield* check(at, name);
-  for (const [at, name] of entries("requests", requests)) yield* check(at, name);
+): readonly Problem[] {
+  const found: Problem[] = [];
+  for (const [at, name] of entries("limits", limits)) found.push(...check(at, name));
+  for (const [at, name] of entries("requests", requests)) found.push(...check(at, name));
+  return found;
 }
 
 /** The claims a container uses are those of its pod, each once. */

@@ -10,7 +10,7 @@ import type {
   WindowsSecurityContextOptions,
 } from "../security-context.ts";
 import { descending } from "./paths.ts";
-import { each, malformed } from "./problems.ts";
+import { each, malformed, none } from "./problems.ts";
 
 export function* checkSeccomp(profile: SeccompProfile): Iterable<Problem> {
   if ((profile.type as string) === "") yield required("type", "type is required when seccompProfile is set");
@@ -39,23 +39,29 @@ export function* checkAppArmor({ type, localhostProfile }: AppArmorProfile): Ite
   }
 }
 
-export function* checkSecurity(context: SecurityContext): Iterable<Problem> {
-  if (context.allowPrivilegeEscalation !== false) return;
+export function checkSecurity(context: SecurityContext): readonly Problem[] {
+  if (context.allowPrivilegeEscalation !== false) return none;
+  const found: Problem[] = [];
   if (context.privileged)
-    yield invalid("", "cannot set `allowPrivilegeEscalation` to false and `privileged` to true", context);
+    found.push(invalid("", "cannot set `allowPrivilegeEscalation` to false and `privileged` to true", context));
   if (context.capabilities?.add?.includes("CAP_SYS_ADMIN"))
-    yield invalid("", "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN", context);
+    found.push(
+      invalid("", "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN", context),
+    );
+  return found;
 }
 
 const mostId = 2 ** 31 - 1;
 const seLinuxChangePolicies = ["MountOption", "Recursive"];
 
-export function* checkPodSecurity(context: PodSecurityContext): Iterable<Problem> {
+export function checkPodSecurity(context: PodSecurityContext): readonly Problem[] {
+  const found: Problem[] = [];
   for (const [at, group] of each("supplementalGroups", context.supplementalGroups))
-    if (group < 0 || group > mostId) yield invalid(at, rangeMessage(0, mostId));
+    if (group < 0 || group > mostId) found.push(invalid(at, rangeMessage(0, mostId)));
   const policy = context.seLinuxChangePolicy;
   if (policy !== undefined && !seLinuxChangePolicies.includes(policy))
-    yield notSupported("seLinuxChangePolicy", seLinuxChangePolicies);
+    found.push(notSupported("seLinuxChangePolicy", seLinuxChangePolicies));
+  return found;
 }
 
 const segment = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";

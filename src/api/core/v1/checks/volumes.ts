@@ -49,10 +49,12 @@ const podSources = [
   "ephemeral",
   "image",
 ] as const satisfies readonly (keyof Volume)[];
+const isPodSource: ReadonlySet<string> = new Set(podSources);
 
-export function* checkVolume(volume: Volume): Iterable<Problem> {
-  yield* oneSource(podSources.filter((name) => volume[name] !== undefined));
-  if (volume.iscsi) yield* iscsiNameLength("name", volume.name, volume.iscsi, volume.name);
+export function checkVolume(volume: Volume): readonly Problem[] {
+  const given = Object.entries(volume).filter(([name, source]) => source !== undefined && isPodSource.has(name));
+  const found = given.length === 1 ? none : oneSource(podSources.filter((name) => volume[name] !== undefined));
+  return volume.iscsi ? [...found, ...iscsiNameLength("name", volume.name, volume.iscsi, volume.name)] : found;
 }
 
 export function oneSource(given: readonly string[]): readonly Problem[] {
@@ -89,9 +91,11 @@ export function* checkKeyToPath({ path, mode }: KeyToPath): Iterable<Problem> {
 }
 
 /** A secret or config map, named at `at`, as files of a mode. */
-export function* checkFileSource(at: string, name: string | undefined, defaultMode: number): Iterable<Problem> {
-  if (!name) yield required(at);
-  yield* fileMode("defaultMode", defaultMode);
+export function checkFileSource(at: string, name: string | undefined, defaultMode: number): readonly Problem[] {
+  const found: Problem[] = [];
+  if (!name) found.push(required(at));
+  found.push(...fileMode("defaultMode", defaultMode));
+  return found;
 }
 
 export function* checkDownwardApi({ items, defaultMode }: DownwardAPIVolumeSource): Iterable<Problem> {
