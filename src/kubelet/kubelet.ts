@@ -3,6 +3,7 @@
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
+import { equal } from "#base/collections.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
@@ -16,10 +17,12 @@ import { kubeletPace, podEvents } from "./events.ts";
 import type { PodGround } from "./grounds.ts";
 import { imageCredentials } from "./image-credentials.ts";
 import type { ApiSources } from "./inputs/api-sources.ts";
-import { admitPod } from "./node/admit.ts";
+import { admitPod, admitUnderPressure } from "./node/admit.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
+import { healthEvents } from "./node/health-events.ts";
 import { NodeAgent } from "./node/node-agent.ts";
 import { NodeAgents } from "./node/node-agents.ts";
+import { NodeWatch, type Watched } from "./node/node-watch.ts";
 import type { Ending } from "./pod/view.ts";
 import { type PodNode, Pods } from "./pods.ts";
 import type { ProbeHandlers } from "./probes/ask.ts";
@@ -39,8 +42,12 @@ export interface KubeletOptions {
   readonly spdyCompression: () => SpdyCompression;
   /** Volumes of pods, and where what is in them comes from; without, pods have none. */
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
+  /** What the node looks at to know how it is; without, it is well until told otherwise. */
+  readonly watched?: Watched;
   /** What else pods stand on, made before their volumes. */
   readonly grounds?: readonly PodGround[];
+  /** What else runs as long as the kubelet does. */
+  readonly parts?: readonly Component[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -57,7 +64,7 @@ export interface Kubelet extends Component {
 }
 
 export function kubelet(options: KubeletOptions): Kubelet {
-  const { description, client, runtime, clock, random, log } = options;
+  const { description, client, runtime, clock, random, log, watched } = options;
   const { name, addresses } = description;
   const version = description.system.kubeletVersion.replace(/^v(\d+\.\d+).*$/, "$1");
   const informers = new Informers({ client, clock, random, log });
@@ -77,8 +84,20 @@ export function kubelet(options: KubeletOptions): Kubelet {
     isRunning: true,
     admit(pod, others) {
       const present = self.cache.get(name);
-      return present && admitPod(pod, present, others);
+      return admitUnderPressure(pod, health ?? {}) ?? (present && admitPod(pod, present, others));
     },
+  };
+  let health: NodeHealth | undefined;
+  const setHealth = (found: NodeHealth) => {
+    for (const reason of healthEvents(health, found))
+      recorder.record(
+        { kind: "Node", apiVersion: "v1", name, uid: name },
+        { type: "Normal", reason, message: `Node ${name} status is now: ${reason}`, component: "kubelet", host: name },
+      );
+    const isNews = !equal(health, found);
+    health = found;
+    agent.health = found;
+    if (isNews) agents.poke(agent);
   };
   const volumes = options.inputs && volumeGround(options.inputs, { description, hostIps, event, clock });
   const pods: Pods = new Pods({
@@ -105,16 +124,22 @@ export function kubelet(options: KubeletOptions): Kubelet {
     name: `kubelet ${name}`,
     handle: serve,
     evict: (uid, ending) => pods.evict(uid, ending),
-    setHealth(health) {
-      agent.health = health;
-      agents.poke(agent);
-    },
+    setHealth,
     get isRegistered() {
       return agent.isRegistered;
     },
     run(signal) {
-      agents.start(agent);
-      const parts: Component[] = [informers, agents, prober, pods, recorder];
+      const watch = watched && new NodeWatch({ watched, clock, log, tell: (found) => tellHealth(found) });
+      // A node that watches itself registers when it knows how it is.
+      if (!watch) agents.start(agent);
+      let isStarted = !watch;
+      const tellHealth = (found: NodeHealth) => {
+        setHealth(found);
+        if (!isStarted) agents.start(agent);
+        isStarted = true;
+      };
+      const parts: Component[] = [informers, agents, prober, pods, recorder, ...(options.parts ?? [])];
+      if (watch) parts.push(watch);
       if (options.inputs && volumes) parts.push(options.inputs.sources, volumes);
       return supervise(parts, signal);
     },

@@ -3,7 +3,7 @@ import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { type Component, supervise } from "#base/supervise.ts";
-import type { InformerContext } from "#client/informer.ts";
+import type { Informer, InformerContext } from "#client/informer.ts";
 import { Informers } from "#client/informers.ts";
 import { AccountTokens } from "./account-tokens.ts";
 import type { InputSources } from "./sources.ts";
@@ -15,12 +15,17 @@ export interface ApiSources extends InputSources, Component {
   readonly tokens: AccountTokens;
 }
 
-export function apiSources(context: InformerContext): ApiSources {
+export interface ApiSourcesOptions extends InformerContext {
+  /** Of all services, where somebody follows them anyhow. */
+  readonly services?: Informer<typeof Service>;
+}
+
+export function apiSources(context: ApiSourcesOptions): ApiSources {
   const { client } = context;
   const objects = new WatchedObjects(context);
   const tokens = new AccountTokens(context);
   const informers = new Informers(context);
-  const services = informers.of(Service);
+  const services = context.services ?? informers.of(Service);
   return {
     name: "inputs of pods",
     objects,

@@ -3,6 +3,7 @@
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import type { Component } from "#base/supervise.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
 import { Informer, type InformerContext } from "#client/informer.ts";
 import { keyOf } from "#client/place.ts";
 import type { FileReference } from "./references.ts";
@@ -63,9 +64,11 @@ export class WatchedObjects implements Component {
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     for (const watched of this.#watched.values()) this.#start(watched);
-    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    await Promise.all(this.#running);
-    throw signal.reason;
+    try {
+      await unlessAborted(new Promise<never>(() => undefined), signal);
+    } finally {
+      await Promise.all(this.#running);
+    }
   }
 
   /** From memory where it is watched, else from the server. */

@@ -4,6 +4,7 @@ import type { NodeSelectorTerm } from "#api/core/v1/affinity.ts";
 import { amountOf, containerAmounts, isNative } from "#api/core/v1/amounts.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { qosClassOf } from "#api/core/v1/qos.ts";
 import {
   addQuantity,
   parseQuantity,
@@ -14,6 +15,7 @@ import {
 } from "#schema/quantity.ts";
 import { labelMatcher, makeRequirement, type SelectorOperator } from "#schema/selector.ts";
 import type { Rejection } from "../pods.ts";
+import type { NodeHealth } from "./description.ts";
 
 export function admitPod(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
   const { os } = pod.spec;
@@ -21,6 +23,26 @@ export function admitPod(pod: Pod, node: Node, others: readonly Pod[]): Rejectio
     return { reason: "PodOSNotSupported", message: "Failed to admit pod as the OS field doesn't match node OS" };
   return insufficient(pod, node, others) ?? predicate(pod, node, others);
 }
+
+/** Why a node that runs out of something does not take the pod, if it does not. */
+export function admitUnderPressure(pod: Pod, health: NodeHealth): Rejection | undefined {
+  const conditions = [
+    ...(health.memoryPressure ? ["MemoryPressure"] : []),
+    ...(health.diskPressure ? ["DiskPressure"] : []),
+    ...(health.pidPressure ? ["PIDPressure"] : []),
+  ];
+  if (conditions.length === 0 || isCritical(pod)) return undefined;
+  const isMemoryOnly = health.memoryPressure && conditions.length === 1;
+  if (isMemoryOnly && (qosClassOf(pod.spec) !== "BestEffort" || tolerates(pod, memoryTaint))) return undefined;
+  return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` };
+}
+
+const memoryTaint = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
+const systemCritical = 2_000_000_000;
+
+/** Pods that the node or the cluster cannot do without. */
+export const isCritical = ({ spec, metadata }: Pod): boolean =>
+  (spec.priority ?? 0) >= systemCritical || metadata.annotations?.["kubernetes.io/config.source"] === "file";
 
 const failed = (name: string, why: string): Rejection => ({
   reason: name,
@@ -126,14 +148,16 @@ const portsOf = ({ spec }: Pod): readonly string[] =>
     ),
   );
 
-const toleratesExecution = ({ spec }: Pod, node: Node): boolean =>
-  (node.spec.taints ?? []).every(
-    (taint) =>
-      taint.effect !== "NoExecute" ||
-      (spec.tolerations ?? []).some(
-        ({ key, operator, value = "", effect }) =>
-          (!effect || effect === taint.effect) &&
-          (!key || key === taint.key) &&
-          (operator === "Exists" || value === (taint.value ?? "")),
-      ),
+const toleratesExecution = (pod: Pod, node: Node): boolean =>
+  (node.spec.taints ?? []).every((taint) => taint.effect !== "NoExecute" || tolerates(pod, taint));
+
+const tolerates = (
+  { spec }: Pod,
+  taint: { readonly key: string; readonly value?: string | undefined; readonly effect: string },
+): boolean =>
+  (spec.tolerations ?? []).some(
+    ({ key, operator, value = "", effect }) =>
+      (!effect || effect === taint.effect) &&
+      (!key || key === taint.key) &&
+      (operator === "Exists" || value === (taint.value ?? "")),
   );

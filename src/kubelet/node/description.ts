@@ -1,6 +1,6 @@
 // What a kubelet tells of its node.
 import type { Amounts } from "#api/core/v1/amounts.ts";
-import type { Node, NodeCondition, NodeStatus, NodeSystemInfo, Taint } from "#api/core/v1/node.ts";
+import type { ContainerImage, Node, NodeCondition, NodeStatus, NodeSystemInfo, Taint } from "#api/core/v1/node.ts";
 import type { Draft } from "#schema/infer.ts";
 import { timeOf } from "#schema/time.ts";
 
@@ -28,6 +28,7 @@ export interface NodeHealth {
   readonly memoryPressure?: boolean;
   readonly diskPressure?: boolean;
   readonly pidPressure?: boolean;
+  readonly images?: readonly ContainerImage[];
 }
 
 export function nodeObject(description: NodeDescription, health: NodeHealth, now: number): Draft<Node> {
@@ -70,6 +71,7 @@ export function nodeStatus(
     addresses: [...addresses],
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo: system,
+    ...(health.images && { images: [...health.images] }),
   };
 }
 

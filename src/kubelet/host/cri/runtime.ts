@@ -82,13 +82,16 @@ export class CriRuntime implements ContainerRuntime {
     this.#connection.close();
   }
 
-  /** Why pods cannot be run, if they cannot. */
+  /** Why pods cannot be run, if they cannot, in upstream's words. */
   async notReady(signal: AbortSignal): Promise<string | undefined> {
     const { status } = await this.#call(rpcs.status, {}, signal);
-    const bad = status?.conditions.filter((condition) => !condition.status) ?? [];
-    return bad.length === 0
-      ? undefined
-      : bad.map(({ type, reason, message }) => `${type}: ${reason} ${message}`).join(", ");
+    const told = new Map(status?.conditions.map((condition) => [condition.type, condition]));
+    const bad = ["RuntimeReady", "NetworkReady"].flatMap((type) => {
+      const { status: holds = false, reason = "", message = "" } = told.get(type) ?? {};
+      const what = type === "NetworkReady" ? "container runtime network" : "container runtime";
+      return holds ? [] : [`${what} not ready: ${type}=false reason:${reason} message:${message}`];
+    });
+    return bad.length > 1 ? `[${bad.join(", ")}]` : bad[0];
   }
 
   async observe(podUid: string, signal: AbortSignal): Promise<PodState> {

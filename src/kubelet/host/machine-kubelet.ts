@@ -1,0 +1,98 @@
+// A kubelet for a node of this machine, put together: its runtime, its volumes, its probes, and what it tells of the machine.
+import { mkdir, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Service } from "#api/core/v1/service.ts";
+import type { Clock } from "#base/clock.ts";
+import { runProgram } from "#base/host/run-program.ts";
+import type { Log } from "#base/log.ts";
+import type { Random } from "#base/random.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
+import type { Client } from "#client/client.ts";
+import type { Informer } from "#client/informer.ts";
+import { parseQuantity, quantityValue } from "#schema/quantity.ts";
+import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
+import { apiSources } from "../inputs/api-sources.ts";
+import { type Kubelet, kubelet } from "../kubelet.ts";
+import type { CriSettings } from "../runtime/cri-config.ts";
+import { containerInputs } from "./container-inputs.ts";
+import { CriRuntime } from "./cri/runtime.ts";
+import { criStreams } from "./cri/streams.ts";
+import { describeMachine, type MachineOptions, machineCapacity, machineState } from "./machine.ts";
+import { probeHandlers } from "./probe-handlers.ts";
+import { Volumes } from "./volumes/volumes.ts";
+
+export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
+  /** For what must not be on a disk; in memory, or made so. */
+  readonly memoryFolder: string;
+  /** Where the runtime keeps its images, if that is another disk. */
+  readonly imageFolder?: string;
+  /** Socket of the runtime: `unix:///run/containerd/containerd.sock`. */
+  readonly endpoint: string;
+  /** Acts as `system:node:NAME`. */
+  readonly client: Client;
+  /** Of all services, where somebody follows them anyhow. */
+  readonly services?: Informer<typeof Service>;
+  readonly dns?: NonNullable<CriSettings["dns"]>;
+  readonly clusterDomain?: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Rejects if the runtime does not answer. What the pods run goes on when it ends, and is found by the next. */
+export async function machineKubelet(options: MachineKubeletOptions, signal: AbortSignal): Promise<Kubelet> {
+  const { folder, memoryFolder, imageFolder = folder, client, clock, random, log, services, dns } = options;
+  const { clusterDomain = "cluster.local", addresses } = options;
+  const podsDirectory = join(folder, "pods");
+  await mkdir(podsDirectory, { recursive: true, mode: 0o750 });
+  await ensureInMemory(memoryFolder);
+  const sources = apiSources({ client, clock, random, log, ...(services && { services }) });
+  const stamp = () => random.uuid();
+  const volumes = new Volumes({ podsDirectory, memoryDirectory: memoryFolder, sources, stamp, clusterDomain });
+  const place = { hostIps: addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address) };
+  const { capacity, allocatable } = await machineCapacity(folder, options.maxPods);
+  const runtime = await CriRuntime.connect(
+    {
+      endpoint: options.endpoint,
+      clock,
+      podsDirectory,
+      logsDirectory: join(folder, "logs"),
+      memoryBytes: Number(quantityValue(parseQuantity(capacity.memory ?? "0"))),
+      ...(dns && { dns }),
+      inputs: containerInputs({ sources, volumes, ...place, allocatable }),
+    },
+    signal,
+  );
+  return kubelet({
+    description: await describeMachine({ ...options, runtime }),
+    client,
+    runtime,
+    probes: probeHandlers,
+    streams: criStreams(runtime, clock),
+    spdyCompression,
+    inputs: { sources, volumes },
+    watched: {
+      runtimeNotReady: (stop) => runtime.notReady(stop),
+      machine: () => machineState(folder, imageFolder),
+      images: (stop) => runtime.images(stop),
+    },
+    parts: [
+      {
+        name: "runtime connection",
+        run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
+      },
+    ],
+    clock,
+    random,
+    log,
+  });
+}
+
+const tmpfs = 0x01021994;
+
+/** Mounts a file system in memory there, unless it is on one. */
+async function ensureInMemory(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o750 });
+  if ((await statfs(folder)).type !== tmpfs)
+    await runProgram(["mount", "-t", "tmpfs", "-o", "mode=0750", "tmpfs", folder]);
+}

@@ -1,0 +1,22 @@
+// What a kubelet reports about its node, besides its conditions.
+import type { NodeHealth } from "./description.ts";
+
+type Flag = "memoryPressure" | "diskPressure" | "pidPressure";
+
+/** Reasons, by whether it holds. */
+const pressureReasons: readonly (readonly [Flag, string, string])[] = [
+  ["memoryPressure", "NodeHasInsufficientMemory", "NodeHasSufficientMemory"],
+  ["diskPressure", "NodeHasDiskPressure", "NodeHasNoDiskPressure"],
+  ["pidPressure", "NodeHasInsufficientPID", "NodeHasSufficientPID"],
+];
+
+/** What is news, in upstream's words; all of it at first. */
+export function healthEvents(before: NodeHealth | undefined, after: NodeHealth): readonly string[] {
+  const news = pressureReasons.flatMap(([flag, pressed, well]) => {
+    const isPressed = after[flag] === true;
+    return before && (before[flag] === true) === isPressed ? [] : [isPressed ? pressed : well];
+  });
+  const isReady = after.notReady === undefined;
+  if (!before || (before.notReady === undefined) !== isReady) news.push(isReady ? "NodeReady" : "NodeNotReady");
+  return news;
+}
