@@ -206,17 +206,22 @@ export class Pods implements Component {
   async #follow(signal: AbortSignal): Promise<void> {
     const { runtime, log, clock } = this.#options;
     const pause = breathe();
-    for (let isFirst = true; !signal.aborted; isFirst = false) {
-      if (!isFirst) for (const worker of this.#workers.values()) this.#syncs.add(worker);
+    let isCleared = false;
+    let isMissed = false;
+    while (!signal.aborted) {
       try {
-        if (isFirst) await this.#clearOrphans(signal);
+        if (!isCleared) await this.#clearOrphans(signal);
+        isCleared = true;
+        for (const worker of this.#workers.values()) this.#syncs.add(worker);
         for await (const uids of runtime.changes(signal)) {
+          isMissed = false;
           for (const uid of uids) this.wake(uid);
           if (pause.due()) await pause.now();
         }
       } catch (error) {
         if (signal.aborted) break;
-        log.warn("the container runtime does not answer", { runtime: runtime.name, error });
+        if (!isMissed) log.warn("the container runtime tells nothing", { runtime: runtime.name, error });
+        isMissed = true;
       }
       await clock.sleep(retryMs, signal);
     }

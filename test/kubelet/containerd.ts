@@ -27,13 +27,37 @@ export class TestContainerd implements AsyncDisposable {
   readonly endpoint: string;
   readonly folder: string;
   readonly #network: string;
-  readonly #process: ChildProcess;
+  #process: ChildProcess;
 
-  private constructor(folder: string, network: string, process: ChildProcess) {
+  private constructor(folder: string, network: string) {
     this.folder = folder;
     this.endpoint = `unix://${folder}/containerd.sock`;
     this.#network = network;
-    this.#process = process;
+    this.#process = this.#spawn();
+  }
+
+  /** Its containers go on without it. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await once(this.#process, "exit");
+  }
+
+  async startAgain(): Promise<void> {
+    this.#process = this.#spawn();
+    await this.#ready();
+  }
+
+  /** Lets it say nothing any more, or go on. */
+  freeze(isFrozen: boolean): void {
+    this.#process.kill(isFrozen ? "SIGSTOP" : "SIGCONT");
+  }
+
+  #spawn(): ChildProcess {
+    // `ip netns exec` would hide the cgroups from runc.
+    const args = [`--net=/run/netns/${this.#network}`, "containerd", "--config", `${this.folder}/config.toml`];
+    return spawn("nsenter", args, {
+      stdio: ["ignore", "ignore", process.env.CONTAINERD_LOG ? "inherit" : "ignore"],
+    });
   }
 
   static async start(): Promise<TestContainerd> {
@@ -54,12 +78,7 @@ export class TestContainerd implements AsyncDisposable {
     await mkdir(`${folder}/cni`);
     await writeFile(`${folder}/cni/10-test.conflist`, JSON.stringify(cniConfig(folder, net.pods)));
     await writeFile(`${folder}/config.toml`, config(folder, net.there));
-    // `ip netns exec` would hide the cgroups from runc.
-    const args = [`--net=/run/netns/${network}`, "containerd", "--config", `${folder}/config.toml`];
-    const child = spawn("nsenter", args, {
-      stdio: ["ignore", "ignore", process.env.CONTAINERD_LOG ? "inherit" : "ignore"],
-    });
-    const containerd = new TestContainerd(folder, network, child);
+    const containerd = new TestContainerd(folder, network);
     try {
       await containerd.#ready();
       await containerd.#importImage();
@@ -141,13 +160,16 @@ const librariesOf = (program: string): string[] =>
     (match) => match[1] as string,
   );
 
-/** A few addresses that are nobody else's, one set for each process of tests. */
-const networkOf = (pid: number) => ({
-  link: `knarr-${pid}`,
-  here: `10.201.${pid % 250}.1`,
-  there: `10.201.${pid % 250}.2`,
-  pods: `10.202.${pid % 250}.0/24`,
-});
+/** A few addresses that are nobody else's, one set for each process of tests: 4,000 processes in a row have different ones. */
+const networkOf = (pid: number) => {
+  const [x, y] = [pid % 250, 16 * (Math.floor(pid / 250) % 16)];
+  return {
+    link: `knarr-${pid}`,
+    here: `10.201.${x}.${y + 1}`,
+    there: `10.201.${x}.${y + 2}`,
+    pods: `10.202.${x}.${y}/28`,
+  };
+};
 
 const cniConfig = (folder: string, subnet: string) => ({
   cniVersion: "0.4.0",

@@ -124,7 +124,7 @@ async function systemInfo(runtime: MachineOptions["runtime"], kubeletVersion: st
     kubeProxyVersion: "",
     operatingSystem: "linux",
     architecture: architectures[arch()] ?? arch(),
-    swap: { capacity: swapBytes },
+    swap: swapBytes === 0 ? undefined : { capacity: swapBytes },
   };
 }
 

@@ -3,7 +3,7 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#schema/duration.ts";
 import { type ContainerState, latest, type SandboxState } from "../runtime.ts";
-import { nextDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
+import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
 import type { Action, ContainerKind, Plan, PodView, Waiting } from "./view.ts";
 
 export class Draft {
@@ -42,8 +42,8 @@ export class Draft {
       return;
     }
     const before = latest(view.state, name);
-    const delay = view.delays.get(name);
     const hasExited = before?.phase === "exited";
+    const delay = view.delays.get(name) ?? (hasExited ? this.#observedDelay(name) : undefined);
     const until = hasExited ? waitsUntil(delay, before.finishedAt, view.now, view.crashDelays) : undefined;
     if (until !== undefined && delay) {
       this.wait(name, { reason: "CrashLoopBackOff", message: backOffMessage(view.pod, name, delay.ms) });
@@ -58,6 +58,14 @@ export class Draft {
       attempt: attemptAfter(before, view.pod, name),
       delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
     });
+  }
+
+  #observedDelay(name: string): Delay | undefined {
+    const { state, crashDelays } = this.view;
+    return observedDelay(
+      state.containers.filter((container) => container.name === name),
+      crashDelays,
+    );
   }
 
   /** Stops a container that runs, with the sidecar order left aside: others go on. */

@@ -65,3 +65,17 @@ export function nextDelay(delay: Delay | undefined, finishedAt: number, now: num
   const ms = !delay || isForgotten(delay, finishedAt, limits) ? limits.firstMs : Math.min(delay.ms * 2, limits.maxMs);
   return { ms, at: now };
 }
+
+interface Run {
+  readonly createdAt: number;
+  readonly finishedAt: number;
+}
+
+/** The wait in force by what is there of a container, the newest run first: all that a kubelet has to go by that has just begun. */
+export function observedDelay([current, previous]: readonly Run[], limits: DelayLimits): Delay | undefined {
+  if (!current || !previous || previous.finishedAt === 0) return undefined;
+  const waitedMs = current.createdAt - previous.finishedAt;
+  let ms = limits.firstMs;
+  while (ms <= waitedMs && ms < limits.maxMs) ms = Math.min(ms * 2, limits.maxMs);
+  return { ms, at: current.createdAt };
+}

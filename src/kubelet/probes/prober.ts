@@ -105,11 +105,14 @@ export class Prober implements Probes, Component {
 
   #begin(pod: Pod, container: Container, { id, startedAt }: ContainerState): Probed {
     const probed: Probed = { id, startedAt, container, pod, ip: "", probings: [] };
+    const known = believed(pod, container.name, id);
     for (const kind of kinds) {
       const probe = probeOf(container, kind);
-      if (probe) probed.probings.push({ kind, probe, of: probed, tally: freshTally });
+      const tally = known.has(kind) ? { ...freshTally, result: "success" as const } : freshTally;
+      if (probe) probed.probings.push({ kind, probe, of: probed, tally });
     }
-    for (const probing of probed.probings) this.#arm(probing, 0);
+    for (const probing of probed.probings)
+      if (probing.kind !== "startup" || probing.tally.result === undefined) this.#arm(probing, 0);
     return probed;
   }
 
@@ -174,3 +177,14 @@ export class Prober implements Probes, Component {
 
 const probeOf = ({ startupProbe, livenessProbe, readinessProbe }: Container, kind: ProbeKind): Probe | undefined =>
   ({ startup: startupProbe, liveness: livenessProbe, readiness: readinessProbe })[kind];
+
+/** What an earlier kubelet has told of this very run: a container does not become unready because its kubelet was restarted. */
+function believed({ status }: Pod, name: string, id: string): ReadonlySet<ProbeKind> {
+  const told = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])].find(
+    (one) => one.name === name && one.state.running && one.containerID?.endsWith(`//${id}`),
+  );
+  return new Set<ProbeKind>([
+    ...(told?.started ? ["startup" as const] : []),
+    ...(told?.ready ? ["readiness" as const] : []),
+  ]);
+}

@@ -1,0 +1,74 @@
+// A whole kubelet on a real containerd.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Event } from "#api/core/v1/event.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { impossible } from "./containerd.ts";
+import { fastClock, isReady, MachineNode, namespace, shell } from "./machine-node.ts";
+
+const idOf = (pod: Pod) => pod.status.containerStatuses?.[0]?.containerID;
+
+test("a kubelet takes over what runs, and leaves it alone", { skip: impossible, timeout: 180_000 }, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet();
+  const sleep = "trap 'exit 0' TERM; sleep 1000 & wait";
+  const probe = { exec: { command: ["/bin/sh", "-c", "exit 0"] }, periodSeconds: 1 };
+  await node.create("web", shell(sleep, { readinessProbe: probe, startupProbe: probe }));
+  await node.create("crash", shell("exit 5"));
+  const web = await node.untilPod("web", isReady);
+  const crash = await node.untilPod("crash", (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1);
+  const { nodeInfo, images } = (await node.until(() => node.node(), "the node")).status;
+  assert.match(nodeInfo.containerRuntimeVersion, /^containerd:\/\/\d/);
+  assert.ok(images?.some(({ names }) => names.some((name) => name.includes("knarr.test/tools"))));
+
+  await node.dropKubelet();
+  await node.startKubelet();
+  await node.until(async () => isReady((await node.pod("web")) as Pod));
+  const crashed = await node.untilPod("crash", (pod) => pod.status.containerStatuses?.[0]?.state.waiting);
+  assert.equal(crashed.status.containerStatuses?.[0]?.state.waiting?.reason, "CrashLoopBackOff");
+  assert.ok((crashed.status.containerStatuses?.[0]?.restartCount ?? 0) <= 2, "the back-off goes on");
+  const after = await node.pod("web");
+  assert.equal(idOf(after as Pod), idOf(web));
+  assert.equal(after?.status.containerStatuses?.[0]?.restartCount, 0);
+  assert.equal(after?.status.startTime, web.status.startTime);
+  const readySince = (pod: Pod | undefined) =>
+    pod?.status.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+  assert.equal(readySince(after), readySince(web), "it was never called unready");
+  assert.ok(crash);
+  for (const name of ["web", "crash"]) await node.remove(name);
+});
+
+test("a runtime that is killed or says nothing makes its node unready, and no pod", {
+  skip: impossible,
+  timeout: 180_000,
+}, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet({ clock: fastClock(20) });
+  await node.create("web", shell("trap 'exit 0' TERM; sleep 1000 & wait"));
+  const web = await node.untilPod("web", isReady);
+  const ready = async () => (await node.node())?.status.conditions?.find(({ type }) => type === "Ready");
+  await node.until(async () => (await ready())?.status === "True", "a node that is ready");
+  const breaks: readonly [string, () => Promise<void>, () => Promise<void>][] = [
+    ["killed", () => node.containerd.kill(), () => node.containerd.startAgain()],
+    ["frozen", async () => node.containerd.freeze(true), async () => node.containerd.freeze(false)],
+  ];
+  for (const [how, harm, heal] of breaks) {
+    await harm();
+    const bad = await node.until(async () => {
+      const found = await ready();
+      return found?.status === "False" ? found : undefined;
+    }, `an unready node, ${how}`);
+    assert.deepEqual([bad.reason, bad.message], ["KubeletNotReady", "container runtime is down"]);
+    const meanwhile = await node.pod("web");
+    assert.deepEqual([meanwhile?.status.phase, idOf(meanwhile as Pod)], ["Running", idOf(web)]);
+    await heal();
+    await node.until(async () => (await ready())?.status === "True", `a node that is ready again, ${how}`);
+  }
+  const reasons = (await node.client.list(Event, { namespace })).items.map(({ reason }) => reason);
+  assert.ok(reasons.includes("NodeNotReady") && reasons.includes("NodeReady"));
+  assert.ok(!reasons.includes("SandboxChanged"));
+  const after = await node.pod("web");
+  assert.deepEqual([idOf(after as Pod), after?.status.containerStatuses?.[0]?.restartCount], [idOf(web), 0]);
+  await node.create("next", shell("exit 0", {}));
+  await node.untilPod("next", (pod) => pod.status.containerStatuses?.[0]?.lastState.terminated);
+});
