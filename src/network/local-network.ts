@@ -92,10 +92,10 @@ export interface Step {
 export type Stages = readonly (readonly Step[])[];
 
 /** Many commands for one program: starting it for each would take most of the time. */
-const batch = (where: readonly string[], unless: RegExp, lines: readonly string[]): Step => ({
+const batch = (where: readonly string[], unless: RegExp | undefined, lines: readonly string[]): Step => ({
   command: ["ip", ...where, "-force", "-batch", "-"],
   input: `${lines.join("\n")}\n`,
-  unless,
+  ...(unless && { unless }),
 });
 
 const exists = /File exists|already exists/;
@@ -164,16 +164,45 @@ const settings = [
 
 /** What has the host reach services through these nodes. */
 export const stepsToRoute = (network: LocalNetwork, alive: readonly LocalNode[]): Stages => [
-  [batch([], /^$/, serviceRoutes(network, alive))],
+  [batch([], undefined, serviceRoutes(network, alive))],
 ];
 
 /**
  * The kernel chooses a node by the two addresses of a packet, so that a connection stays with the node that translates it. Where no
  * node is alive all are as good: what they say to it is up to them.
  */
-function serviceRoutes({ link, nodes, serviceRanges }: LocalNetwork, alive: readonly LocalNode[]): readonly string[] {
-  const ways = (alive.length > 0 ? alive : nodes).map(({ address }) => `nexthop via ${address} dev ${link}`);
-  return ways.length === 0 ? [] : serviceRanges.map((range) => `route replace ${range} ${ways.join(" ")}`);
+const serviceRoutes = (network: LocalNetwork, alive: readonly LocalNode[]): readonly string[] =>
+  network.nodes.length === 0
+    ? []
+    : network.serviceRanges.map((range) => routeOver(network, range, alive.length > 0 ? alive : network.nodes));
+
+const routeOver = ({ link }: LocalNetwork, to: string, nodes: readonly LocalNode[]): string =>
+  `route replace ${to} ${nodes.map(({ address }) => `nexthop via ${address} dev ${link}`).join(" ")}`;
+
+/** Which nodes answer for an address, where not all do. */
+export type Pins = ReadonlyMap<string, readonly LocalNode[]>;
+
+/** Marks routes to single addresses as ours, so that those of an earlier run are found. */
+const pinned = "proto 107";
+
+/** What forgets the pins of an earlier run. */
+export const stepsToUnpin = ({ serviceRanges }: LocalNetwork): Stages => [
+  [
+    batch(
+      [],
+      undefined,
+      serviceRanges.map((range) => `route flush ${pinned} root ${range}`),
+    ),
+  ],
+];
+
+/** What changes one set of pins into another. */
+export function stepsToPin(network: LocalNetwork, before: Pins, pins: Pins): Stages {
+  const lines = [
+    ...[...before.keys()].filter((address) => !pins.has(address)).map((address) => `route delete ${address} ${pinned}`),
+    ...[...pins].map(([address, nodes]) => routeOver(network, `${address} ${pinned}`, nodes)),
+  ];
+  return lines.length === 0 ? [] : [[batch([], /No such process/, lines)]];
 }
 
 const gone = /No such file|Cannot find device|does not exist/;

@@ -1,0 +1,145 @@
+// Has the host reach services through the nodes that are alive, and addresses of load balancers that only nodes with an endpoint answer
+// for (`externalTrafficPolicy: Local`) through those: what the health checks of a real load balancer are for.
+import { serviceNameLabel } from "#api/core/services.ts";
+import { Node } from "#api/core/v1/node.ts";
+import { Service } from "#api/core/v1/service.ts";
+import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import type { Component } from "#base/supervise.ts";
+import { index } from "#client/cache.ts";
+import type { Informers } from "#client/informers.ts";
+import {
+  type LocalNetwork,
+  type LocalNode,
+  type Pins,
+  type Stages,
+  stepsToPin,
+  stepsToRoute,
+  stepsToUnpin,
+} from "./local-network.ts";
+
+export interface ServiceRoutesOptions {
+  readonly network: LocalNetwork;
+  readonly informers: Informers;
+  readonly apply: (stages: Stages, signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const isPinned = ({ spec }: Service): boolean => spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
+const pinnedServices = index(Service, (service) => (isPinned(service) ? [""] : []));
+const slicesOfPinned = index(EndpointSlice, ({ metadata }) => [
+  `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`,
+]);
+/** Changes come in flocks: those of so long are taken together. */
+const gatherMs = 20;
+const retryMs = 1_000;
+
+export class ServiceRoutes implements Component {
+  readonly name = "service-routes";
+  readonly #options: ServiceRoutesOptions;
+
+  constructor(options: ServiceRoutesOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { informers, network, apply, clock, log } = this.#options;
+    const kinds = [Node, Service, EndpointSlice] as const;
+    let changed = Promise.withResolvers<void>();
+    const stops = kinds.map((kind) => informers.of(kind).onChange(() => changed.resolve()));
+    const aborted = () => changed.resolve(); // whoever waits next is told why
+    signal.addEventListener("abort", aborted, { once: true });
+    try {
+      await Promise.all(kinds.map((kind) => informers.of(kind).synced(signal)));
+      let shown: Wanted | undefined;
+      for (;;) {
+        changed = Promise.withResolvers<void>();
+        signal.throwIfAborted();
+        const wanted = this.#wanted();
+        try {
+          for (const stages of stepsBetween(network, shown, wanted)) await apply(stages, signal);
+          shown = wanted;
+          await changed.promise;
+          await clock.sleep(gatherMs, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          shown = undefined; // what the kernel has is not known any more
+          log.error("routes to services could not be changed; trying again", { error: explain(error) });
+          await clock.sleep(retryMs, signal);
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", aborted);
+      for (const stop of stops) stop();
+    }
+  }
+
+  #wanted(): Wanted {
+    const { informers, network } = this.#options;
+    const slices = informers.of(EndpointSlice).cache;
+    const ready = new Set(
+      informers
+        .of(Node)
+        .cache.list()
+        .filter(isReady)
+        .map(({ metadata }) => metadata.name),
+    );
+    const alive = network.nodes.filter(({ name }) => ready.has(name));
+    const services = informers.of(Service).cache.by(pinnedServices.values, "");
+    return {
+      alive,
+      pins: pinsOf(services, alive, ({ metadata }) =>
+        slices.by(slicesOfPinned.values, `${metadata.namespace}/${metadata.name}`),
+      ),
+    };
+  }
+}
+
+interface Wanted {
+  readonly alive: readonly LocalNode[];
+  readonly pins: Pins;
+}
+
+function stepsBetween(network: LocalNetwork, before: Wanted | undefined, after: Wanted): readonly Stages[] {
+  const pins = before ? before.pins : new Map();
+  const changed = new Map([...after.pins].filter(([address, nodes]) => !isSame(pins.get(address), nodes)));
+  const gone = new Map([...pins].filter(([address]) => !after.pins.has(address)));
+  return [
+    ...(before ? [] : [stepsToUnpin(network)]),
+    ...(before && isSame(before.alive, after.alive) ? [] : [stepsToRoute(network, after.alive)]),
+    stepsToPin(network, gone, changed),
+  ];
+}
+
+const isSame = (a: readonly LocalNode[] | undefined, b: readonly LocalNode[]): boolean =>
+  a?.length === b.length && b.every(({ name }, i) => a[i]?.name === name);
+
+const isReady = ({ status }: Node): boolean =>
+  status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+
+/** An address whose service has no endpoint anywhere is not pinned: any node refuses it. */
+export function pinsOf(
+  services: readonly Service[],
+  alive: readonly LocalNode[],
+  slicesOf: (service: Service) => readonly EndpointSlice[],
+): Pins {
+  return new Map(
+    services.flatMap((service) => {
+      const places = new Set(
+        slicesOf(service).flatMap(({ endpoints }) =>
+          endpoints
+            .filter(({ conditions: { ready = true, serving = ready } }) => ready || serving)
+            .map(({ nodeName }) => nodeName),
+        ),
+      );
+      const nodes = alive.filter(({ name }) => places.has(name));
+      if (nodes.length === 0) return [];
+      return (service.status.loadBalancer.ingress ?? []).flatMap(({ ip }) =>
+        ip === undefined || ip.includes(":") ? [] : [[ip, nodes] as const],
+      );
+    }),
+  );
+}
