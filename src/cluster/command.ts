@@ -3,8 +3,11 @@ export interface Command {
   /** The shape of the command line, beginning with the word. */
   readonly use: string;
   readonly help?: string;
-  /** Throws UsageError for what the person got wrong, anything else for what went wrong. */
-  run(args: readonly string[]): Promise<void>;
+  /**
+   * Throws UsageError for what the person got wrong, anything else for what went wrong. A number is an exit code with a meaning of
+   * the command's own, from 3 on.
+   */
+  run(args: readonly string[]): Promise<unknown>;
 }
 
 /** What is known of a command before it is loaded: `knarr version` must not pay for the API server. */

@@ -1,5 +1,6 @@
 // Flags as data: the parser, the help text and the type of the result all follow from one object.
 import { UsageError } from "#base/errors.ts";
+import { distance } from "#base/near.ts";
 
 interface FlagOf<T extends "string" | "int" | "bool" | "strings"> {
   readonly type: T;
@@ -73,7 +74,7 @@ function longFlag(flags: Flags, arg: string): Found {
   const [name = "", ...value] = arg.slice(2).split("=");
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (!flag) {
-    const near = Object.keys(flags).find((known) => isNear(known, name));
+    const near = Object.keys(flags).find((known) => distance(known, name) <= 1);
     throw new UsageError(`unknown flag --${name}${near === undefined ? "" : `; did you mean --${near}?`}`);
   }
   return { name, flag, value: value.length > 0 ? value.join("=") : undefined };
@@ -85,19 +86,6 @@ function shortFlag(flags: Flags, arg: string): Found {
   if (name === undefined || !flag || (flag.type === "bool" && value !== ""))
     throw new UsageError(`unknown flag ${arg}`);
   return { name, flag, value: value === "" ? undefined : value };
-}
-
-/** Whether one letter was left out, added, changed, or two next to each other swapped. */
-function isNear(a: string, b: string): boolean {
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  const [restA, restB] = [a.slice(start), b.slice(start)];
-  return (
-    restA.slice(1) === restB.slice(1) ||
-    restA.slice(1) === restB ||
-    restA === restB.slice(1) ||
-    (restA.slice(2) === restB.slice(2) && restA[0] === restB[1] && restA[1] === restB[0])
-  );
 }
 
 function parseValue(name: string, { type }: Flag, text: string | undefined): unknown {

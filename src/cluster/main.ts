@@ -3,7 +3,7 @@ import { explain, UsageError } from "#base/errors.ts";
 import type { CommandEntry } from "./command.ts";
 import { commands } from "./commands.ts";
 
-/** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage. */
+/** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage, more if the command says so. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name = "help", ...rest] = args;
   try {
@@ -19,8 +19,8 @@ export async function main(args: readonly string[]): Promise<number> {
       console.log(await commandHelp(entry));
       return 0;
     }
-    await (await entry.load()).run(rest);
-    return 0;
+    const code = await (await entry.load()).run(rest);
+    return typeof code === "number" ? code : 0;
   } catch (error) {
     console.error(`knarr: ${explain(error)}`);
     if (error instanceof UsageError) {

@@ -1,180 +1,180 @@
-// `knarr why`: what state an object is in, what put it there, and what a person can do about it.
+// `knarr why`: what state an object is in, who says so, what put it there, and what a person can do about it.
+import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
+import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
-import { Event } from "#api/core/v1/event.ts";
+import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
+import { CronJob } from "#api/batch/v1/cron-job.ts";
+import { Job } from "#api/batch/v1/job.ts";
+import { Lease } from "#api/coordination/v1/lease.ts";
+import type { Event } from "#api/core/v1/event.ts";
+import { Namespace } from "#api/core/v1/namespace.ts";
 import { Node } from "#api/core/v1/node.ts";
+import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import type { Client } from "#client/client.ts";
-import { controllerOf, metadataOf, type Place, resourceName } from "#client/place.ts";
+import { ReplicationController } from "#api/core/v1/replication-controller.ts";
+import { Service } from "#api/core/v1/service.ts";
+import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { StorageClass } from "#api/storage/v1/storage-class.ts";
+import { isNotFound } from "#client/client.ts";
+import { metadataOf, type Place, resourceName } from "#client/place.ts";
+import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
-import { type PodFacts, type Reason, reasonFor, type Verdict } from "./pod-reasons.ts";
-import { actorOf, whatOf } from "./trace-text.ts";
-
-export interface Sources {
-  readonly client: Client;
-  /** The writes that led to an object and followed from it. */
-  writesOf(kind: AnyKind, place: Place): Promise<readonly WriteRecord[]>;
-  /** What the scheduler said of each node when it last tried to place a pod. */
-  verdictsOn(pod: Place): Promise<readonly Verdict[]>;
-  /** In milliseconds since 1970. */
-  now(): number;
-}
+import { below, eventsAbout, listAllowed, podFacts, type Sources } from "./facts.ts";
+import { notFound } from "./not-found.ts";
+import { claimReason } from "./reasons/claim.ts";
+import { deletionReason } from "./reasons/deletion.ts";
+import { cronJobReason, jobReason } from "./reasons/job.ts";
+import { namespaceReason } from "./reasons/namespace.ts";
+import { nodeReason } from "./reasons/node.ts";
+import { otherReason } from "./reasons/other.ts";
+import { podReason } from "./reasons/pod.ts";
+import type { ConditionWords, Reason } from "./reasons/reason.ts";
+import { selectedPods, serviceReason } from "./reasons/service.ts";
+import {
+  daemonSetReason,
+  deploymentReason,
+  replicaSetReason,
+  statefulSetReason,
+  type WorkloadFacts,
+} from "./reasons/workload.ts";
+import { actorOf } from "./trace-text.ts";
 
 export interface Answer {
-  readonly subject: string;
+  readonly subject: { readonly kind: string; readonly namespace?: string; readonly name: string };
   readonly reason: Reason;
   /** The writes that led here, first cause first. */
   readonly chain: readonly WriteRecord[];
+  /** Oldest first. */
   readonly events: readonly Event[];
 }
 
-export async function explainPod(place: Place, sources: Sources): Promise<Answer> {
-  const facts = await factsOf(await sources.client.get(Pod, place), sources);
-  const chain = causesOf(await sources.writesOf(Pod, place), "pods", place);
-  return { subject: `Pod ${nameOf(facts.pod)}`, reason: reasonFor(facts), chain, events: facts.events };
-}
-
-/** Of an object that makes pods: the reason is that of the pod that is worst off. */
-export async function explainOwner(kind: AnyKind, place: Place, sources: Sources): Promise<Answer> {
-  const owner = (await sources.client.get(kind, place)) as ApiObject; // of a kind the compiler does not know
-  const events = await eventsAbout(owner, sources.client);
-  const pods = await podsBelow(owner, sources.client);
-  const chain = causesOf(await sources.writesOf(kind, place), resourceName(kind), place);
-  const subject = `${kind.kind} ${nameOf(owner)}`;
-  const refused = await refusal(owner, sources.client);
-  if (refused) return { subject, reason: { says: "cannot make its pods", details: [refused] }, chain, events };
-  const reasons = await Promise.all(
-    pods.slice(0, 200).map(async (pod) => ({ pod, reason: reasonFor(await factsOf(pod, sources)) })),
-  );
-  const stuck = reasons.filter(({ reason }) => !reason.isFine);
-  const [first] = stuck;
-  if (!first)
-    return {
-      subject,
-      chain,
-      events,
-      reason: { says: wellText(pods.length), isFine: true },
-    };
-  const { says, ...rest } = first.reason;
+/** Why the object is as it is. Throws NotFound with the names of others that may be meant. */
+export async function explain(kind: AnyKind, place: Place, sources: Sources): Promise<Answer> {
+  const object = await read(kind, place, sources);
+  const [events, writes] = await Promise.all([eventsAbout(object, sources.client), sources.writesOf(kind, place)]);
+  const own = writes.filter((write) => isOf(write, kind, place));
+  const asked: Asked = { object, events, deletedBy: deleterIn(own), sources };
+  const { namespace, name } = place;
   return {
-    subject,
-    chain,
+    subject: { kind: kind.kind, ...(namespace !== undefined && { namespace }), name },
+    reason: await (experts.get(kind) ?? other)(asked),
+    chain: causesOf(own, writes),
     events,
-    reason: {
-      ...rest,
-      says: `has ${stuck.length} of ${pods.length} pods in trouble: ${first.pod.metadata.name} ${says}`,
-    },
   };
 }
 
-function wellText(pods: number): string {
-  if (pods === 0) return "has no pods";
-  return pods === 1 ? "has one pod, and it is well" : `has ${pods} pods, and all are well`;
-}
-
-/** The answer for a terminal. */
-export function answerText({ subject, reason, chain, events }: Answer, now: number): readonly string[] {
-  const { says, details = [], remedies = [] } = reason;
-  return [
-    `${subject} ${says}.`,
-    ...details.map((line) => `  ${line}`),
-    ...(remedies.length > 0 ? ["", "What can be done:", ...remedies.map((line) => `  - ${line}`)] : []),
-    ...(chain.length > 0 ? ["", "How it came to be:", ...chain.map((write) => `  ${chainLine(write, now)}`)] : []),
-    ...(events.length > 0
-      ? ["", "What was reported:", ...events.slice(-5).map((event) => `  ${eventLine(event)}`)]
-      : []),
-  ];
-}
-
-const chainLine = (write: WriteRecord, now: number): string =>
-  `${ago(now - write.at)}  ${actorOf(write.user)}: ${whatOf(write)}`;
-const eventLine = ({ type, reason, message, count = 1 }: Event): string =>
-  `${type} ${reason}: ${message}${count > 1 ? ` (${count} times)` : ""}`;
-
-async function factsOf(pod: Pod, { client, verdictsOn, now }: Sources): Promise<PodFacts> {
-  const { namespace, name } = pod.metadata;
-  const names = (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
-  const claims = await Promise.all(
-    names.map(async (claim) => [claim, await client.find(PersistentVolumeClaim, { namespace, name: claim })] as const),
-  );
-  const { nodeName } = pod.spec;
-  return {
-    pod,
-    events: await eventsAbout(pod, client),
-    node: nodeName ? await client.find(Node, { name: nodeName }) : undefined,
-    claims: new Map(claims),
-    verdicts: nodeName ? [] : await verdictsOn({ namespace, name }),
-    now: now(),
-  };
-}
-
-async function eventsAbout(object: unknown, client: Client): Promise<readonly Event[]> {
-  const { namespace = "default", uid = "" } = metadataOf(object);
-  const { items } = await client.list(Event, { namespace, fieldSelector: `involvedObject.uid=${uid}` });
-  return items.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b)));
-}
-
-const timeOf = ({ lastTimestamp, eventTime, metadata }: Event): string =>
-  lastTimestamp ?? eventTime ?? metadata.creationTimestamp;
-
-/** The pods an object controls, itself or through ReplicaSets. */
-async function podsBelow(owner: ApiObject, client: Client): Promise<readonly Pod[]> {
-  const { namespace } = metadataOf(owner);
-  const [sets, pods] = await Promise.all([client.list(ReplicaSet, { namespace }), client.list(Pod, { namespace })]);
-  const uids = new Set([metadataOf(owner).uid]);
-  for (const set of sets.items) if (uids.has(controllerOf(set)?.uid)) uids.add(set.metadata.uid);
-  return pods.items.filter((pod) => {
-    const uid = controllerOf(pod)?.uid;
-    return uid !== undefined && uids.has(uid);
-  });
-}
-
-/** Why pods are refused before they exist, as the sets below an object report it: a quota, an admission plugin. */
-async function refusal(owner: ApiObject, client: Client): Promise<string | undefined> {
-  const { namespace, uid } = metadataOf(owner);
-  const { items } = await client.list(ReplicaSet, { namespace });
-  const below = [owner, ...items.filter((set) => controllerOf(set)?.uid === uid)];
-  for (const object of below) {
-    const failure = conditionsOf(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
-    if (failure?.message) return failure.message;
+async function read(kind: AnyKind, place: Place, { client }: Sources): Promise<Infer<AnyKind>> {
+  try {
+    return await client.get(kind, place);
+  } catch (error) {
+    throw isNotFound(error) ? await notFound(kind, place, client) : error;
   }
-  return undefined;
 }
 
-interface Condition {
-  readonly type?: string;
-  readonly status?: string;
-  readonly message?: string;
+interface Asked {
+  readonly object: Infer<AnyKind>;
+  readonly events: readonly Event[];
+  readonly deletedBy: string | undefined;
+  readonly sources: Sources;
 }
-function conditionsOf(object: unknown): readonly Condition[] {
-  const { conditions } = (object as { status?: { conditions?: readonly Condition[] } }).status ?? {};
-  return conditions ?? [];
+
+type Expert = (asked: Asked) => Promise<Reason>;
+
+/** The one who knows about a kind. The object of an entry is of the kind of that entry. */
+const expert = <K extends AnyKind>(
+  kind: K,
+  reasonOf: (object: Infer<K>, asked: Asked) => Promise<Reason>,
+): readonly [AnyKind, Expert] => [kind, (asked) => reasonOf(asked.object as Infer<K>, asked)];
+
+const workload = <K extends AnyKind>(kind: K, reasonOf: (facts: WorkloadFacts<Infer<K>>) => Reason) =>
+  expert(kind, async (owner, { deletedBy, sources }) => {
+    const deletion = deletionReason({ kind: kind.kind, metadata: metadataOf(owner) }, deletedBy);
+    if (deletion) return deletion;
+    const { sets, pods, events } = await below(owner, sources.client);
+    return reasonOf({ owner, sets, events, pods: await podFacts(pods, sources), now: sources.now() });
+  });
+
+const experts: ReadonlyMap<AnyKind, Expert> = new Map([
+  expert(Pod, async (pod, { deletedBy, sources }) => {
+    const [facts] = await podFacts([pod], sources);
+    return facts ? podReason({ ...facts, deletedBy }) : { code: "Unknown", state: "wrong", says: "is unknown" };
+  }),
+  workload(Deployment, deploymentReason),
+  workload(ReplicaSet, replicaSetReason),
+  workload(ReplicationController, replicaSetReason),
+  workload(StatefulSet, statefulSetReason),
+  workload(DaemonSet, daemonSetReason),
+  workload(Job, jobReason),
+  expert(CronJob, async (owner, { events }) => cronJobReason({ owner, events })),
+  expert(Service, async (service, { events, sources }) => {
+    const { client } = sources;
+    const { namespace, name } = service.metadata;
+    const labelSelector = `kubernetes.io/service-name=${name}`;
+    const [slices, pods] = await Promise.all([
+      listAllowed(client, EndpointSlice, { namespace, labelSelector }),
+      listAllowed(client, Pod, { namespace }),
+    ]);
+    const chosen = await podFacts(selectedPods(service, pods), sources);
+    return serviceReason({ service, slices, events, chosen, pods });
+  }),
+  expert(PersistentVolumeClaim, async (claim, { events, deletedBy, sources }) => {
+    const { client } = sources;
+    const { namespace, name } = claim.metadata;
+    const [classes, volumes, pods] = await Promise.all([
+      listAllowed(client, StorageClass, {}),
+      listAllowed(client, PersistentVolume, {}),
+      listAllowed(client, Pod, { namespace }),
+    ]);
+    const users = pods
+      .filter(({ spec }) => spec.volumes?.some((volume) => volume.persistentVolumeClaim?.claimName === name))
+      .map(({ metadata }) => metadata.name);
+    return claimReason({ claim, classes, volumes, users, events, deletedBy, now: sources.now() });
+  }),
+  expert(Node, async (node, { events, sources }) => {
+    const { name } = node.metadata;
+    const { client } = sources;
+    const [leases, pods] = await Promise.all([
+      listAllowed(client, Lease, { namespace: "kube-node-lease", fieldSelector: `metadata.name=${name}` }),
+      listAllowed(client, Pod, { fieldSelector: `spec.nodeName=${name}` }),
+    ]);
+    return nodeReason({ node, lease: leases[0], events, pods: pods.length });
+  }),
+  expert(Namespace, async (namespace, { sources }) => namespaceReason({ namespace, now: sources.now() })),
+]);
+
+const other: Expert = async ({ object, events, deletedBy }) => {
+  const { kind, status } = object as { readonly kind: string; readonly status?: { conditions?: unknown } }; // of any kind
+  const conditions = Array.isArray(status?.conditions) ? (status.conditions as readonly ConditionWords[]) : [];
+  return otherReason({ kind, metadata: metadataOf(object), conditions, events, deletedBy });
+};
+
+const isOf = (write: WriteRecord, kind: AnyKind, { namespace = "", name }: Place): boolean =>
+  write.resource === resourceName(kind) && write.name === name && write.namespace === namespace;
+
+/** Who asked for the deletion: the first who did, since those who come after only see to it. */
+function deleterIn(own: readonly WriteRecord[]): string | undefined {
+  const made = own.findLastIndex(isCreation);
+  const write = own
+    .slice(made + 1)
+    .find(({ verb, subresource }) => verb.startsWith("delete") || subresource === "eviction");
+  if (!write) return undefined;
+  const program = write.userAgent.split(/[/ ]/)[0];
+  return `${actorOf(write.user)}${program && !write.user.startsWith("system:") ? ` (${program})` : ""}`;
 }
+
+const isCreation = ({ verb, subresource }: WriteRecord): boolean => verb === "create" && !subresource;
 
 /** From the newest write that made the object, back to the request that began it. */
-function causesOf(writes: readonly WriteRecord[], resource: string, { namespace = "", name }: Place): WriteRecord[] {
+function causesOf(own: readonly WriteRecord[], writes: readonly WriteRecord[]): readonly WriteRecord[] {
   const byRevision = new Map(writes.map((write) => [write.revision, write]));
-  const isOwn = (write: WriteRecord) =>
-    write.resource === resource && write.name === name && write.namespace === namespace;
   const chain: WriteRecord[] = [];
-  let one = writes.findLast((write) => isOwn(write) && write.verb === "create" && !write.subresource);
+  let one = own.findLast(isCreation);
   while (one && !chain.includes(one)) {
     chain.unshift(one);
     const causes = one.because.map(({ revision }) => byRevision.get(revision)).filter((write) => write !== undefined);
     one = causes.toSorted((a, b) => b.revision - a.revision)[0];
   }
   return chain;
-}
-
-const nameOf = (object: unknown): string => {
-  const { namespace, name } = metadataOf(object);
-  return namespace ? `${namespace}/${name}` : `${name}`;
-};
-
-function ago(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 120) return `${seconds} s ago`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min ago` : `${Math.round(seconds / 3600)} h ago`;
 }

@@ -114,6 +114,9 @@ const chance: readonly (readonly [RegExp, string])[] = [
   [/(system:node:\S+), [\d.]+ m?s$/gm, "$1"],
   [/(\(\w+\)), [\d.]+ m?s$/gm, "$1, <time>"],
   [/^(The first request spent its time in) .*$/gm, "$1 <stages>"],
-  [/^( +)\d+ s ago/gm, "$1<age> ago"],
+  [/^( +)\d+[smh]\d* ago/gm, "$1<age> ago"],
+  [/^( +)for \w+, since .*$/gm, "$1for <age>, since <time>"],
+  [/ \((?:\d+ times, last )?\w+ ago\):/g, " (<age> ago):"],
+  [/^( +next \w+): .*$/gm, "$1: <soon>"],
   [/\(x\d+ over [\dms]+\)/g, "(<times>)"],
 ];

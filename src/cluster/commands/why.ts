@@ -1,11 +1,11 @@
-import { Pod } from "#api/core/v1/pod.ts";
 import { systemClock } from "#base/clock.ts";
-import { UsageError } from "#base/errors.ts";
-import { isNotFound } from "#client/client.ts";
+import { ApiError, UsageError } from "#base/errors.ts";
 import type { Connection } from "#client/host/connect.ts";
 import type { Place } from "#client/place.ts";
-import type { Verdict } from "#observe/pod-reasons.ts";
-import { answerText, explainOwner, explainPod, type Sources } from "#observe/why.ts";
+import type { Sources } from "#observe/facts.ts";
+import type { Verdict } from "#observe/reasons/pod-facts.ts";
+import { explain } from "#observe/why.ts";
+import { answerText, coloured, plain } from "#observe/why-text.ts";
 import type { FailedAttempt } from "#scheduler/attempts.ts";
 import { parseJson } from "#schema/json.ts";
 import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
@@ -18,11 +18,26 @@ const flags = {
   output: { type: "string", short: "o", value: "text|json", default: "text", help: "How to print the answer" },
 } as const;
 
+/** As an exit code: the object is not as it should be. */
+const somethingIsWrong = 3;
+
 export const why: Command = {
   use: "why KIND/NAME [FLAGS]",
   help: [
-    "Why a pod, or something that makes pods, is in the state it is in: what it waits for, what put it there, and what can be",
-    "done about it.",
+    "What state an object is in, since when and who says so (conditions, events, the scheduler's verdict on each node, the last",
+    "lines of a log), what put it there, and what can be done about it. It knows pods and what makes pods (Deployments,",
+    "ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs: pods with the same trouble are told together), Services,",
+    "PersistentVolumeClaims, Nodes and Namespaces; of other kinds it tells their conditions, and what keeps them from going away.",
+    "",
+    "It only reads, and only through the API.",
+    "",
+    "Examples:",
+    "  knarr why pod/web-0",
+    "  knarr why deploy/web -n shop",
+    "  knarr why svc web -o json",
+    "",
+    "It ends with 0 if the object is fine or on its way, 3 if something is wrong with it, 1 if there is no answer (no such object,",
+    "no connection), 2 if it was called wrongly.",
     "",
     flagsHelp(flags),
   ].join("\n"),
@@ -32,31 +47,51 @@ export const why: Command = {
       throw new UsageError(`why: unknown output ${JSON.stringify(settings.output)}; use text or json`);
     const { kind, name } = subjectOf(rest);
     const answer = await withCluster(settings, (connection) => {
-      const place = {
-        name,
-        ...(kind.scope === "Namespaced" && { namespace: settings.namespace ?? connection.namespace }),
-      };
-      const sources: Sources = {
-        client: connection.client,
-        writesOf: (of, at) => writesOf(connection, of, at),
-        verdictsOn: (pod) => verdictsOn(connection, pod),
-        now: () => systemClock.now(),
-      };
-      return kind === Pod ? explainPod(place, sources) : explainOwner(kind, place, sources);
+      const namespace = settings.namespace ?? connection.namespace;
+      return explain(kind, { name, ...(kind.scope === "Namespaced" && { namespace }) }, sourcesOf(connection));
     });
     if (settings.output === "json") console.log(JSON.stringify(answer, undefined, 2));
-    else for (const line of answerText(answer, systemClock.now())) console.log(line);
+    else console.log(answerText(answer, systemClock.now(), hasColours() ? coloured : plain).join("\n"));
+    return answer.reason.state === "wrong" ? somethingIsWrong : 0;
   },
 };
+
+const hasColours = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;
+
+const sourcesOf = (connection: Connection): Sources => ({
+  client: connection.client,
+  // Another server than ours has no such memory, and not everybody may look into ours.
+  writesOf: (kind, place) => writesOf(connection, kind, place).catch(nothingIfUnanswered([])),
+  verdictsOn: (pod) => verdictsOn(connection, pod),
+  lastLines: (pod, container) => lastLines(connection, pod, container),
+  now: () => systemClock.now(),
+});
+
+const nothingIfUnanswered =
+  <T>(nothing: T) =>
+  (error: unknown): T => {
+    if (error instanceof ApiError) return nothing;
+    throw error;
+  };
 
 /** What the scheduler of the cluster's own process says; nothing where another one schedules. */
 async function verdictsOn(connection: Connection, { namespace = "", name }: Place): Promise<readonly Verdict[]> {
   const text = await connection
     .read(`/knarr/v1/scheduling?${new URLSearchParams({ namespace, name })}`)
-    .catch((error: unknown) => {
-      if (isNotFound(error)) return "{}";
-      throw error;
-    });
+    .catch(nothingIfUnanswered("{}"));
   const { attempt } = parseJson(text).value as { readonly attempt?: FailedAttempt }; // our own server's answer
   return (attempt?.verdicts ?? []).map(({ node, plugin, reasons }) => ({ node, plugin, reason: reasons.join(", ") }));
+}
+
+const logLines = 5;
+
+async function lastLines(
+  connection: Connection,
+  { namespace = "", name }: Place,
+  container: string,
+): Promise<readonly string[]> {
+  const query = new URLSearchParams({ container, tailLines: String(logLines) });
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?${query}`;
+  const text = await connection.read(path).catch(nothingIfUnanswered(""));
+  return text.split("\n").filter((line) => line !== "");
 }

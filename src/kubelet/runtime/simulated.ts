@@ -7,6 +7,7 @@ import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { Alarm } from "../alarm.ts";
+import { InputMissing } from "../inputs/sources.ts";
 import {
   type ContainerConfig,
   type ContainerRuntime,
@@ -151,6 +152,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const uid = this.#sandboxes.get(sandbox)?.uid;
     if (uid === undefined) throw new Error(`sandbox ${sandbox} not found`);
     const script = this.#script(config);
+    if (script.configError !== undefined) throw new InputMissing(script.configError);
     if (script.createError !== undefined) throw new Error(script.createError);
     const id = this.#newId();
     const { requests = {} } = config.container.resources;

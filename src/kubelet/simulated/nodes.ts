@@ -126,7 +126,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   const pods = new Pods({
     informer: informers.of(Pod),
     runtime,
-    probes: simulatedProbes((id) => runtime.scriptOf(id)),
+    probes: simulatedProbes((id) => runtime.scriptOf(id), event),
     hooks: {
       run: ({ handler, timeoutMs }, signal) =>
         runtime.sleep(Math.min((handler.sleep?.seconds ?? 0) * 1000, timeoutMs), signal),

@@ -4,11 +4,25 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { ProbeResults } from "../pod/view.ts";
+import type { TellEvent } from "../pods.ts";
 import { type Findings, hasProbes, noFindings, type Probes } from "../probes/probes.ts";
 import type { PodState } from "../runtime.ts";
 import type { ContainerScript } from "./script.ts";
 
-export function simulatedProbes(scriptOf: (containerId: string) => ContainerScript | undefined): Probes {
+export function simulatedProbes(
+  scriptOf: (containerId: string) => ContainerScript | undefined,
+  event: TellEvent,
+): Probes {
+  /** What was told of failures, by pod: each once for a run of a container, where a kubelet would go on telling. */
+  const told = new Map<string, Set<string>>();
+  const tellOnce = (pod: Pod, container: Container, id: string, text: string): void => {
+    const { uid = "" } = pod.metadata;
+    const known = told.get(uid) ?? new Set();
+    const key = `${id} ${text}`;
+    if (known.has(key)) return;
+    told.set(uid, known.add(key));
+    event(pod, "Warning", "Unhealthy", text, container.name);
+  };
   return {
     results(pod: Pod, state: PodState, now: number): Findings {
       if (!isProbed(pod)) return noFindings;
@@ -24,15 +38,17 @@ export function simulatedProbes(scriptOf: (containerId: string) => ContainerScri
           if (now < at) wakeAt = Math.min(wakeAt, at);
           return now >= at;
         };
+        for (const { title, from, until } of times.failures)
+          if (has(from) && now < until) tellOnce(pod, container, id, `${title} probe failed: ${script.probeMessage}`);
         results.set(id, {
           startup: has(times.startupAt) ? "success" : undefined,
-          readiness: has(times.readyAt) ? "success" : undefined,
+          readiness: has(times.unreadyAt) ? "failure" : has(times.readyAt) ? "success" : undefined,
           liveness: has(times.deadAt) ? "failure" : "success",
         });
       }
       return { results, wakeAt };
     },
-    forget: () => undefined,
+    forget: (uid) => void told.delete(uid),
   };
 }
 
@@ -46,13 +62,25 @@ function timesOf(
 ) {
   const after = (probe: Probe | undefined): number => (probe ? firstSuccessMs(probe) : 0);
   const startupAt = startedAt + Math.max(after(startupProbe), startupProbe ? script.readyAfterMs : 0);
-  return {
-    startupAt,
-    readyAt: Math.max(startupAt, startedAt + Math.max(after(readinessProbe), script.readyAfterMs)),
-    deadAt: livenessProbe ? startedAt + script.liveMs : Number.POSITIVE_INFINITY,
-  };
+  const readyAt = Math.max(startupAt, startedAt + Math.max(after(readinessProbe), script.readyAfterMs));
+  const unreadyAt = readinessProbe ? startedAt + script.readyMs : Number.POSITIVE_INFINITY;
+  const deadAt = livenessProbe ? startedAt + script.liveMs : Number.POSITIVE_INFINITY;
+  const goodAt = startedAt + script.readyAfterMs;
+  const failures = [
+    ...(startupProbe ? [{ title: "Startup", from: startedAt + delayMs(startupProbe), until: goodAt }] : []),
+    ...(readinessProbe
+      ? [
+          { title: "Readiness", from: startupAt + delayMs(readinessProbe), until: goodAt },
+          { title: "Readiness", from: unreadyAt, until: Number.POSITIVE_INFINITY },
+        ]
+      : []),
+    { title: "Liveness", from: deadAt, until: Number.POSITIVE_INFINITY },
+  ];
+  return { startupAt, readyAt, unreadyAt, deadAt, failures: failures.filter(({ from, until }) => from < until) };
 }
 
+const delayMs = ({ initialDelaySeconds = 0 }: Probe): number => initialDelaySeconds * 1000;
+
 /** When a probe that always succeeds has succeeded often enough. */
-const firstSuccessMs = ({ initialDelaySeconds = 0, successThreshold, periodSeconds }: Probe): number =>
-  (initialDelaySeconds + (successThreshold - 1) * periodSeconds) * 1000;
+const firstSuccessMs = (probe: Probe): number =>
+  delayMs(probe) + (probe.successThreshold - 1) * probe.periodSeconds * 1000;

@@ -10,6 +10,7 @@
 // | pull-delay     | duration | a pull takes this long                                               | 0s                        |
 // | pull-error     | text     | pulls fail with this message                                         | they succeed              |
 // | pull-failures  | number   | only as many pulls of a pod fail                                     | all, given an error       |
+// | config-error   | text     | something that the container refers to is missing                    |                           |
 // | create-error   | text     | the container cannot be created                                      |                           |
 // | start-error    | text     | the container cannot be started                                      |                           |
 // | start-delay    | duration | a start takes this long                                              | 0s                        |
@@ -18,7 +19,9 @@
 // | exit-reason    | text     | such as OOMKilled                                                    | Completed, or Error       |
 // | exit-message   | text     | its last words                                                       |                           |
 // | ready-after    | duration | startup and readiness probes succeed this long after the start       | 0s                        |
+// | ready-for      | duration | the readiness probe fails this long after the start                  | never                     |
 // | live-for       | duration | the liveness probe fails this long after the start                   | never                     |
+// | probe-message  | text     | what a probe that fails says                                         | as scripted               |
 // | stop-delay     | duration | it ends this long after it was asked to; longer than the grace: 137  | 0s                        |
 // | stop-exit-code | number   | with which it ends when asked to                                     | 0                         |
 // | logs           | text     | lines it writes when it starts                                       | one line                  |
@@ -39,6 +42,7 @@ export interface ContainerScript {
   readonly pullDelayMs: number;
   readonly pullError: string | undefined;
   readonly pullFailures: number;
+  readonly configError: string | undefined;
   readonly createError: string | undefined;
   readonly startError: string | undefined;
   readonly startDelayMs: number;
@@ -48,7 +52,9 @@ export interface ContainerScript {
   readonly exitReason: string | undefined;
   readonly exitMessage: string;
   readonly readyAfterMs: number;
+  readonly readyMs: number;
   readonly liveMs: number;
+  readonly probeMessage: string;
   readonly stopDelayMs: number;
   readonly stopExitCode: number;
   readonly logs: readonly string[];
@@ -60,6 +66,7 @@ const forever: ContainerScript = {
   pullDelayMs: 0,
   pullError: undefined,
   pullFailures: Number.POSITIVE_INFINITY,
+  configError: undefined,
   createError: undefined,
   startError: undefined,
   startDelayMs: 0,
@@ -68,7 +75,9 @@ const forever: ContainerScript = {
   exitReason: undefined,
   exitMessage: "",
   readyAfterMs: 0,
+  readyMs: Number.POSITIVE_INFINITY,
   liveMs: Number.POSITIVE_INFINITY,
+  probeMessage: "as scripted",
   stopDelayMs: 0,
   stopExitCode: 0,
   logs: ["started"],
@@ -111,6 +120,7 @@ const readers: Readonly<Record<string, (value: string) => Partial<ContainerScrip
   "pull-delay": (value) => ({ pullDelayMs: duration(value) }),
   "pull-error": (value) => ({ pullError: value }),
   "pull-failures": (value) => ({ pullFailures: whole(value) }),
+  "config-error": (value) => ({ configError: value }),
   "create-error": (value) => ({ createError: value }),
   "start-error": (value) => ({ startError: value }),
   "start-delay": (value) => ({ startDelayMs: duration(value) }),
@@ -119,6 +129,8 @@ const readers: Readonly<Record<string, (value: string) => Partial<ContainerScrip
   "exit-reason": (value) => ({ exitReason: value }),
   "exit-message": (value) => ({ exitMessage: value }),
   "ready-after": (value) => ({ readyAfterMs: duration(value) }),
+  "ready-for": (value) => ({ readyMs: duration(value) }),
+  "probe-message": (value) => ({ probeMessage: value }),
   "live-for": (value) => ({ liveMs: duration(value) }),
   "stop-delay": (value) => ({ stopDelayMs: duration(value) }),
   "stop-exit-code": (value) => ({ stopExitCode: whole(value) }),
