@@ -14,7 +14,38 @@ export class CriError extends Error {
   }
 }
 
-export const criCode = { deadlineExceeded: 4, notFound: 5, unimplemented: 12, internal: 13, unavailable: 14 } as const;
+export const criCode = {
+  unknown: 2,
+  deadlineExceeded: 4,
+  notFound: 5,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+} as const;
+
+const codeNames: readonly (string | undefined)[] = [
+  "OK",
+  "Canceled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
+];
+
+/** The error as programs in Go write it. */
+export const rpcText = ({ code, message }: CriError): string =>
+  `rpc error: code = ${codeNames[code] ?? `Code(${code})`} desc = ${message}`;
 
 export interface CallLimits {
   /** Infinity for as long as it takes. */

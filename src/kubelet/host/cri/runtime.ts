@@ -25,7 +25,7 @@ import type {
   Usage,
 } from "../../runtime.ts";
 import type { StreamTarget } from "../../server/streams.ts";
-import { CriConnection, CriError, criCode } from "./connection.ts";
+import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { containerdEvents, containerStates, type Rpc, rpcs, sandboxReady, TaskEvent } from "./messages.ts";
 
 export interface CriRuntimeOptions extends CriSettings {
@@ -240,7 +240,11 @@ export class CriRuntime implements ContainerRuntime {
   async pullImage(reference: string, auth: Credentials | undefined, _pod: Pod, signal: AbortSignal): Promise<Image> {
     const request = { image: { image: reference }, ...(auth && { auth }) };
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
-    const { ref } = await this.#connection.call(rpcs.pullImage, request, limits);
+    const { ref } = await this.#connection.call(rpcs.pullImage, request, limits).catch((error: unknown) => {
+      // People search for these words: upstream's kubelet shows them as its gRPC library writes them, but for a code that says nothing.
+      const isTelling = error instanceof CriError && error.code !== criCode.unknown;
+      throw isTelling ? new CriError(error.code, rpcText(error)) : error;
+    });
     return (await this.findImage(ref, signal)) ?? { id: ref, names: [reference], sizeBytes: 0 };
   }
 
