@@ -24,6 +24,7 @@ export const packages: readonly SystemPackage[] = [
     provides: "/usr/lib/cni/bridge",
     for: "the kubelet's tests on real containers",
   },
+  { name: "docker-registry", provides: "/usr/bin/docker-registry", for: "the tests of pulling images" },
   { name: "curl", provides: "/usr/bin/curl", for: "the API server's test with curl" },
   {
     name: "python3-kubernetes",

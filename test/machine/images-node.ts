@@ -85,6 +85,7 @@ export class ImagesNode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.runtime.close();
     await this.machine[Symbol.asyncDispose]();
   }
 }

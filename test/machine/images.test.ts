@@ -1,10 +1,16 @@
 // The images that come with a cluster, in a real containerd.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { demoImages } from "#cluster/images/demo.ts";
+import { digestOf, ownArchitecture } from "#cluster/images/image.ts";
 import { importImages } from "#cluster/images/import.ts";
+import { KeptImages } from "#cluster/images/kept-images.ts";
+import { loadArchive } from "#cluster/images/load.ts";
+import { pauseProgram } from "#cluster/images/pause.ts";
+import { tarOf } from "#cluster/images/tar.ts";
 import { ImagesNode } from "./images-node.ts";
 import { impossible } from "./machine.ts";
 
@@ -74,4 +80,37 @@ test("demo images run in a real containerd", { skip: impossible, timeout: 120_00
     const [state] = (await runtime.observe(pod.metadata.uid, signal)).containers;
     assert.equal(`${state?.phase} ${state?.exitCode}`, "exited 0");
   });
+});
+
+test("an archive of docker save, loaded into a node, runs there under the names that people use", {
+  skip: impossible,
+  timeout: 60_000,
+}, async () => {
+  await using node = await ImagesNode.start();
+  const { machine, containerd, runtime } = node;
+  const layer = tarOf([{ name: "pause", mode: 0o755, content: pauseProgram() }]);
+  const config = {
+    architecture: ownArchitecture,
+    os: "linux",
+    config: { Entrypoint: ["/pause"] },
+    rootfs: { type: "layers", diff_ids: [digestOf(layer)] },
+  };
+  const saved = tarOf([
+    { name: "c.json", content: Buffer.from(JSON.stringify(config)) },
+    { name: "l/layer.tar", content: gzipSync(layer) },
+    {
+      name: "manifest.json",
+      content: Buffer.from(JSON.stringify([{ Config: "c.json", RepoTags: ["app:1.0"], Layers: ["l/layer.tar"] }])),
+    },
+  ]);
+  const path = join(machine.root, "saved.tar.gz");
+  writeFileSync(path, gzipSync(saved));
+  const kept = new KeptImages(join(machine.root, "kept"));
+  const nodes = [{ name: "a", runtime: containerd }];
+  const names = await loadArchive(path, { kept, nodes, keep: true, progress: () => undefined }, signal);
+  assert.deepEqual(names, ["docker.io/library/app:1.0"]);
+  const { pod } = await node.run({ image: "app:1.0" });
+  const [state] = (await runtime.observe(pod.metadata.uid, signal)).containers;
+  assert.equal(state?.phase, "running");
+  assert.deepEqual(await importImages(containerd, kept.archives(), signal), [], "a start finds it there");
 });
