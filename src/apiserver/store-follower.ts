@@ -9,6 +9,8 @@ import { WatchCache } from "./watch-cache.ts";
 
 export const registryPrefix = "/registry/";
 const pageSize = 1000;
+/** For so long events are kept for watchers that come back. Those that stay learn once a minute how far they have come. */
+const freshMs = 75_000;
 
 export interface FollowerOptions {
   readonly store: StoreEngine;
@@ -20,6 +22,8 @@ export class StoreFollower {
   readonly #options: FollowerOptions;
   readonly #caches = new Map<string, WatchCache>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly resolve: () => void }>();
+  /** How far it was when, oldest first. */
+  readonly #marks: { readonly at: number; readonly revision: Revision }[] = [];
   #revision: Revision = -1;
 
   constructor(options: FollowerOptions) {
@@ -79,6 +83,7 @@ export class StoreFollower {
           failures = 0;
           this.#dispatch(changes);
           this.#advance(revision);
+          this.#forgetOld();
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -113,6 +118,17 @@ export class StoreFollower {
 
   #dispatch(changes: readonly Change[]): void {
     for (const [cache, ofCache] of Map.groupBy(changes, ({ entry }) => this.#cacheOf(entry.key))) cache?.apply(ofCache);
+  }
+
+  #forgetOld(): void {
+    const now = this.#options.clock.elapsed();
+    const marks = this.#marks;
+    if (now - (marks.at(-1)?.at ?? Number.NEGATIVE_INFINITY) < freshMs / 5) return;
+    marks.push({ at: now, revision: this.#revision });
+    while (marks[1] && marks[1].at <= now - freshMs) marks.shift();
+    const [oldest] = marks;
+    if (!oldest || oldest.at > now - freshMs) return;
+    for (const cache of this.#caches.values()) cache.forget(oldest.revision);
   }
 
   /** By the first part of the key after `/registry/`, or the first two where that is a group. */

@@ -28,9 +28,14 @@ export class Stored implements EncodedObject {
     this.#object = object && protect(object);
   }
 
+  /** The object, if anyone has it. */
+  get held(): ApiObject | undefined {
+    return this.#object instanceof WeakRef ? this.#object.deref() : this.#object;
+  }
+
   get object(): ApiObject {
     this.#isAsked = true;
-    const held = this.#object instanceof WeakRef ? this.#object.deref() : this.#object;
+    const { held } = this;
     if (held) return held;
     const made = this.#protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
     this.#object = made;
@@ -114,16 +119,34 @@ export class StoredForm {
     return `${this.#head}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`;
   }
 
+  /** The same object with the revision of its deletion. */
+  deleted(last: Stored, revision: Revision): Stored {
+    const at = this.#head.length;
+    const after = at + versionText(last.revision).length;
+    const json = withVersion(last.json, at, after, revision);
+    const { held } = last;
+    const object = held && { ...held, metadata: { ...held.metadata, resourceVersion: String(revision) } };
+    return new Stored(last.key, revision, json, object, this.#protect);
+  }
+
   #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): Stored {
-    const at = this.#head.length; // the head is ASCII, so characters are bytes, as they are of the version
-    const version = `"resourceVersion":"${revision}",`;
-    const json = new Uint8Array(value.length + version.length);
-    json.set(value.subarray(0, at));
-    encoder.encodeInto(version, json.subarray(at));
-    json.set(value.subarray(at), at + version.length);
+    const at = this.#head.length; // the head is ASCII, so characters are bytes
+    const json = withVersion(value, at, at, revision);
     if (!source) return new Stored(key, revision, json, undefined, this.#protect);
     const { apiVersion, kind } = this.#kind;
     const metadata = { ...source.metadata, resourceVersion: String(revision) };
     return new Stored(key, revision, json, { ...source, apiVersion, kind, metadata }, this.#protect);
   }
+}
+
+const versionText = (revision: Revision): string => `"resourceVersion":"${revision}",`;
+
+/** JSON with a resourceVersion in place of what is from `from` to `to`. */
+function withVersion(bytes: Uint8Array, from: number, to: number, revision: Revision): Uint8Array {
+  const version = versionText(revision); // ASCII, so characters are bytes
+  const json = new Uint8Array(from + version.length + bytes.length - to);
+  json.set(bytes.subarray(0, from));
+  encoder.encodeInto(version, json.subarray(from));
+  json.set(bytes.subarray(to), from + version.length);
+  return json;
 }

@@ -41,8 +41,9 @@ function placesOf({ current, previous }: CacheEvent): Iterable<string> {
 /** The cache of a stored kind. */
 export type CacheOf = (kind: AnyKind) => WatchCache;
 
-/** How many events are kept for watchers that start in the past. */
+/** How many events are kept at most for watchers that start in the past, and how many however old they are. */
 const ringSize = 8192;
+const keptSize = 1024;
 /** How many of the objects written last are kept as objects. A thousand cost the collector as much as a create costs to validate. */
 const freshSize = 32;
 
@@ -136,10 +137,7 @@ export class WatchCache {
     this.#received += changes.length;
     const events = changes.map((change) => this.#toEvent(change));
     this.#ring.push(...events);
-    if (this.#ring.length > ringSize * 1.25) {
-      const dropped = this.#ring.splice(0, this.#ring.length - ringSize);
-      this.#oldest = (dropped.at(-1) as CacheEvent).revision;
-    }
+    if (this.#ring.length > ringSize * 1.25) this.#drop(this.#ring.length - ringSize);
     this.#letGo(events);
     this.#tell(everywhere, events);
     if (this.#listeners.size === 0 || (this.#listeners.size === 1 && this.#listeners.has(everywhere))) return;
@@ -152,6 +150,19 @@ export class WatchCache {
         else byPlace.set(place, [event]);
       }
     for (const [place, here] of byPlace) this.#tell(place, here);
+  }
+
+  /** Lets go of events up to a revision, but not of the newest: each keeps an object that is no more. */
+  forget(revision: Revision): void {
+    const most = this.#ring.length - keptSize;
+    let count = 0;
+    while (count < most && (this.#ring[count] as CacheEvent).revision <= revision) count++;
+    this.#drop(count);
+  }
+
+  #drop(count: number): void {
+    const last = this.#ring.splice(0, count).at(-1);
+    if (last) this.#oldest = last.revision;
   }
 
   /** An object that was just written is soon asked for again. Later it is kept as bytes, unless someone asks after that. */
@@ -183,7 +194,9 @@ export class WatchCache {
       revision: entry.modified,
       current: undefined,
       previous,
-      deleted: before && this.#form.of(before, entry.modified),
+      deleted: previous
+        ? this.#form.deleted(previous, entry.modified)
+        : before && this.#form.of(before, entry.modified),
     };
   }
 }

@@ -23,7 +23,10 @@ export interface Change {
   readonly type: "put" | "delete";
   /** The entry as written; of a delete, the key with an empty value and `modified` the revision of the delete. */
   readonly entry: Entry;
-  /** What the key held before, if it existed and history still has it. Always there for a delete in kept history. */
+  /**
+   * What the key held before, if it existed and history still has it. Always there for a delete in kept history. Its value may have to be
+   * read for whoever asks, so it must be asked for in the turn in which the change came.
+   */
   readonly previous?: Entry;
 }
 

@@ -4,6 +4,7 @@ import { type Change, Compacted, Damaged, type Entry, type Revision, type WatchB
 import type { Undo } from "../past.ts";
 import type { Databases } from "./lmdb-open.ts";
 import { decodeLog, decodeRevision, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
+import { Trail } from "./lmdb-trail.ts";
 
 /** The newest changes are kept in memory up to this many bytes of values, or this many. */
 const RECENT_BYTES = 2 << 20;
@@ -24,6 +25,7 @@ export class LmdbHistory {
   #first = 0;
   #recentBytes = 0;
   #floor: Revision;
+  readonly #trail: Trail;
   readonly #undos = new Map<Revision, { upTo: Revision; readonly undo: Map<string, Indexed | undefined> }>();
 
   constructor(databases: Databases, newest: Revision, compacted: Revision) {
@@ -31,6 +33,7 @@ export class LmdbHistory {
     this.#newest = newest;
     this.#floor = newest;
     this.#compacted = compacted;
+    this.#trail = new Trail(newest);
   }
 
   /** The newest revision that is on disk. */
@@ -45,6 +48,7 @@ export class LmdbHistory {
   /** Takes in a change that is on disk. */
   append(record: LogRecord): void {
     this.#newest = record.revision;
+    this.#trail.append(record);
     this.#recent.push(record);
     this.#recentBytes += record.value.length;
     while (this.#recentBytes > RECENT_BYTES || this.#recent.length - this.#first > RECENT_COUNT) this.#dropOldest();
@@ -53,6 +57,7 @@ export class LmdbHistory {
   /** The store begins at a revision that another one had reached. */
   beginAt(revision: Revision): void {
     this.#newest = this.#floor = this.#compacted = revision;
+    this.#trail.beginAt(revision);
   }
 
   /** From now on what is before `revision` is unknown. */
@@ -76,12 +81,9 @@ export class LmdbHistory {
 
   /** What a watcher is told of a change. */
   change({ type, key, created, revision, previous, value }: LogRecord): Change {
-    const before = previous === 0 ? undefined : this.record(previous);
-    return {
-      type,
-      entry: { key, value: type === "put" ? value : NOTHING, created, modified: revision },
-      ...(before && { previous: { key, value: before.value, created: before.created, modified: previous } }),
-    };
+    const entry = { key, value: type === "put" ? value : NOTHING, created, modified: revision };
+    if (previous === 0) return { type, entry };
+    return { type, entry, previous: new Replaced(key, created, previous, this) };
   }
 
   /** What happened under a prefix after a revision, up to a bounded amount. */
@@ -133,11 +135,32 @@ export class LmdbHistory {
       const from = this.#firstAfter(revision);
       return this.#recent.slice(from, from + CHUNK);
     }
-    return this.logged(revision, CHUNK);
+    return this.#logged(revision, CHUNK);
+  }
+
+  /**
+   * The revisions whose records nobody can reach any more, as far as the next `limit` changes after `after` tell, and how far that is. A change
+   * at or before the compacted revision makes the one before it of the same key unreachable; a delete there is unreachable itself.
+   */
+  unreachable(after: Revision, limit: number): { readonly revisions: readonly Revision[]; readonly upTo: Revision } {
+    const target = this.#compacted;
+    if (after >= this.#trail.start) {
+      const upTo = Math.min(target, after + limit);
+      const revisions = this.#trail.unreachable(after, upTo);
+      this.#trail.forget(upTo);
+      return { revisions, upTo };
+    }
+    const logged = this.#logged(after, limit);
+    const records = logged.filter(({ revision }) => revision <= target);
+    const revisions = records.flatMap(({ type, previous, revision }) => [
+      ...(previous > 0 ? [previous] : []),
+      ...(type === "delete" ? [revision] : []),
+    ]);
+    return { revisions, upTo: records.length < limit ? target : (records.at(-1)?.revision ?? target) };
   }
 
   /** Changes after a revision as they are in the log: without those that compaction has removed. */
-  logged(after: Revision, limit: number): LogRecord[] {
+  #logged(after: Revision, limit: number): LogRecord[] {
     const records: LogRecord[] = [];
     for (const { key, value } of this.#databases.log.getRange({ start: encodeRevision(after + 1), limit })) {
       const revision = decodeRevision(key);
@@ -177,5 +200,27 @@ export class LmdbHistory {
       this.#recent = this.#recent.slice(this.#first);
       this.#first = 0;
     }
+  }
+}
+
+/**
+ * What a change has replaced. Its value is read when someone asks for it, which few do: to read it is to bring pages of the file
+ * into memory, and after a while all of them.
+ */
+class Replaced implements Entry {
+  readonly key: string;
+  readonly created: Revision;
+  readonly modified: Revision;
+  readonly #history: LmdbHistory;
+
+  constructor(key: string, created: Revision, modified: Revision, history: LmdbHistory) {
+    this.key = key;
+    this.created = created;
+    this.modified = modified;
+    this.#history = history;
+  }
+
+  get value(): Uint8Array {
+    return this.#history.record(this.modified).value;
   }
 }

@@ -200,22 +200,14 @@ export class LmdbUpkeep {
     return this.#sweeping;
   }
 
-  /**
-   * Removes what compaction has made unreachable. A change at or before the compacted revision makes the one before it of
-   * the same key unreachable; a delete there is unreachable itself.
-   */
+  /** Removes what compaction has made unreachable. */
   async #sweep(): Promise<void> {
     const { log } = this.#databases;
     while (this.#swept < this.#history.oldest()) {
-      const target = this.#history.oldest();
-      const chunk = target - this.#swept > SWEEP_HURRY.behind ? SWEEP_HURRY.chunk : SWEEP_CHUNK;
-      const records = this.#history.logged(this.#swept, chunk).filter(({ revision }) => revision <= target);
-      const upTo = records.length < chunk ? target : (records.at(-1)?.revision ?? target);
-      await this.#committer.write(records.length * 64, () => {
-        for (const { type, previous, revision } of records) {
-          if (previous > 0) void log.remove(encodeRevision(previous));
-          if (type === "delete") void log.remove(encodeRevision(revision));
-        }
+      const isHurried = this.#history.oldest() - this.#swept > SWEEP_HURRY.behind;
+      const { revisions, upTo } = this.#history.unreachable(this.#swept, isHurried ? SWEEP_HURRY.chunk : SWEEP_CHUNK);
+      await this.#committer.write(revisions.length * 64, () => {
+        for (const revision of revisions) void log.remove(encodeRevision(revision));
         this.#putNumber("swept", upTo);
       });
       this.#swept = upTo;
