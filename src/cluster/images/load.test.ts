@@ -6,15 +6,18 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
+import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { parseJson } from "#schema/json.ts";
 import { ImageArchive } from "./archive.ts";
+import { recipe } from "./demo.ts";
 import { blobName, digestOf, type ImageSpec, imageArchive, mediaTypes, ownArchitecture } from "./image.ts";
 import { type ImageRuntime, importImages } from "./import.ts";
 import { KeptImages } from "./kept-images.ts";
 import { loadArchive } from "./load.ts";
 import { registry, registryHosts } from "./registry.ts";
 import { serveRegistry } from "./serve-registry.ts";
+import { ImageSupply } from "./supply.ts";
 import { type TarEntry, tarOf } from "./tar.ts";
 
 const { signal } = new AbortController();
@@ -369,4 +372,47 @@ test("registry: it serves over HTTP, and goes away", () =>
     assert.match(registryHosts(server.url), /^server = "http:\/\/127\.0\.0\.1:\d+"\n\[host\."http:/);
     await server[Symbol.asyncDispose]();
     await assert.rejects(fetch(server.url));
+  }));
+
+test("supply: a node gets demo images and loaded ones, of which the loaded count, and is told where the registry is", () =>
+  inFolder(async (folder) => {
+    const demo = imageArchive([image("knarr.local/a:1", "demo"), image("knarr.local/b:1", "b")]);
+    writeFileSync(join(folder, "demo.tar"), demo);
+    writeFileSync(join(folder, "demo.json"), JSON.stringify({ recipe, references: [], inputs: [] }));
+    const own = join(folder, "own.tar");
+    writeFileSync(own, imageArchive([image("knarr.local/a:1", "mine")]));
+    await using archive = await ImageArchive.open(own);
+    const [mine] = await archive.images();
+    const kept = new KeptImages(join(folder, "kept"));
+    const runtime = new (class extends FakeRuntime {
+      failures = 1;
+      override async load(path: string): Promise<void> {
+        if (this.failures-- > 0) throw new Error("containerd is not there yet");
+        await super.load(path);
+      }
+    })();
+    const nodes = [{ name: "n", runtime: new FakeRuntime() }];
+    await loadArchive(own, { kept, nodes, keep: true, progress: () => undefined }, signal);
+    const stop = new AbortController();
+    const supply = new ImageSupply({
+      cacheFolder: folder,
+      kept,
+      address: "127.0.0.1",
+      clock: systemClock,
+      log: silentLog,
+    });
+    const ran = supply.run(stop.signal);
+    try {
+      await supply.bring({ runtime, registries: join(folder, "registries") }, signal);
+      assert.deepEqual([...runtime.images.keys()].toSorted(), ["knarr.local/a:1", "knarr.local/b:1"]);
+      assert.equal(runtime.images.get("knarr.local/a:1"), mine?.digest);
+      const hosts = readFileSync(join(folder, "registries", "knarr.local", "hosts.toml"), "utf8");
+      const [, url] = /server = "(.*)"/.exec(hosts) ?? [];
+      const served = await fetch(`${url}/v2/a/manifests/1`);
+      assert.equal(served.headers.get("docker-content-digest"), mine?.digest);
+      await served.arrayBuffer();
+    } finally {
+      stop.abort(new Error("enough"));
+    }
+    await assert.rejects(ran, /enough/);
   }));
