@@ -83,7 +83,7 @@ function bySelector(facts: ServiceFacts, selector: Readonly<Record<string, strin
     return {
       code: "NoReadyEndpoints",
       state: worst(states),
-      says: `leads nowhere: none of the ${counted(chosen.length, "pod")} it selects is ready`,
+      says: `leads nowhere: ${chosen.length === 1 ? "the pod it selects is not ready" : `none of the ${chosen.length} pods it selects is ready`}`,
       ...sinceOf(first?.reason.since),
       evidence: [{ from: "spec.selector", says: formatLabels(selector) }],
       remedies: first?.reason.remedies ?? [],
