@@ -32,6 +32,8 @@ export interface Origin {
 }
 
 export interface NodeConnection {
+  /** Which of a node's addresses leads to its kubelet, the best first; upstream's order unless told. */
+  readonly addressTypes?: readonly string[];
   /** Sends a request to a kubelet, with the API server's own credentials. Throws Unreachable. */
   kubelet(endpoint: KubeletEndpoint, request: OutgoingRequest): Promise<HttpResponse>;
   /** Sends a request to a pod or another server, without credentials. Throws Unreachable. */

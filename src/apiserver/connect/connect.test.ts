@@ -49,6 +49,25 @@ async function cluster(options: TestOptions): Promise<TestServer> {
   return s;
 }
 
+test("a kubelet is reached by the address that is preferred", async () => {
+  for (const [addressTypes, to] of [
+    [["ExternalIP", "InternalIP"], "n1=203.0.113.9:10250"],
+    [["Hostname", "InternalIP"], "n1=10.0.0.7:10250"],
+  ] as const) {
+    const { asked, nodes } = notes({ code: 500 });
+    await using s = await cluster({ nodes: { ...nodes, addressTypes } });
+    await s.call("GET", `${pods}/web/log`);
+    assert.equal(asked[0]?.to, to);
+  }
+  const { nodes } = notes();
+  await using s = await cluster({ nodes: { ...nodes, addressTypes: ["Hostname"] } });
+  const { code, json } = await s.call("GET", `${pods}/web/log`);
+  assert.deepEqual(
+    [code, json.message],
+    [503, "no preferred addresses found; known addresses: [203.0.113.9 10.0.0.7]"],
+  );
+});
+
 test("options of a request become a kubelet's query", async () => {
   const { asked, nodes } = notes({ code: 500 });
   await using s = await cluster({ nodes });

@@ -25,7 +25,7 @@ export function containerOf({ metadata, spec }: ApiObject, asked: string): strin
   return first.name;
 }
 
-const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+export const usualAddressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 const kubeletPort = 10250;
 
 export interface KubeletLocation extends KubeletEndpoint {
@@ -36,7 +36,7 @@ export interface KubeletLocation extends KubeletEndpoint {
 export async function kubeletOf(call: ConnectCall, node: string): Promise<KubeletLocation> {
   const { status = {} } = await call.read("nodes", node);
   const addresses: readonly { readonly type: string; readonly address: string }[] = status.addresses ?? [];
-  const host = addressTypes
+  const host = (call.connection.addressTypes ?? usualAddressTypes)
     .map((type) => addresses.find((one) => one.type === type)?.address)
     .find((address) => address !== undefined);
   if (host === undefined)

@@ -15,6 +15,7 @@ export interface KubeletConnectionOptions {
   readonly key?: string;
   /** Whose certificates kubelets must show, in PEM. Without it any is believed, as upstream does. */
   readonly ca?: string;
+  readonly addressTypes?: NodeConnection["addressTypes"];
 }
 
 export interface KubeletConnection extends NodeConnection {
@@ -27,7 +28,7 @@ const connectMs = 30_000;
 
 /** Reaches kubelets and pods over the network. */
 export function kubeletConnection(options: KubeletConnectionOptions): KubeletConnection {
-  const { cert, key, ca } = options;
+  const { cert, key, ca, addressTypes } = options;
   const identity = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
   const keepAlive = { keepAlive: true, maxFreeSockets: 25, timeout: connectMs };
   const checked = new HttpsAgent({
@@ -40,6 +41,7 @@ export function kubeletConnection(options: KubeletConnectionOptions): KubeletCon
   const anonymous = new HttpsAgent({ ...keepAlive, rejectUnauthorized: false });
   const plain = new HttpAgent(keepAlive);
   return {
+    ...(addressTypes && { addressTypes }),
     kubelet: ({ host, port, trustsAny }, request) =>
       send({ ...to(host, port), agent: trustsAny ? unchecked : checked }, request, true),
     fetch: ({ scheme, host, port }, request) =>

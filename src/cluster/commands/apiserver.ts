@@ -3,6 +3,7 @@ import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { unsecured } from "#apiserver/authentication/authenticator.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
+import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
@@ -82,6 +83,11 @@ const flags = {
     value: "FILE",
     help: "Authority of the kubelets' certificates; without it any is believed",
   },
+  "kubelet-preferred-address-types": {
+    type: "strings",
+    value: "TYPES",
+    help: "Which addresses of nodes lead to their kubelets, best first; Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP unless told",
+  },
   ...admissionFlags,
   v: { type: "int", default: 0, help: "Log more: 2 adds details" },
 } as const;
@@ -107,7 +113,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(settings["service-node-port-range"]),
   };
-  const nodes = kubeletConnection(kubeletTls(settings));
+  const nodes = kubeletConnection(kubeletOptions(settings));
   const identity = identityOptions(settings, clientCa);
   const admission = admissionOf(admissionSettings(settings));
   const store = await openStore(settings, log);
@@ -181,7 +187,9 @@ function addressFor(settings: Settings, network: ServiceNetwork): string | undef
   return given ?? advertisedAddress(network);
 }
 
-function kubeletTls(settings: Settings): KubeletConnectionOptions {
+const nodeAddressTypes: ReadonlySet<string> = new Set(usualAddressTypes);
+
+function kubeletOptions(settings: Settings): KubeletConnectionOptions {
   const read = (name: "kubelet-client-certificate" | "kubelet-client-key" | "kubelet-certificate-authority") => {
     const file = settings[name];
     return file === undefined ? undefined : readFileSync(file, "utf8");
@@ -190,10 +198,17 @@ function kubeletTls(settings: Settings): KubeletConnectionOptions {
   const ca = read("kubelet-certificate-authority");
   if ((cert === undefined) !== (key === undefined))
     throw new UsageError("--kubelet-client-certificate and --kubelet-client-key belong together");
+  const addressTypes = settings["kubelet-preferred-address-types"];
+  const unknown = addressTypes.find((type) => !nodeAddressTypes.has(type));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--kubelet-preferred-address-types: ${JSON.stringify(unknown)} is not known; use ${[...nodeAddressTypes].join(", ")}`,
+    );
   return {
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     ...(ca !== undefined && { ca }),
+    ...(addressTypes.length > 0 && { addressTypes }),
   };
 }
 

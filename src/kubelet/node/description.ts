@@ -57,6 +57,9 @@ export const standardLabels = ({ name, system }: NodeDescription): Readonly<Reco
   "kubernetes.io/os": system.operatingSystem,
 });
 
+/** Of those that upstream's kubelets may declare: WebSockets need not be translated for this one. */
+const declaredFeatures = ["ExtendWebSocketsToKubelet"];
+
 export function nodeStatus(
   description: NodeDescription,
   health: NodeHealth,
@@ -72,6 +75,7 @@ export function nodeStatus(
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo: system,
     ...(health.images && { images: [...health.images] }),
+    declaredFeatures: [...declaredFeatures],
   };
 }
 
