@@ -37,7 +37,8 @@ export async function relay(one: ByteStream, other: ByteStream): Promise<void> {
   }
 }
 
-async function copy(from: ByteStream, to: ByteStream): Promise<void> {
+/** Copies one way until the source is done, and says so to the other. */
+export async function copy(from: ByteStream, to: ByteStream): Promise<void> {
   for await (const part of from.input) await to.write(part);
   await to.end();
 }

@@ -8,6 +8,15 @@ const readAhead = 64 * 1024;
 export function socketStream(socket: Duplex, head: Uint8Array = new Uint8Array()): ByteStream {
   const queue = new ByteQueue(readAhead);
   let failure: Error | undefined;
+  let hasEnded = false;
+  const gone = () => failure ?? new Error("the connection is closed");
+  // Many may wait for room at once: each stream of a connection that carries several.
+  let waiting: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  const settle = (act: (one: (typeof waiting)[number]) => void) => {
+    const settled = waiting;
+    waiting = [];
+    for (const one of settled) act(one);
+  };
   const take = (part: Uint8Array) => {
     socket.pause();
     queue.push(part).then(
@@ -16,27 +25,31 @@ export function socketStream(socket: Duplex, head: Uint8Array = new Uint8Array()
     );
   };
   socket.on("data", take);
-  socket.once("end", () => queue.end());
+  // What came before the end is still to be read, even when the socket is gone by then.
+  const fail = (error: Error) => {
+    if (!hasEnded) queue.fail(error);
+  };
+  socket.once("end", () => {
+    hasEnded = true;
+    queue.end();
+  });
   socket.on("error", (error) => {
     failure ??= error;
-    queue.fail(error);
+    fail(error);
   });
-  socket.once("close", () => queue.fail(failure ?? new Error("the connection was closed")));
+  socket.once("close", () => {
+    fail(failure ?? new Error("the connection was closed"));
+    settle(({ reject }) => reject(gone()));
+  });
+  socket.on("drain", () => settle(({ resolve }) => resolve()));
   if (head.length > 0) take(head);
-  const gone = () => failure ?? new Error("the connection is closed");
   return {
     input: queue,
     write: (bytes) =>
       new Promise((resolve, reject) => {
         if (socket.destroyed || socket.writableEnded) return reject(gone());
         if (socket.write(bytes)) return resolve();
-        const settle = (act: () => void) => () => {
-          socket.off("drain", drained).off("close", closed);
-          act();
-        };
-        const drained = settle(resolve);
-        const closed = settle(() => reject(gone()));
-        socket.once("drain", drained).once("close", closed);
+        waiting.push({ resolve, reject });
       }),
     end: () =>
       new Promise((resolve) => {
