@@ -20,19 +20,26 @@ export const impossible: string | false =
       : false;
 
 export const image = "knarr.test/tools:1";
+/** Perl is the one that can listen. */
+const programs = ["sh", "sleep", "cat", "tar", "head", "stty", "perl"].map((name) =>
+  existsSync(`/bin/${name}`) ? `/bin/${name}` : `/usr/bin/${name}`,
+);
 
 let made = 0;
 
 export class TestContainerd implements AsyncDisposable {
   readonly endpoint: string;
   readonly folder: string;
-  readonly #network: string;
+  /** The network namespace of its node, and the address it has there. */
+  readonly network: string;
+  readonly address: string;
   #process: ChildProcess;
 
-  private constructor(folder: string, network: string) {
+  private constructor(folder: string, network: string, address: string) {
     this.folder = folder;
     this.endpoint = `unix://${folder}/containerd.sock`;
-    this.#network = network;
+    this.network = network;
+    this.address = address;
     this.#process = this.#spawn();
   }
 
@@ -54,7 +61,7 @@ export class TestContainerd implements AsyncDisposable {
 
   #spawn(): ChildProcess {
     // `ip netns exec` would hide the cgroups from runc.
-    const args = [`--net=/run/netns/${this.#network}`, "containerd", "--config", `${this.folder}/config.toml`];
+    const args = [`--net=/run/netns/${this.network}`, "containerd", "--config", `${this.folder}/config.toml`];
     return spawn("nsenter", args, {
       stdio: ["ignore", "ignore", process.env.CONTAINERD_LOG ? "inherit" : "ignore"],
     });
@@ -78,7 +85,7 @@ export class TestContainerd implements AsyncDisposable {
     await mkdir(`${folder}/cni`);
     await writeFile(`${folder}/cni/10-test.conflist`, JSON.stringify(cniConfig(folder, net.pods)));
     await writeFile(`${folder}/config.toml`, config(folder, net.there));
-    const containerd = new TestContainerd(folder, network);
+    const containerd = new TestContainerd(folder, network, net.there);
     try {
       await containerd.#ready();
       await containerd.#importImage();
@@ -109,10 +116,10 @@ export class TestContainerd implements AsyncDisposable {
     throw new Error("containerd does not answer");
   }
 
-  /** A shell, sleep and cat with the libraries they need. */
+  /** A shell and a few programs with the libraries they need. */
   async #importImage(): Promise<void> {
     const root = `${this.folder}/image/root`;
-    for (const program of ["/bin/sh", "/bin/sleep", "/bin/cat"])
+    for (const program of programs)
       for (const path of [program, ...librariesOf(program)]) {
         await mkdir(dirname(root + path), { recursive: true });
         await cp(path, root + path, { dereference: true });
@@ -125,7 +132,7 @@ export class TestContainerd implements AsyncDisposable {
     const described = {
       architecture: { x64: "amd64", arm64: "arm64" }[process.arch as "x64" | "arm64"],
       os: "linux",
-      config: { Cmd: ["/bin/sleep", "2147483647"], Env: ["PATH=/bin"] },
+      config: { Cmd: ["/bin/sleep", "2147483647"], Env: ["PATH=/bin:/usr/bin"] },
       rootfs: { type: "layers", diff_ids: [`sha256:${layer}`] },
     };
     await writeFile(`${archive}/config.json`, JSON.stringify(described));
@@ -150,7 +157,7 @@ export class TestContainerd implements AsyncDisposable {
     for (const path of mounts.filter((path) => path.startsWith(this.folder)).toReversed())
       execFileSync("umount", ["-l", path]);
     execFileSync("ip", ["link", "del", networkOf(process.pid).link]); // its namespace would take it along, but later
-    execFileSync("ip", ["netns", "del", this.#network]);
+    execFileSync("ip", ["netns", "del", this.network]);
     await rm(this.folder, { recursive: true, force: true });
   }
 }

@@ -2,7 +2,6 @@
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
-import { explain } from "#base/errors.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { servePortForward } from "#wire/streams/port-forward.ts";
 import { remoteCommandOptions, serveRemoteCommand } from "#wire/streams/remote-command.ts";
@@ -176,13 +175,9 @@ async function portForward(
       compression,
       clock,
       async forward(port, stream, signal) {
-        try {
-          const sandbox = served.state.sandboxes.find(({ isReady }) => isReady);
-          if (!sandbox) throw new Error("the pod has no sandbox");
-          await streams.portForward(sandbox.id, port, stream, signal);
-        } catch (cause) {
-          throw new Error(`error forwarding port ${port} to pod ${name}, uid ${uid}: ${explain(cause)}`, { cause });
-        }
+        const sandbox = served.state.sandboxes.find(({ isReady }) => isReady);
+        if (!sandbox) throw new Error("the pod has no sandbox");
+        await streams.portForward(sandbox.id, port, stream, signal);
       },
     },
   );

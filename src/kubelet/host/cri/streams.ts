@@ -4,7 +4,7 @@ import { request } from "node:http";
 import type { Clock } from "#base/clock.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
-import { type ByteStream, relay } from "#wire/streams/byte-stream.ts";
+import { type ByteStream, copy } from "#wire/streams/byte-stream.ts";
 import { runOverSpdy } from "#wire/streams/remote-command-client.ts";
 import { SpdyConnection } from "#wire/streams/spdy.ts";
 import type { ContainerStreams, LogLine } from "../../server/streams.ts";
@@ -77,8 +77,14 @@ export function criStreams(runtime: CriRuntime, clock: Clock): ContainerStreams 
           const errors = await spdy.open({ ...headers, streamtype: "error" });
           const data = await spdy.open({ ...headers, streamtype: "data" });
           await errors.end();
-          const [, told] = await Promise.all([relay(stream, data), textOf(errors)]);
-          if (told !== "") throw new Error(told);
+          // Not awaited: a client may go on sending when the pod is done.
+          copy(stream, data).catch(() => data.destroy());
+          const back = copy(data, stream);
+          back.catch(() => undefined); // awaited below
+          // The runtime ends this stream when it is done, and says here if it could not.
+          const told = await textOf(errors);
+          if (told !== "") throw new Error(told.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
+          await back;
         },
         signal,
       ),
