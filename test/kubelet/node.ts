@@ -32,7 +32,7 @@ const { signal } = new AbortController();
 const sources: InputSources = {
   configMap: async () => undefined,
   secret: async () => undefined,
-  services: () => [],
+  services: async () => [],
   token: async () => "a token",
 };
 
