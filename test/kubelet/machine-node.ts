@@ -3,7 +3,8 @@
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
-import { type TestServer, testServer, testUser } from "#apiserver/testing.ts";
+import type { OwnAuthorizers } from "#apiserver/assemble.ts";
+import { type TestOptions, type TestServer, testServer, testUser } from "#apiserver/testing.ts";
 import { type Clock, systemClock } from "#base/clock.ts";
 import { type Log, silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
@@ -21,21 +22,22 @@ export const namespace = "default";
 export class MachineNode implements AsyncDisposable {
   readonly containerd: TestContainerd;
   readonly client: Client;
-  readonly #server: TestServer;
+  readonly server: TestServer;
   readonly #signal = new AbortController();
   readonly #ticking: Promise<void>;
   #running: { readonly kubelet: Kubelet; readonly stop: AbortController; readonly done: Promise<void> } | undefined;
 
   private constructor(containerd: TestContainerd, server: TestServer) {
     this.containerd = containerd;
-    this.#server = server;
+    this.server = server;
     const { signal } = this.#signal;
     this.client = new Client({ transport: server.server.request, user: testUser, userAgent: "test/1", signal });
     this.#ticking = this.#tick(signal);
   }
 
-  static async start(): Promise<MachineNode> {
-    const server = await testServer({ authorizers: ({ node, rbac }) => [node, rbac], bootstrapPolicy: true });
+  static async start(more: TestOptions = {}): Promise<MachineNode> {
+    const options = { authorizers: ({ node, rbac }: OwnAuthorizers) => [node, rbac], bootstrapPolicy: true, ...more };
+    const server = await testServer(options);
     try {
       return new MachineNode(await TestContainerd.start(), server);
     } catch (error) {
@@ -46,7 +48,7 @@ export class MachineNode implements AsyncDisposable {
 
   /** Servers of tests stand still in time unless they are moved. */
   async #tick(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#server;
+    const { clock } = this.server;
     clock.jumpTo(systemClock.now());
     for (let last = systemClock.elapsed(); !signal.aborted; ) {
       await systemClock.sleep(100, signal).catch(() => undefined);
@@ -60,7 +62,7 @@ export class MachineNode implements AsyncDisposable {
     const { folder } = this.containerd;
     const stop = new AbortController();
     const user = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
-    const { request } = this.#server.server;
+    const { request } = this.server.server;
     const kubelet = await machineKubelet(
       {
         name: "n1",
@@ -133,7 +135,7 @@ export class MachineNode implements AsyncDisposable {
     } finally {
       this.#signal.abort(new Error("the test is over"));
       await this.#ticking;
-      await this.#server[Symbol.asyncDispose]();
+      await this.server[Symbol.asyncDispose]();
       await this.#clear();
       await this.containerd[Symbol.asyncDispose]();
     }

@@ -5,12 +5,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { systemClock } from "#base/clock.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
-import { impossible } from "./containerd.ts";
-import { collect, said, shell, TestNode } from "./node.ts";
+import { image, impossible } from "./containerd.ts";
+import { shell } from "./machine-node.ts";
+import { collect, ServedNode, said } from "./served-node.ts";
 
-const { signal } = new AbortController();
 const kubectls = impossible ? [] : findKubectls();
 /** The oldest speaks SPDY, the newest WebSocket. */
 const chosen = kubectls.length < 2 ? kubectls : [kubectls[0]!, kubectls.at(-1)!];
@@ -31,9 +30,9 @@ while (1) {
 }`;
 
 test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async (t) => {
-  await using node = await TestNode.start();
+  await using node = await ServedNode.start();
   await node.pod("web", {
-    containers: [{ name: "c", image: "knarr.test/tools:1", command: ["perl", "-e", server] }],
+    containers: [{ name: "c", image, command: ["perl", "-e", server] }],
   });
 
   for (const { path: kubectl, version } of chosen) {
@@ -76,7 +75,7 @@ test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async 
       await said(child, /heard end/);
       const code = await new Promise((resolve) => child.once("close", resolve));
       assert.equal(code, 0);
-      await node.until(name, ({ status }) => status.phase === "Succeeded");
+      await node.machine.untilPod(name, ({ status }) => status.phase === "Succeeded");
     });
 
     await t.test(`kubectl ${version} port-forward: many connections, closed by either side`, async () => {
@@ -106,7 +105,7 @@ test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async 
     });
 
     await t.test(`kubectl ${version} cp there and back`, async () => {
-      const [from, back] = [join(node.containerd.folder, "from"), join(node.containerd.folder, "back")];
+      const [from, back] = [join(node.folder, "from"), join(node.folder, "back")];
       writeFileSync(from, Buffer.alloc(3_000_000, "copy"));
       const up = await run(["cp", from, "web:/there"]);
       assert.equal(up.code, 0, up.stderr);
@@ -115,5 +114,4 @@ test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async 
       assert.ok(readFileSync(from).equals(readFileSync(back)));
     });
   }
-  await systemClock.sleep(0, signal);
 });
