@@ -23,6 +23,7 @@ import { nodeAuthorizer, nodeOf } from "./authorization/node/authorizer.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { type ListedRules, noRules, RbacPolicy } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
+import type { Wanted } from "./bootstrap/objects.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
 import type { NodeConnection } from "./node-connection.ts";
@@ -87,7 +88,7 @@ export interface Assembly extends ApiServer, Component {
   /** Resolves when every cache has been filled. */
   ready(signal: AbortSignal): Promise<void>;
   /** The objects that every cluster has, as a server makes them that can be reached there. */
-  system(advertised: Advertised): SystemObjects;
+  system(advertised: Advertised, besides?: readonly Wanted[]): SystemObjects;
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
@@ -184,7 +185,8 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     ...server,
     name: "apiserver",
     run: (signal) => follower.run(signal),
-    system: (advertised) => new SystemObjects({ ...options, advertised, request: server.request, find }),
+    system: (advertised, besides = []) =>
+      new SystemObjects({ ...options, advertised, besides, request: server.request, find }),
     async ready(signal) {
       await follower.seen(0, signal);
       if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request: server.request, stored, signal });

@@ -8,6 +8,7 @@ import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
+import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
 import type { HealthCheck } from "#apiserver/paths.ts";
@@ -21,11 +22,12 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/place.ts";
-import { type SimulatedNodes, simulatedNodes } from "#kubelet/simulated/nodes.ts";
+import type { NodeHealth } from "#kubelet/node/description.ts";
+import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
-import type { HttpHandler } from "#wire/http.ts";
+import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import { controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
 import { throughProcess } from "./nodes-in-process.ts";
@@ -41,12 +43,33 @@ export interface ClusterConfig {
   readonly identity: Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
   /** From which services of type LoadBalancer get their addresses: networks or ranges. */
   readonly loadBalancerAddresses: readonly string[];
-  readonly nodes: {
-    /** How many, all of them simulated. */
-    readonly count: number;
-    /** Addresses of their pods. */
-    readonly podRange: string;
-  };
+  readonly nodes: (parts: NodeParts) => ClusterNodes;
+  /** What the cluster has besides the objects that every cluster has. */
+  readonly objects?: readonly Wanted[];
+}
+
+/** What nodes in this process are made with. */
+export interface NodeParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Shared by all parts of the process. */
+  readonly informers: Informers;
+  /** Acts as `system:node:NAME`. */
+  readonly clientFor: (node: string) => Client;
+}
+
+/** The nodes that live in this process. */
+export interface ClusterNodes extends Component {
+  readonly names: readonly string[];
+  /** What the node's kubelet answers over HTTP. Throws NodeUnreachable. */
+  handle(node: string, request: KubeletRequest): Promise<HttpResponse>;
+  /** As if the node's machine were switched off. */
+  stop(node: string): void;
+  /** Switches it on again. */
+  start(node: string): void;
+  /** Makes the node report pressure, or that it is not ready. */
+  setHealth(node: string, health: NodeHealth): void;
 }
 
 /** The world around a cluster. */
@@ -70,8 +93,8 @@ export interface Front {
 }
 
 export interface Cluster extends Component {
-  /** The switches of its simulated nodes. */
-  readonly nodes: Pick<SimulatedNodes, "stop" | "start" | "setHealth">;
+  /** The switches of its nodes. */
+  readonly nodes: Pick<ClusterNodes, "stop" | "start" | "setHealth">;
   /** A client that acts as this user. */
   clientFor(user: User, part: string): Client;
   /** Resolves when the API is served. */
@@ -135,14 +158,10 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     informers,
   });
 
-  const clientOfNode = (name: string) => clientFor(identities.userOf(identities.node(name)), "kubelet");
-  const nodes = simulatedNodes({
+  const nodes = config.nodes({
     ...partOf("kubelet"),
-    ...config.nodes,
-    clientFor: clientOfNode,
-    client: clientOfNode("events"),
     informers,
-    spdyCompression: connection.spdyCompression,
+    clientFor: (name) => clientFor(identities.userOf(identities.node(name)), "kubelet"),
   });
 
   /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */
@@ -152,7 +171,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       const advertised = (await front?.open(server.handle)) ?? unreachable;
       try {
         await server.ready(signal);
-        const system = server.system(advertised);
+        const system = server.system(advertised, config.objects);
         await system.attempt(signal);
         served.resolve();
         await supervise([system, informers, controllers, scheduler, nodes], signal);

@@ -17,13 +17,14 @@ export interface ControlPlaneCertificates {
 export interface ControlPlaneNames {
   readonly clock: Clock;
   readonly serviceRange: string;
-  readonly bindAddress: string;
+  /** Addresses it listens on; all of them is none. */
+  readonly addresses: readonly string[];
 }
 
 /** All that the control plane needs to know and be known. What is there already stays, unless it is about to end. */
 export async function controlPlaneCertificates(
   folder: string,
-  { clock, serviceRange, bindAddress }: ControlPlaneNames,
+  { clock, serviceRange, addresses }: ControlPlaneNames,
 ): Promise<ControlPlaneCertificates> {
   const certificates = new Certificates(folder, clock);
   const authority = await certificates.authority();
@@ -37,7 +38,7 @@ export async function controlPlaneCertificates(
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
     ...(firstServiceIp ? [firstServiceIp.replace(/0$/, "1")] : []),
-    ...(/^0\.0\.0\.0$|^::$/.test(bindAddress) ? [] : [bindAddress]),
+    ...addresses.filter((address) => !/^0\.0\.0\.0$|^::$/.test(address)),
   ];
   const [server, admin, controllerManager, scheduler] = await Promise.all([
     certificates.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] }),

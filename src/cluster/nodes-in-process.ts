@@ -1,8 +1,9 @@
 import { type NodeConnection, Unreachable } from "#apiserver/node-connection.ts";
-import { NodeUnreachable, type SimulatedNodes } from "#kubelet/simulated/nodes.ts";
+import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
+import type { ClusterNodes } from "./cluster.ts";
 
 /** What is asked of a kubelet of this process goes straight to it, all else by the other way. */
-export const throughProcess = (nodes: () => SimulatedNodes, other: NodeConnection): NodeConnection => ({
+export const throughProcess = (nodes: () => ClusterNodes, other: NodeConnection): NodeConnection => ({
   ...other,
   async kubelet(endpoint, request) {
     if (!nodes().names.includes(endpoint.node)) return other.kubelet(endpoint, request);

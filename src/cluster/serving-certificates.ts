@@ -54,7 +54,7 @@ export async function servingCertificates(settings: CertificateFlags): Promise<S
   const own = await controlPlaneCertificates(folder, {
     clock: systemClock,
     serviceRange: settings["service-cluster-ip-range"],
-    bindAddress: settings["bind-address"],
+    addresses: [settings["bind-address"]],
   });
   return {
     cert: own.server.cert,

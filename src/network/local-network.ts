@@ -5,7 +5,7 @@
 
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
-import { formatIp, parseCidr } from "#schema/ip.ts";
+import { type Cidr, formatIp, parseCidr } from "#schema/ip.ts";
 import { egressSteps, egressStepsDown } from "./egress.ts";
 import { cidrsIn } from "./ranges.ts";
 
@@ -48,11 +48,20 @@ export interface LocalNetwork {
 
 const firstNode = 10n;
 
+/** Address of the host for the nodes. */
+export const hostAddressIn = (nodeRange: string): string =>
+  formatIp({ family: 4, value: networkOf(nodeRange).network + 1n });
+
+function networkOf(nodeRange: string): Cidr {
+  const range = parseCidr(nodeRange);
+  if (range?.address.family !== 4) throw new Error(`node range ${JSON.stringify(nodeRange)} is no IPv4 network`);
+  return range;
+}
+
 /** Who has which name and address. The same options give the same network, and more nodes change nothing for those before. */
 export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
   const { cluster, nodeRange, nodes } = options;
-  const range = parseCidr(nodeRange);
-  if (range?.address.family !== 4) throw new Error(`node range ${JSON.stringify(nodeRange)} is no IPv4 network`);
+  const range = networkOf(nodeRange);
   const room = 2n ** BigInt(32 - range.length) - firstNode - 1n;
   if (BigInt(nodes.length) > room)
     throw new Error(`node range ${nodeRange} has room for ${room < 0n ? 0 : room} nodes, not ${nodes.length}`);
@@ -61,7 +70,7 @@ export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
     link: linkOf(cluster),
     // Not the name of any node's, since those begin with a letter or a digit.
     switch: `knarr-${cluster}-.switch`,
-    hostAddress: at(1n),
+    hostAddress: hostAddressIn(nodeRange),
     prefixLength: range.length,
     serviceRanges: [
       ...cidrsIn("service range", options.serviceRange),

@@ -11,6 +11,7 @@ import { seededRandom } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
 import { assembleCluster, type Cluster } from "#cluster/cluster.ts";
 import { admin, userOf } from "#cluster/identities.ts";
+import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
 import type { User } from "#wire/api-request.ts";
@@ -53,7 +54,8 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       network: { addresses: parseAddressRanges("10.96.0.0/16"), nodePorts: parsePortRange("30000-32767") },
       rootCa: "the authority of a test",
       loadBalancerAddresses: ["172.31.255.0/24"],
-      nodes: { count: options.nodes ?? 1, podRange: "10.128.0.0/9" },
+      nodes: (parts) =>
+        simulatedNodes({ ...parts, count: options.nodes ?? 1, podRange: "10.128.0.0/9", spdyCompression }),
       identity: {
         authenticators: [],
         tokens: [],

@@ -60,7 +60,7 @@ test("a cluster comes up, does its work, keeps its state over a stop, and leaves
 
 test("an interrupted start leaves nothing", async () => {
   await using machine = new Machine(kubectl);
-  const starting = machine.start("up", "--port=0");
+  const starting = machine.start("up", "--runtime=simulated", "--port=0");
   const [said] = (await once(starting.stdout.setEncoding("utf8"), "data")) as [string];
   assert.match(said, /^Starting cluster "knarr"; its nodes are simulated/);
   starting.kill("SIGINT");
@@ -84,7 +84,10 @@ test("a cluster in the foreground goes when it is told to, and can be continued"
 
 test("of two who start a cluster at once one does, and the other takes nothing from it", async () => {
   await using machine = new Machine(kubectl);
-  const both = await Promise.all([machine.knarr("up", "--port=0"), machine.knarr("up", "--port=0")]);
+  const both = await Promise.all([
+    machine.knarr("up", "--runtime=simulated", "--port=0"),
+    machine.knarr("up", "--runtime=simulated", "--port=0"),
+  ]);
   assert.ok(both.some(({ code }) => code === 0));
   for (const { code, err } of both) if (code !== 0) assert.match(err, /is being started already|is held by process/);
   assert.match(await machine.ok("status"), /\(running, /);
@@ -92,7 +95,7 @@ test("of two who start a cluster at once one does, and the other takes nothing f
 
 test("a cluster whose process was killed is stopped, and starts again", async () => {
   await using machine = new Machine(kubectl);
-  await machine.ok("up", "--port=0");
+  await machine.ok("up", "--runtime=simulated", "--port=0");
   const { pid } = JSON.parse(await machine.ok("status", "-o=json")) as { readonly pid: number };
   process.kill(pid, "SIGKILL");
   while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setImmediate(resolve));
@@ -104,7 +107,12 @@ test("a cluster whose process was killed is stopped, and starts again", async ()
 test("a kubeconfig that cannot be changed is told of, and costs nothing but itself", async () => {
   await using machine = new Machine(kubectl);
   writeFileSync(join(machine.home, "file"), "");
-  const { code, err } = await machine.knarr("up", "--port=0", `--kubeconfig=${machine.home}/file/config`);
+  const { code, err } = await machine.knarr(
+    "up",
+    "--runtime=simulated",
+    "--port=0",
+    `--kubeconfig=${machine.home}/file/config`,
+  );
   assert.equal(code, 1);
   assert.match(err, /the cluster runs, but no kubeconfig knows it; .*\/file/);
   assert.match(await machine.ok("status"), /\(running, /);
@@ -112,7 +120,7 @@ test("a kubeconfig that cannot be changed is told of, and costs nothing but itse
 
 test("a cluster in memory leaves nothing when it ends in the foreground, and is not stopped by mistake", async () => {
   await using machine = new Machine(kubectl);
-  const running = machine.start("up", "--foreground", "--store=memory", "--port=0");
+  const running = machine.start("up", "--foreground", "--store=memory", "--runtime=simulated", "--port=0");
   let said = "";
   for await (const text of running.stdout.setEncoding("utf8")) {
     said += text;
@@ -129,7 +137,7 @@ test("a cluster in memory leaves nothing when it ends in the foreground, and is 
 
 test("a cluster starts even if nobody reads on what is said of it", async () => {
   await using machine = new Machine(kubectl);
-  const starting = machine.start("up", "--port=0");
+  const starting = machine.start("up", "--runtime=simulated", "--port=0");
   await once(starting.stdout, "data");
   starting.stdout.destroy();
   const [code] = (await once(starting, "exit")) as [number];

@@ -15,6 +15,8 @@ import type { AddressRange, IpFamily, ServiceNetwork } from "../strategies/servi
 export interface Wanted {
   readonly kind: AnyKind;
   readonly object: DraftObject;
+  /** Whether it is put right again when someone has changed it; all others are only made where they are missing. */
+  readonly isKept?: boolean;
 }
 
 const name = "kubernetes";
@@ -95,5 +97,5 @@ export function kubernetesEndpoints(addresses: readonly string[], port: number):
         ports,
       },
     ),
-  ];
+  ].map((one) => ({ ...one, isKept: true }));
 }

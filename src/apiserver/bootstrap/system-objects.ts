@@ -37,6 +37,8 @@ export interface SystemObjectsOptions {
   readonly log: Log;
   readonly network: ServiceNetwork;
   readonly advertised: Advertised;
+  /** What this cluster has besides. */
+  readonly besides?: readonly Wanted[];
   /** Writes as any client does, as the server itself. */
   readonly request: (request: ApiRequest) => Promise<ApiResponse>;
   readonly find: (kind: AnyKind) => ServedResource;
@@ -70,29 +72,29 @@ export class SystemObjects implements Component {
   }
 
   async reconcile(signal: AbortSignal): Promise<void> {
-    const { network, advertised, store } = this.#options;
+    const { network, advertised, store, besides = [] } = this.#options;
     const [main] = network.addresses;
     for (const one of [
       ...systemNamespaces,
       ...systemPriorityClasses,
       defaultServiceCidr(network),
       kubernetesService(main, advertised.port),
+      ...besides,
     ])
       await this.#ensure(one, signal);
     if (advertised.address === undefined) return;
     const alive = await renewPresence(store, advertised.address, signal);
-    for (const one of kubernetesEndpoints(alive, advertised.port)) await this.#ensure(one, signal, led);
+    for (const one of kubernetesEndpoints(alive, advertised.port)) await this.#ensure(one, signal);
   }
 
-  /** Without `merge`, what is there is left as it is. */
-  async #ensure({ kind, object }: Wanted, signal: AbortSignal, merge?: Merge): Promise<void> {
+  async #ensure({ kind, object, isKept }: Wanted, signal: AbortSignal): Promise<void> {
     const { registry } = this.#options.find(kind);
     for (let left = tries; ; left--) {
       try {
         const key = registry.keyOf(object.metadata.namespace, object.metadata.name ?? "");
         const present = (await registry.current(key, signal))?.object;
         if (!present) return await this.#write("create", kind, object, signal);
-        const merged = merge?.(present, object) ?? present;
+        const merged = isKept ? led(present, object) : present;
         if (!equal(merged, present)) await this.#write("update", kind, merged, signal);
         return;
       } catch (error) {
@@ -129,10 +131,8 @@ export class SystemObjects implements Component {
   }
 }
 
-type Merge = (present: ApiObject, wanted: DraftObject) => ApiObject;
-
 /** What people added to the metadata stays; where the service leads is ours to say. */
-const led: Merge = (present, { metadata, ...rest }) => ({
+const led = (present: ApiObject, { metadata, ...rest }: DraftObject): ApiObject => ({
   ...present,
   ...rest,
   metadata: { ...present.metadata, labels: { ...present.metadata.labels, ...metadata.labels } },

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { type HealthCheck, health } from "#apiserver/paths.ts";
 import { respondError } from "#apiserver/respond.ts";
+import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError, UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -42,7 +43,7 @@ export const serve = (options: ServeOptions): Component => ({
     const front = httpsFront({ cert, key, clientCa, handler: handlerOf(options, guard), log });
     const port = await front.listen(settings["secure-port"], settings["bind-address"]);
     log.info("serving", { port, address: settings["bind-address"] });
-    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    await aborted(signal);
     await front.close(closeMs);
   },
 });

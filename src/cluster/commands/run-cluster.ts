@@ -41,8 +41,9 @@ export const runClusterCommand: Command = {
       await runCluster({ place, settings, log, onStep }, stop.signal);
     } catch (error) {
       log.error("the cluster failed", { error, component: "cluster" });
-      tell({ failed: explain(error) });
-      throw error;
+      const told: Told = { failed: explain(error) };
+      await new Promise((sent) => (process.connected ? process.send?.(told, sent) : sent(undefined)));
+      process.exit(1); // whatever of it has not noticed that it is over must not keep the cluster's folder
     }
   },
 };

@@ -7,7 +7,11 @@ import { readSettings, storeOf } from "../local/settings.ts";
 
 export const stop: Command = {
   use: "stop [FLAGS]",
-  help: ['Ends its process and keeps its state; "knarr start" continues.', "", flagsHelp(placeFlags)].join("\n"),
+  help: [
+    'Ends its process and all containers, and keeps its state; "knarr start" continues.',
+    "",
+    flagsHelp(placeFlags),
+  ].join("\n"),
   async run(args) {
     const { flags, rest } = parseFlags(placeFlags, args);
     if (rest.length > 0) throw new UsageError(`stop takes no arguments; to name a cluster: --name=${rest[0]}`);
@@ -19,6 +23,10 @@ export const stop: Command = {
         `cluster ${JSON.stringify(place.name)} keeps its state in memory, which would be lost; "knarr down" ends it for good`,
       );
     const was = await endProcess(place, new AbortController().signal);
+    if (settings?.runtime === "containerd") {
+      const { localNodes } = await import("../machine/local-nodes.ts");
+      await localNodes(place, settings).switchOff();
+    }
     console.log(`Cluster ${JSON.stringify(place.name)} ${was ? "is stopped" : "was not running"}.`);
   },
 };

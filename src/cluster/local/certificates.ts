@@ -1,4 +1,5 @@
 import { systemClock } from "#base/clock.ts";
+import { hostAddressIn } from "#network/local-network.ts";
 import { type ControlPlaneCertificates, controlPlaneCertificates } from "../control-plane-certificates.ts";
 import type { Place } from "./place.ts";
 import type { Settings } from "./settings.ts";
@@ -8,5 +9,8 @@ export const certificatesOf = (place: Place, settings: Settings): Promise<Contro
   controlPlaneCertificates(place.certificates, {
     clock: systemClock,
     serviceRange: settings["service-cluster-ip-range"],
-    bindAddress: settings["bind-address"],
+    addresses: [
+      settings["bind-address"],
+      ...(settings.runtime === "containerd" ? [hostAddressIn(settings["node-range"])] : []),
+    ],
   });

@@ -1,5 +1,7 @@
 // The log of a cluster, read for a person.
+
 import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from "node:fs";
+import { aborted } from "#base/aborted.ts";
 import { parseJson } from "#schema/json.ts";
 
 export interface LogReader {
@@ -38,7 +40,7 @@ export async function followFile(file: string, look: () => void, signal: AbortSi
   if (!existsSync(file)) return;
   const watcher = watch(file, look);
   look();
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  await aborted(signal);
   watcher.close();
 }
 

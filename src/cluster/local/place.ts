@@ -43,6 +43,10 @@ export class Place {
   get log(): string {
     return join(this.folder, "knarr.log");
   }
+  /** Images that all clusters share; no cluster has such a name. */
+  get imageCache(): string {
+    return join(this.root, ".images");
+  }
   get adminKubeconfig(): string {
     return join(this.certificates, "admin.kubeconfig");
   }

@@ -2,9 +2,14 @@ import { rmSync } from "node:fs";
 import type { Place } from "./place.ts";
 import { readSettings } from "./settings.ts";
 
-/** Removes all that is left of a cluster that does not run: its folder, and its entry in the kubeconfig. */
+/** Removes all that is left of a cluster that does not run: its nodes, its folder, and its entry in the kubeconfig. */
 export async function removeCluster(place: Place): Promise<void> {
-  const kubeconfig = readSettings(place)?.kubeconfig;
+  const settings = readSettings(place);
+  const kubeconfig = settings?.kubeconfig;
+  if (settings?.runtime === "containerd") {
+    const { localNodes } = await import("../machine/local-nodes.ts");
+    await localNodes(place, settings).remove();
+  }
   if (kubeconfig !== undefined) {
     const { removeContext } = await import("./contexts.ts");
     await removeContext(place, kubeconfig, new AbortController().signal);

@@ -10,7 +10,7 @@ import { changedSettings, newSettings, readSettings, settingFlags, writeSettings
 
 const root = mkdtempSync(join(tmpdir(), "knarr-settings-"));
 after(() => rmSync(root, { recursive: true, force: true }));
-const asked = (...args: string[]) => parseFlags(settingFlags, args).flags;
+const asked = (...args: string[]) => parseFlags(settingFlags, ["--runtime=simulated", ...args]).flags;
 const placeOf = (name: string) => new Place({ name, "data-dir": root });
 
 test("settings survive in the folder of the cluster", () => {
@@ -26,7 +26,9 @@ test("settings survive in the folder of the cluster", () => {
 test("wrong settings are refused by the name of their flag", () => {
   for (const [args, message] of [
     [["--nodes=0"], /^--nodes: a number from 1 to 5000, not 0$/],
-    [["--runtime=docker"], /^--runtime: "docker" is not known; simulated is the only one there is so far$/],
+    [["--runtime=containerd", "--nodes=101"], /^--nodes: a number from 1 to 100, not 101$/],
+    [["--node-range=172.31.0.0"], /^--node-range: "172.31.0.0" is not a network/],
+    [["--runtime=docker"], /^--runtime: containerd or simulated, not "docker"$/],
     [["--store=disk"], /^--store: embedded or memory, not "disk"$/],
     [["--port=70000"], /^--port: a number up to 65535, not 70000$/],
     [["--service-cluster-ip-range=10.0.0.0"], /--service-cluster-ip-range/],

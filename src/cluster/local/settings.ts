@@ -12,8 +12,8 @@ import type { Place } from "./place.ts";
 export const settingFlags = {
   runtime: {
     type: "string",
-    value: "simulated",
-    help: "What runs the pods; simulated nodes only tell that they run, and are the only ones there are so far",
+    value: "containerd|simulated",
+    help: "What runs the pods (default containerd for root); simulated nodes only tell that they run",
   },
   nodes: { type: "int", help: "How many nodes (default 1)" },
   store: {
@@ -42,6 +42,8 @@ export const settingFlags = {
     value: "RANGES",
     help: "Addresses of services of type LoadBalancer (default 172.31.255.0/24)",
   },
+  "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
+  "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
 } as const;
 
 type Asked = Parsed<typeof settingFlags>;
@@ -55,6 +57,8 @@ export type Settings = Asked & {
   readonly "service-cluster-ip-range": string;
   readonly "cluster-cidr": string;
   readonly "load-balancer-range": string;
+  readonly "node-range": string;
+  readonly "no-egress": boolean;
   /** Undefined until one has been chosen. */
   readonly port: number | undefined;
   /** The kubeconfig that knows this cluster. */
@@ -62,7 +66,7 @@ export type Settings = Asked & {
 };
 
 const usual: Settings = {
-  runtime: "simulated",
+  runtime: process.platform === "linux" && process.getuid?.() === 0 ? "containerd" : "simulated",
   nodes: 1,
   store: "embedded",
   "etcd-servers": [],
@@ -74,12 +78,14 @@ const usual: Settings = {
   "service-cluster-ip-range": "10.96.0.0/16",
   "cluster-cidr": "10.244.0.0/16",
   "load-balancer-range": "172.31.255.0/24",
+  "node-range": "172.31.0.0/24",
+  "no-egress": false,
 };
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
 const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address"]);
-const mostNodes = 5000;
+const mostNodes = { simulated: 5000, containerd: 100 };
 /** Each node has a network of pods of this size, in bits of the prefix. */
-const nodePrefix = 24;
+export const nodePrefix = 24;
 const nodesIn16 = 2 ** (nodePrefix - 16);
 
 /** The settings of a new cluster. Throws UsageError. */
@@ -132,9 +138,12 @@ const shown = (value: unknown): string => (Array.isArray(value) ? value.join(","
 function checked(settings: Settings): Settings {
   const { runtime, nodes, store, port } = settings;
   const wrong = (flag: Name, why: string) => new UsageError(`--${flag}: ${why}`);
-  if (runtime !== "simulated")
-    throw wrong("runtime", `${JSON.stringify(runtime)} is not known; simulated is the only one there is so far`);
-  if (nodes < 1 || nodes > mostNodes) throw wrong("nodes", `a number from 1 to ${mostNodes}, not ${nodes}`);
+  if (runtime !== "simulated" && runtime !== "containerd")
+    throw wrong("runtime", `containerd or simulated, not ${JSON.stringify(runtime)}`);
+  const most = mostNodes[runtime];
+  if (nodes < 1 || nodes > most) throw wrong("nodes", `a number from 1 to ${most}, not ${nodes}`);
+  if (parseCidr(settings["node-range"])?.address.family !== 4)
+    throw wrong("node-range", `${JSON.stringify(settings["node-range"])} is not a network such as 172.31.0.0/24`);
   if (store !== "embedded" && store !== "memory")
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
@@ -142,6 +151,11 @@ function checked(settings: Settings): Settings {
   for (const part of settings["load-balancer-range"].split(","))
     if (!parseCidr(part) && !part.split("-").every((end) => parseIp(end)))
       throw wrong("load-balancer-range", `${JSON.stringify(part)} is neither a network nor a range of addresses`);
+  if (runtime === "containerd" && !parseCidr(settings["load-balancer-range"]))
+    throw wrong(
+      "load-balancer-range",
+      `one network, for the host to have a route to, not ${JSON.stringify(settings["load-balancer-range"])}`,
+    );
   const range = parseCidr(settings["cluster-cidr"]);
   if (range?.address.family !== 4)
     throw wrong("cluster-cidr", `${JSON.stringify(settings["cluster-cidr"])} is not a network such as 10.244.0.0/16`);

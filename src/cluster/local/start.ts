@@ -1,5 +1,5 @@
 // Starts a cluster of this machine for a person: shows how far it is, puts it into their kubeconfig, and says what to type next.
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
@@ -50,7 +50,7 @@ export async function startForPerson(options: StartOptions): Promise<void> {
     await Promise.all([started, contexts()]); // loaded while there is nothing else to do
   } catch (error) {
     steps.end();
-    if (isNew) rmSync(place.folder, { recursive: true, force: true });
+    if (isNew) await removeCluster(place);
     throw error;
   } finally {
     cancel();
@@ -73,10 +73,10 @@ function lockStart(place: Place): () => void {
 }
 
 function tellSteps({ place, settings }: StartOptions, steps: Steps, isReady: () => void): (step: Step) => void {
-  const nodes = `${settings.nodes} simulated node${settings.nodes === 1 ? "" : "s"}`;
-  console.log(
-    `Starting cluster ${JSON.stringify(place.name)}; its nodes are simulated: pods count as running, but no container does.`,
-  );
+  const isSimulated = settings.runtime === "simulated";
+  const nodes = `${settings.nodes}${isSimulated ? " simulated" : ""} node${settings.nodes === 1 ? "" : "s"}`;
+  const warning = isSimulated ? "; its nodes are simulated: pods count as running, but no container does" : "";
+  console.log(`Starting cluster ${JSON.stringify(place.name)}${warning}.`);
   steps.begin("starting the API server");
   return (step) => {
     if (step.is === "serving") {

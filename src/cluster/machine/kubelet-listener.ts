@@ -1,6 +1,8 @@
 // The port of a kubelet: HTTPS inside its node's network namespace, for those whom the API server lets.
+
 import { anonymousUser } from "#apiserver/authentication/authenticator.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
+import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -61,7 +63,7 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
         listening.reject(error);
         throw error;
       }
-      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      await aborted(signal);
       await front.close(closeMs);
     },
   };

@@ -17,6 +17,7 @@ import { admitPod } from "../node/admit.ts";
 import type { NodeDescription, NodeHealth } from "../node/description.ts";
 import { NodeAgent } from "../node/node-agent.ts";
 import { NodeAgents } from "../node/node-agents.ts";
+import { NodeUnreachable } from "../node-unreachable.ts";
 import { type PodNode, Pods } from "../pods.ts";
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from "../runtime/simulated.ts";
 import { type KubeletRequest, type KubeletServer, kubeletServer } from "../server/server.ts";
@@ -30,8 +31,6 @@ export interface SimulatedNodesOptions {
   readonly names?: readonly string[];
   /** The client of a node: it acts as `system:node:NAME`. */
   readonly clientFor: (node: string) => Client;
-  /** Writes the events of all of them. */
-  readonly client: Client;
   readonly informers: Informers;
   readonly clock: Clock;
   readonly random: Random;
@@ -70,11 +69,6 @@ export interface SimulatedNodes extends Component {
   setHealth(node: string, health: NodeHealth): void;
 }
 
-/** Nobody answers: the node is switched off. */
-export class NodeUnreachable extends Error {
-  override readonly name = "NodeUnreachable";
-}
-
 const defaultCapacity: Amounts = { cpu: "32", memory: "256Gi", "ephemeral-storage": "512Gi", pods: "110" };
 const kubeletPort = 10250;
 
@@ -85,7 +79,7 @@ interface SimulatedNode extends PodNode {
 }
 
 export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
-  const { clock, random, log, client, informers, count = 1 } = options;
+  const { clock, random, log, informers, count = 1 } = options;
   const names = options.names ?? Array.from({ length: count }, (_, i) => `sim-${i}`);
   const nodes = new Map<string, SimulatedNode>();
   const known = informers.of(Node);
@@ -121,7 +115,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     },
     ...(options.script && { script: options.script }),
   });
-  const recorder = new EventRecorder({ client, clock, random, log });
+  const recorder = new EventRecorder({ client: options.clientFor("events"), clock, random, log });
   const event = podEvents(recorder, clock, options.events ?? kubeletPace);
   const pods = new Pods({
     informer: informers.of(Pod),

@@ -1,0 +1,114 @@
+// One node of this machine at work: its containerd, the kubelet that speaks to it, and the proxy of its network namespace.
+import { join } from "node:path";
+import { Service } from "#api/core/v1/service.ts";
+import { aborted } from "#base/aborted.ts";
+import { explain } from "#base/errors.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import { machineKubelet } from "#kubelet/host/machine-kubelet.ts";
+import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
+import type { Kubelet } from "#kubelet/kubelet.ts";
+import { nftFilter } from "#proxy/host/nft.ts";
+import { ServiceProxy } from "#proxy/proxy.ts";
+import type { KeyPair } from "../certificates.ts";
+import type { NodeParts } from "../cluster.ts";
+import type { DemoImages } from "../images/demo.ts";
+import { importImages } from "../images/import.ts";
+import { kubernetesVersion } from "../version.ts";
+import { kubeletListener } from "./kubelet-listener.ts";
+import type { NodeMachine } from "./local-nodes.ts";
+
+export interface RealNodeOptions {
+  readonly machine: NodeMachine;
+  readonly parts: NodeParts;
+  readonly resolver: ClusterResolver;
+  /** Networks of all pods. */
+  readonly podRanges: readonly string[];
+  /** What the kubelet shows at its port. */
+  readonly certificate: (machine: NodeMachine) => Promise<KeyPair>;
+  /** Whose clients the kubelet knows by their certificates, in PEM. */
+  readonly clientCa: string;
+  /** Images to try the cluster with. */
+  readonly images: (signal: AbortSignal) => Promise<DemoImages>;
+  /** Told its kubelet as soon as it can be asked. */
+  readonly onKubelet: (kubelet: Kubelet) => void;
+}
+
+const kubeletPort = 10_250;
+const proxySettings = { table: "knarr-proxy", markBit: 0x4000 };
+
+/** Runs until the signal aborts. What runs in its containers goes on then. */
+export async function runRealNode(options: RealNodeOptions, signal: AbortSignal): Promise<void> {
+  const { machine, parts, resolver, podRanges } = options;
+  const { name, folder, runFolder, netns, address, podRange, containerd } = machine;
+  const { clock, random, informers } = parts;
+  const log = parts.log.with({ node: name });
+  const client = parts.clientFor(name);
+  const [certificate] = await Promise.all([options.certificate(machine), containerd.start(signal)]);
+  const kubelet = await machineKubelet(
+    {
+      name,
+      addresses: [
+        { type: "InternalIP", address },
+        { type: "Hostname", address: name },
+      ],
+      port: kubeletPort,
+      podCidrs: [podRange],
+      folder,
+      memoryFolder: join(runFolder, "pods"),
+      endpoint: `unix://${containerd.socket}`,
+      kubeletVersion: kubernetesVersion,
+      client,
+      services: informers.of(Service),
+      dns: (pod) => resolverConfigOf(pod, resolver),
+      clusterDomain: resolver.domain,
+      clock,
+      random,
+      log,
+    },
+    signal,
+  );
+  const proxy = new ServiceProxy({
+    informers,
+    filter: nftFilter(["nsenter", `--net=/run/netns/${netns}`]),
+    node: { name },
+    families: ["IPv4"],
+    settings: { ...proxySettings, podRanges },
+    clock,
+    log: log.with({ component: "proxy" }),
+  });
+  const port = kubeletListener({
+    node: name,
+    handle: kubelet.handle,
+    client,
+    clock,
+    log,
+    namespace: netns,
+    address,
+    port: kubeletPort,
+    certificate,
+    clientCa: options.clientCa,
+  });
+  const daemon: Component = { name: "containerd", run: (inner) => containerd.keepRunning(log, inner) };
+  const images: Component = {
+    name: "images",
+    async run(inner) {
+      await bringImages(options, inner).catch((error: unknown) => {
+        // Nothing waits for them, and nothing fails without them.
+        if (!inner.aborted)
+          log.warn("knarr.local/nginx and knarr.local/busybox are not there", { error: explain(error) });
+      });
+      await aborted(inner);
+    },
+  };
+  options.onKubelet(kubelet);
+  await supervise([daemon, kubelet, proxy, port, images], signal);
+}
+
+async function bringImages({ machine, images }: RealNodeOptions, signal: AbortSignal): Promise<void> {
+  const { archives } = await images(signal);
+  await importImages(
+    machine.containerd,
+    archives.map(({ archive }) => archive),
+    signal,
+  );
+}

@@ -1,0 +1,72 @@
+// What a pod's resolv.conf says.
+import type { Pod } from "#api/core/v1/pod.ts";
+
+export interface ResolverConfig {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+export interface ClusterResolver {
+  /** Address of the cluster's own server. */
+  readonly server: string;
+  readonly domain: string;
+  /** What the machine's own resolv.conf says. */
+  readonly machine: ResolverConfig;
+}
+
+/** What C libraries read of it; more would be ignored, or taken for an error. */
+const most = { servers: 3, searches: 32, searchCharacters: 2048 };
+const clusterOptions = ["ndots:5"];
+
+export function resolverConfigOf(
+  { metadata, spec }: Pod,
+  { server, domain, machine }: ClusterResolver,
+): ResolverConfig {
+  const { dnsPolicy, dnsConfig, hostNetwork = false } = spec;
+  const isOfCluster = dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
+  const base: ResolverConfig = isOfCluster
+    ? {
+        servers: [server],
+        searches: [`${metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain, ...machine.searches],
+        options: clusterOptions,
+      }
+    : dnsPolicy === "None"
+      ? { servers: [], searches: [], options: [] }
+      : machine;
+  const chosen = (dnsConfig?.options ?? []).map(({ name = "", value }) =>
+    value === undefined ? name : `${name}:${value}`,
+  );
+  const nameOf = (option: string) => option.split(":")[0];
+  const overridden = new Set(chosen.map(nameOf));
+  return {
+    servers: unique([...base.servers, ...(dnsConfig?.nameservers ?? [])]).slice(0, most.servers),
+    searches: fitting(unique([...base.searches, ...(dnsConfig?.searches ?? [])]).slice(0, most.searches)),
+    options: [...base.options.filter((option) => !overridden.has(nameOf(option))), ...chosen],
+  };
+}
+
+/** Reads a resolv.conf. Of what is said twice the last counts, but servers add up. */
+export function parseResolverConfig(text: string): ResolverConfig {
+  const servers: string[] = [];
+  let searches: readonly string[] = [];
+  let options: readonly string[] = [];
+  for (const line of text.split("\n")) {
+    const [word, ...rest] = line.trim().split(/\s+/);
+    if (word === "nameserver" && rest[0] !== undefined) servers.push(rest[0]);
+    else if (word === "search") searches = rest.filter((one) => one !== ".");
+    else if (word === "domain" && rest[0] !== undefined) searches = [rest[0]];
+    else if (word === "options") options = rest;
+  }
+  return { servers, searches, options };
+}
+
+const unique = (values: readonly string[]): readonly string[] => [...new Set(values)];
+
+function fitting(searches: readonly string[]): readonly string[] {
+  let length = -1;
+  return searches.filter((one) => {
+    length += one.length + 1;
+    return length <= most.searchCharacters;
+  });
+}
