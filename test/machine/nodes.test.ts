@@ -134,6 +134,19 @@ test("containerd is started again when it dies, and its pods go on", { skip: imp
   }
 });
 
+test("a containerd that stands still is replaced, and its pods go on", { skip: impossible }, async () => {
+  await using machine = await TestMachine.make("f", 1);
+  const containerd = at(machine.nodes, 0);
+  await containerd.start(signal);
+  const pod = await machine.runPod(0);
+  const before = containerd.pid();
+  assert.ok(before !== undefined);
+  process.kill(before, "SIGSTOP");
+  await machine.again(0).start(signal);
+  assert.notEqual(containerd.pid(), before);
+  assert.deepEqual(await machine.pods(0), [pod.id]);
+});
+
 test("containerd moves to the namespace that its node has now", { skip: impossible }, async () => {
   await using machine = await TestMachine.make("d", 1);
   const containerd = at(machine.nodes, 0);

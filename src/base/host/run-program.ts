@@ -21,6 +21,12 @@ export class ProgramFailed extends Error {
   }
 }
 
+const systemFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/** Where programs are looked for: also where those of the system are, which a PATH made for people may leave out. */
+export const programPath = (path = ""): string =>
+  [...new Set([...path.split(":"), ...systemFolders])].filter(Boolean).join(":");
+
 const mostSaid = 16_384;
 
 /** Runs a program to its end, and gives what it wrote. Rejects with ProgramFailed, or with an error that names the command. */
@@ -32,7 +38,7 @@ export function runProgram(command: readonly string[], options: RunOptions = {})
     stdio: ["pipe", "pipe", "pipe"],
     ...(signal && { signal }),
     ...(cwd !== undefined && { cwd }),
-    ...(env && { env: { ...process.env, ...env } }),
+    env: { ...process.env, PATH: programPath(process.env.PATH), ...env },
   });
   let out = "";
   let said = "";

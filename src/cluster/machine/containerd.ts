@@ -6,10 +6,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
-import { runProgram } from "#base/host/run-program.ts";
+import { programPath, runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
-import { CriConnection, CriError } from "#kubelet/host/cri/connection.ts";
+import { CriConnection, CriError, criCode } from "#kubelet/host/cri/connection.ts";
 import { rpcs } from "#kubelet/host/cri/messages.ts";
 import { pauseImage, pauseReference } from "../images/pause.ts";
 import { cniConfig, containerdConfig } from "./containerd-config.ts";
@@ -59,15 +59,14 @@ export class NodeContainerd {
     const { netns, clock } = this.#options;
     const pid = this.pid();
     if (pid !== undefined && networkAt(`/proc/${pid}/ns/net`) === networkAt(`/run/netns/${netns}`)) {
-      if (await this.#answersWithin(adoptMs, undefined, signal)) return this.#ensurePauseImage(signal);
+      if ((await this.#listensWithin(adoptMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
       signalTo(pid, "SIGKILL");
     }
     // Pods in a namespace that was deleted or replaced meanwhile are reached by nobody.
     else if (pid !== undefined) await endAll(this.#home, clock);
     const child = this.#spawn();
-    if (!(await this.#answersWithin(startMs, child, signal)))
+    if (!((await this.#listensWithin(startMs, child, signal)) && (await this.#hasPauseImage(signal))))
       throw new Error(`containerd of ${netns} does not answer: ${this.#lastWords()}`);
-    await this.#ensurePauseImage(signal);
   }
 
   /** Starts it again whenever it ends, until told to stop. What it runs goes on meanwhile. */
@@ -125,6 +124,7 @@ export class NodeContainerd {
       const child = spawn("nsenter", [`--net=/run/netns/${netns}`, "containerd", "--config", config], {
         detached: true,
         stdio: ["ignore", log, log],
+        env: { ...process.env, PATH: programPath(process.env.PATH) },
       });
       child.once("error", (error) => writeFileSync(this.#log, `${error.message}\n`, { flag: "a" }));
       child.unref();
@@ -134,7 +134,7 @@ export class NodeContainerd {
     }
   }
 
-  async #answersWithin(ms: number, child: ChildProcess | undefined, signal: AbortSignal): Promise<boolean> {
+  async #listensWithin(ms: number, child: ChildProcess | undefined, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
     for (const until = clock.elapsed() + ms; clock.elapsed() < until; await clock.sleep(lookMs, signal)) {
       const connection = await connectionTo(this.socket);
@@ -179,28 +179,31 @@ export class NodeContainerd {
     return `${words} (${this.#log})`;
   }
 
-  async #ensurePauseImage(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+  /** Brings it if it is not there. False if nobody answers. */
+  async #hasPauseImage(signal: AbortSignal): Promise<boolean> {
+    const { clock, folder } = this.#options;
     const connection = new CriConnection(`unix://${this.socket}`, clock);
     try {
       for (const until = clock.elapsed() + startMs; ; await clock.sleep(lookMs, signal))
         try {
           const request = { image: { image: pauseReference } };
           const { image } = await connection.call(rpcs.imageStatus, request, { timeoutMs: callMs, signal });
-          if (image) return;
+          if (image) return true;
           break;
         } catch (error) {
-          // It listens before it has found again what it ran before.
-          if (!(error instanceof CriError) || clock.elapsed() > until) throw error;
+          // It refuses until it has found again what it ran before; one that says nothing is stuck.
+          if (!(error instanceof CriError)) throw error;
+          if (error.code === criCode.deadlineExceeded || clock.elapsed() > until) return false;
         }
     } finally {
       connection.close();
     }
-    const archive = join(this.#options.folder, "pause.tar");
+    const archive = join(folder, "pause.tar");
     writeFileSync(archive, pauseImage());
     signal.throwIfAborted();
     await this.load(archive);
     rmSync(archive);
+    return true;
   }
 }
 

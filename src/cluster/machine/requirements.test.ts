@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { aptStatus, distributionOf, howToInstall, type PackageName } from "./packages.ts";
-import { ensureRequirements, findRequirements, isOlder, type Machine, programPath, versionIn } from "./requirements.ts";
+import { ensureRequirements, findRequirements, isOlder, type Machine, versionIn } from "./requirements.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "knarr-requirements-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -214,11 +214,4 @@ test("requirements: versions are found and compared part by part", () => {
     ["0.9.8", "1.0.1", true],
   ] as const)
     assert.equal(isOlder(version, least), older, `${version} < ${least}`);
-});
-
-test("requirements: programs of the system are found though the path leaves their folders out", () => {
-  assert.equal(
-    programPath("/home/me/bin:/usr/bin"),
-    "/home/me/bin:/usr/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/bin",
-  );
 });

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { explain } from "#base/errors.ts";
-import { runProgram } from "#base/host/run-program.ts";
+import { programPath, runProgram } from "#base/host/run-program.ts";
 import { type Distribution, distributionOf, howToInstall, installPackages, type PackageName } from "./packages.ts";
 
 /** A machine as far as requirements ask about it. */
@@ -59,12 +59,6 @@ const programs: readonly Program[] = [
 const plugins = ["ptp", "host-local", "loopback", "portmap"];
 const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const pluginVersion = "0.4.0";
-const systemFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
-/** Where programs are looked for: also where those of the system are, which a PATH made for people may leave out. */
-export const programPath = (path = ""): string =>
-  [...new Set([...path.split(delimiter).filter(Boolean), ...systemFolders])].join(delimiter);
-
 /** All that is missing at once. `folder` is where nodes will keep their data. */
 export async function findRequirements(folder: string, machine: Machine = thisMachine()): Promise<Findings> {
   const unmetPrograms = (await Promise.all(programs.map((program) => checkProgram(program, machine)))).filter(isUnmet);
@@ -256,6 +250,6 @@ export function thisMachine(): Machine {
     mounts: text("/proc/self/mountinfo"),
     has: (program) => path.split(delimiter).some((folder) => existsSync(join(folder, program))),
     exists: existsSync,
-    run: (command, env) => runProgram(command, { env: { ...env, PATH: path } }),
+    run: (command, env) => runProgram(command, env && { env }),
   };
 }
