@@ -43,6 +43,8 @@ export class TestHost implements AsyncDisposable {
     // As on any machine, the cable is not the first interface. If it were, both its ends had the same number, and the kernel takes
     // up to a second to tell a bridge that such an interface is up.
     host.ip("link", "add", "first", "type", "bridge");
+    // A new namespace has it as the machine does.
+    execFileSync("nsenter", [...host.prefix.slice(1), "sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_forward"]);
     return host;
   }
 

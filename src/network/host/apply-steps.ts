@@ -1,3 +1,4 @@
+import { inBatches } from "#base/collections.ts";
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
 import type { Stages, Step } from "../local-network.ts";
 
@@ -7,13 +8,12 @@ export interface ApplyOptions {
   readonly prefix?: readonly string[];
 }
 
+/** More would wait for each other: the kernel changes one thing of its networks at a time. */
+const programsAtOnce = 8;
+
 /** Does the stages one after the other; what is done already is fine. */
 export async function applySteps(stages: Stages, { signal, prefix = [] }: ApplyOptions = {}): Promise<void> {
-  for (const steps of stages) {
-    const results = await Promise.allSettled(steps.map((step) => applyStep(step, prefix, signal)));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed) throw failed.reason;
-  }
+  for (const steps of stages) await inBatches(programsAtOnce, steps, (step) => applyStep(step, prefix, signal));
 }
 
 async function applyStep({ command, input, unless }: Step, prefix: readonly string[], signal?: AbortSignal) {

@@ -1,6 +1,9 @@
 // The packet filter of a node, by the programs nft and conntrack, run inside the node's network namespace.
+import { inBatches } from "#base/collections.ts";
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
 import type { PacketFilter, StaleFlow } from "../proxy.ts";
+
+const programsAtOnce = 4;
 
 /** `prefix` is what enters the node: `["nsenter", "--net=/run/netns/x"]`, or nothing where the machine itself is the node. */
 export function nftFilter(prefix: readonly string[] = []): PacketFilter {
@@ -9,12 +12,13 @@ export function nftFilter(prefix: readonly string[] = []): PacketFilter {
       await runProgram([...prefix, "nft", "-f", "-"], { input: script, signal });
     },
     async forgetFlows(flows, signal) {
-      for (const flow of flows)
+      await inBatches(programsAtOnce, flows, async (flow) => {
         try {
           await runProgram([...prefix, "conntrack", ...deletion(flow)], { signal });
         } catch (error) {
           if (!(error instanceof ProgramFailed && nothingToDelete.test(error.said))) throw error;
         }
+      });
     },
   };
 }
