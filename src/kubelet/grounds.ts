@@ -4,11 +4,11 @@ import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface PodGround {
   /** Makes it. Rejects with GroundError for what people have to know. */
-  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The pod as it is by now, while it runs; must not wait. */
   keep?(pod: Pod): void;
   /** Nothing of the pod runs any more. */
-  release(pod: Pod, signal: AbortSignal): Promise<void>;
+  release?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The API no longer has the pod. */
   remove(podUid: string, signal: AbortSignal): Promise<void>;
   /** Uids of pods of which there is anything: what a kubelet finds when it starts. */

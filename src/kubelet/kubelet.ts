@@ -28,7 +28,7 @@ import { type PodNode, Pods } from "./pods.ts";
 import type { ProbeHandlers } from "./probes/ask.ts";
 import { Prober } from "./probes/prober.ts";
 import type { ContainerRuntime } from "./runtime.ts";
-import { type KubeletRequest, kubeletServer } from "./server/server.ts";
+import { type KubeletRequest, kubeletServer, type ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
 
@@ -56,6 +56,10 @@ export interface KubeletOptions {
 export interface Kubelet extends Component {
   /** What it answers over HTTP, to those who may ask. */
   handle(request: KubeletRequest): Promise<HttpResponse>;
+  /** The pods of the node, and what the runtime has of them. */
+  pods(): Iterable<ServedPod>;
+  /** Tells people something about the node. */
+  report(type: "Normal" | "Warning", reason: string, message: string): void;
   /** Ends a pod for a reason of the node's own. */
   evict(podUid: string, ending: Ending): void;
   /** Notes how the node is, and tells it at once if it is news. */
@@ -87,13 +91,14 @@ export function kubelet(options: KubeletOptions): Kubelet {
       return admitUnderPressure(pod, health ?? {}) ?? (present && admitPod(pod, present, others));
     },
   };
+  const report: Kubelet["report"] = (type, reason, message) =>
+    recorder.record(
+      { kind: "Node", apiVersion: "v1", name, uid: name },
+      { type, reason, message, component: "kubelet", host: name },
+    );
   let health: NodeHealth | undefined;
   const setHealth = (found: NodeHealth) => {
-    for (const reason of healthEvents(health, found))
-      recorder.record(
-        { kind: "Node", apiVersion: "v1", name, uid: name },
-        { type: "Normal", reason, message: `Node ${name} status is now: ${reason}`, component: "kubelet", host: name },
-      );
+    for (const reason of healthEvents(health, found)) report("Normal", reason, `Node ${name} status is now: ${reason}`);
     const isNews = !equal(health, found);
     health = found;
     agent.health = found;
@@ -123,6 +128,8 @@ export function kubelet(options: KubeletOptions): Kubelet {
   return {
     name: `kubelet ${name}`,
     handle: serve,
+    pods: () => pods.on(name),
+    report,
     evict: (uid, ending) => pods.evict(uid, ending),
     setHealth,
     get isRegistered() {

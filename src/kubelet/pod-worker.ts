@@ -219,7 +219,7 @@ export class PodWorker {
     const work = this.#work;
     work.isReleasing = true;
     const releasing = async () => {
-      for (const ground of grounds.toReversed()) await ground.release(this.pod, signal);
+      for (const ground of grounds.toReversed()) await ground.release?.(this.pod, signal);
       this.#isReleased = true;
     };
     this.#go(releasing(), () => {
@@ -271,7 +271,7 @@ export class PodWorker {
     const { runtime, clock, grounds } = this.#context;
     const work = this.#work;
     try {
-      for (const ground of grounds) await ground.prepare(this.pod, signal);
+      for (const ground of grounds) await ground.prepare?.(this.pod, signal);
       work.groundFailures = 0;
     } catch (error) {
       if (signal.aborted || !(error instanceof GroundError)) throw error;

@@ -67,6 +67,8 @@ export interface Image {
   readonly id: string;
   readonly names: readonly string[];
   readonly sizeBytes: number;
+  /** Whether the runtime itself needs it. */
+  readonly isPinned?: boolean;
 }
 
 export interface Credentials {

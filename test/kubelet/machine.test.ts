@@ -1,5 +1,6 @@
 // A whole kubelet on a real containerd.
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -71,4 +72,24 @@ test("a runtime that is killed or says nothing makes its node unready, and no po
   assert.deepEqual([idOf(after as Pod), after?.status.containerStatuses?.[0]?.restartCount], [idOf(web), 0]);
   await node.create("next", shell("exit 0", {}));
   await node.untilPod("next", (pod) => pod.status.containerStatuses?.[0]?.lastState.terminated);
+});
+
+test("a flood of logs is cut, and nothing of a pod is left", { skip: impossible, timeout: 180_000 }, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet({ clock: fastClock(20) });
+  const line = "x".repeat(4000);
+  await node.create("flood", shell(`while :; do echo ${line}; done`));
+  await node.create("job", { restartPolicy: "Never", ...shell("echo done") });
+  const { uid } = (await node.untilPod("flood", isReady)).metadata;
+  const at = (path: string) => readdirSync(`${node.containerd.folder}/kubelet/${path}`);
+  const folder = `logs/default_flood_${uid}/web`;
+  await node.until(async () => at(folder).some((name) => name.endsWith(".gz")), "a compressed part of the log");
+  assert.ok(at(folder).length <= 5);
+  assert.ok(at("container-logs").some((name) => name.startsWith("flood_default_web-")));
+  await node.untilPod("job", ({ status }) => status.phase === "Succeeded");
+  for (const name of ["flood", "job"]) await node.remove(name);
+  await node.until(
+    async () => ["logs", "container-logs", "pods"].every((path) => at(path).length === 0),
+    "empty folders",
+  );
 });

@@ -6,18 +6,21 @@ import type { Clock } from "#base/clock.ts";
 import { runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
+import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
 import type { Informer } from "#client/informer.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
+import { ImageCollector } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
 import { containerInputs } from "./container-inputs.ts";
 import { CriRuntime } from "./cri/runtime.ts";
 import { criStreams } from "./cri/streams.ts";
-import { describeMachine, type MachineOptions, machineCapacity, machineState } from "./machine.ts";
+import { PodLogs } from "./logs/pod-logs.ts";
+import { describeMachine, fileSystem, type MachineOptions, machineCapacity, machineState } from "./machine.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { Volumes } from "./volumes/volumes.ts";
 
@@ -34,6 +37,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly services?: Informer<typeof Service>;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
+  /** Images that stay though no container uses them: that of the sandboxes. */
+  readonly keepImages?: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -51,19 +56,35 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const volumes = new Volumes({ podsDirectory, memoryDirectory: memoryFolder, sources, stamp, clusterDomain });
   const place = { hostIps: addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address) };
   const { capacity, allocatable } = await machineCapacity(folder, options.maxPods);
+  const [logsDirectory, linksDirectory] = [join(folder, "logs"), join(folder, "container-logs")];
   const runtime = await CriRuntime.connect(
     {
       endpoint: options.endpoint,
       clock,
       podsDirectory,
-      logsDirectory: join(folder, "logs"),
+      logsDirectory,
+      logLinksDirectory: linksDirectory,
       memoryBytes: Number(quantityValue(parseQuantity(capacity.memory ?? "0"))),
       ...(dns && { dns }),
       inputs: containerInputs({ sources, volumes, ...place, allocatable }),
     },
     signal,
   );
-  return kubelet({
+  const list = () => made.pods();
+  const logs = new PodLogs({ logsDirectory, linksDirectory, list, runtime, clock, log });
+  const images = new ImageCollector({
+    runtime,
+    keep: options.keepImages ?? [],
+    imageFs: () => fileSystem(imageFolder),
+    event: (reason, message) => made.report("Warning", reason, message),
+    clock,
+    log,
+  });
+  const connection: Component = {
+    name: "runtime connection",
+    run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
+  };
+  const made: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
     runtime,
@@ -76,16 +97,13 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
       machine: () => machineState(folder, imageFolder),
       images: (stop) => runtime.images(stop),
     },
-    parts: [
-      {
-        name: "runtime connection",
-        run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
-      },
-    ],
+    grounds: [logs],
+    parts: [connection, logs, images],
     clock,
     random,
     log,
   });
+  return made;
 }
 
 const tmpfs = 0x01021994;

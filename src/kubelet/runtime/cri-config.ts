@@ -62,7 +62,7 @@ const namespacesOf = ({ hostNetwork, hostPID, hostIPC, shareProcessNamespace }: 
   ipc: hostIPC ? onNode : inPod,
 });
 
-export const logDirectoryOf = ({ metadata }: Pod, { logsDirectory }: CriSettings): string =>
+export const logDirectoryOf = ({ metadata }: Pod, { logsDirectory }: Pick<CriSettings, "logsDirectory">): string =>
   `${logsDirectory}/${metadata.namespace}_${metadata.name}_${metadata.uid}`;
 
 export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSettings) {

@@ -132,6 +132,8 @@ const Container = message("Container", {
   id: text(1),
   sandbox: text(2),
   metadata: one(3, ContainerMetadata),
+  image: one(4, ImageSpec),
+  imageRef: text(5),
   state: int(6),
   createdAt: id(7),
   labels: pairs(8),
@@ -152,7 +154,7 @@ const ContainerStatus = message("ContainerStatus", {
   annotations: pairs(13),
   logPath: text(15),
 });
-const Image = message("Image", { id: text(1), tags: texts(2), digests: texts(3), size: int(4) });
+const Image = message("Image", { id: text(1), tags: texts(2), digests: texts(3), size: int(4), pinned: bool(8) });
 const labelled = (name: string, field: number) =>
   message(`List${name}Request`, { filter: one(1, message(`${name}Filter`, { labels: pairs(field) })) });
 const byContainer = message("ContainerRequest", { id: text(1) });
@@ -228,6 +230,7 @@ export const rpcs = {
     byContainer,
     message("ContainerStatusResponse", { status: one(1, ContainerStatus) }),
   ),
+  reopenLog: runtime("ReopenContainerLog", byContainer, Nothing),
   execSync: runtime(
     "ExecSync",
     message("ExecSyncRequest", { id: text(1), command: texts(2), timeoutSeconds: int(3) }),

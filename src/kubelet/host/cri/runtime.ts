@@ -1,5 +1,5 @@
 // Containers by a real runtime: containerd, or another that speaks CRI v1.
-import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, symlink } from "node:fs/promises";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { ChangeFeed } from "../../runtime/change-feed.ts";
@@ -25,7 +25,10 @@ import type {
   Usage,
 } from "../../runtime.ts";
 import type { StreamTarget } from "../../server/streams.ts";
+import { removeLog } from "../logs/files.ts";
+import { hasCode } from "../volumes/files.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
+import { lastWords, messageFile } from "./last-words.ts";
 import { containerdEvents, containerStates, type Rpc, rpcs, sandboxReady, TaskEvent } from "./messages.ts";
 
 export interface CriRuntimeOptions extends CriSettings {
@@ -33,6 +36,8 @@ export interface CriRuntimeOptions extends CriSettings {
   readonly clock: Clock;
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
+  /** Where the log of each container is found by a name that tells whose it is: `/var/log/containers`; nowhere unless told. */
+  readonly logLinksDirectory?: string;
   /** Fetches and mounts what a container needs, in a pod with these addresses. */
   readonly inputs: (config: ContainerConfig, podIps: readonly string[]) => Promise<ContainerInputs>;
 }
@@ -48,9 +53,6 @@ const callMs = 120_000;
 const relistMs = 60_000;
 /** How often a runtime without events is asked. */
 const pollMs = 1000;
-const messageBytes = 4096;
-const fallbackBytes = 2048;
-const fallbackLines = 80;
 
 export class CriRuntime implements ContainerRuntime {
   readonly name: string;
@@ -158,7 +160,7 @@ export class CriRuntime implements ContainerRuntime {
   async createContainer(sandbox: string, config: ContainerConfig, signal: AbortSignal): Promise<string> {
     const { pod, container, attempt } = config;
     const inputs = await this.#options.inputs(config, await this.#addresses(sandbox, signal));
-    const message = await this.#messageFile(pod, container.name, attempt);
+    const message = await messageFile(this.#options.podsDirectory, pod.metadata.uid ?? "", container.name, attempt);
     const mount = {
       containerPath: container.terminationMessagePath,
       hostPath: message,
@@ -170,6 +172,7 @@ export class CriRuntime implements ContainerRuntime {
     const sandboxConfig = criSandbox({ pod, attempt: 0 }, this.#options);
     const { id } = await this.#call(rpcs.createContainer, { sandbox, config: described, sandboxConfig }, signal);
     this.#owners.set(id, pod.metadata.uid ?? "");
+    await this.#linkLog(config, id);
     return id;
   }
 
@@ -184,7 +187,9 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async removeContainer(id: string, signal: AbortSignal): Promise<void> {
+    const { logPath = "" } = (await this.#statusOf(id, signal)) ?? {};
     await this.#gone(this.#call(rpcs.removeContainer, { id }, signal));
+    if (logPath !== "") await removeLog(logPath);
     this.#ended.delete(id);
     this.#owners.delete(id);
   }
@@ -212,6 +217,11 @@ export class CriRuntime implements ContainerRuntime {
     const status = await this.#statusOf(id, signal);
     if (!status) throw new Error(`container ${id} not found`);
     return { path: status.logPath, isRunning: containerStates[status.state] === "running" };
+  }
+
+  /** Its log was moved away: it is to begin another. */
+  async reopenLog(id: string, signal: AbortSignal): Promise<void> {
+    await this.#call(rpcs.reopenLog, { id }, signal);
   }
 
   async usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {
@@ -248,6 +258,12 @@ export class CriRuntime implements ContainerRuntime {
     return (await this.findImage(ref, signal)) ?? { id: ref, names: [reference], sizeBytes: 0 };
   }
 
+  /** Ids and names of the images of all containers, dead ones included. */
+  async imagesInUse(signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const { containers } = await this.#call(rpcs.listContainers, {}, signal);
+    return new Set(containers.flatMap(({ image, imageRef }) => [image?.image ?? "", imageRef]));
+  }
+
   async removeImage(id: string, signal: AbortSignal): Promise<void> {
     await this.#gone(this.#call(rpcs.removeImage, { image: { image: id } }, signal));
   }
@@ -275,6 +291,18 @@ export class CriRuntime implements ContainerRuntime {
     return ips;
   }
 
+  async #linkLog({ pod, container, attempt }: ContainerConfig, id: string): Promise<void> {
+    const { logLinksDirectory } = this.#options;
+    if (logLinksDirectory === undefined) return;
+    await mkdir(logLinksDirectory, { recursive: true });
+    const { name, namespace } = pod.metadata;
+    const link = `${`${name}_${namespace}_${container.name}-${id}`.slice(0, 251)}.log`;
+    const path = `${logDirectoryOf(pod, this.#options)}/${container.name}/${attempt}.log`;
+    await symlink(path, `${logLinksDirectory}/${link}`).catch((error) => {
+      if (!hasCode(error, "EEXIST")) throw error;
+    });
+  }
+
   /** Undefined if it was removed between the list and the question. */
   async #container(id: string, sandbox: string, signal: AbortSignal): Promise<ContainerState | undefined> {
     const known = this.#ended.get(id);
@@ -296,7 +324,7 @@ export class CriRuntime implements ContainerRuntime {
       finishedAt,
       exitCode: status.exitCode,
       reason: phase === "exited" ? status.reason || (status.exitCode === 0 ? "Completed" : "Error") : "",
-      message: phase === "exited" ? await this.#lastWords(status) : "",
+      message: phase === "exited" ? await lastWords(this.#options.podsDirectory, status) : "",
       image: status.annotations[criAnnotations.image] ?? status.image?.image ?? "",
       imageId: status.imageRef,
     };
@@ -311,36 +339,6 @@ export class CriRuntime implements ContainerRuntime {
       if (isNotFound(error)) return undefined;
       throw error;
     }
-  }
-
-  #messagePath(uid: string, container: string, attempt: number): string {
-    return `${this.#options.podsDirectory}/${uid}/containers/${container}/${attempt}`;
-  }
-
-  /** An empty file that the container sees, for what it has to say when it ends. */
-  async #messageFile({ metadata }: Pod, container: string, attempt: number): Promise<string> {
-    const path = this.#messagePath(metadata.uid ?? "", container, attempt);
-    await mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    await rm(path, { force: true });
-    await writeFile(path, "", { mode: 0o666 });
-    return path;
-  }
-
-  async #lastWords(status: {
-    readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
-    readonly metadata: { readonly name: string; readonly attempt: number } | undefined;
-    readonly exitCode: number;
-    readonly message: string;
-    readonly logPath: string;
-  }): Promise<string> {
-    const { name = "", attempt = 0 } = status.metadata ?? {};
-    const path = this.#messagePath(status.labels[criLabels.podUid] ?? "", name, attempt);
-    const said = await beginningOf(path, messageBytes);
-    if (said !== "") return said;
-    const isFallback = status.annotations[criAnnotations.messagePolicy] === "FallbackToLogsOnError";
-    if (!isFallback || status.exitCode === 0) return status.message;
-    return endOfLog(status.logPath);
   }
 
   /** Who ends is told by containerd; other runtimes are asked. */
@@ -403,40 +401,16 @@ const imageOf = ({
   tags,
   digests,
   size,
+  pinned,
 }: {
   id: string;
   tags: readonly string[];
   digests: readonly string[];
   size: number;
+  pinned: boolean;
 }): Image => ({
   id,
   names: [...digests, ...tags],
   sizeBytes: size,
+  ...(pinned && { isPinned: true }),
 });
-
-/** Nothing if there is no such file: it was never made, or its pod was cleared away. */
-async function beginningOf(path: string, limit: number): Promise<string> {
-  try {
-    const file = await open(path);
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, 0);
-      return buffer.toString("utf8", 0, bytesRead);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-    throw error;
-  }
-}
-
-/** The last lines of a log in CRI's format, without times and tags. */
-async function endOfLog(path: string): Promise<string> {
-  if (path === "") return "";
-  const lines = (await readFile(path, "utf8").catch(() => "")) // a log that is gone has nothing to say
-    .trimEnd()
-    .split("\n")
-    .slice(-fallbackLines)
-    .map((line) => line.split(" ").slice(3).join(" "));
-  return lines.join("\n").slice(-fallbackBytes);
-}

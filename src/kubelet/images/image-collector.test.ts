@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ManualClock } from "#base/clock.ts";
+import { silentLog } from "#base/log.ts";
+import type { Image } from "../runtime.ts";
+import { ImageCollector } from "./image-collector.ts";
+
+const { signal } = new AbortController();
+const image = (id: string, sizeBytes = 10, rest: Partial<Image> = {}): Image => ({
+  id,
+  names: [`${id}:1`],
+  sizeBytes,
+  ...rest,
+});
+
+function node(images: Image[], used: string[] = []) {
+  const clock = new ManualClock();
+  const state = { images, used, availableBytes: 500, capacityBytes: 1000 };
+  const removed: string[] = [];
+  const events: string[] = [];
+  const collector = new ImageCollector({
+    runtime: {
+      images: async () => state.images,
+      imagesInUse: async () => new Set(state.used),
+      async removeImage(id) {
+        removed.push(id);
+        state.images = state.images.filter((one) => one.id !== id);
+      },
+    },
+    keep: ["pause:1"],
+    imageFs: async () => ({ ...state, usedBytes: 0, inodes: 0, inodesFree: 0 }),
+    event: (reason, message) => events.push(`${reason} ${message}`),
+    clock,
+    log: silentLog,
+  });
+  return { clock, state, removed, events, collector };
+}
+
+test("images go when the disk is 85 % full, the longest unused first, until it is at 80 %", async () => {
+  const { clock, state, removed, events, collector } = node([image("a", 60), image("b", 60), image("c", 60)], ["a:1"]);
+  await collector.look(signal);
+  await clock.advance(200_000);
+  state.used = ["b"];
+  await collector.look(signal);
+  await clock.advance(200_000);
+  state.used = [];
+  state.availableBytes = 160;
+  await collector.look(signal);
+  assert.deepEqual(removed, [], "84 % is not too much");
+  state.availableBytes = 100;
+  await collector.look(signal);
+  assert.deepEqual(removed, ["c", "a"]);
+  assert.deepEqual(events, []);
+});
+
+test("images stay that are used, pinned, young, or kept by name", async () => {
+  const { clock, state, removed, events, collector } = node(
+    [image("used"), image("pinned", 10, { isPinned: true }), image("pause"), image("old")],
+    ["used:1"],
+  );
+  await collector.look(signal);
+  await clock.advance(120_000);
+  state.images = [...state.images, image("young")];
+  state.availableBytes = 0;
+  await collector.look(signal);
+  assert.deepEqual(removed, ["old"]);
+  assert.match(
+    events[0] ?? "",
+    /^FreeDiskSpaceFailed Insufficient free disk space .* \(100% of 1000\.0 B used\)\. .*freed 10 bytes/,
+  );
+});

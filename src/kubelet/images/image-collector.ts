@@ -1,0 +1,127 @@
+// Removes images that nobody uses when the disk they are on gets full: those first that have been unused for longest.
+import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import type { Component } from "#base/supervise.ts";
+import type { FileSystemState } from "../node/pressure.ts";
+import type { Image } from "../runtime.ts";
+
+export interface ImageCollectorOptions {
+  readonly runtime: {
+    images(signal: AbortSignal): Promise<readonly Image[]>;
+    /** Ids and names. */
+    imagesInUse(signal: AbortSignal): Promise<ReadonlySet<string>>;
+    removeImage(id: string, signal: AbortSignal): Promise<void>;
+  };
+  /** Names of images that stay, used or not: the sandboxes'. */
+  readonly keep?: readonly string[];
+  readonly imageFs: () => Promise<FileSystemState>;
+  /** Told to people, about the node. */
+  readonly event: (reason: string, message: string) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** As upstream's imageGCHighThresholdPercent, imageGCLowThresholdPercent and imageMinimumGCAge. */
+const highPercent = 85;
+const lowPercent = 80;
+const leastAgeMs = 120_000;
+const periodMs = 300_000;
+
+interface Known {
+  readonly firstSeen: number;
+  lastUsed: number;
+}
+
+export class ImageCollector implements Component {
+  readonly name = "image collection";
+  readonly #options: ImageCollectorOptions;
+  readonly #known = new Map<string, Known>();
+
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    for (;;) {
+      try {
+        await this.look(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn("images were not looked through", { error: explain(error) });
+      }
+      await clock.sleep(periodMs, signal);
+    }
+  }
+
+  /** Frees what has to be freed. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { imageFs, event } = this.#options;
+    const unused = await this.#unused(signal);
+    const { capacityBytes, availableBytes } = await imageFs();
+    if (capacityBytes === 0) return event("InvalidDiskCapacity", "invalid capacity 0 on image filesystem");
+    const usedPercent = 100 - Math.floor((Math.min(availableBytes, capacityBytes) * 100) / capacityBytes);
+    if (usedPercent < highPercent) return;
+    const wanted = Math.floor((capacityBytes * (100 - lowPercent)) / 100) - availableBytes;
+    const freed = await this.#free(unused, wanted, signal);
+    if (freed < wanted)
+      event(
+        "FreeDiskSpaceFailed",
+        `Insufficient free disk space on the node's image filesystem (${usedPercent}% of ${sizeText(capacityBytes)} used). ` +
+          `Failed to free sufficient space by deleting unused images (freed ${freed} bytes). ` +
+          "Investigate disk usage, as it could be used by active images, logs, volumes, or other data.",
+      );
+  }
+
+  /** Removes all that nobody uses: the node runs out of disk. Resolves with the bytes that it freed. */
+  async freeAll(signal: AbortSignal): Promise<number> {
+    return this.#free(await this.#unused(signal), Number.POSITIVE_INFINITY, signal);
+  }
+
+  /** Images that may go, the longest unused first. */
+  async #unused(signal: AbortSignal): Promise<readonly Image[]> {
+    const { runtime, clock, keep = [] } = this.#options;
+    const now = clock.elapsed();
+    const images = await runtime.images(signal);
+    const inUse = await runtime.imagesInUse(signal);
+    for (const id of this.#known.keys()) if (!images.some((image) => image.id === id)) this.#known.delete(id);
+    for (const { id, names } of images) {
+      const known = this.#known.get(id) ?? { firstSeen: now, lastUsed: Number.NEGATIVE_INFINITY };
+      if ([id, ...names].some((name) => inUse.has(name))) known.lastUsed = now;
+      this.#known.set(id, known);
+    }
+    const stays = ({ id, names, isPinned }: Image): boolean => {
+      const { firstSeen = now, lastUsed = now } = this.#known.get(id) ?? {};
+      return (
+        isPinned === true ||
+        lastUsed >= now ||
+        now - firstSeen < leastAgeMs ||
+        names.some((name) => keep.includes(name))
+      );
+    };
+    const order = (image: Image) => this.#known.get(image.id) ?? { firstSeen: now, lastUsed: now };
+    return images
+      .filter((image) => !stays(image))
+      .sort((a, b) => order(a).lastUsed - order(b).lastUsed || order(a).firstSeen - order(b).firstSeen);
+  }
+
+  async #free(images: readonly Image[], bytes: number, signal: AbortSignal): Promise<number> {
+    const { runtime, log } = this.#options;
+    let freed = 0;
+    for (const { id, names, sizeBytes } of images) {
+      if (freed >= bytes) break;
+      await runtime.removeImage(id, signal);
+      log.info("an unused image was removed", { image: names[0] ?? id, bytes: sizeBytes });
+      freed += sizeBytes;
+    }
+    return freed;
+  }
+}
+
+/** `12.5 GiB`. */
+function sizeText(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  return `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+}
