@@ -17,6 +17,7 @@ import { kubeletPace, podEvents } from "./events.ts";
 import type { PodGround } from "./grounds.ts";
 import { imageCredentials } from "./image-credentials.ts";
 import type { ApiSources } from "./inputs/api-sources.ts";
+import { Lanes } from "./lanes.ts";
 import { admitPod, admitUnderPressure } from "./node/admit.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
 import { healthEvents } from "./node/health-events.ts";
@@ -30,6 +31,7 @@ import { Prober } from "./probes/prober.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import { type KubeletRequest, kubeletServer, type ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
+import { mirroredHash, type StaticPodSource } from "./static-pods/static-pod.ts";
 import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
 
 export interface KubeletOptions {
@@ -46,6 +48,8 @@ export interface KubeletOptions {
   readonly watched?: Watched;
   /** What else pods stand on, made before their volumes. */
   readonly grounds?: readonly PodGround[];
+  /** Pods of the node's own. */
+  readonly staticPods?: StaticPodSource & Component;
   /** What else runs as long as the kubelet does. */
   readonly parts?: readonly Component[];
   readonly clock: Clock;
@@ -86,6 +90,9 @@ export function kubelet(options: KubeletOptions): Kubelet {
     client,
     hostIps,
     isRunning: true,
+    get uid() {
+      return self.cache.get(name)?.metadata.uid;
+    },
     admit(pod, others) {
       const present = self.cache.get(name);
       return admitUnderPressure(pod, health ?? {}) ?? (present && admitPod(pod, present, others));
@@ -122,7 +129,10 @@ export function kubelet(options: KubeletOptions): Kubelet {
     streams: options.streams,
     compression: options.spdyCompression,
     runtime,
-    find: (namespace, pod) => pods.workerOf(mine.cache.get({ namespace, name: pod })?.metadata.uid ?? ""),
+    find(namespace, podName) {
+      const pod = mine.cache.get({ namespace, name: podName });
+      return pod && pods.workerOf(mirroredHash(pod) ?? pod.metadata.uid);
+    },
     list: () => pods.on(name),
   });
   return {
@@ -135,7 +145,9 @@ export function kubelet(options: KubeletOptions): Kubelet {
     get isRegistered() {
       return agent.isRegistered;
     },
-    run(signal) {
+    async run(signal) {
+      // What runs of them must be known before anything is taken for an orphan.
+      if (options.staticPods) pods.setStatic(await options.staticPods.read());
       const watch = watched && new NodeWatch({ watched, clock, log, tell: (found) => tellHealth(found) });
       // A node that watches itself registers when it knows how it is.
       if (!watch) agents.start(agent);
@@ -147,6 +159,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
       };
       const parts: Component[] = [informers, agents, prober, pods, recorder, ...(options.parts ?? [])];
       if (watch) parts.push(watch);
+      if (options.staticPods) parts.push(options.staticPods, follow(options.staticPods, pods));
       if (options.inputs && volumes) parts.push(options.inputs.sources, volumes);
       return supervise(parts, signal);
     },
@@ -164,4 +177,15 @@ function volumeGround(
 ): VolumeGround {
   const { capacity, allocatable = capacity } = description;
   return new VolumeGround({ ...rest, volumes, allocatable, objects: sources.objects, tokens: sources.tokens });
+}
+
+/** Has the pods follow their files. What is read while more changes is read again. */
+function follow(source: StaticPodSource, pods: Pods): Component {
+  const lane = new Lanes<StaticPodSource>({
+    name: "static pods",
+    count: 1,
+    work: async () => pods.setStatic(await source.read()),
+  });
+  source.changed = () => lane.add(source);
+  return lane;
 }

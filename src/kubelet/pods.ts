@@ -7,6 +7,7 @@ import type { Log } from "#base/log.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import type { Change, Informer } from "#client/informer.ts";
+import { keyOfObject } from "#client/place.ts";
 import { Alarm } from "./alarm.ts";
 import type { PodGround } from "./grounds.ts";
 import type { Hooks } from "./hooks.ts";
@@ -15,6 +16,8 @@ import type { Ending } from "./pod/view.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { Probes } from "./probes/probes.ts";
 import type { ContainerRuntime, Credentials } from "./runtime.ts";
+import { removeMirror, writeMirror } from "./static-pods/mirror.ts";
+import { isStatic, mirroredHash } from "./static-pods/static-pod.ts";
 import { writeStatus } from "./status-writer.ts";
 
 /** A node as its pods see it. */
@@ -23,6 +26,8 @@ export interface PodNode {
   /** Acts as the node. */
   readonly client: Client;
   readonly hostIps: readonly string[];
+  /** Of the node in the API; only what stands for static pods needs it. */
+  readonly uid?: string | undefined;
   /** Whether the node looks after its pods; one that is stopped does nothing, as if its machine were off. */
   readonly isRunning: boolean;
   /** Why the node cannot take the pod, if it cannot. */
@@ -138,6 +143,27 @@ export class Pods implements Component {
     this.wake(uid);
   }
 
+  /** The pods that come from the node itself are these, and no others. */
+  setStatic(pods: readonly Pod[]): void {
+    const wanted = new Set(pods.map(({ metadata }) => metadata.uid));
+    for (const worker of this.#workers.values())
+      if (isStatic(worker.pod) && !wanted.has(worker.uid)) {
+        worker.isGone = true;
+        this.#syncs.add(worker);
+      }
+    for (const pod of pods) {
+      if (this.#workers.has(pod.metadata.uid)) continue;
+      const mirror = this.#mirrorOf(pod);
+      const isKnown = mirror && mirroredHash(mirror) === pod.metadata.uid;
+      this.#accept(isKnown ? { ...pod, status: mirror.status } : pod, pod.spec.nodeName ?? "");
+    }
+  }
+
+  /** What the API has under the name of a static pod. */
+  #mirrorOf({ metadata: { namespace, name } }: Pod): Pod | undefined {
+    return this.#options.informer.cache.get({ namespace, name });
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { informer } = this.#options;
     const stopListening = informer.onChange((change) => this.#saw(change));
@@ -157,6 +183,12 @@ export class Pods implements Component {
 
   #saw({ old, object }: Change<Pod>): void {
     if (old && object?.metadata.uid !== old.metadata.uid) this.#gone(old);
+    const seen = object ?? old;
+    const mirrored = seen && mirroredHash(seen);
+    if (mirrored !== undefined) {
+      this.wake(mirrored);
+      return;
+    }
     const node = object?.spec.nodeName;
     if (!object || !node || !this.#options.nodeOf(node)) return;
     const uid = object.metadata.uid ?? "";
@@ -198,6 +230,10 @@ export class Pods implements Component {
       for (const { id } of containers) await runtime.removeContainer(id, signal);
       for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
     }
+    for (const pod of informer.cache.list()) {
+      const hash = mirroredHash(pod);
+      if (hash !== undefined && !this.#workers.has(hash)) await this.#removeMirror(pod, signal);
+    }
     for (const ground of this.#context.grounds.toReversed())
       for (const uid of await ground.pods(signal)) if (!this.#workers.has(uid)) await ground.remove(uid, signal);
   }
@@ -231,12 +267,15 @@ export class Pods implements Component {
   async #sync(worker: PodWorker, signal: AbortSignal): Promise<void> {
     const node = this.#options.nodeOf(worker.node);
     if (!node?.isRunning) return;
+    if (this.#isNameTaken(worker)) return this.#context.later(worker);
     try {
       if (!worker.isAdmitted) this.#admit(worker, node);
       await worker.sync(signal);
       if (worker.isGone && worker.isFinished) {
         await worker.clear(signal);
         this.#forget(worker);
+        const mirror = isStatic(worker.pod) ? this.#mirrorOf(worker.pod) : undefined;
+        if (mirror && mirroredHash(mirror) === worker.uid) await this.#removeMirror(mirror, signal);
         return;
       }
     } catch (error) {
@@ -246,6 +285,20 @@ export class Pods implements Component {
       return;
     }
     if (!worker.isGone) this.#tell(worker);
+  }
+
+  /** Whether what an earlier version of a file described still runs. */
+  #isNameTaken(worker: PodWorker): boolean {
+    if (worker.isGone || !isStatic(worker.pod)) return false;
+    const name = keyOfObject(worker.pod);
+    return [...this.on(worker.node)].some(
+      (other) => other.isGone && isStatic(other.pod) && keyOfObject(other.pod) === name,
+    );
+  }
+
+  async #removeMirror(mirror: Pod, signal: AbortSignal): Promise<void> {
+    const node = this.#options.nodeOf(mirror.spec.nodeName ?? "");
+    if (node) await removeMirror(mirror, node.client, signal);
   }
 
   #admit(worker: PodWorker, node: PodNode): void {
@@ -292,11 +345,18 @@ export class Pods implements Component {
     const node = this.#options.nodeOf(worker.node);
     if (!node?.isRunning || worker.isGone) return;
     try {
-      if (await writeStatus(worker, node.client, signal)) this.#context.wake(worker);
+      if (isStatic(worker.pod)) await this.#writeMirror(worker, node, signal);
+      else if (await writeStatus(worker, node.client, signal)) this.#context.wake(worker);
     } catch (error) {
       if (signal.aborted) return;
       this.#options.log.warn("pod status was not written", { pod: worker.uid, node: worker.node, error });
       this.#context.later(worker);
     }
+  }
+
+  /** Before the node is in the API, and before it is known what else is, there is nobody to tell. */
+  async #writeMirror(worker: PodWorker, { client, name, uid }: PodNode, signal: AbortSignal): Promise<void> {
+    if (uid === undefined || !this.#options.informer.hasSynced) return this.#context.later(worker);
+    await writeMirror(worker, { client, present: this.#mirrorOf(worker.pod), node: { name, uid } }, signal);
   }
 }

@@ -22,6 +22,7 @@ import { criStreams } from "./cri/streams.ts";
 import { PodLogs } from "./logs/pod-logs.ts";
 import { describeMachine, fileSystem, type MachineOptions, machineCapacity, machineState } from "./machine.ts";
 import { probeHandlers } from "./probe-handlers.ts";
+import { StaticFolder } from "./static-folder.ts";
 import { Volumes } from "./volumes/volumes.ts";
 
 export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
@@ -37,6 +38,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly services?: Informer<typeof Service>;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
+  /** A folder whose files are pods of the node's own; none unless told. */
+  readonly staticPodsFolder?: string;
   /** Images that stay though no container uses them: that of the sandboxes. */
   readonly keepImages?: readonly string[];
   readonly clock: Clock;
@@ -47,7 +50,7 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
 /** Rejects if the runtime does not answer. What the pods run goes on when it ends, and is found by the next. */
 export async function machineKubelet(options: MachineKubeletOptions, signal: AbortSignal): Promise<Kubelet> {
   const { folder, memoryFolder, imageFolder = folder, client, clock, random, log, services, dns } = options;
-  const { clusterDomain = "cluster.local", addresses } = options;
+  const { clusterDomain = "cluster.local", addresses, staticPodsFolder } = options;
   const podsDirectory = join(folder, "pods");
   await mkdir(podsDirectory, { recursive: true, mode: 0o750 });
   await ensureInMemory(memoryFolder);
@@ -97,6 +100,9 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
       machine: () => machineState(folder, imageFolder),
       images: (stop) => runtime.images(stop),
     },
+    ...(staticPodsFolder !== undefined && {
+      staticPods: new StaticFolder({ folder: staticPodsFolder, node: options.name, clock, log }),
+    }),
     grounds: [logs],
     parts: [connection, logs, images],
     clock,

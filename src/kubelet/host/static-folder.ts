@@ -1,0 +1,93 @@
+// A folder of the node whose files are pods.
+import { mkdir, open, readdir, watch } from "node:fs/promises";
+import { join } from "node:path";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import { type Component, supervise } from "#base/supervise.ts";
+import { type StaticPodSource, staticPod } from "../static-pods/static-pod.ts";
+
+export interface StaticFolderOptions {
+  readonly folder: string;
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** As upstream's fileCheckFrequency. */
+const rescanMs = 20_000;
+const mostBytes = 10 * 2 ** 20;
+
+export class StaticFolder implements StaticPodSource, Component {
+  readonly name = "static pods";
+  changed: () => void = () => undefined;
+  readonly #options: StaticFolderOptions;
+  /** What each file described when it was last understood. */
+  #known = new Map<string, Pod>();
+  /** Files that are not understood, and why: said once. */
+  readonly #bad = new Map<string, string>();
+
+  constructor(options: StaticFolderOptions) {
+    this.#options = options;
+  }
+
+  /** The pods of the folder. A file that makes no sense any more keeps the pod it had: it may be half written. */
+  async read(): Promise<readonly Pod[]> {
+    const { folder, log } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    const found = new Map<string, Pod>();
+    const entries = await readdir(folder, { withFileTypes: true });
+    for (const { name } of entries.filter((entry) => entry.isFile() && !entry.name.startsWith("."))) {
+      const path = join(folder, name);
+      const before = this.#known.get(path);
+      try {
+        const pod = await this.#pod(path);
+        found.set(path, before?.metadata.uid === pod.metadata.uid ? before : pod);
+        this.#bad.delete(path);
+      } catch (error) {
+        if (before) found.set(path, before);
+        const why = explain(error);
+        if (this.#bad.get(path) !== why) log.error("a static pod is not understood", { path, error: why });
+        this.#bad.set(path, why);
+      }
+    }
+    this.#known = found;
+    return [
+      ...new Map([...found.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod])).values(),
+    ];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const parts: Component[] = [
+      { name: "watch", run: (stop) => this.#watch(stop) },
+      { name: "rescan", run: (stop) => this.#rescan(stop) },
+    ];
+    await supervise(parts, signal);
+    throw signal.reason;
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o750 });
+    for await (const _ of watch(this.#options.folder, { signal })) this.changed();
+  }
+
+  async #rescan(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(rescanMs, signal);
+      this.changed();
+    }
+  }
+
+  async #pod(path: string): Promise<Pod> {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);
+      const { node, clock } = this.#options;
+      return staticPod(await file.readFile(), { path, node, now: clock.now() });
+    } finally {
+      await file.close();
+    }
+  }
+}
