@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "#base/clock.ts";
 import { type Log, silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
+import { Hierarchy } from "#kubelet/host/cgroups/hierarchy.ts";
 import { CriConnection } from "#kubelet/host/cri/connection.ts";
 import { rpcs } from "#kubelet/host/cri/messages.ts";
 import { type MachineKubeletOptions, machineKubelet } from "#kubelet/host/machine-kubelet.ts";
@@ -22,6 +23,8 @@ export const namespace = "default";
 export class MachineNode implements AsyncDisposable {
   readonly containerd: TestContainerd;
   readonly client: Client;
+  /** Nobody else's. */
+  readonly cgroupRoot = `/knarr/test-${process.pid}/n1`;
   readonly server: TestServer;
   readonly #signal = new AbortController();
   readonly #ticking: Promise<void>;
@@ -72,6 +75,7 @@ export class MachineNode implements AsyncDisposable {
         memoryFolder: `${folder}/memory`,
         endpoint: this.containerd.endpoint,
         kubeletVersion: "v1.36.4",
+        cgroupRoot: this.cgroupRoot,
         client: new Client({ transport: request, user, userAgent: "kubelet/1", signal: stop.signal }),
         clock: systemClock,
         random: seededRandom(process.pid),
@@ -138,6 +142,7 @@ export class MachineNode implements AsyncDisposable {
       await this.server[Symbol.asyncDispose]();
       await this.#clear();
       await this.containerd[Symbol.asyncDispose]();
+      await new Hierarchy().remove(this.cgroupRoot.slice(0, -3), systemClock, new AbortController().signal);
     }
   }
 

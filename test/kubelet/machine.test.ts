@@ -1,9 +1,10 @@
 // A whole kubelet on a real containerd.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { Hierarchy } from "#kubelet/host/cgroups/hierarchy.ts";
 import { impossible } from "./containerd.ts";
 import { fastClock, isReady, MachineNode, namespace, shell } from "./machine-node.ts";
 
@@ -92,4 +93,62 @@ test("a flood of logs is cut, and nothing of a pod is left", { skip: impossible,
     async () => ["logs", "container-logs", "pods"].every((path) => at(path).length === 0),
     "empty folders",
   );
+});
+
+test("limits bind, a fork bomb harms nobody, and no group is left", {
+  skip: impossible,
+  timeout: 180_000,
+}, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet({ podPidsLimit: 40 });
+  const hierarchy = new Hierarchy();
+  const read = (controller: string, group: string, file: string) =>
+    readFileSync(`${hierarchy.placeOf(controller, group)}/${file}`, "utf8").trim();
+  const sleep = "trap 'exit 0' TERM; sleep 1000 & wait";
+  await node.create("good", shell(sleep));
+  const { uid: goodUid } = (await node.untilPod("good", isReady)).metadata;
+  const resources = { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "500m", memory: "64Mi" } };
+  await node.create("bomb", {
+    restartPolicy: "Never",
+    ...shell("b() { b | b & }; while :; do b; done", { resources }),
+  });
+  const { uid } = (await node.untilPod("bomb", ({ status }) => status.phase !== "Pending")).metadata;
+  const group = `${node.cgroupRoot}/kubepods/burstable/pod${uid}`;
+  assert.deepEqual(await hierarchy.below(`${node.cgroupRoot}/kubepods/besteffort`), [`pod${goodUid}`]);
+  if (!hierarchy.isUnified) {
+    assert.deepEqual(
+      [
+        read("memory", group, "memory.limit_in_bytes"),
+        read("cpu", group, "cpu.shares"),
+        read("cpu", group, "cpu.cfs_quota_us"),
+        read("cpu", `${node.cgroupRoot}/kubepods/burstable`, "cpu.shares"),
+        read("cpu", `${node.cgroupRoot}/kubepods/besteffort`, "cpu.shares"),
+      ],
+      [String(2 ** 26), "102", "50000", "102", "2"],
+    );
+  }
+  assert.equal(read("pids", group, "pids.max"), "40");
+  await node.until(async () => Number(read("pids", group, "pids.current")) >= 35, "a bomb that has gone off");
+  const good = await node.pod("good");
+  assert.ok(isReady(good as Pod));
+  await node.create("next", shell(sleep));
+  await node.untilPod("next", isReady);
+  for (const name of ["bomb", "good", "next"]) await node.remove(name);
+  for (const place of ["", "/burstable", "/besteffort"])
+    assert.deepEqual(
+      (await hierarchy.below(`${node.cgroupRoot}/kubepods${place}`)).filter((name) => name.startsWith("pod")),
+      [],
+    );
+});
+
+test("a container that takes too much memory is killed alone", { skip: impossible, timeout: 180_000 }, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet();
+  const limits = { memory: "32Mi" };
+  const hungry = 'a=x; while :; do a="$a$a$a$a"; done';
+  await node.create("hungry", { restartPolicy: "Never", ...shell(hungry, { resources: { limits } }) });
+  const { status } = await node.untilPod("hungry", (pod) => pod.status.phase === "Failed");
+  const { reason, exitCode } = status.containerStatuses?.[0]?.state.terminated ?? {};
+  assert.deepEqual([reason, exitCode], ["OOMKilled", 137]);
+  await node.remove("hungry");
 });

@@ -10,12 +10,15 @@ import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
 import type { Informer } from "#client/informer.ts";
-import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
+import { bytesOf, millisOf } from "../cgroups/limits.ts";
+import { podGroup } from "../cgroups/tree.ts";
 import { ImageCollector } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
+import { Hierarchy } from "./cgroups/hierarchy.ts";
+import { PodCgroups } from "./cgroups/pod-cgroups.ts";
 import { containerInputs } from "./container-inputs.ts";
 import { CriRuntime } from "./cri/runtime.ts";
 import { criStreams } from "./cri/streams.ts";
@@ -38,6 +41,10 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly services?: Informer<typeof Service>;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
+  /** The node's own control group, `/knarr/CLUSTER/NODE`; without, pods are where the runtime puts them. */
+  readonly cgroupRoot?: string;
+  /** Processes that a pod may have; as many as the machine allows unless told. */
+  readonly podPidsLimit?: number;
   /** A folder whose files are pods of the node's own; none unless told. */
   readonly staticPodsFolder?: string;
   /** Images that stay though no container uses them: that of the sandboxes. */
@@ -50,7 +57,7 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
 /** Rejects if the runtime does not answer. What the pods run goes on when it ends, and is found by the next. */
 export async function machineKubelet(options: MachineKubeletOptions, signal: AbortSignal): Promise<Kubelet> {
   const { folder, memoryFolder, imageFolder = folder, client, clock, random, log, services, dns } = options;
-  const { clusterDomain = "cluster.local", addresses, staticPodsFolder } = options;
+  const { clusterDomain = "cluster.local", addresses, staticPodsFolder, cgroupRoot, podPidsLimit } = options;
   const podsDirectory = join(folder, "pods");
   await mkdir(podsDirectory, { recursive: true, mode: 0o750 });
   await ensureInMemory(memoryFolder);
@@ -60,6 +67,19 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const place = { hostIps: addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address) };
   const { capacity, allocatable } = await machineCapacity(folder, options.maxPods);
   const [logsDirectory, linksDirectory] = [join(folder, "logs"), join(folder, "container-logs")];
+  const hierarchy = new Hierarchy();
+  const cgroups =
+    cgroupRoot === undefined
+      ? []
+      : [
+          new PodCgroups({
+            root: cgroupRoot,
+            hierarchy,
+            cpuMillis: millisOf(capacity.cpu),
+            pidsLimit: podPidsLimit,
+            clock,
+          }),
+        ];
   const runtime = await CriRuntime.connect(
     {
       endpoint: options.endpoint,
@@ -67,7 +87,9 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
       podsDirectory,
       logsDirectory,
       logLinksDirectory: linksDirectory,
-      memoryBytes: Number(quantityValue(parseQuantity(capacity.memory ?? "0"))),
+      memoryBytes: bytesOf(capacity.memory),
+      isUnified: hierarchy.isUnified,
+      ...(cgroupRoot !== undefined && { cgroupOf: (pod) => podGroup(cgroupRoot, pod) }),
       ...(dns && { dns }),
       inputs: containerInputs({ sources, volumes, ...place, allocatable }),
     },
@@ -103,7 +125,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     ...(staticPodsFolder !== undefined && {
       staticPods: new StaticFolder({ folder: staticPodsFolder, node: options.name, clock, log }),
     }),
-    grounds: [logs],
+    grounds: [...cgroups, logs],
     parts: [connection, logs, images],
     clock,
     random,

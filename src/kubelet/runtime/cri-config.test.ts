@@ -21,13 +21,23 @@ test("resources become shares, quotas and scores", () => {
       { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1m", memory: "1Mi" } },
       { cpuQuota: 1000, cpuShares: 2, memoryLimitInBytes: 2 ** 20, oomScoreAdj: -997 },
     ],
+    [
+      { requests: { memory: "1536Mi" }, limits: { "hugepages-2Mi": "64Mi" } },
+      {
+        cpuQuota: 0,
+        cpuShares: 2,
+        memoryLimitInBytes: 0,
+        oomScoreAdj: 625,
+        hugepageLimits: [{ pageSize: "2MB", limit: 2 ** 26 }],
+      },
+    ],
   ];
   for (const [resources, expected] of table) {
     const pod = one({ resources });
     const [container] = pod.spec.containers;
-    const { cpuPeriod, ...rest } = criResources(pod, container!, settings.memoryBytes);
+    const { cpuPeriod, ...rest } = criResources(pod, container!, settings);
     assert.equal(cpuPeriod, 100_000);
-    assert.deepEqual(rest, expected);
+    assert.deepEqual(rest, { hugepageLimits: [], ...expected });
   }
 });
 

@@ -1,8 +1,7 @@
 // Pods and containers as CRI wants them described. Pure: what has to be fetched or mounted for them is given.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { qosClassOf } from "#api/core/v1/qos.ts";
-import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quantity.ts";
+import { bytesOf, cpuPeriod, hugepageLimits, millisOf, oomScore, quotaOf, sharesOf } from "../cgroups/limits.ts";
 import { expand } from "../probes/ask.ts";
 import type { ContainerConfig, SandboxConfig } from "../runtime.ts";
 
@@ -10,7 +9,10 @@ import type { ContainerConfig, SandboxConfig } from "../runtime.ts";
 export interface CriSettings {
   /** `/var/log/pods`. */
   readonly logsDirectory: string;
-  readonly cgroupParent?: string;
+  /** The control group that holds all of a pod; the runtime's choice unless told. */
+  readonly cgroupOf?: (pod: Pod) => string;
+  /** Whether groups are of the second version alone, where all of a container is killed when it runs out of memory. */
+  readonly isUnified?: boolean;
   /** Memory of the node, by which scores for the kernel's killer are made. */
   readonly memoryBytes: number;
   /** What a pod's resolv.conf says; the node's own unless told. */
@@ -85,7 +87,7 @@ export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSetting
     labels: { ...metadata.labels, ...labelsOf(pod) },
     annotations: metadata.annotations ?? {},
     linux: {
-      cgroupParent: settings.cgroupParent ?? "",
+      cgroupParent: settings.cgroupOf?.(pod) ?? "",
       securityContext: {
         namespaceOptions: namespacesOf(spec),
         privileged: all.some((container) => container.securityContext?.privileged),
@@ -124,41 +126,30 @@ export function criContainer(config: ContainerConfig, inputs: ContainerInputs, s
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     linux: {
-      resources: criResources(pod, container, settings.memoryBytes),
+      resources: criResources(pod, container, settings),
       securityContext: criSecurity(pod, container),
     },
   };
 }
 
-const cpuPeriod = 100_000;
-
 /** Shares for the request, a quota for the limit, and how early the kernel's killer takes it. */
-export function criResources(pod: Pod, container: Container, memoryBytes: number) {
+export function criResources(
+  pod: Pod,
+  container: Container,
+  { memoryBytes, isUnified = false }: Pick<CriSettings, "memoryBytes" | "isUnified">,
+) {
   const { requests = {}, limits = {} } = container.resources;
-  const millis = (amount: string | undefined) =>
-    amount === undefined ? 0 : Number(quantityMilliValue(parseQuantity(amount)));
-  const bytes = (amount: string | undefined) =>
-    amount === undefined ? 0 : Number(quantityValue(parseQuantity(amount)));
-  const limit = millis(limits.cpu);
-  const request = millis(requests.cpu ?? limits.cpu);
+  const memoryLimitInBytes = bytesOf(limits.memory);
   return {
     cpuPeriod,
-    cpuQuota: limit === 0 ? 0 : Math.max(1000, (limit * cpuPeriod) / 1000),
-    cpuShares: Math.min(262_144, Math.max(2, Math.floor((request * 1024) / 1000))),
-    memoryLimitInBytes: bytes(limits.memory),
-    oomScoreAdj: oomScore(pod, bytes(requests.memory), memoryBytes),
+    cpuQuota: quotaOf(millisOf(limits.cpu)),
+    cpuShares: sharesOf(millisOf(requests.cpu ?? limits.cpu)),
+    memoryLimitInBytes,
+    oomScoreAdj: oomScore(pod, container, memoryBytes),
+    hugepageLimits: hugepageLimits(Object.entries(limits)),
+    ...(isUnified && { unified: { "memory.oom.group": "1" } }),
   };
 }
-
-/** What the node needs goes last, what asks for nothing goes first; in between, who asks for more is safer. */
-function oomScore({ spec }: Pod, requestBytes: number, memoryBytes: number): number {
-  const qos = qosClassOf(spec);
-  if (qos === "Guaranteed" || (spec.priority ?? 0) >= systemNodeCritical) return -997;
-  if (qos === "BestEffort") return 1000;
-  return Math.min(999, Math.max(3, Math.floor(1000 - (1000 * requestBytes) / memoryBytes)));
-}
-
-const systemNodeCritical = 2_000_001_000;
 
 /** What most containers must not see of the kernel. */
 const masked = [

@@ -59,6 +59,8 @@ const Resources = message("LinuxContainerResources", {
   cpuShares: int(3),
   memoryLimitInBytes: int(4),
   oomScoreAdj: signed(5),
+  hugepageLimits: many(8, message("HugepageLimit", { pageSize: text(1), limit: int(2) })),
+  unified: pairs(9),
 });
 export const SandboxConfigMessage = message("PodSandboxConfig", {
   metadata: one(1, SandboxMetadata),

@@ -1,0 +1,128 @@
+// Control groups of this machine, whichever version it has: one tree, or one for each controller, or both.
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock } from "#base/clock.ts";
+import { mounts } from "#base/host/mounts.ts";
+import { cpuPeriod, type GroupLimits } from "../../cgroups/limits.ts";
+import { hasCode } from "../volumes/files.ts";
+
+const needed = ["cpu", "memory", "pids", "hugetlb", "cpuset", "io"];
+const endTries = 100;
+const lookMs = 20;
+
+export class Hierarchy {
+  /** Where each controller of the first version is. */
+  readonly #byController: ReadonlyMap<string, string>;
+  /** Where all controllers are, if the machine has only the second version. */
+  readonly #unified: string | undefined;
+  readonly #roots: readonly string[];
+
+  constructor(found = mounts()) {
+    const first = found.filter(({ type }) => type === "cgroup");
+    this.#byController = new Map(first.flatMap(({ path, options }) => options.split(",").map((name) => [name, path])));
+    const [second] = found.filter(({ type }) => type === "cgroup2");
+    this.#unified = first.length === 0 ? second?.path : undefined;
+    this.#roots = [...new Set([...first, ...(second ? [second] : [])].map(({ path }) => path))];
+  }
+
+  get isUnified(): boolean {
+    return this.#unified !== undefined;
+  }
+
+  /** Where a controller's files of a group are; undefined if the machine has no such controller. */
+  placeOf(controller: string, group: string): string | undefined {
+    const root = this.#unified ?? this.#byController.get(controller);
+    return root === undefined ? undefined : join(root, group);
+  }
+
+  /** Makes a group with these limits, or changes it. */
+  async set(group: string, limits: GroupLimits): Promise<void> {
+    if (this.#unified !== undefined) return this.#setUnified(this.#unified, group, limits);
+    const write = async (controller: string, file: string, value: number) => {
+      const place = this.placeOf(controller, group);
+      if (place === undefined) return;
+      await mkdir(place, { recursive: true });
+      await writeFile(join(place, file), String(value));
+    };
+    await write("cpu", "cpu.shares", limits.cpuShares);
+    await write("cpu", "cpu.cfs_period_us", cpuPeriod);
+    await write("cpu", "cpu.cfs_quota_us", limits.cpuQuota || -1);
+    await write("memory", "memory.limit_in_bytes", limits.memoryBytes || -1);
+    if (limits.pids !== undefined) await write("pids", "pids.max", limits.pids);
+    for (const { pageSize, limit } of limits.hugepages ?? [])
+      await write("hugetlb", `hugetlb.${pageSize}.limit_in_bytes`, limit);
+  }
+
+  async #setUnified(root: string, group: string, limits: GroupLimits): Promise<void> {
+    const place = join(root, group);
+    await mkdir(place, { recursive: true });
+    await this.#enable(root, place);
+    const write = (file: string, value: string) => writeFile(join(place, file), value);
+    await write("cpu.weight", String(1 + Math.floor(((limits.cpuShares - 2) * 9999) / 262_142)));
+    await write("cpu.max", `${limits.cpuQuota || "max"} ${cpuPeriod}`);
+    await write("memory.max", limits.memoryBytes ? String(limits.memoryBytes) : "max");
+    if (limits.pids !== undefined) await write("pids.max", String(limits.pids));
+    for (const { pageSize, limit } of limits.hugepages ?? []) await write(`hugetlb.${pageSize}.max`, String(limit));
+  }
+
+  /** Lets the groups below have controllers, from the top down. */
+  async #enable(root: string, place: string): Promise<void> {
+    if (place !== root) await this.#enable(root, dirname(place));
+    const words = async (file: string) => (await readFile(join(place, file), "utf8")).trim().split(" ");
+    const [able, on] = [await words("cgroup.controllers"), await words("cgroup.subtree_control")];
+    const missing = needed.filter((name) => able.includes(name) && !on.includes(name));
+    if (missing.length > 0)
+      await writeFile(join(place, "cgroup.subtree_control"), missing.map((name) => `+${name}`).join(" "));
+  }
+
+  /** Names of the groups directly below, in any tree. */
+  async below(group: string): Promise<readonly string[]> {
+    const found = await Promise.all(this.#roots.map((root) => childrenOf(join(root, group))));
+    return [...new Set(found.flat())];
+  }
+
+  /** Removes a group and those below from all trees. What still runs in it is killed: nobody else looks after it any more. */
+  async remove(group: string, clock: Clock, signal: AbortSignal): Promise<void> {
+    for (const root of this.#roots)
+      for (let tries = 0; !(await removed(join(root, group))); tries++) {
+        if (tries === endTries) throw new Error(`control group ${join(root, group)} does not empty`);
+        await endAllIn(join(root, group));
+        await clock.sleep(lookMs, signal);
+      }
+  }
+}
+
+async function childrenOf(place: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(place, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENODEV")) return [];
+    throw error;
+  }
+}
+
+/** Whether it is gone by now, with all below. */
+async function removed(place: string): Promise<boolean> {
+  let isEmpty = true;
+  for (const name of await childrenOf(place)) if (!(await removed(join(place, name)))) isEmpty = false;
+  if (!isEmpty) return false;
+  try {
+    await rmdir(place);
+  } catch (error) {
+    if (hasCode(error, "EBUSY", "ENOTEMPTY")) return false;
+    if (!hasCode(error, "ENOENT")) throw error;
+  }
+  return true;
+}
+
+async function endAllIn(place: string): Promise<void> {
+  for (const name of await childrenOf(place)) await endAllIn(join(place, name));
+  const text = await readFile(join(place, "cgroup.procs"), "utf8").catch(() => ""); // it has just gone
+  for (const pid of text.split("\n").filter(Boolean).map(Number))
+    try {
+      if (pid > 1) process.kill(pid, "SIGKILL");
+    } catch (error) {
+      if (!hasCode(error, "ESRCH")) throw error;
+    }
+}
