@@ -13,7 +13,7 @@ import { openLmdbStore } from "#store/host/lmdb.ts";
 import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { follow } from "#store/testing.ts";
 import { median, type Report } from "./figure.ts";
-import { probeLoop, type Stall } from "./store/stall.ts";
+import { probeLoop, type Stall } from "./stall.ts";
 
 const KEYS = 5_000;
 const WAVES_MS = 3_000;

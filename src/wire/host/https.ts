@@ -346,7 +346,7 @@ function encoded(response: HttpResponse, accepted: string | undefined, joiner: J
   if (isStream(body)) return { code, headers, body, upgraded };
   const size = isParts(body) ? body.size : body.length;
   const isZipped = size >= gzipFrom && accepted !== undefined && accepted.includes("gzip");
-  if (!isZipped) return { code, headers, body: isParts(body) ? joiner.pieces(body) : body, upgraded };
+  if (!isZipped) return { code, headers, body: isParts(body) ? joiner.paced(body) : body, upgraded };
   const zipped = { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" };
   if (isParts(body)) return { code, headers: zipped, body: gzipped(joiner.pieces(body)), upgraded };
   return zip(body, { level: 1 }).then((bytes) => ({ code, headers: zipped, body: bytes, upgraded }));
@@ -355,7 +355,7 @@ function encoded(response: HttpResponse, accepted: string | undefined, joiner: J
 interface Sendable {
   readonly code: number;
   readonly headers: NonNullable<HttpResponse["headers"]>;
-  readonly body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly upgraded: HttpResponse["upgraded"];
 }
 
