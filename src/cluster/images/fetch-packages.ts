@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { join } from "node:path";
 import { runProgram } from "#base/host/run-program.ts";
 
+const aptGet = "/usr/bin/apt-get";
 /** Nobody waits for a server that is not there: this is done in the background, and may fail. */
 const patience = ["-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "Acquire::https::Timeout=20"];
 
@@ -11,12 +12,13 @@ const patience = ["-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20",
  */
 export async function fetchPackages(packages: readonly string[], folder: string, signal: AbortSignal): Promise<void> {
   if (existsSync(folder)) return;
+  if (!existsSync(aptGet)) throw new Error("this system has no apt to fetch it with");
   mkdirSync(join(folder, ".."), { recursive: true, mode: 0o700 });
   const work = mkdtempSync(`${folder}.`);
   try {
     const options = { signal, cwd: work, env: { LC_ALL: "C.UTF-8" } };
     const names = await neededPackages(packages, signal);
-    await runProgram(["apt-get", "-qq", ...patience, "download", ...names], options);
+    await runProgram([aptGet, "-qq", ...patience, "download", ...names], options);
     const root = join(work, "root");
     mkdirSync(root);
     for (const file of readdirSync(work).filter((name) => name.endsWith(".deb")))
@@ -33,15 +35,15 @@ export async function fetchPackages(packages: readonly string[], folder: string,
 async function neededPackages(packages: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
   const ask = () =>
     runProgram(
-      ["apt-get", "-qq", "--print-uris", "--no-install-recommends", "-o", "Debug::NoLocking=1", "install", ...packages],
+      [aptGet, "-qq", "--print-uris", "--no-install-recommends", "-o", "Debug::NoLocking=1", "install", ...packages],
       { signal, env: { LC_ALL: "C.UTF-8" } },
     );
   let answer: string;
   try {
     answer = await ask();
   } catch (error) {
-    if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) throw error;
-    await runProgram(["apt-get", "-qq", ...patience, "update"], { signal });
+    if (process.getuid?.() !== 0) throw error;
+    await runProgram([aptGet, "-qq", ...patience, "update"], { signal });
     answer = await ask();
   }
   return packagesIn(answer);
