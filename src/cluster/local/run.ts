@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
+import { spareMemory } from "#base/host/spare-memory.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
@@ -74,7 +75,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
       },
     };
-    await supervise([cluster, report], signal);
+    await supervise([cluster, report, spareMemory({ clock: systemClock })], signal);
   } finally {
     await store.close();
   }

@@ -16,7 +16,8 @@ export interface NodeAgentsOptions {
   readonly registered?: (agent: NodeAgent) => void;
 }
 
-const lanes = 16;
+/** What they write at once shares a flush. */
+const lanes = 64;
 
 export class NodeAgents implements Component {
   readonly name = "nodes";

@@ -149,7 +149,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   const agents = new NodeAgents({
     clock,
     log,
-    slackMs: names.length > 100 ? 100 : 0,
+    slackMs: names.length > 100 ? 250 : 0,
     registered: ({ name }) => {
       registered++;
       tellReady(name, recorder);
