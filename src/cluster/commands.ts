@@ -74,7 +74,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "why",
-    short: "Say why a pod or workload is in the state it is in, and what can be done about it",
+    short: "Say why an object is in the state it is in, or what is missing for what was refused, and what helps",
     load: async () => (await import("./commands/why.ts")).why,
   },
   {

@@ -15,6 +15,10 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
+import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
+import { Role } from "#api/rbac/v1/role.ts";
+import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { isNotFound } from "#client/client.ts";
 import { metadataOf, type Place, resourceName } from "#client/place.ts";
@@ -25,6 +29,7 @@ import { below, eventsAbout, listAllowed, podFacts, type Sources } from "./facts
 import { notFound } from "./not-found.ts";
 import { claimReason } from "./reasons/claim.ts";
 import { deletionReason } from "./reasons/deletion.ts";
+import { refusalReason, type Wish } from "./reasons/forbidden.ts";
 import { cronJobReason, jobReason } from "./reasons/job.ts";
 import { namespaceReason } from "./reasons/namespace.ts";
 import { nodeReason } from "./reasons/node.ts";
@@ -48,6 +53,23 @@ export interface Answer {
   readonly chain: readonly WriteRecord[];
   /** Oldest first. */
   readonly events: readonly Event[];
+}
+
+/** Which rule is missing for what was refused. */
+export async function explainRefusal(wish: Wish, { client }: Sources): Promise<Answer> {
+  const namespace = wish.namespace ?? "";
+  const [roles, clusterRoles, bindings, clusterBindings] = await Promise.all([
+    wish.namespace === undefined ? [] : listAllowed(client, Role, { namespace }),
+    listAllowed(client, ClusterRole, {}),
+    wish.namespace === undefined ? [] : listAllowed(client, RoleBinding, { namespace }),
+    listAllowed(client, ClusterRoleBinding, {}),
+  ]);
+  return {
+    subject: { kind: "User", name: wish.user },
+    reason: refusalReason(wish, { roles, clusterRoles, bindings, clusterBindings }),
+    chain: [],
+    events: [],
+  };
 }
 
 /** Why the object is as it is. Throws NotFound with the names of others that may be meant. */

@@ -3,8 +3,9 @@ import { ApiError, UsageError } from "#base/errors.ts";
 import type { Connection } from "#client/host/connect.ts";
 import type { Place } from "#client/place.ts";
 import type { Sources } from "#observe/facts.ts";
+import { wishIn } from "#observe/reasons/forbidden.ts";
 import type { Verdict } from "#observe/reasons/pod-facts.ts";
-import { explain } from "#observe/why.ts";
+import { explain, explainRefusal } from "#observe/why.ts";
 import { answerText, coloured, plain } from "#observe/why-text.ts";
 import type { FailedAttempt } from "#scheduler/attempts.ts";
 import { parseJson } from "#schema/json.ts";
@@ -22,12 +23,15 @@ const flags = {
 const somethingIsWrong = 3;
 
 export const why: Command = {
-  use: "why KIND/NAME [FLAGS]",
+  use: "why KIND/NAME | REFUSAL [FLAGS]",
   help: [
     "What state an object is in, since when and who says so (conditions, events, the scheduler's verdict on each node, the last",
     "lines of a log), what put it there, and what can be done about it. It knows pods and what makes pods (Deployments,",
     "ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs: pods with the same trouble are told together), Services,",
     "PersistentVolumeClaims, Nodes and Namespaces; of other kinds it tells their conditions, and what keeps them from going away.",
+    "",
+    "A refusal is what the server says to someone who may not do something, as it stands: the answer is which role lacks what,",
+    "and how to give it.",
     "",
     "It only reads, and only through the API.",
     "",
@@ -35,6 +39,7 @@ export const why: Command = {
     "  knarr why pod/web-0",
     "  knarr why deploy/web -n shop",
     "  knarr why svc web -o json",
+    '  knarr why \'pods is forbidden: User "bob" cannot list resource "pods" in API group "" in the namespace "shop"\'',
     "",
     "It ends with 0 if the object is fine or on its way, 3 if something is wrong with it, 1 if there is no answer (no such object,",
     "no connection), 2 if it was called wrongly.",
@@ -45,8 +50,10 @@ export const why: Command = {
     const { flags: settings, rest } = parseFlags(flags, args);
     if (!["text", "json"].includes(settings.output))
       throw new UsageError(`why: unknown output ${JSON.stringify(settings.output)}; use text or json`);
-    const { kind, name } = subjectOf(rest);
+    const subject = wishIn(rest.join(" ")) ?? subjectOf(rest);
     const answer = await withCluster(settings, (connection) => {
+      if (!("kind" in subject)) return explainRefusal(subject, sourcesOf(connection));
+      const { kind, name } = subject;
       const namespace = settings.namespace ?? connection.namespace;
       return explain(kind, { name, ...(kind.scope === "Namespaced" && { namespace }) }, sourcesOf(connection));
     });
