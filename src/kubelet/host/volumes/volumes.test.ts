@@ -103,6 +103,24 @@ test("volumes are folders with what they should hold, are written anew at once, 
   assert.deepEqual(await s.volumes.pods(), []);
 });
 
+test("a start and a refresh of the same volume at once leave it whole", async () => {
+  let tokens = 0;
+  await using s = atFolder({ token: async () => `token ${tokens++}` });
+  const projected = { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 3600 } }] };
+  const pod = podOf({
+    volumes: [{ name: "access", projected }],
+    ...container([{ name: "access", mountPath: "/access" }]),
+  });
+  for (let round = 0; round < 20; round++) {
+    const [[mount]] = await Promise.all([
+      s.mountsOf(pod.spec),
+      s.volumes.refresh(pod, place),
+      s.volumes.setUp(pod, place),
+    ]);
+    assert.equal(readFileSync(join(mount?.hostPath ?? "", "token"), "utf8"), `token ${tokens - 1}`);
+  }
+});
+
 test("files of a pod with an fsGroup belong to the group", { skip: noRoot }, async () => {
   await using s = atFolder();
   const mounts = await s.mountsOf({

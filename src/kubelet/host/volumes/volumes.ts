@@ -41,6 +41,8 @@ const propagations: Readonly<Record<string, number>> = { None: 0, HostToContaine
 
 export class Volumes implements PodVolumes {
   readonly #options: Required<VolumesOptions>;
+  /** What is being made, by pod and volume: a start and a refresh at once would take each other's files away. */
+  readonly #turns = new Map<string, Promise<string>>();
 
   constructor(options: VolumesOptions) {
     this.#options = { memoryDirectory: options.podsDirectory, clusterDomain: "cluster.local", ...options };
@@ -118,10 +120,16 @@ export class Volumes implements PodVolumes {
   }
 
   async #provide(pod: Pod, volume: Volume, place: PodPlace): Promise<string> {
+    const key = `${pod.metadata.uid}/${volume.name}`;
+    const make = () => this.#folderOf(pod, volume, place);
+    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(make, make);
+    this.#turns.set(key, turn);
     try {
-      return await this.#folderOf(pod, volume, place);
+      return await turn;
     } catch (error) {
       throw new VolumeFailed(volume.name, error);
+    } finally {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
     }
   }
 
