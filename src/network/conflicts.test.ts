@@ -155,6 +155,12 @@ test("a lone cluster has the usual ranges, a second one the next that are free",
   const asked = { podRange: "10.97.0.0/16", nodeRange: "172.31.254.0/24" };
   const third = pickRanges(asked, quiet, [{ cluster: "first", ...first }]);
   assert.deepEqual(third, { ...asked, serviceRange: "10.98.0.0/16", loadBalancerRange: "172.31.253.0/24" });
+  const left = {
+    ...quiet,
+    links: [{ name: link, kind: "veth", addresses: ["172.31.0.1/24"] }],
+    routes: [{ to: "10.96.0.0/16", links: [link] }],
+  };
+  assert.deepEqual(pickRanges({}, left, [], "knarr"), usual, "what is left of it is not in its way");
   const ten = { ...quiet, routes: [{ to: "10.0.0.0/8", links: ["tun0"] }] };
   assert.equal(pickRanges({}, ten).podRange, "172.16.0.0/16", "where all of 10 is somebody else's");
   const full = { ...quiet, routes: [{ to: "172.0.0.0/8", links: ["tun0"] }] };

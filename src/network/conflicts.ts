@@ -1,6 +1,6 @@
 // What on the host is in the way of a cluster's network, found before anything is changed, and ranges that nothing is in the way of.
 import { tableOf } from "./egress.ts";
-import type { LocalNetwork } from "./local-network.ts";
+import { type LocalNetwork, linkOf } from "./local-network.ts";
 import { overlap, parseRanges, type Range } from "./ranges.ts";
 
 export interface HostState {
@@ -172,9 +172,17 @@ const candidates: Readonly<Record<Name, () => readonly string[]>> = {
 const counting = (from: number, to: number): readonly number[] =>
   Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + Math.sign(to - from) * i);
 
-/** The wanted ranges, and for those that nobody asked for the first usual ones that are free. Throws if there are none. */
-export function pickRanges(wanted: Partial<Ranges>, state: HostState, others: readonly OtherCluster[] = []): Ranges {
-  const taken = [...occupied(state, others, "")];
+/**
+ * The wanted ranges, and for those that nobody asked for the first usual ones that are free. What is left of an earlier `cluster` of
+ * this name does not count. Throws if there are none.
+ */
+export function pickRanges(
+  wanted: Partial<Ranges>,
+  state: HostState,
+  others: readonly OtherCluster[] = [],
+  cluster = "",
+): Ranges {
+  const taken = [...occupied(state, others, linkOf(cluster))];
   const isFree = (text: string) =>
     (parseRanges(text) ?? []).every((one) => !taken.some(({ range }) => overlap(one, range)));
   const take = (text: string, by: string) => {

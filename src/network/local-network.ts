@@ -88,7 +88,7 @@ export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
 }
 
 /** Names of interfaces have at most 15 characters, those of clusters more. */
-const linkOf = (cluster: string): string => `kn${hex(sha256(cluster).subarray(0, 4))}`;
+export const linkOf = (cluster: string): string => `kn${hex(sha256(cluster).subarray(0, 4))}`;
 
 /** One program to run. `unless` says of each line of an error that what was to be made is there already. */
 export interface Step {

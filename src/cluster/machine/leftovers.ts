@@ -23,6 +23,7 @@ export interface Home {
 const endMs = 10_000;
 const lookMs = 10;
 const unmountTries = 10;
+const unmountedAtOnce = 200;
 /** Fixed in containerd and in the library it runs CNI plugins with. */
 const shimSockets = "/run/containerd/s";
 const cniResults = "/var/lib/cni/results";
@@ -42,16 +43,14 @@ export async function endAll(home: Home, clock: Clock): Promise<void> {
 
 /** Unmounts all that is below these folders, and removes them. */
 export async function removeFolders(...folders: readonly string[]): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    const left = mountsBelow(...folders);
-    if (left.length === 0) break;
+  for (let failures = 0, left = mountsBelow(...folders); left.length > 0; left = mountsBelow(...folders))
     try {
-      await runProgram(["umount", "--lazy", ...left.slice(0, 200)]);
+      await runProgram(["umount", "--lazy", ...left.slice(0, unmountedAtOnce)]);
     } catch (error) {
       // One that goes takes others with it, which then are not mounted any more.
-      if (!(error instanceof ProgramFailed) || tries === unmountTries) throw error;
+      if (!(error instanceof ProgramFailed) || ++failures === unmountTries) throw error;
     }
-  }
+  // Only now: what was mounted there may be somebody's data.
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
