@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
@@ -8,6 +7,7 @@ import { KeptImages } from "../images/kept-images.ts";
 import { type ImageNode, loadArchive } from "../images/load.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { readSettings } from "../local/settings.ts";
+import { localNodes } from "../machine/local-nodes.ts";
 import { showProgress } from "../progress.ts";
 
 const flags = {
@@ -76,7 +76,7 @@ async function loadAll(
   try {
     for (const input of inputs) {
       const progress = showProgress(`reading ${input === "-" ? "standard input" : input}`, systemClock);
-      const kept = new KeptImages(join(place.folder, "images"));
+      const kept = new KeptImages(place.images);
       try {
         const names = await loadArchive(
           input,
@@ -99,5 +99,9 @@ async function nodesOf(place: Place): Promise<readonly Found[]> {
     throw new Error(
       `the nodes of cluster ${JSON.stringify(place.name)} are simulated: they run any image without having it, so there is nothing to load`,
     );
-  return [];
+  return localNodes(place, settings).machines.map(({ name, containerd }) => ({
+    name,
+    runtime: containerd,
+    isRunning: containerd.pid() !== undefined,
+  }));
 }

@@ -16,6 +16,7 @@ export const up: Command = {
     flagsHelp(flags),
     "",
     "Examples:",
+    "  knarr up --nodes 3",
     "  knarr up --runtime simulated --nodes 5",
     "  knarr up --name test --store memory",
   ].join("\n"),
@@ -30,6 +31,6 @@ export const up: Command = {
       console.log(`Cluster ${JSON.stringify(place.name)} is running already.\n${nextWords(place)}`);
       return;
     }
-    await startForPerson({ place, settings, flags: asked, isNew: !before });
+    await startForPerson({ place, settings, ...(!before && { asked }), flags: asked, isNew: !before });
   },
 };

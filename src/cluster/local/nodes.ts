@@ -9,6 +9,7 @@ import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import { Certificates } from "../certificates.ts";
 import type { ClusterConfig } from "../cluster.ts";
 import { dnsAddressIn, dnsObjects } from "../cluster-dns.ts";
+import { KeptImages } from "../images/kept-images.ts";
 import { kubeletCertificate } from "../machine/kubelet-listener.ts";
 import { localNodes } from "../machine/local-nodes.ts";
 import { realNodes } from "../machine/real-nodes.ts";
@@ -58,6 +59,7 @@ export function nodesOf({ place, settings, network, clientCa }: NodesOptions, si
           podRanges: [podRange],
           clientCa,
           imageCache: place.imageCache,
+          keptImages: new KeptImages(place.images),
           certificate: ({ name, address }) => kubeletCertificate(certificates, name, [address]),
         },
         parts,

@@ -47,6 +47,10 @@ export class Place {
   get imageCache(): string {
     return join(this.root, ".images");
   }
+  /** Images that were loaded into it. */
+  get images(): string {
+    return join(this.folder, "images");
+  }
   get adminKubeconfig(): string {
     return join(this.certificates, "admin.kubeconfig");
   }

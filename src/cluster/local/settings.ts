@@ -46,7 +46,7 @@ export const settingFlags = {
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
 } as const;
 
-type Asked = Parsed<typeof settingFlags>;
+export type Asked = Parsed<typeof settingFlags>;
 type Name = keyof typeof settingFlags;
 
 export type Settings = Asked & {
@@ -61,6 +61,8 @@ export type Settings = Asked & {
   readonly "no-egress": boolean;
   /** Undefined until one has been chosen. */
   readonly port: number | undefined;
+  /** Where the CNI plugins are. */
+  readonly pluginFolder?: string;
   /** The kubeconfig that knows this cluster. */
   readonly kubeconfig?: string | undefined;
 };

@@ -8,6 +8,7 @@ import { durationFlag } from "../duration-flag.ts";
 import type { Parsed } from "../flags.ts";
 import { startInBackground } from "./background.ts";
 import type { Place } from "./place.ts";
+import type { Preparation } from "./prepare.ts";
 import { removeCluster } from "./remove.ts";
 import { readSettings, type Settings, storeOf, writeSettings } from "./settings.ts";
 import { type Step, type Steps, showSteps } from "./steps.ts";
@@ -15,6 +16,7 @@ import { type Step, type Steps, showSteps } from "./steps.ts";
 export const startFlags = {
   foreground: { type: "bool", default: false, help: "Stay, and log to the terminal; Ctrl-C stops the cluster" },
   wait: { type: "bool", default: true, help: "Return when the nodes are ready, not when the API is served" },
+  "no-install": { type: "bool", default: false, help: "Install no packages; say which are missing instead" },
   timeout: { type: "string", value: "DURATION", default: "2m", help: "How long the start may take" },
   kubeconfig: {
     type: "string",
@@ -23,26 +25,26 @@ export const startFlags = {
   },
 } as const;
 
-export interface StartOptions {
-  readonly place: Place;
-  readonly settings: Settings;
+export interface StartOptions extends Preparation {
   readonly flags: Parsed<typeof startFlags>;
   /** Whether nothing of it was there before: then nothing is there after a failure. */
   readonly isNew: boolean;
 }
 
-export async function startForPerson(options: StartOptions): Promise<void> {
-  const { place, flags, isNew } = options;
+export async function startForPerson(start: StartOptions): Promise<void> {
+  const { place, flags, isNew } = start;
   const timeoutMs = durationFlag("timeout", flags.timeout);
   const release = lockStart(place);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new Error(isNew ? "interrupted; nothing is left behind" : "interrupted"));
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, interrupted);
-  const cancel = systemClock.after(timeoutMs, () =>
-    stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
-  );
+  let cancel: () => void = () => undefined;
   const steps = showSteps(systemClock);
   try {
+    const options = { ...start, settings: await prepared(start, steps, stop.signal) };
+    cancel = systemClock.after(timeoutMs, () =>
+      stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
+    );
     const onStep = tellSteps(options, steps, cancel);
     if (flags.foreground) return await stayInForeground(options, onStep, stop.signal);
     const until = flags.wait ? "ready" : "serving";
@@ -59,6 +61,14 @@ export async function startForPerson(options: StartOptions): Promise<void> {
   }
   await makeKnown(place, flags.kubeconfig, new AbortController().signal);
   console.log(nextWords(place));
+}
+
+/** Loaded for real nodes only, since it needs much of the machine's side. */
+async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: AbortSignal): Promise<Settings> {
+  if (what.settings.runtime === "simulated") return what.settings;
+  steps.begin("looking at this machine");
+  const { prepareMachine } = await import("./prepare.ts");
+  return prepareMachine(what, { install: !flags["no-install"], progress: (text) => steps.begin(text) }, signal);
 }
 
 /** Two who start a cluster at once would take its folder from each other. */
@@ -128,13 +138,15 @@ export async function makeKnown(place: Place, explicit: string | undefined, sign
   if (settings && settings.kubeconfig !== kubeconfig) writeSettings(place, { ...settings, kubeconfig });
 }
 
-export const nextWords = ({ context, name }: Place): string => {
+export const nextWords = (place: Place): string => {
+  const { context, name } = place;
+  const image = readSettings(place)?.runtime === "containerd" ? "knarr.local/nginx" : "nginx";
   const which = name === "knarr" ? "" : ` --name=${name}`;
   return [
     `kubectl now speaks to it: its context is ${context}. What next?`,
     "",
     "  kubectl get nodes",
-    "  kubectl create deployment web --image=nginx --replicas=3",
+    `  kubectl create deployment web --image=${image} --replicas=3`,
     `  knarr status${which}      how it is`,
     `  knarr logs -f${which}     what it says`,
     `  knarr down${which}        ends it and removes all that is left of it`,

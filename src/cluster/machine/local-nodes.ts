@@ -49,8 +49,8 @@ export class LocalNodes {
   }
 }
 
-/** Where Debian has the CNI plugins. */
-const pluginFolder = "/usr/lib/cni";
+/** Where the CNI plugins are on Debian. */
+const usualPlugins = "/usr/lib/cni";
 
 export function localNodes(place: Place, settings: Settings): LocalNodes {
   const podRange = settings["cluster-cidr"];
@@ -67,6 +67,7 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
     egress: !settings["no-egress"],
   });
   const runFolder = join("/run/knarr", place.name);
+  const { pluginFolder = usualPlugins } = settings;
   const machineOf = (node: LocalNode): NodeMachine => {
     const own = {
       folder: join(place.folder, "nodes", node.name),

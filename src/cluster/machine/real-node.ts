@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { Service } from "#api/core/v1/service.ts";
 import { aborted } from "#base/aborted.ts";
-import { explain } from "#base/errors.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { machineKubelet } from "#kubelet/host/machine-kubelet.ts";
 import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
@@ -11,9 +10,9 @@ import { nftFilter } from "#proxy/host/nft.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
 import type { KeyPair } from "../certificates.ts";
 import type { NodeParts } from "../cluster.ts";
-import type { DemoImages } from "../images/demo.ts";
-import { importImages } from "../images/import.ts";
+import type { ImageSupply } from "../images/supply.ts";
 import { kubernetesVersion } from "../version.ts";
+import { registriesIn } from "./containerd-config.ts";
 import { kubeletListener } from "./kubelet-listener.ts";
 import type { NodeMachine } from "./local-nodes.ts";
 
@@ -27,8 +26,7 @@ export interface RealNodeOptions {
   readonly certificate: (machine: NodeMachine) => Promise<KeyPair>;
   /** Whose clients the kubelet knows by their certificates, in PEM. */
   readonly clientCa: string;
-  /** Images to try the cluster with. */
-  readonly images: (signal: AbortSignal) => Promise<DemoImages>;
+  readonly supply: ImageSupply;
   /** Told its kubelet as soon as it can be asked. */
   readonly onKubelet: (kubelet: Kubelet) => void;
 }
@@ -92,23 +90,10 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
   const images: Component = {
     name: "images",
     async run(inner) {
-      await bringImages(options, inner).catch((error: unknown) => {
-        // Nothing waits for them, and nothing fails without them.
-        if (!inner.aborted)
-          log.warn("knarr.local/nginx and knarr.local/busybox are not there", { error: explain(error) });
-      });
+      await options.supply.bring({ runtime: containerd, registries: registriesIn(folder) }, inner);
       await aborted(inner);
     },
   };
   options.onKubelet(kubelet);
   await supervise([daemon, kubelet, proxy, port, images], signal);
-}
-
-async function bringImages({ machine, images }: RealNodeOptions, signal: AbortSignal): Promise<void> {
-  const { archives } = await images(signal);
-  await importImages(
-    machine.containerd,
-    archives.map(({ archive }) => archive),
-    signal,
-  );
 }

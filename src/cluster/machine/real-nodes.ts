@@ -7,9 +7,12 @@ import { machineResolvers } from "#dns/host/forwarder.ts";
 import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
+import { applySteps } from "#network/host/apply-steps.ts";
+import { ServiceRoutes } from "#network/service-routes.ts";
 import type { ClusterNodes, NodeParts } from "../cluster.ts";
 import { clusterDns, clusterDomain } from "../cluster-dns.ts";
-import { type DemoImages, demoImages } from "../images/demo.ts";
+import type { KeptImages } from "../images/kept-images.ts";
+import { ImageSupply } from "../images/supply.ts";
 import type { LocalNodes, NodeMachine } from "./local-nodes.ts";
 import { type RealNodeOptions, runRealNode } from "./real-node.ts";
 
@@ -21,6 +24,7 @@ export interface RealNodesOptions extends Pick<RealNodeOptions, "podRanges" | "c
   readonly dnsAddress: string;
   /** Where images to try clusters with are kept. */
   readonly imageCache: string;
+  readonly keptImages: KeptImages;
 }
 
 const retryMs = { first: 1_000, most: 30_000 };
@@ -71,15 +75,19 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
     resolvers: egress ? machineResolvers() : [],
   });
 
-  /** Made once for all nodes, when the first asks for them. */
-  let made: Promise<DemoImages> | undefined;
-  const images = (signal: AbortSignal) => {
-    made ??= demoImages({ cacheFolder: options.imageCache }, signal).then((found) => {
-      for (const sentence of found.missing) log.warn(sentence);
-      return found;
-    });
-    return made;
-  };
+  const supply = new ImageSupply({
+    ...parts,
+    log: log.with({ component: "images" }),
+    cacheFolder: options.imageCache,
+    kept: options.keptImages,
+    address: local.network.hostAddress,
+  });
+  const routes = new ServiceRoutes({
+    ...parts,
+    log: log.with({ component: "network" }),
+    network: local.network,
+    apply: (stages, signal) => applySteps(stages, { signal }),
+  });
 
   async function runNode(node: Switched, signal: AbortSignal): Promise<void> {
     for (let waitMs = retryMs.first; !signal.aborted; ) {
@@ -89,7 +97,7 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
         const onKubelet = (kubelet: Kubelet) => {
           node.kubelet = kubelet;
         };
-        await runRealNode({ ...options, machine: node.machine, parts, resolver, images, onKubelet }, either);
+        await runRealNode({ ...options, machine: node.machine, parts, resolver, supply, onKubelet }, either);
       } catch (error) {
         if (!either.aborted) {
           log.error("node failed; trying again", { node: node.machine.name, error: explain(error) });
@@ -132,7 +140,7 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       const components = [...nodes.values()].map(
         (node): Component => ({ name: node.machine.name, run: (inner) => runNode(node, inner) }),
       );
-      await supervise([dns, ...components], signal);
+      await supervise([dns, routes, supply, ...components], signal);
     },
   };
 }

@@ -1,0 +1,59 @@
+// What has to be so before a cluster of real nodes can be started: the machine has what they need, and nothing is in their way.
+import { existsSync, readdirSync } from "node:fs";
+import { findConflicts, type OtherCluster, pickRanges, type Ranges } from "#network/conflicts.ts";
+import { namespacesOf, readHostState } from "#network/host/host-state.ts";
+import { localNodes } from "../machine/local-nodes.ts";
+import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
+import { Place } from "./place.ts";
+import { type Asked, newSettings, readSettings, type Settings } from "./settings.ts";
+
+export interface Preparation {
+  readonly place: Place;
+  readonly settings: Settings;
+  /** What a person named of them, for a new cluster. */
+  readonly asked?: Asked;
+}
+
+/**
+ * The settings to start a cluster with. A new one has ranges of addresses that nothing on this machine uses, where nobody asked for
+ * others. Throws an error that says what is missing or in the way, and what a person can do.
+ */
+export async function prepareMachine(
+  { place, settings, asked }: Preparation,
+  options: Omit<EnsureOptions, "folder">,
+  signal: AbortSignal,
+): Promise<Settings> {
+  const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
+  const others = otherClusters(place);
+  const fit = { ...(asked ? await withFreeRanges(asked, others) : settings), pluginFolder };
+  const { network } = localNodes(place, fit);
+  const conflicts = findConflicts(network, await readHostState(namespacesOf(network)), others);
+  if (conflicts.length > 0) throw new Error(conflicts.join("; "));
+  return fit;
+}
+
+async function withFreeRanges(asked: Asked, others: readonly OtherCluster[]): Promise<Settings> {
+  const wanted = Object.fromEntries(
+    Object.entries(rangeFlags).flatMap(([name, flag]) => (asked[flag] === undefined ? [] : [[name, asked[flag]]])),
+  );
+  const ranges = pickRanges(wanted, await readHostState([]), others);
+  const picked = Object.entries(rangeFlags).map(([name, flag]) => [flag, ranges[name as keyof Ranges]]);
+  return newSettings({ ...asked, ...Object.fromEntries(picked) });
+}
+
+const rangeFlags = {
+  nodeRange: "node-range",
+  podRange: "cluster-cidr",
+  serviceRange: "service-cluster-ip-range",
+  loadBalancerRange: "load-balancer-range",
+} as const satisfies Record<keyof Ranges, keyof Asked>;
+
+const otherClusters = ({ name, root }: Place): readonly OtherCluster[] =>
+  (existsSync(root) ? readdirSync(root) : [])
+    .filter((other) => other !== name && !other.startsWith("."))
+    .flatMap((other) => {
+      const settings = readSettings(new Place({ name: other, "data-dir": root }));
+      if (settings?.runtime !== "containerd") return [];
+      const ranges = Object.entries(rangeFlags).map(([range, flag]) => [range, settings[flag]]);
+      return [{ cluster: other, ...(Object.fromEntries(ranges) as Ranges) }];
+    });
