@@ -95,8 +95,8 @@ gone() {
   kubectl get "$@"
 }
 count() {
-  local n=$1; shift
-  until (( $(kubectl get "$@" --output=name | wc -l) == n )); do :; done
+  local n=$1 end=$((SECONDS + 120)); shift
+  until (( $(kubectl get "$@" --output=name | wc -l) == n || SECONDS > end )); do sleep 0.1; done
 }`;
 
 /** Output with all that differs from run to run, or only in words from version to version, replaced. */

@@ -10,6 +10,7 @@ import { nftFilter } from "#proxy/host/nft.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
 import type { KeyPair } from "../certificates.ts";
 import type { NodeParts } from "../cluster.ts";
+import { pauseReference } from "../images/pause.ts";
 import type { ImageSupply } from "../images/supply.ts";
 import { kubernetesVersion } from "../version.ts";
 import { registriesIn } from "./containerd-config.ts";
@@ -53,6 +54,9 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       podCidrs: [podRange],
       folder,
       memoryFolder: join(runFolder, "pods"),
+      cgroupRoot: machine.cgroup,
+      staticPodsFolder: join(folder, "manifests"),
+      keepImages: [pauseReference],
       endpoint: `unix://${containerd.socket}`,
       kubeletVersion: kubernetesVersion,
       client,
