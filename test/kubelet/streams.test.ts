@@ -5,11 +5,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { Pod } from "#api/core/v1/pod.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { image, impossible } from "./containerd.ts";
 import { shell } from "./machine-node.ts";
 import { collect, ServedNode, said } from "./served-node.ts";
+import { spoken } from "./spoken.ts";
 
+const { signal } = new AbortController();
 const kubectls = impossible ? [] : findKubectls();
 /** The oldest speaks SPDY, the newest WebSocket. */
 const chosen = kubectls.length < 2 ? kubectls : [kubectls[0]!, kubectls.at(-1)!];
@@ -32,7 +35,7 @@ while (1) {
 test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async (t) => {
   await using node = await ServedNode.start();
   await node.pod("web", {
-    containers: [{ name: "c", image, command: ["perl", "-e", server] }],
+    containers: [{ name: "web", image, command: ["perl", "-e", server] }],
   });
 
   for (const { path: kubectl, version } of chosen) {
@@ -114,4 +117,134 @@ test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async 
       assert.ok(readFileSync(from).equals(readFileSync(back)));
     });
   }
+
+  const kubectl = chosen.at(-1)?.path ?? "kubectl";
+  const logs = async (...args: string[]) => String((await node.run(kubectl, ["logs", ...args])).stdout);
+
+  await t.test("logs: all, the tail, of the run before, with times, so many bytes, and refusals", async () => {
+    const count =
+      "[ -e /kept/again ] && echo again || { echo > /kept/again; echo one; echo two >&2; printf three; exit 3; }";
+    const kept = { volumes: [{ name: "kept", emptyDir: {} }] };
+    const mount = { volumeMounts: [{ name: "kept", mountPath: "/kept" }] };
+    const hasRestarted = ({ status }: Pod) =>
+      status.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].state.running !== undefined;
+    await node.pod("logged", { ...shell(`${count}; exec sleep 1000`, mount), ...kept }, hasRestarted);
+    assert.equal(await logs("logged"), "again\n");
+    assert.deepEqual((await logs("logged", "--previous")).split("\n").sort(), ["one", "three", "two"]);
+    assert.equal((await logs("logged", "--previous", "--tail=1")).length, "three".length);
+    assert.equal(await logs("logged", "--limit-bytes=3"), "aga");
+    assert.equal(await logs("logged", "--since=1h"), "again\n");
+    assert.match(await logs("logged", "--timestamps"), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}\S+ again\n$/);
+    const { stderr } = await node.run(kubectl, ["logs", "web", "--previous"]);
+    assert.match(stderr, /previous terminated container "web" in pod "web" not found/);
+  });
+
+  await t.test("logs are followed until the container ends", async () => {
+    await node.pod("ticking", {
+      restartPolicy: "Never",
+      ...shell("for i in 1 2 3; do echo tick $i; sleep 0.1; done; read line; echo over", {
+        stdin: true,
+        stdinOnce: true,
+      }),
+    });
+    const following = node.run(kubectl, ["logs", "-f", "ticking"]);
+    const first = node.start(kubectl, ["logs", "-f", "ticking"]);
+    await said(first, /tick 3/);
+    first.kill("SIGTERM");
+    await node.run(kubectl, ["attach", "-i", "ticking"], "go\n");
+    const { stdout, code } = await following;
+    assert.deepEqual([code, String(stdout)], [0, "tick 1\ntick 2\ntick 3\nover\n"]);
+  });
+
+  await t.test(
+    "the kubelet itself, over SPDY: a terminal whose size changes, and what it is given ends it",
+    async () => {
+      const outcome = spoken(node, "/exec/default/web/web", { tty: "1", input: "1", output: "1" }, ["sh"]);
+      const { io, heard, status } = outcome;
+      io.type("stty -echo; trap 'stty size' WINCH\n");
+      for (const [width, height] of [
+        [100, 40],
+        [61, 17],
+      ] as const) {
+        io.resize({ width, height });
+        io.type("stty size\n");
+        await heard.until(new RegExp(`${height} ${width}`));
+      }
+      io.type("exit 9\n");
+      assert.deepEqual((await status).details?.causes, [{ reason: "ExitCode", message: "9" }]);
+    },
+  );
+
+  await t.test("a client that leaves takes the command along that reads from it", async () => {
+    const isThere = async () =>
+      String((await node.run(kubectl, ["exec", "web", "--", "sh", "-c", listing])).stdout).includes("a-marker");
+    const child = node.start(kubectl, ["exec", "-i", "web", "--", "sh", "-c", "cat; : a-marker"]);
+    await node.machine.until(isThere, "the command");
+    child.kill("SIGKILL");
+    await node.machine.until(async () => !(await isThere()), "the end of the command");
+  });
+
+  await t.test("a client that does not read holds up its command", async () => {
+    const script = "head -c 30000000 /dev/zero; echo > /written";
+    const slow = spoken(node, "/exec/default/web/web", { output: "1" }, ["sh", "-c", script]);
+    slow.heard.pause();
+    const isWritten = async () =>
+      (await node.run(kubectl, ["exec", "web", "--", "sh", "-c", "[ -e /written ]"])).code === 0;
+    await slow.heard.until(/\0/);
+    assert.equal(await isWritten(), false);
+    slow.heard.resume();
+    assert.equal((await slow.status).status, "Success");
+    assert.equal(slow.heard.size, 30_000_000);
+    assert.equal(await isWritten(), true);
+  });
+
+  await t.test("many commands at once", async () => {
+    const numbers = Array.from({ length: 12 }, (_, i) => i);
+    const heard = await Promise.all(
+      numbers.map(async (i) => {
+        const script = `head -c ${i * 1000} /dev/zero; exit ${i}`;
+        const one = spoken(node, "/exec/default/web/web", { output: "1" }, ["sh", "-c", script]);
+        const { details } = await one.status;
+        return [Number(details?.causes[0]?.message ?? 0), one.heard.size];
+      }),
+    );
+    assert.deepEqual(
+      heard,
+      numbers.map((i) => [i, i * 1000]),
+    );
+  });
+
+  await t.test("what is not there is told before anything is upgraded", async () => {
+    const ask = async (method: string, url: string, headers = {}) => {
+      const { code, body } = await node.kubelet.handle({ method, url, headers, signal });
+      return [code, body];
+    };
+    const { uid } = (await node.machine.pod("web"))?.metadata ?? {};
+    const table: readonly (readonly [string, string, number, string])[] = [
+      ["POST", "/exec/default/none/web?output=1", 404, "pod does not exist"],
+      ["POST", "/exec/default/web/none?output=1", 500, 'container not found ("none")'],
+      ["POST", "/exec/default/web/other-uid/web?output=1", 500, 'container not found ("web")'],
+      ["POST", "/exec/default/web/web", 400, "you must specify at least 1 of stdin, stdout, stderr"],
+      ["PUT", "/exec/default/web/web?output=1", 405, "405: Method Not Allowed"],
+      ["GET", "/exec/default/web", 404, "404 page not found\n"],
+      ["POST", "/portForward/default/none", 404, "pod does not exist"],
+      ["POST", "/portForward/default/web/other-uid", 404, "pod not found"],
+      ["GET", "/containerLogs/default/web/none", 404, 'container "none" not found in pod "web"'],
+      ["GET", "/containerLogs/default/none/web", 404, 'pod "none" does not exist'],
+      ["GET", "/logs/syslog", 405, "logs endpoint is disabled.\n"],
+      ["GET", "/none", 404, "404 page not found\n"],
+      ["GET", "/%zz", 400, "the path is not escaped properly"],
+    ];
+    for (const [method, url, code, body] of table) assert.deepEqual(await ask(method, url), [code, body], url);
+    const said = await node.kubelet.handle({
+      method: "POST",
+      url: `/run/default/web/${uid}/web?cmd=cat+/etc/hostname`,
+      headers: {},
+      signal,
+    });
+    assert.deepEqual([said.code, Buffer.from(said.body as Uint8Array).toString()], [200, "web\n"]);
+  });
 });
+
+/** What processes there are in a container, by its own shell. */
+const listing = "for p in /proc/[0-9]*/cmdline; do cat $p 2>/dev/null; done";

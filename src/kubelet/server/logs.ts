@@ -1,36 +1,52 @@
 // The log of a container, as asked for.
-import { millisOf, TimeError, timeOf } from "#schema/time.ts";
-import type { ContainerLog, LogLine } from "./streams.ts";
+import { millisOf, TimeError } from "#schema/time.ts";
+import { concat } from "#wire/streams/websocket-frames.ts";
+import type { LogEntry, LogQuery } from "./streams.ts";
 
-export interface LogOptions {
-  readonly follow: boolean;
+export interface LogOptions extends LogQuery {
   readonly previous: boolean;
   readonly timestamps: boolean;
-  readonly tailLines: number | undefined;
   readonly limitBytes: number | undefined;
   /** Milliseconds since 1970. */
   readonly since: number | undefined;
 }
 
-/** The options in a query, or undefined if they make no sense. */
-export function logOptions(query: URLSearchParams, now: number): LogOptions | undefined {
-  const flag = (name: string) => query.get(name) === "true" || query.get(name) === "1";
-  const counts = ["tailLines", "limitBytes", "sinceSeconds"].map((name) => count(query.get(name)));
-  const [tailLines, limitBytes, sinceSeconds] = counts;
+/** Why a query is refused, and with which code. */
+export interface LogRefusal {
+  readonly code: 400 | 422;
+  readonly why: string;
+}
+
+const invalid: LogRefusal = { code: 422, why: '{"message": "Invalid request."}' };
+const unreadable: LogRefusal = { code: 400, why: '{"message": "Unable to decode query."}' };
+
+export function logOptions(query: URLSearchParams, now: number): LogOptions | LogRefusal {
+  const flag = (name: string) => query.has(name) && !["false", "0"].includes(query.get(name)?.toLowerCase() ?? "");
+  const tail = query.get("tail") || query.get("tailLines"); // the former is what it was called long ago
+  const counts = [tail === "all" ? null : tail, query.get("limitBytes"), query.get("sinceSeconds")].map(count);
+  const [tailLines, limitBytes, sinceSeconds] = counts as [number?, number?, number?];
   const sinceTime = moment(query.get("sinceTime"));
-  if (counts.includes(null) || sinceTime === null || limitBytes === 0 || sinceSeconds === 0) return undefined;
+  if (counts.includes(null) || sinceTime === null) return unreadable;
+  const stream = query.get("stream");
+  if (stream !== null && stream !== "All") return { code: 400, why: noStreams(stream) };
+  if ((tailLines ?? 0) < 0 || (limitBytes ?? 1) < 1 || (sinceSeconds ?? 1) < 1) return invalid;
+  if (sinceSeconds !== undefined && sinceTime !== undefined) return invalid;
   return {
     follow: flag("follow"),
     previous: flag("previous"),
     timestamps: flag("timestamps"),
-    tailLines: tailLines ?? undefined,
-    limitBytes: limitBytes ?? undefined,
-    since: sinceSeconds ? now - sinceSeconds * 1000 : sinceTime,
+    tailLines,
+    limitBytes,
+    since: sinceSeconds === undefined ? sinceTime : now - sinceSeconds * 1000,
   };
 }
 
+const noStreams = (stream: string) =>
+  `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`;
+
+/** Null for what is no number. */
 const count = (text: string | null): number | undefined | null =>
-  text === null ? undefined : /^\d{1,15}$/.test(text) ? Number(text) : null;
+  text === null ? undefined : /^[+-]?\d{1,15}$/.test(text) ? Number(text) : null;
 
 function moment(text: string | null): number | undefined | null {
   if (text === null) return undefined;
@@ -42,30 +58,25 @@ function moment(text: string | null): number | undefined | null {
   }
 }
 
-/** The lines that were asked for, as text. */
+/** What was asked for of the entries, as bytes. */
 export async function* logText(
-  { past, live }: ContainerLog,
-  { since, tailLines, timestamps, limitBytes, follow }: LogOptions,
+  log: AsyncIterable<readonly LogEntry[]>,
+  { since, timestamps, limitBytes = Number.POSITIVE_INFINITY }: LogOptions,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  const bytesOf = ({ at, text }: LogLine) => encoder.encode(timestamps ? `${nanoTime(at)} ${text}\n` : `${text}\n`);
-  let left = limitBytes ?? Number.POSITIVE_INFINITY;
-  const recent = since === undefined ? past : past.filter(({ at }) => at >= since);
-  const lines = tailLines === undefined ? recent : tailLines === 0 ? [] : recent.slice(-tailLines);
-  for (const line of lines) {
-    const bytes = bytesOf(line).subarray(0, left);
-    if (bytes.length > 0) yield bytes;
-    left -= bytes.length;
-    if (left <= 0) return;
-  }
-  if (!follow) return;
-  for await (const line of live) {
-    const bytes = bytesOf(line).subarray(0, left);
-    yield bytes;
-    left -= bytes.length;
+  let left = limitBytes;
+  let isNewLine = true;
+  for await (const entries of log) {
+    const pieces: Uint8Array[] = [];
+    for (const { time, bytes } of entries) {
+      if (since !== undefined && Date.parse(time) < since) continue;
+      if (timestamps && isNewLine) pieces.push(encoder.encode(`${time} `));
+      pieces.push(bytes);
+      isNewLine = bytes.length === 0 || bytes.at(-1) === 10;
+    }
+    const text = concat(...pieces).subarray(0, left);
+    if (text.length > 0) yield text;
+    left -= text.length;
     if (left <= 0) return;
   }
 }
-
-const nanoTime = (at: number): string =>
-  timeOf(at).replace("Z", `.${String(Math.floor(at) % 1000).padStart(3, "0")}000000Z`);

@@ -1,16 +1,17 @@
 // What a kubelet answers over HTTP: logs, exec, attach, port-forward, its pods, its health, what is used. Who may ask was decided before.
-import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
+import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import type { HttpResponse } from "#wire/http.ts";
-import { servePortForward } from "#wire/streams/port-forward.ts";
-import { remoteCommandOptions, serveRemoteCommand } from "#wire/streams/remote-command.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
-import { containersIn } from "../pod/containers.ts";
-import type { ContainerRuntime, ContainerState, PodState } from "../runtime.ts";
-import { type LogOptions, logOptions, logText } from "./logs.ts";
+import type { ContainerRuntime, PodState } from "../runtime.ts";
+import { type Asked, json, text } from "./answers.ts";
+import { cadvisorMetrics } from "./cadvisor-metrics.ts";
+import { containerLogs } from "./container-logs.ts";
+import { countRequests } from "./request-counts.ts";
 import { resourceMetrics } from "./resource-metrics.ts";
 import { wordsOf } from "./rights.ts";
+import { attach, exec, portForward, run } from "./run-in-pods.ts";
 import type { ContainerStreams } from "./streams.ts";
 
 export interface KubeletRequest {
@@ -31,154 +32,119 @@ export interface KubeletServerOptions {
   readonly clock: Clock;
   readonly streams: ContainerStreams;
   readonly compression: () => SpdyCompression;
-  readonly runtime: Pick<ContainerRuntime, "name" | "usage">;
+  readonly runtime: Pick<ContainerRuntime, "name" | "usage" | "exec">;
   readonly find: (namespace: string, name: string) => ServedPod | undefined;
   readonly list: () => Iterable<ServedPod>;
+  /** What the kubelet counts, shown at /metrics; what is asked of it is counted there, too. */
+  readonly metrics?: MetricRegistry;
+  /** What probes came to, shown at /metrics/probes. */
+  readonly probeMetrics?: MetricRegistry;
+  /** The Summary of what the node and its pods use, for /stats/summary. */
+  readonly stats?: (only: "all" | "cpu and memory", signal: AbortSignal) => Promise<unknown>;
+  /** The configuration in effect, for /configz. */
+  readonly configuration?: () => object;
 }
 
 export type KubeletServer = (request: KubeletRequest) => Promise<HttpResponse>;
 
+type Answer = (asked: Asked, options: KubeletServerOptions) => HttpResponse | Promise<HttpResponse>;
+interface Route {
+  readonly methods: readonly string[];
+  /** How many words may follow the first. */
+  readonly words: readonly number[];
+  readonly answer: Answer;
+}
+
+const reading = ["GET", "HEAD"];
+const streaming = ["GET", "POST"];
+const any = [0, 1, 2, 3, 4, 5];
+
+const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ["healthz", { methods: reading, words: [0, 1], answer: health }],
+  ["pods", { methods: ["GET"], words: [0, 1], answer: (_, { list }) => pods(list) }],
+  ["runningpods", { methods: ["GET"], words: [0, 1], answer: (_, { list }) => runningPods(list) }],
+  ["metrics", { methods: reading, words: [0, 1], answer: metrics }],
+  ["stats", { methods: streaming, words: [1], answer: stats }],
+  ["configz", { methods: ["GET"], words: [0], answer: configz }],
+  ["containerLogs", { methods: ["GET"], words: [3], answer: containerLogs }],
+  ["exec", { methods: streaming, words: [3, 4], answer: exec }],
+  ["attach", { methods: streaming, words: [3, 4], answer: attach }],
+  ["portForward", { methods: streaming, words: [2, 3], answer: portForward }],
+  ["run", { methods: ["POST"], words: [3, 4], answer: run }],
+  // Nodes share a machine, whose logs are none of theirs.
+  ["logs", { methods: reading, words: any, answer: () => text(405, "logs endpoint is disabled.\n") }],
+  ["debug", { methods: reading, words: any, answer: disabledDebugging }],
+]);
+
 export function kubeletServer(options: KubeletServerOptions): KubeletServer {
-  return async ({ method, url, headers, signal }) => {
-    const [path = "", search = ""] = url.split("?");
-    const query = new URLSearchParams(search);
-    const words = wordsOf(path);
+  const answer: KubeletServer = async ({ method, url, headers, signal }) => {
+    const question = url.indexOf("?");
+    const words = wordsOf(question < 0 ? url : url.slice(0, question));
     if (!words) return text(400, "the path is not escaped properly");
-    const [first = "", namespace = "", name = "", ...rest] = words;
-    const request: Asked = { query, headers, signal, namespace, name, container: rest.at(-1) ?? "", method };
-    switch (first) {
-      case "healthz":
-        return text(200, "ok");
-      case "pods":
-        return json({
-          kind: "PodList",
-          apiVersion: "v1",
-          metadata: {},
-          items: [...options.list()].map(({ pod }) => pod),
-        });
-      case "metrics":
-        if (namespace !== "resource") return notFound();
-        return text(200, await resourceMetrics(options.list(), options.runtime, signal));
-      case "containerLogs":
-        return logs(request, options);
-      case "exec":
-      case "attach":
-        return command(first, request, options);
-      case "portForward":
-        return portForward(request, options);
-      default:
-        return notFound();
-    }
+    const [first = "", ...rest] = words;
+    const route = routes.get(first);
+    if (!route?.words.includes(rest.length)) return notFound();
+    if (!route.methods.includes(method)) return text(405, "405: Method Not Allowed");
+    const query = new URLSearchParams(question < 0 ? "" : url.slice(question + 1));
+    return route.answer({ method, words: rest, query, headers, signal }, options);
   };
+  return options.metrics ? countRequests(answer, options.metrics, options.clock, new Set(routes.keys())) : answer;
 }
 
-interface Asked extends Omit<KubeletRequest, "url"> {
-  readonly query: URLSearchParams;
-  readonly namespace: string;
-  readonly name: string;
-  readonly container: string;
-}
-
-const text = (code: number, body: string): HttpResponse => ({ code, headers: { "content-type": "text/plain" }, body });
 const notFound = (): HttpResponse => text(404, "404 page not found\n");
-const json = (body: unknown): HttpResponse => ({
-  code: 200,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(body),
-});
 
-async function logs(
-  { namespace, name, container, query, signal }: Asked,
-  { find, clock, streams, runtime }: KubeletServerOptions,
-): Promise<HttpResponse> {
-  const asked = logOptions(query, clock.now());
-  if (!asked) return text(422, '{"message": "Invalid request."}');
-  const served = find(namespace, name);
-  if (!served) return text(404, `pod ${JSON.stringify(name)} does not exist`);
-  if (!containersIn(served.pod.spec).has(container))
-    return text(404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`);
-  const id = loggedContainer(served, container, asked, runtime.name);
-  if (typeof id !== "string") return text(400, id.why);
-  const log = await streams.log(id, signal);
-  return { code: 200, headers: { "content-type": "text/plain" }, body: logText(log, asked) };
+const checks: ReadonlySet<string> = new Set(["ping", "log", "syncloop"]);
+
+function health({ words, query }: Asked): HttpResponse {
+  const [only] = words;
+  if (only) return checks.has(only) ? text(200, "ok") : notFound();
+  if (!query.has("verbose")) return text(200, "ok");
+  return text(200, `${[...checks].map((name) => `[+]${name} ok\n`).join("")}healthz check passed\n`);
 }
 
-/** Of which run of a container the log is meant, or why there is none. */
-function loggedContainer(
-  { pod }: ServedPod,
-  container: string,
-  { previous }: LogOptions,
-  runtimeName: string,
-): string | { readonly why: string } {
-  const status = statusOf(pod, container);
-  const it = `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.metadata.name)}`;
-  if (!status) return { why: `${it} is not available` };
-  const { state, lastState, containerID } = status;
-  const idOf = (id: string | undefined) => (id ? id.slice(`${runtimeName}://`.length) : undefined);
-  if (previous) return idOf(lastState.terminated?.containerID) ?? { why: `previous terminated ${it} not found` };
-  const id = state.running ? containerID : (state.terminated?.containerID ?? lastState.terminated?.containerID);
-  const known = idOf(id);
-  if (known !== undefined) return known;
-  if (state.terminated ?? lastState.terminated) return { why: `${it} is terminated` };
-  const reason = state.waiting?.reason;
-  if (reason === "ErrImagePull") return { why: `${it} is waiting to start: image can't be pulled` };
-  if (reason === "ImagePullBackOff") return { why: `${it} is waiting to start: trying and failing to pull image` };
-  return { why: `${it} is waiting to start: ${reason}` };
-}
+const podList = (items: readonly unknown[]): HttpResponse =>
+  json({ kind: "PodList", apiVersion: "v1", metadata: {}, items });
 
-function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status;
-  return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(
-    (one) => one.name === name,
+const pods = (list: KubeletServerOptions["list"]): HttpResponse => podList(Array.from(list(), ({ pod }) => pod));
+
+/** What the runtime knows to run, which is all that is told of it. */
+const runningPods = (list: KubeletServerOptions["list"]): HttpResponse =>
+  podList(
+    Array.from(list(), ({ pod, state }) => {
+      const { name, namespace, uid } = pod.metadata;
+      const running = state.containers.filter(({ phase }) => phase === "running");
+      const containers = running.map(({ name, image }) => ({ name, image, resources: {} }));
+      return { metadata: { name, namespace, uid }, spec: { containers }, status: {} };
+    }).filter(({ spec }) => spec.containers.length > 0),
   );
+
+async function metrics({ words, signal }: Asked, options: KubeletServerOptions): Promise<HttpResponse> {
+  const { list, runtime, clock } = options;
+  const shown = (body: string): HttpResponse => ({ code: 200, headers: { "content-type": metricsMediaType }, body });
+  switch (words[0] ?? "") {
+    case "":
+      return shown((await options.metrics?.text()) ?? "");
+    case "resource":
+      return shown(await resourceMetrics(list(), runtime, signal));
+    case "probes":
+      return shown((await options.probeMetrics?.text()) ?? "");
+    case "cadvisor":
+      return shown(await cadvisorMetrics(list(), runtime, clock.now(), signal));
+    default:
+      return notFound();
+  }
 }
 
-const runningContainer = ({ state }: ServedPod, name: string): ContainerState | undefined =>
-  state.containers.find((container) => container.name === name && container.phase === "running");
-
-async function command(
-  what: "exec" | "attach",
-  { namespace, name, container, query, headers }: Asked,
-  { find, clock, streams, compression }: KubeletServerOptions,
-): Promise<HttpResponse> {
-  const wanted = remoteCommandOptions(query);
-  if (typeof wanted === "string") return text(400, wanted);
-  const served = find(namespace, name);
-  if (!served) return text(404, "pod does not exist");
-  const running = runningContainer(served, container);
-  if (!running) return text(500, `container not found (${JSON.stringify(container)})`);
-  const words = query.getAll("command");
-  const target = { id: running.id, options: wanted };
-  return serveRemoteCommand(
-    { headers },
-    {
-      streams: wanted,
-      compression,
-      clock,
-      run: (io, signal) =>
-        what === "exec" ? streams.exec(target, words, io, signal) : streams.attach(target, io, signal),
-    },
-  );
+async function stats({ words, query, signal }: Asked, options: KubeletServerOptions): Promise<HttpResponse> {
+  if (words[0] !== "summary" || !options.stats) return notFound();
+  return json(await options.stats(query.get("only_cpu_and_memory") === "true" ? "cpu and memory" : "all", signal));
 }
 
-async function portForward(
-  { namespace, name, query, headers }: Asked,
-  { find, clock, streams, compression }: KubeletServerOptions,
-): Promise<HttpResponse> {
-  const served = find(namespace, name);
-  if (!served) return text(404, "pod does not exist");
-  const uid = served.pod.metadata.uid ?? "";
-  return servePortForward(
-    { headers, query },
-    {
-      pod: `${name}, uid ${uid}`,
-      compression,
-      clock,
-      async forward(port, stream, signal) {
-        const sandbox = served.state.sandboxes.find(({ isReady }) => isReady);
-        if (!sandbox) throw new Error("the pod has no sandbox");
-        await streams.portForward(sandbox.id, port, stream, signal);
-      },
-    },
-  );
+function configz(_: Asked, { configuration }: KubeletServerOptions): HttpResponse {
+  return json(configuration ? { kubeletconfig: configuration() } : {});
+}
+
+function disabledDebugging({ words }: Asked): HttpResponse {
+  if (words[0] === "pprof") return text(405, "profiling endpoint is disabled.\n");
+  return words[0] === "flags" ? text(405, "flags endpoint is disabled.\n") : notFound();
 }

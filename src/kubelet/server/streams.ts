@@ -2,19 +2,19 @@
 import type { ByteStream } from "#wire/streams/byte-stream.ts";
 import type { RemoteCommandOptions, RemoteCommandStreams, StreamStatus } from "#wire/streams/remote-command.ts";
 
-export interface LogLine {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  /** Without its newline. */
-  readonly text: string;
+/** A line of a log, or what of one was written at once. */
+export interface LogEntry {
+  /** When it was written, as it is shown: `2026-01-01T00:00:00.123456789Z`. */
+  readonly time: string;
+  /** As it was written, with the newline where the line ends. */
+  readonly bytes: Uint8Array;
 }
 
-/** The log of one run of a container. */
-export interface ContainerLog {
-  /** What has been written so far. */
-  readonly past: readonly LogLine[];
-  /** What is written from then on, until the container ends. */
-  readonly live: AsyncIterable<LogLine>;
+export interface LogQuery {
+  /** Whether to go on with what is written from now on, until the container ends. */
+  readonly follow: boolean;
+  /** With how many of the last lines to begin; with the first unless told. */
+  readonly tailLines: number | undefined;
 }
 
 /** Whom a client wants to talk to, and over which streams. */
@@ -25,7 +25,8 @@ export interface StreamTarget {
 }
 
 export interface ContainerStreams {
-  log(id: string, signal: AbortSignal): Promise<ContainerLog>;
+  /** The log of one run of a container, as it is read. */
+  log(id: string, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<readonly LogEntry[]>>;
   /** Runs a command to its end. */
   exec(
     target: StreamTarget,

@@ -1,9 +1,10 @@
 // Logs and commands of simulated containers.
 import type { Pod } from "#api/core/v1/pod.ts";
+import { microTimeOf } from "#schema/time.ts";
 import { exitStatus } from "#wire/streams/remote-command.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { SimulatedRuntime } from "../runtime/simulated.ts";
-import type { ContainerStreams, LogLine } from "../server/streams.ts";
+import type { ContainerStreams, LogEntry, LogQuery } from "../server/streams.ts";
 import { answerCommand } from "./command.ts";
 
 export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string) => Pod | undefined): ContainerStreams {
@@ -14,11 +15,7 @@ export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string)
     return { pod, container: pod && containersIn(pod.spec).get(state.name) };
   };
   return {
-    async log(id, signal) {
-      const at = runtime.find(id)?.startedAt ?? 0;
-      const past: LogLine[] = (runtime.scriptOf(id)?.logs ?? []).map((text) => ({ at, text }));
-      return { past, live: silence(runtime, id, signal) };
-    },
+    log: async (id, query, signal) => scriptedLog(runtime, id, query, signal),
     async exec({ id }, command, { stdin, stdout, stderr }, signal) {
       if (command[0] === "cat" && stdin) {
         for await (const part of stdin) await stdout?.(part);
@@ -42,12 +39,18 @@ export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string)
   };
 }
 
-/** No line ever, until the container ends or nobody listens. */
-const silence = (runtime: SimulatedRuntime, id: string, signal: AbortSignal): AsyncIterable<LogLine> => ({
-  [Symbol.asyncIterator]: () => ({
-    async next() {
-      await runtime.ended(id, signal);
-      return { done: true, value: undefined };
-    },
-  }),
-});
+/** All of it was said when the container started; from then on there is silence. */
+async function* scriptedLog(
+  runtime: SimulatedRuntime,
+  id: string,
+  { follow, tailLines = Number.POSITIVE_INFINITY }: LogQuery,
+  signal: AbortSignal,
+): AsyncGenerator<readonly LogEntry[]> {
+  const time = microTimeOf(runtime.find(id)?.startedAt ?? 0).replace("Z", "000Z");
+  const lines = runtime.scriptOf(id)?.logs ?? [];
+  const encoder = new TextEncoder();
+  yield lines
+    .slice(Math.max(0, lines.length - tailLines))
+    .map((line) => ({ time, bytes: encoder.encode(`${line}\n`) }));
+  if (follow) await runtime.ended(id, signal);
+}

@@ -1,5 +1,4 @@
 // Logs from the files a runtime writes, and commands over the runtime's own streaming server.
-import { open } from "node:fs/promises";
 import { request } from "node:http";
 import type { Clock } from "#base/clock.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
@@ -7,13 +6,10 @@ import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import { type ByteStream, copy } from "#wire/streams/byte-stream.ts";
 import { runOverSpdy } from "#wire/streams/remote-command-client.ts";
 import { SpdyConnection } from "#wire/streams/spdy.ts";
-import type { ContainerStreams, LogLine } from "../../server/streams.ts";
-import { LogReader } from "./log-lines.ts";
+import type { ContainerStreams } from "../../server/streams.ts";
+import { CriError, criCode } from "./connection.ts";
+import { readLog } from "./log-file.ts";
 import type { CriRuntime, StreamRequest } from "./runtime.ts";
-
-/** How often a log that is followed is read again. */
-const followMs = 250;
-const partBytes = 64 * 1024;
 
 export function criStreams(runtime: CriRuntime, clock: Clock): ContainerStreams {
   const talk = async <T>(
@@ -36,23 +32,17 @@ export function criStreams(runtime: CriRuntime, clock: Clock): ContainerStreams 
     }
   };
   return {
-    async log(id, signal) {
+    async log(id, query, signal) {
       const { path } = await runtime.logOf(id, signal);
-      const reader = new LogReader();
-      const past: LogLine[] = [];
-      let at = await readFrom(path, 0, (part) => past.push(...reader.read(part)));
-      async function* live(): AsyncGenerator<LogLine> {
-        while (!signal.aborted) {
-          // Asked before reading: what it wrote last is read once more after it has ended.
-          const { isRunning } = await runtime.logOf(id, signal).catch(() => ({ isRunning: false }));
-          const lines: LogLine[] = [];
-          at = await readFrom(path, at, (part) => lines.push(...reader.read(part)));
-          yield* lines;
-          if (!isRunning) return;
-          await clock.sleep(followMs, signal);
+      const isRunning = async () => {
+        try {
+          return (await runtime.logOf(id, signal)).isRunning;
+        } catch (error) {
+          // Containers go on while their runtime is away.
+          return error instanceof CriError && error.code === criCode.unavailable;
         }
-      }
-      return { past, live: live() };
+      };
+      return readLog({ path, isRunning, clock }, query, signal);
     },
     exec: (target, command, streams, signal) =>
       talk(
@@ -96,28 +86,6 @@ async function textOf({ input }: ByteStream): Promise<string> {
   let text = "";
   for await (const part of input) text += decoder.decode(part, { stream: true });
   return text;
-}
-
-/** Reads a file from a place on; resolves with where it ends. A file that is not there yet is empty. */
-async function readFrom(path: string, from: number, take: (part: Uint8Array) => void): Promise<number> {
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return from;
-    throw error;
-  }
-  try {
-    let at = from;
-    for (;;) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(partBytes), 0, partBytes, at);
-      if (bytesRead === 0) return at;
-      at += bytesRead;
-      take(buffer.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
 }
 
 /** A connection to the runtime's streaming server that speaks SPDY from now on. */
