@@ -44,7 +44,7 @@ export interface NodeConnection {
   spdyCompression(): SpdyCompression;
 }
 
-/** Nobody answered. The message says why, as in `connect ECONNREFUSED 10.0.0.7:10250`. */
+/** Nobody answered. The message says why, as in `dial tcp 10.0.0.7:10250: connect: connection refused`. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
 }

@@ -244,12 +244,15 @@ test("what cannot be reached is named", async () => {
   const nodes: NodeConnection = {
     ...noConnection,
     kubelet: async () => {
-      throw new Unreachable("connect ECONNREFUSED 10.0.0.7:10250");
+      throw new Unreachable("dial tcp 10.0.0.7:10250: connect: connection refused");
     },
   };
   await using s = await cluster({ nodes });
   const exec = await s.call("POST", `${pods}/web/exec?stdout=1&command=x`, undefined, spdy);
-  assert.deepEqual([exec.code, exec.json.message], [500, "error dialing backend: connect ECONNREFUSED 10.0.0.7:10250"]);
+  assert.deepEqual(
+    [exec.code, exec.json.message],
+    [500, "error dialing backend: dial tcp 10.0.0.7:10250: connect: connection refused"],
+  );
   const proxy = await s.call("GET", `${pods}/web/proxy/`);
   assert.deepEqual(
     [proxy.code, proxy.json.message],

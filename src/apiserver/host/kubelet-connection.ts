@@ -3,6 +3,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type 
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { dialWords } from "#wire/host/dial-words.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import type { HttpResponse } from "#wire/http.ts";
@@ -78,11 +79,12 @@ function send(options: RequestOptions, request: OutgoingRequest, secure: boolean
       signal,
       timeout: connectMs,
     });
-    const failed = (cause: Error) => reject(signal.aborted ? signal.reason : new Unreachable(cause.message, { cause }));
+    const words = (cause: Error) => dialWords(cause, options.host ?? "", Number(options.port));
+    const failed = (cause: Error) => reject(signal.aborted ? signal.reason : new Unreachable(words(cause), { cause }));
     outgoing.once("error", failed);
     outgoing.on("timeout", () => {
       if (!outgoing.socket || isConnecting(outgoing.socket))
-        outgoing.destroy(new Error(`no connection after ${connectMs} ms`));
+        outgoing.destroy(Object.assign(new Error(`no connection after ${connectMs} ms`), { code: "ETIMEDOUT" }));
     });
     outgoing.once("response", (message) => resolve(answerOf(message)));
     outgoing.once("upgrade", (message, socket, head) => resolve(switched(message, socket, head, signal)));
