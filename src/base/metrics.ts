@@ -124,6 +124,11 @@ export class Family<S extends Counter | Gauge | Histogram> {
     return this.of(...(this.declaration.labels ?? []).map((name) => labels[name] ?? ""));
   }
 
+  /** Forgets one series: what it was about is gone. */
+  forget(...values: readonly string[]): void {
+    this.#series.delete(values.join("\0"));
+  }
+
   /** Forgets all series: for what is read anew each time. */
   clear(): void {
     this.#series.clear();

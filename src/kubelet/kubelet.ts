@@ -5,6 +5,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
 import type { Log } from "#base/log.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
@@ -27,9 +28,11 @@ import { NodeWatch, type Watched } from "./node/node-watch.ts";
 import type { Ending } from "./pod/view.ts";
 import { type PodNode, Pods } from "./pods.ts";
 import type { ProbeHandlers } from "./probes/ask.ts";
+import { probeCounts } from "./probes/probe-counts.ts";
 import { Prober } from "./probes/prober.ts";
 import type { ContainerRuntime } from "./runtime.ts";
-import { type KubeletRequest, kubeletServer, type ServedPod } from "./server/server.ts";
+import { countPods } from "./server/kubelet-metrics.ts";
+import { type KubeletRequest, type KubeletServerOptions, kubeletServer, type ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import { mirroredHash, type StaticPodSource } from "./static-pods/static-pod.ts";
 import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
@@ -46,6 +49,8 @@ export interface KubeletOptions {
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
   /** What the node looks at to know how it is; without, it is well until told otherwise. */
   readonly watched?: Watched;
+  /** What its server tells besides: what is used, and how it is configured. */
+  readonly served?: Pick<KubeletServerOptions, "stats" | "configuration">;
   /** What else pods stand on, made before their volumes. */
   readonly grounds?: readonly PodGround[];
   /** Pods of the node's own. */
@@ -80,8 +85,14 @@ export function kubelet(options: KubeletOptions): Kubelet {
   const self = informers.of(Node, { fieldSelector: `metadata.name=${name}` });
   const recorder = new EventRecorder({ client, clock, random, log });
   const event = podEvents(recorder, clock, kubeletPace);
+  const [metrics, probeMetrics] = [new MetricRegistry(), new MetricRegistry()];
   const probeContext = { handlers: options.probes, runtime, clock, version };
-  const prober = new Prober({ ...probeContext, event, changed: (uid) => pods.wake(uid) });
+  const prober = new Prober({
+    ...probeContext,
+    event,
+    changed: (uid) => pods.wake(uid),
+    counts: probeCounts(probeMetrics),
+  });
   const agent = new NodeAgent({ description, client, clock, random });
   const agents = new NodeAgents({ clock, log });
   const hostIps = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
@@ -134,7 +145,11 @@ export function kubelet(options: KubeletOptions): Kubelet {
       return pod && pods.workerOf(mirroredHash(pod) ?? pod.metadata.uid);
     },
     list: () => pods.on(name),
+    metrics,
+    probeMetrics,
+    ...options.served,
   });
+  countPods(metrics, name, () => pods.on(name));
   return {
     name: `kubelet ${name}`,
     handle: serve,

@@ -14,6 +14,7 @@ import type { ProbeResult, ProbeResults } from "../pod/view.ts";
 import type { TellEvent } from "../pods.ts";
 import type { ContainerState, PodState } from "../runtime.ts";
 import { askProbe, type Outcome, type ProbeContext } from "./ask.ts";
+import type { ProbeCount, ProbeCounts, ProbeKind } from "./probe-counts.ts";
 import { type Findings, hasProbes, noFindings, type Probes } from "./probes.ts";
 import { counted, freshTally, type Tally } from "./tally.ts";
 
@@ -21,9 +22,10 @@ export interface ProberOptions extends ProbeContext {
   readonly event: TellEvent;
   /** A probe of the pod has come to another result. */
   readonly changed: (podUid: string) => void;
+  /** Counts what probes come to. */
+  readonly counts?: ProbeCounts;
 }
 
-type ProbeKind = "startup" | "liveness" | "readiness";
 const kinds: readonly ProbeKind[] = ["startup", "liveness", "readiness"];
 
 /** One probe of one run of a container. */
@@ -116,8 +118,9 @@ export class Prober implements Probes, Component {
     return probed;
   }
 
-  #end({ probings }: Probed): void {
+  #end({ probings, pod, container }: Probed): void {
     for (const probing of probings) {
+      this.#options.counts?.forget({ pod, container: container.name, kind: probing.kind });
       this.#alarm.delete(probing);
       this.#lanes.delete(probing);
     }
@@ -156,18 +159,23 @@ export class Prober implements Probes, Component {
 
   /** What was found, or undefined if nothing could be: then what is believed stays. */
   async #ask({ kind, probe, of }: Probing, signal: AbortSignal): Promise<Outcome | undefined> {
-    const { event } = this.#options;
+    const { event, counts, clock } = this.#options;
+    const about = { pod: of.pod, container: of.container.name, kind };
     const title = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
     const tell = (reason: string, message: string) => event(of.pod, "Warning", reason, message, of.container.name);
+    const begun = clock.elapsed();
+    const count = (result: ProbeCount) => counts?.count(about, result, (clock.elapsed() - begun) / 1000);
     for (let attempt = 1; ; attempt++) {
       try {
         const outcome = await askProbe(probe, of, this.#options, signal);
+        count(outcome.result === "failure" ? "failed" : "successful");
         if (outcome.result === "failure") tell("Unhealthy", `${title} probe failed: ${outcome.output}`);
         if (outcome.result === "warning") tell("ProbeWarning", `${title} probe warning: ${outcome.output}`);
         return outcome;
       } catch (error) {
         if (signal.aborted) return undefined;
         if (attempt < tries) continue;
+        count("unknown");
         tell("Unhealthy", `${title} probe errored and resulted in unknown state: ${explain(error)}`);
         return undefined;
       }
