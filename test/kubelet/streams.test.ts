@@ -32,6 +32,14 @@ while (1) {
   exit 0;
 }`;
 
+/** Answers each request with its first line. */
+const httpServer = `
+socket(S, 2, 1, 6); bind(S, pack("S n a4 x8", 2, 8081, "\\0\\0\\0\\0")) or die; listen(S, 100);
+while (accept(C, S)) {
+  my $in = ""; while ($in !~ /\\r\\n\\r\\n/) { sysread(C, $in, 4096, length $in) or last }
+  $in =~ /^(.*?\\r\\n)/; syswrite(C, "HTTP/1.1 200 OK\\r\\nConnection: close\\r\\n\\r\\n$1"); close C;
+}`;
+
 test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async (t) => {
   await using node = await ServedNode.start();
   await node.pod("web", {
@@ -154,6 +162,25 @@ test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async 
     await node.run(kubectl, ["attach", "-i", "ticking"], "go\n");
     const { stdout, code } = await following;
     assert.deepEqual([code, String(stdout)], [0, "tick 1\ntick 2\ntick 3\nover\n"]);
+  });
+
+  await t.test("what a pod and a node serve is reached through the API server", async () => {
+    await node.pod("http", { containers: [{ name: "http", image, command: ["perl", "-e", httpServer] }] });
+    const raw = async (path: string) => {
+      const { stdout, stderr } = await node.run(kubectl, ["get", "--raw", `/api/v1/${path}`]);
+      return String(stdout) || stderr;
+    };
+    const pods = "namespaces/default/pods";
+    await node.machine.until(async () => (await raw(`${pods}/http:8081/proxy/`)).startsWith("GET"), "the server");
+    assert.equal(await raw(`${pods}/http:8081/proxy/a/b?c=d`), "GET /a/b?c=d HTTP/1.1\r\n");
+    assert.equal(await raw("nodes/n1/proxy/healthz"), "ok");
+    assert.match(await raw("nodes/n1/proxy/runningpods/"), /"name":"http"/);
+    assert.match(await raw("nodes/n1/proxy/metrics"), /kubelet_http_requests_total/);
+    assert.match(await raw("nodes/n1/proxy/metrics/resource"), /container_memory_working_set_bytes\{container="web"/);
+    assert.match(
+      await raw(`${pods}/http:1/proxy/`),
+      /error trying to reach service: dial tcp \S+:1: connect: connection refused/,
+    );
   });
 
   await t.test(
