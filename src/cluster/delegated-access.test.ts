@@ -15,7 +15,7 @@ const showing = (authorization: string | undefined) =>
   ({ headers: { authorization } }) as Partial<HttpRequest> as HttpRequest;
 
 /** A part that asks a server which knows ann's token, and lets her get; and how often the server was asked. */
-async function world(fails: () => boolean = () => false) {
+async function world(fails: () => boolean = () => false, before: () => Promise<void> = async () => undefined) {
   const server = await testServer({
     users: { hers: ann },
     authorizers: () => [
@@ -26,6 +26,7 @@ async function world(fails: () => boolean = () => false) {
   const transport: Transport = async (request) => {
     asked.push(request.resource);
     if (fails()) throw new ApiError({ code: 503, reason: "ServiceUnavailable", message: "not now" });
+    await before();
     return server.server.request(request);
   };
   const user = { name: "tester", groups: [] };
@@ -89,4 +90,17 @@ test("no answer is not remembered, nor is what is too long to keep", async () =>
   await authorize(long, nodes("get"));
   await authorize(long, nodes("get"));
   assert.equal(asked.length, 4);
+});
+
+test("a server that says nothing is not waited for without end, nor asked only once", async () => {
+  let isDeaf = true;
+  const wait = () => (isDeaf ? new Promise<void>(() => undefined) : Promise.resolve());
+  const { server, clock, authorize } = await world(undefined, wait);
+  await using _ = server;
+  const asked = authorize(ann, nodes("get"));
+  const refused = assert.rejects(asked, /does not answer within 10000 ms/);
+  await clock.advance(10_000);
+  await refused;
+  isDeaf = false;
+  assert.equal((await authorize(ann, nodes("get"))).decision, "allow");
 });

@@ -11,6 +11,7 @@ import { permit, type Verdict } from "#apiserver/authorization/authorizer.ts";
 import type { Clock } from "#base/clock.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
 import { Lru } from "#client/lru.ts";
 import type { Draft } from "#schema/infer.ts";
@@ -38,19 +39,32 @@ export interface Delegation {
 export type Access = Pick<Draft<SubjectAccessReviewSpec>, "resourceAttributes" | "nonResourceAttributes">;
 
 const usualMs = 10_000;
+/** How long an answer may take. */
+const patienceMs = 10_000;
 /** How many answers are remembered, and how long what was asked may be: nobody may fill the memory with questions. */
 const rememberedAnswers = 8192;
 const longestQuestion = 10_000;
 
 export function delegation(options: DelegationOptions): Delegation {
   const { client, authenticators, clock, tokenMs = usualMs, allowedMs = usualMs, deniedMs = usualMs } = options;
+  const timely = async <T>(ask: (bound: Client) => Promise<T>): Promise<T> => {
+    const late = new AbortController();
+    const tooLate = () => late.abort(new Error(`the API server does not answer within ${patienceMs} ms`));
+    const cancel = clock.after(patienceMs, tooLate);
+    const signal = AbortSignal.any([client.signal, late.signal]);
+    try {
+      return await unlessAborted(ask(client.bound({ signal })), signal);
+    } finally {
+      cancel();
+    }
+  };
   const owners = new Remembered<TokenOwner | TokenError>(clock);
   const verdicts = new Remembered<Verdict>(clock);
   const authenticateToken = async (token: string) => {
     // By its hash: who reads the memory of this process shall not find tokens in it.
     const owner = await owners.get(
       hex(sha256(token)),
-      () => reviewToken(client, token),
+      () => timely((bound) => reviewToken(bound, token)),
       () => tokenMs,
     );
     if (owner instanceof TokenError) throw owner;
@@ -68,7 +82,7 @@ export function delegation(options: DelegationOptions): Delegation {
         ...access,
       };
       const key = JSON.stringify(spec);
-      const ask = () => reviewAccess(client, spec);
+      const ask = () => timely((bound) => reviewAccess(bound, spec));
       if (key.length > longestQuestion) return ask();
       return verdicts.get(key, ask, ({ decision }) => (decision === "allow" ? allowedMs : deniedMs));
     },

@@ -61,33 +61,39 @@ export class ServedNode implements AsyncDisposable {
     const known = await certificates.issue("kubelet-client", identities.kubeletClient);
     const connection = kubeletConnection({ ...known, ca });
     const machine = await MachineNode.start({ nodes: connection });
-    const { request, handle } = machine.server.server;
-    const { address, network } = machine.containerd;
-    const kubelet = await machine.startKubelet({ addresses: [{ type: "InternalIP", address }] });
-    const stop = new AbortController();
-    const listener = kubeletListener({
-      node: "n1",
-      handle: (asked) => kubelet.handle(asked),
-      client: new Client({
-        transport: request,
-        user: identities.userOf(identities.node("n1")),
-        userAgent: "kubelet/1",
-        signal,
-      }),
-      clock: systemClock,
-      log: silentLog,
-      namespace: network,
-      address,
-      port: 10250,
-      certificate: await kubeletCertificate(certificates, "n1", [address]),
-      clientCa: ca,
-    });
-    const done = listener.run(stop.signal);
-    await listener.listening;
-    const front = httpsFront({ ...serving, clientCa: ca, handler: handle, log: silentLog });
-    const port = await front.listen(0, "127.0.0.1");
-    writeFileSync(join(folder, "kubeconfig"), kubeconfig("test", `https://127.0.0.1:${port}`, ca, admin));
-    return new ServedNode(machine, kubelet, folder, front, connection, { stop, done });
+    try {
+      const { request, handle } = machine.server.server;
+      const { address, network } = machine.containerd;
+      const kubelet = await machine.startKubelet({ addresses: [{ type: "InternalIP", address }] });
+      const stop = new AbortController();
+      const listener = kubeletListener({
+        node: "n1",
+        handle: (asked) => kubelet.handle(asked),
+        client: new Client({
+          transport: request,
+          user: identities.userOf(identities.node("n1")),
+          userAgent: "kubelet/1",
+          signal,
+        }),
+        clock: systemClock,
+        log: silentLog,
+        namespace: network,
+        address,
+        port: 10250,
+        certificate: await kubeletCertificate(certificates, "n1", [address]),
+        clientCa: ca,
+      });
+      const done = listener.run(stop.signal);
+      await listener.listening;
+      const front = httpsFront({ ...serving, clientCa: ca, handler: handle, log: silentLog });
+      const port = await front.listen(0, "127.0.0.1");
+      writeFileSync(join(folder, "kubeconfig"), kubeconfig("test", `https://127.0.0.1:${port}`, ca, admin));
+      return new ServedNode(machine, kubelet, folder, front, connection, { stop, done });
+    } catch (error) {
+      connection.close();
+      await machine[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Creates a pod on the node and waits until it is as `isDone` wants it. */

@@ -40,7 +40,9 @@ while (accept(C, S)) {
   $in =~ /^(.*?\\r\\n)/; syswrite(C, "HTTP/1.1 200 OK\\r\\nConnection: close\\r\\n\\r\\n$1"); close C;
 }`;
 
-test("streams of a real runtime", { skip: impossible, timeout: 240_000 }, async (t) => {
+const skip = impossible || (kubectls.length === 0 && "no kubectl is installed");
+
+test("streams of a real runtime", { skip, timeout: 240_000 }, async (t) => {
   await using node = await ServedNode.start();
   await node.pod("web", {
     containers: [{ name: "web", image, command: ["perl", "-e", server] }],
