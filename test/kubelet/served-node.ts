@@ -31,6 +31,8 @@ export class ServedNode implements AsyncDisposable {
   readonly machine: MachineNode;
   readonly kubelet: Kubelet;
   readonly folder: string;
+  /** What its kubelet was asked to speak. */
+  readonly upgrades: ReadonlySet<string>;
   readonly #front: HttpsFront;
   readonly #connection: KubeletConnection;
   readonly #port: { readonly stop: AbortController; readonly done: Promise<void> };
@@ -40,6 +42,7 @@ export class ServedNode implements AsyncDisposable {
     machine: MachineNode,
     kubelet: Kubelet,
     folder: string,
+    upgrades: ReadonlySet<string>,
     front: HttpsFront,
     connection: KubeletConnection,
     port: { readonly stop: AbortController; readonly done: Promise<void> },
@@ -47,6 +50,7 @@ export class ServedNode implements AsyncDisposable {
     this.machine = machine;
     this.kubelet = kubelet;
     this.folder = folder;
+    this.upgrades = upgrades;
     this.#front = front;
     this.#connection = connection;
     this.#port = port;
@@ -66,9 +70,13 @@ export class ServedNode implements AsyncDisposable {
       const { address, network } = machine.containerd;
       const kubelet = await machine.startKubelet({ addresses: [{ type: "InternalIP", address }] });
       const stop = new AbortController();
+      const upgrades = new Set<string>();
       const listener = kubeletListener({
         node: "n1",
-        handle: (asked) => kubelet.handle(asked),
+        handle(asked) {
+          if (asked.headers.upgrade !== undefined) upgrades.add(asked.headers.upgrade);
+          return kubelet.handle(asked);
+        },
         client: new Client({
           transport: request,
           user: identities.userOf(identities.node("n1")),
@@ -88,7 +96,7 @@ export class ServedNode implements AsyncDisposable {
       const front = httpsFront({ ...serving, clientCa: ca, handler: handle, log: silentLog });
       const port = await front.listen(0, "127.0.0.1");
       writeFileSync(join(folder, "kubeconfig"), kubeconfig("test", `https://127.0.0.1:${port}`, ca, admin));
-      return new ServedNode(machine, kubelet, folder, front, connection, { stop, done });
+      return new ServedNode(machine, kubelet, folder, upgrades, front, connection, { stop, done });
     } catch (error) {
       connection.close();
       await machine[Symbol.asyncDispose]();

@@ -83,6 +83,10 @@ class Heard {
     this.#open();
   }
 
+  has(text: string): boolean {
+    return this.#text.includes(text);
+  }
+
   async until(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.#text))
       await new Promise<void>((resolve) => {
