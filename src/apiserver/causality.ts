@@ -71,13 +71,10 @@ export interface Committed {
   readonly trace: Trace | undefined;
 }
 
-/** All that can be reached from some records. */
-function closure(
-  from: readonly WriteRecord[],
-  next: (one: WriteRecord) => readonly (WriteRecord | undefined)[],
-): Set<WriteRecord> {
+/** The rows that can be reached from some rows. */
+function closure(from: readonly number[], next: (row: number) => readonly (number | undefined)[]): Set<number> {
   const reached = new Set(from);
-  for (const one of reached) for (const other of next(one)) if (other) reached.add(other);
+  for (const one of reached) for (const other of next(one)) if (other !== undefined) reached.add(other);
   return reached;
 }
 
@@ -132,43 +129,77 @@ export class Causality {
 
   /** All writes of one request. */
   ofRequest(traceId: string): readonly WriteRecord[] {
-    return this.#all().filter((record) => record.traceId === traceId);
+    return this.#where((words) => words.traceId === traceId).map((row) => this.#at(row));
   }
 
   /** All writes to one object, what caused them, and what they caused in turn, by revision. */
   ofObject(resource: string, namespace: string, name: string): readonly WriteRecord[] {
-    const records = this.#all();
-    const byRevision = new Map(records.map((record) => [record.revision, record]));
-    const effects = new Map<Revision, WriteRecord[]>();
-    for (const record of records)
-      for (const { revision } of record.because) {
-        const known = effects.get(revision);
-        if (known) known.push(record);
-        else effects.set(revision, [record]);
-      }
-
-    const own = records.filter((one) => one.resource === resource && one.namespace === namespace && one.name === name);
-    const causes = closure(own, ({ because }) => because.map(({ revision }) => byRevision.get(revision)));
-    const all = causes.union(closure(own, ({ revision }) => effects.get(revision) ?? []));
-    return [...all].sort((a, b) => a.revision - b.revision);
+    const own = this.#where((one) => one.name === name && one.resource === resource && one.namespace === namespace);
+    if (own.length === 0) return [];
+    const { rows, effects } = this.#links();
+    const causes = closure(own, (row) => this.#causesOf(row).map(({ revision }) => rows.get(revision)));
+    const all = closure(own, (row) => {
+      const revision = this.#revisionOf(row);
+      const likely = effects.get(revision) ?? [];
+      return likely.filter((other) => this.#causesOf(other).some((cause) => cause.revision === revision));
+    });
+    for (const row of causes) all.add(row);
+    return [...all].map((row) => this.#at(row)).sort((a, b) => a.revision - b.revision);
   }
 
-  /** Oldest first. */
-  #all(): readonly WriteRecord[] {
+  /** Rows of records, oldest first. */
+  #where(isWanted: (words: Words) => boolean): readonly number[] {
+    const found: number[] = [];
     const count = this.#words.length;
-    return Array.from({ length: count }, (_, i) => this.#at((this.#start + i) % count));
+    for (let i = 0; i < count; i++) {
+      const row = (this.#start + i) % count;
+      if (isWanted(this.#words[row] as Words)) found.push(row);
+    }
+    return found;
+  }
+
+  /** Which row has which revision, and which rows name it. Of causes only the numbers are looked at: most lead nowhere from here. */
+  #links(): {
+    readonly rows: ReadonlyMap<Revision, number>;
+    readonly effects: ReadonlyMap<Revision, readonly number[]>;
+  } {
+    const rows = new Map<Revision, number>();
+    const effects = new Map<Revision, number[]>();
+    for (let row = 0; row < this.#words.length; row++) {
+      rows.set(this.#revisionOf(row), row);
+      const { because = "" } = this.#words[row] as Words;
+      for (let at = because.indexOf("@"); at >= 0; at = because.indexOf("@", at + 1)) {
+        const revision = Number.parseInt(because.slice(at + 1, at + 16), 10);
+        const known = effects.get(revision);
+        if (known) known.push(row);
+        else effects.set(revision, [row]);
+      }
+    }
+    return { rows, effects };
+  }
+
+  #revisionOf(row: number): Revision {
+    return this.#numbers[row * columns] ?? 0;
+  }
+
+  #causesOf(row: number): readonly Cause[] {
+    return parseCauses(this.#words[row]?.because);
   }
 
   #at(row: number): WriteRecord {
-    const [revision = 0, at = 0, ...spent] = this.#numbers.subarray(row * columns, (row + 1) * columns);
-    const passed = stages.map((stage, i) => [stage, spent[i] ?? Number.NaN] as const).filter(([, ms]) => ms >= 0);
+    const first = row * columns;
     const { because, steps, ...words } = this.#words[row] as Words;
+    const spent: Partial<Record<Stage, number>> = {};
+    stages.forEach((stage, i) => {
+      const ms = this.#numbers[first + 2 + i] ?? Number.NaN;
+      if (ms >= 0) spent[stage] = ms;
+    });
     return {
-      revision,
-      at,
+      revision: this.#revisionOf(row),
+      at: this.#numbers[first + 1] ?? 0,
       ...words,
       because: parseCauses(because),
-      stages: Object.fromEntries(passed),
+      stages: spent,
       ...(steps !== undefined && { steps: parseSteps(steps) }),
     };
   }
