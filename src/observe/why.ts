@@ -1,49 +1,19 @@
 // `knarr why`: what state an object is in, who says so, what put it there, and what a person can do about it.
-import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
-import { Deployment } from "#api/apps/v1/deployment.ts";
-import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
-import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
-import { CronJob } from "#api/batch/v1/cron-job.ts";
-import { Job } from "#api/batch/v1/job.ts";
-import { Lease } from "#api/coordination/v1/lease.ts";
 import type { Event } from "#api/core/v1/event.ts";
-import { Namespace } from "#api/core/v1/namespace.ts";
-import { Node } from "#api/core/v1/node.ts";
-import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
-import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
-import { Pod } from "#api/core/v1/pod.ts";
-import { ReplicationController } from "#api/core/v1/replication-controller.ts";
-import { Service } from "#api/core/v1/service.ts";
-import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
 import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
-import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { isNotFound } from "#client/client.ts";
-import { metadataOf, type Place, resourceName } from "#client/place.ts";
+import { type Place, resourceName } from "#client/place.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
-import { below, eventsAbout, listAllowed, podFacts, type Sources } from "./facts.ts";
+import { reasonFor } from "./experts.ts";
+import { eventsAbout, listAllowed, type Sources } from "./facts.ts";
 import { notFound } from "./not-found.ts";
-import { claimReason } from "./reasons/claim.ts";
-import { deletionReason } from "./reasons/deletion.ts";
 import { refusalReason, type Wish } from "./reasons/forbidden.ts";
-import { cronJobReason, jobReason } from "./reasons/job.ts";
-import { namespaceReason } from "./reasons/namespace.ts";
-import { nodeReason } from "./reasons/node.ts";
-import { otherReason } from "./reasons/other.ts";
-import { podReason } from "./reasons/pod.ts";
-import type { ConditionWords, Reason } from "./reasons/reason.ts";
-import { selectedPods, serviceReason } from "./reasons/service.ts";
-import {
-  daemonSetReason,
-  deploymentReason,
-  replicaSetReason,
-  statefulSetReason,
-  type WorkloadFacts,
-} from "./reasons/workload.ts";
+import type { Reason } from "./reasons/reason.ts";
 import { actorOf } from "./trace-text.ts";
 
 export interface Answer {
@@ -53,6 +23,20 @@ export interface Answer {
   readonly chain: readonly WriteRecord[];
   /** Oldest first. */
   readonly events: readonly Event[];
+}
+
+/** Why the object is as it is. Throws NoSuchObject, which names others that may be meant. */
+export async function explain(kind: AnyKind, place: Place, sources: Sources): Promise<Answer> {
+  const object = await read(kind, place, sources);
+  const [events, writes] = await Promise.all([eventsAbout(object, sources.client), sources.writesOf(kind, place)]);
+  const own = writes.filter((write) => isOf(write, kind, place));
+  const { namespace, name } = place;
+  return {
+    subject: { kind: kind.kind, ...(namespace !== undefined && { namespace }), name },
+    reason: await reasonFor(kind, { object, events, deletedBy: deleterIn(own), sources }),
+    chain: causesOf(own, writes),
+    events,
+  };
 }
 
 /** Which rule is missing for what was refused. */
@@ -72,21 +56,6 @@ export async function explainRefusal(wish: Wish, { client }: Sources): Promise<A
   };
 }
 
-/** Why the object is as it is. Throws NotFound with the names of others that may be meant. */
-export async function explain(kind: AnyKind, place: Place, sources: Sources): Promise<Answer> {
-  const object = await read(kind, place, sources);
-  const [events, writes] = await Promise.all([eventsAbout(object, sources.client), sources.writesOf(kind, place)]);
-  const own = writes.filter((write) => isOf(write, kind, place));
-  const asked: Asked = { object, events, deletedBy: deleterIn(own), sources };
-  const { namespace, name } = place;
-  return {
-    subject: { kind: kind.kind, ...(namespace !== undefined && { namespace }), name },
-    reason: await (experts.get(kind) ?? other)(asked),
-    chain: causesOf(own, writes),
-    events,
-  };
-}
-
 async function read(kind: AnyKind, place: Place, { client }: Sources): Promise<Infer<AnyKind>> {
   try {
     return await client.get(kind, place);
@@ -94,83 +63,6 @@ async function read(kind: AnyKind, place: Place, { client }: Sources): Promise<I
     throw isNotFound(error) ? await notFound(kind, place, client) : error;
   }
 }
-
-interface Asked {
-  readonly object: Infer<AnyKind>;
-  readonly events: readonly Event[];
-  readonly deletedBy: string | undefined;
-  readonly sources: Sources;
-}
-
-type Expert = (asked: Asked) => Promise<Reason>;
-
-/** The one who knows about a kind. The object of an entry is of the kind of that entry. */
-const expert = <K extends AnyKind>(
-  kind: K,
-  reasonOf: (object: Infer<K>, asked: Asked) => Promise<Reason>,
-): readonly [AnyKind, Expert] => [kind, (asked) => reasonOf(asked.object as Infer<K>, asked)];
-
-const workload = <K extends AnyKind>(kind: K, reasonOf: (facts: WorkloadFacts<Infer<K>>) => Reason) =>
-  expert(kind, async (owner, { deletedBy, sources }) => {
-    const deletion = deletionReason({ kind: kind.kind, metadata: metadataOf(owner) }, deletedBy);
-    if (deletion) return deletion;
-    const { sets, pods, events } = await below(owner, sources.client);
-    return reasonOf({ owner, sets, events, pods: await podFacts(pods, sources), now: sources.now() });
-  });
-
-const experts: ReadonlyMap<AnyKind, Expert> = new Map([
-  expert(Pod, async (pod, { deletedBy, sources }) => {
-    const [facts] = await podFacts([pod], sources);
-    return facts ? podReason({ ...facts, deletedBy }) : { code: "Unknown", state: "wrong", says: "is unknown" };
-  }),
-  workload(Deployment, deploymentReason),
-  workload(ReplicaSet, replicaSetReason),
-  workload(ReplicationController, replicaSetReason),
-  workload(StatefulSet, statefulSetReason),
-  workload(DaemonSet, daemonSetReason),
-  workload(Job, jobReason),
-  expert(CronJob, async (owner, { events }) => cronJobReason({ owner, events })),
-  expert(Service, async (service, { events, sources }) => {
-    const { client } = sources;
-    const { namespace, name } = service.metadata;
-    const labelSelector = `kubernetes.io/service-name=${name}`;
-    const [slices, pods] = await Promise.all([
-      listAllowed(client, EndpointSlice, { namespace, labelSelector }),
-      listAllowed(client, Pod, { namespace }),
-    ]);
-    const chosen = await podFacts(selectedPods(service, pods), sources);
-    return serviceReason({ service, slices, events, chosen, pods });
-  }),
-  expert(PersistentVolumeClaim, async (claim, { events, deletedBy, sources }) => {
-    const { client } = sources;
-    const { namespace, name } = claim.metadata;
-    const [classes, volumes, pods] = await Promise.all([
-      listAllowed(client, StorageClass, {}),
-      listAllowed(client, PersistentVolume, {}),
-      listAllowed(client, Pod, { namespace }),
-    ]);
-    const users = pods
-      .filter(({ spec }) => spec.volumes?.some((volume) => volume.persistentVolumeClaim?.claimName === name))
-      .map(({ metadata }) => metadata.name);
-    return claimReason({ claim, classes, volumes, users, events, deletedBy, now: sources.now() });
-  }),
-  expert(Node, async (node, { events, sources }) => {
-    const { name } = node.metadata;
-    const { client } = sources;
-    const [leases, pods] = await Promise.all([
-      listAllowed(client, Lease, { namespace: "kube-node-lease", fieldSelector: `metadata.name=${name}` }),
-      listAllowed(client, Pod, { fieldSelector: `spec.nodeName=${name}` }),
-    ]);
-    return nodeReason({ node, lease: leases[0], events, pods: pods.length });
-  }),
-  expert(Namespace, async (namespace, { sources }) => namespaceReason({ namespace, now: sources.now() })),
-]);
-
-const other: Expert = async ({ object, events, deletedBy }) => {
-  const { kind, status } = object as { readonly kind: string; readonly status?: { conditions?: unknown } }; // of any kind
-  const conditions = Array.isArray(status?.conditions) ? (status.conditions as readonly ConditionWords[]) : [];
-  return otherReason({ kind, metadata: metadataOf(object), conditions, events, deletedBy });
-};
 
 const isOf = (write: WriteRecord, kind: AnyKind, { namespace = "", name }: Place): boolean =>
   write.resource === resourceName(kind) && write.name === name && write.namespace === namespace;
