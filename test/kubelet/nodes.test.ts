@@ -115,20 +115,45 @@ test("a pod without delays runs and is ready after one write", async () => {
   assert.deepEqual(reasons.toSorted(), ["Created", "Pulled", "Pulling", "Started"]);
 });
 
-test("what a kubelet writes is known to follow from the pod it has seen", async () => {
+async function writesTo(w: World, name: string): Promise<readonly WriteRecord[]> {
+  const { json } = await w.server.call("GET", `/knarr/v1/trace?resource=pods&namespace=default&name=${name}`);
+  return (json as unknown as { writes: readonly WriteRecord[] }).writes;
+}
+
+test("what a kubelet writes follows from the binding, or from what is asked since, with the steps that were taken", async () => {
   await using w = await world();
-  const { metadata } = await w.create("web");
+  const place = { namespace: "default", name: "web" };
+  const readinessProbe = { tcpSocket: { port: 80 } };
+  const { metadata } = await w.create(
+    "web",
+    { containers: [{ name: "web", image: "nginx:1", readinessProbe }] },
+    { "simulated.knarr.dev/ready-after": "5s" },
+  );
+  await w.untilPod("web", (pod) => pod?.status.phase === "Running");
+  const labelled = await w.client.patch(Pod, place, "merge", { metadata: { labels: { a: "b" } } });
   await w.untilPod("web", isReady);
-  const { json } = await w.server.call("GET", "/knarr/v1/trace?resource=pods&namespace=default&name=web");
-  const { writes } = json as unknown as { writes: readonly WriteRecord[] };
-  assert.deepEqual(
-    writes
-      .filter(({ resource }) => resource === "pods")
-      .map(({ verb, subresource, because }) => [verb, subresource, because.map(({ revision }) => `${revision}`)]),
-    [
-      ["create", undefined, []],
-      ["update", "status", [metadata.resourceVersion]],
-    ],
+  const deleted = await w.client.delete(Pod, place);
+  await w.untilPod("web", (pod) => pod === undefined);
+  const all = await writesTo(w, "web");
+  const [bound, patched, ended] = [metadata, labelled.metadata, deleted?.metadata].map((one) => one?.resourceVersion);
+  const told = all
+    .filter(({ resource, user }) => resource === "pods" && user === "system:node:sim-0")
+    .map(({ verb, because, steps = [] }) => [
+      verb,
+      because.map(({ revision }) => `${revision}`),
+      steps.map(({ step, container }) => (container ? `${step} ${container}` : step)),
+    ]);
+  assert.notEqual(patched, bound);
+  assert.deepEqual(told, [
+    ["update", [bound], ["sandbox", "image-pulled web", "create web", "start web"]],
+    ["update", [bound], ["ready"]],
+    ["update", [bound, ended], ["end web"]],
+    ["delete", [bound, ended], []],
+  ]);
+  const events = all.filter(({ resource }) => resource === "events");
+  assert.ok(
+    events.length >= 4 && events.every(({ because }) => because.length === 1),
+    "events name what they are about",
   );
 });
 
