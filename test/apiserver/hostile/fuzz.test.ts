@@ -23,8 +23,11 @@ const STREAMS = 32;
 const REQUESTS_PER_SESSION = 900;
 /** A request that hangs; a busy machine takes its time. */
 const LONGEST_ANSWER_MS = 60_000;
-/** What a server may take more after all of them than after a tenth: caches that fill, and a heap that was not collected yet. */
-const GROWTH_BYTES = 400 * 1024 * 1024;
+/**
+ * What a server may take more after all of them than after a tenth. What it really holds grows by some 30 MiB, of history and records that
+ * are bounded; the rest is bodies on their way, at most 3 MiB each, whose memory is used again but not given back.
+ */
+const GROWTH_BYTES = 300 * 1024 * 1024;
 
 interface Answer {
   readonly code: number;
@@ -83,7 +86,8 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
     ]);
 
     assert.equal(wrong.length, 0, wrong.join("\n"));
-    const unacknowledged = (await everything(control)).filter(
+    const afterwards = open(admin); // the first has been idle for longer than a connection may be, on a slow machine
+    const unacknowledged = (await everything(afterwards)).filter(
       ({ what, version }) => !acknowledged.has(version) && !bound.has(what) && !own.has(what),
     );
     assert.deepEqual(unacknowledged, [], "stored, but never acknowledged");
@@ -92,7 +96,7 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
     t.diagnostic(
       `${sent} requests by code: ${JSON.stringify(codes)}; memory grew by ${growth >> 20} MiB to ${server.residentBytes >> 20} MiB`,
     );
-    assert.equal((await send(control, get("/readyz"))).code, 200);
+    assert.equal((await send(afterwards, get("/readyz"))).code, 200);
   } finally {
     for (const session of sessions) session.destroy();
   }
