@@ -65,6 +65,7 @@ const streamTypes = (offers: readonly Offer[]): readonly string[] =>
 /** The media type of a body, or undefined if it is none of those: then 415. A body without a type is JSON. */
 export function bodyType(contentType: string | undefined, types: readonly string[]): string | undefined {
   if (!contentType) return types[0];
+  if (types.includes(contentType)) return contentType;
   const name = contentType.split(";", 1)[0]?.trim().toLowerCase();
   return types.find((type) => type === name);
 }

@@ -13,7 +13,12 @@ interface Applicable {
 
 /** The plugins that are asked at one point. */
 interface Step {
-  readonly parts: readonly { readonly part: PluginPart; readonly durations: Durations | undefined }[];
+  readonly parts: readonly OnePart[];
+  readonly durations: Durations | undefined;
+}
+
+interface OnePart {
+  readonly part: PluginPart;
   readonly durations: Durations | undefined;
 }
 
@@ -49,55 +54,96 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
     return found;
   };
 
-  /** Asks one after another; the first that refuses ends it. */
-  const ask = async (
-    { parts, durations: whole }: Step,
-    refuses: (part: PluginPart) => Refusal | Promise<Refusal>,
-    refuse: (why: string) => Error,
-  ): Promise<void> => {
-    const start = metrics?.now() ?? 0;
-    let last = start;
-    for (const { part, durations } of parts) {
-      try {
-        const answer = refuses(part);
-        const why = answer instanceof Promise ? await answer : answer;
-        if (why !== undefined) throw refuse(why);
-      } catch (error) {
-        const now = metrics?.now() ?? 0;
-        durations?.rejected(now - last);
-        whole?.rejected(now - start);
-        throw error;
-      }
-      if (!durations || !metrics) continue;
-      const now = metrics.now();
-      durations.passed(now - last);
-      last = now;
-    }
-    whole?.passed(last - start);
-  };
-
   return {
-    async mutate(call, object) {
+    mutate(call, object) {
       const { mutating } = applicable(call);
-      if (mutating.parts.length === 0) return;
+      if (mutating.parts.length === 0) return undefined;
       const asked = askedOf(call, object, server);
-      await ask(
+      return new Round(
         mutating,
         (part) => part.mutate?.(asked),
         (why) => refused(asked, why),
-      );
+        metrics,
+      ).from(0);
     },
-    async validate(call, object) {
+    validate(call, object) {
       const { validating } = applicable(call);
-      if (validating.parts.length === 0) return;
+      if (validating.parts.length === 0) return undefined;
       const asked = askedOf(call, object, server);
-      await ask(
+      return new Round(
         validating,
         (part) => part.validate?.(asked),
         (why) => refused(asked, why),
-      );
+        metrics,
+      ).from(0);
     },
   };
+}
+
+/** One request before the plugins of a step. */
+class Round {
+  readonly #step: Step;
+  readonly #ask: (part: PluginPart) => Refusal | Promise<Refusal>;
+  readonly #refuse: (why: string) => Error;
+  readonly #metrics: AdmissionMetrics | undefined;
+  readonly #start: number;
+  #last: number;
+
+  constructor(
+    step: Step,
+    ask: (part: PluginPart) => Refusal | Promise<Refusal>,
+    refuse: (why: string) => Error,
+    metrics: AdmissionMetrics | undefined,
+  ) {
+    this.#step = step;
+    this.#ask = ask;
+    this.#refuse = refuse;
+    this.#metrics = metrics;
+    this.#start = metrics?.now() ?? 0;
+    this.#last = this.#start;
+  }
+
+  /** Asks one after another, from this one on; the first that refuses ends it. */
+  from(first: number): Promise<void> | undefined {
+    const { parts, durations } = this.#step;
+    for (let i = first; i < parts.length; i++) {
+      const one = parts[i] as OnePart;
+      try {
+        const answer = this.#ask(one.part);
+        if (answer instanceof Promise) return this.#later(one, answer, i + 1);
+        this.#heard(one, answer);
+      } catch (error) {
+        this.#rejected(one);
+        throw error;
+      }
+    }
+    durations?.passed(this.#last - this.#start);
+    return undefined;
+  }
+
+  async #later(one: OnePart, answer: Promise<Refusal>, next: number): Promise<void> {
+    try {
+      this.#heard(one, await answer);
+    } catch (error) {
+      this.#rejected(one);
+      throw error;
+    }
+    await this.from(next);
+  }
+
+  #heard({ durations }: OnePart, why: Refusal): void {
+    if (why !== undefined) throw this.#refuse(why);
+    if (!durations || !this.#metrics) return;
+    const now = this.#metrics.now();
+    durations.passed(now - this.#last);
+    this.#last = now;
+  }
+
+  #rejected({ durations }: OnePart): void {
+    const now = this.#metrics?.now() ?? 0;
+    durations?.rejected(now - this.#last);
+    this.#step.durations?.rejected(now - this.#start);
+  }
 }
 
 function askedOf<T extends ApiObject | DraftObject | undefined>(

@@ -12,11 +12,12 @@ export interface AdmissionCall {
   readonly dryRun: boolean;
 }
 
+/** Undefined where nothing has to be waited for: most plugins answer from what is in memory. */
 export interface Admission {
   /** May change the object or refuse it, by throwing ApiError. Of a deletion there is no object. */
-  mutate(call: AdmissionCall, object: DraftObject | undefined): Promise<void>;
+  mutate(call: AdmissionCall, object: DraftObject | undefined): Promise<void> | undefined;
   /** May only refuse. */
-  validate(call: AdmissionCall, object: ApiObject | undefined): Promise<void>;
+  validate(call: AdmissionCall, object: ApiObject | undefined): Promise<void> | undefined;
 }
 
-export const admitAll: Admission = { mutate: async () => undefined, validate: async () => undefined };
+export const admitAll: Admission = { mutate: () => undefined, validate: () => undefined };

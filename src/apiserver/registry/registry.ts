@@ -119,9 +119,11 @@ export class Registry {
   async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {
     const { kind, admission } = this.options;
     const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
-    await admission.mutate(call, object);
+    const admitted = admission.mutate(call, object);
+    if (admitted) await admitted;
     request.trace?.mark("admit");
-    await this.options.guard?.(request, object, undefined);
+    const guarded = this.options.guard?.(request, object, undefined);
+    if (guarded) await guarded;
     if (!this.options.reserver) return this.#createAdmitted(call, object, options);
     await this.options.follower.current(request.signal);
     return this.#reserving(call, object, undefined, () => this.#createAdmitted(call, object, options));
@@ -138,7 +140,8 @@ export class Registry {
       this.#refuseInvalid(object, validateObject(kind, object));
       this.#warn(call.request, object, undefined);
       call.request.trace?.mark("validate");
-      await admission.validate(call, object as ApiObject);
+      const admitted = admission.validate(call, object as ApiObject);
+      if (admitted) await admitted;
       call.request.trace?.mark("admit");
       const name = object.metadata.name as string;
       const key = this.keyOf(object.metadata.namespace, name);

@@ -91,12 +91,14 @@ export function checkAmounts({
   requests,
 }: Pick<ResourceRequirements, "limits" | "requests">): readonly Problem[] {
   const found: Problem[] = [];
-  for (const [at, name, value] of entries("limits", limits)) {
-    found.push(...amount(at, name, value));
-    if (isHugePages(name)) found.push(...hugePageAmount(at, name, value));
+  for (const name in limits) {
+    const value = limits[name] as string;
+    found.push(...underName("limits", name, amount("", name, value)));
+    if (isHugePages(name)) found.push(...hugePageAmount(`limits[${name}]`, name, value));
   }
-  for (const [at, name, value] of entries("requests", requests)) {
-    found.push(...amount(at, name, value));
+  for (const name in requests) {
+    const value = requests[name] as string;
+    found.push(...underName("requests", name, amount("", name, value)));
     const limit = amountOf(limits, name);
     if (limit === undefined) {
       if (!mayOvercommit(name)) found.push(required("limits", "Limit must be set for non overcommitable resources"));
@@ -104,13 +106,17 @@ export function checkAmounts({
       found.push(invalid("requests", `must be equal to ${name} limit of ${limit}`, value));
     else if (compareAmounts(value, limit) > 0)
       found.push(invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value));
-    if (isHugePages(name)) found.push(...hugePageAmount(at, name, value));
+    if (isHugePages(name)) found.push(...hugePageAmount(`requests[${name}]`, name, value));
   }
-  const names = Object.keys({ ...limits, ...requests });
+  const names = [...Object.keys(limits ?? {}), ...Object.keys(requests ?? {})];
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
     found.push(forbidden("", "HugePages require cpu or memory"));
   return found;
 }
+
+/** Puts the path together only when something is wrong. */
+const underName = (path: string, name: string, found: Iterable<Problem>): readonly Problem[] =>
+  found === none ? none : under(`${path}[${name}]`, found);
 
 export const entries = (
   path: string,
@@ -144,8 +150,8 @@ export function resourceNames(
   check: (at: string, name: string) => Iterable<Problem>,
 ): readonly Problem[] {
   const found: Problem[] = [];
-  for (const [at, name] of entries("limits", limits)) found.push(...check(at, name));
-  for (const [at, name] of entries("requests", requests)) found.push(...check(at, name));
+  for (const name in limits) found.push(...underName("limits", name, check("", name)));
+  for (const name in requests) found.push(...underName("requests", name, check("", name)));
   return found;
 }
 
