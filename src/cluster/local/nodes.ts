@@ -32,6 +32,9 @@ export interface NodesOptions {
   readonly clientCa: string;
 }
 
+/** Names of nodes mean nothing to the machine they are on. */
+const addressTypes = ["InternalIP", "Hostname"];
+
 /** Begins at once with what needs no API. */
 export function nodesOf({ place, settings, network, clientCa }: NodesOptions, signal: AbortSignal): NodesSetup {
   const podRange = settings["cluster-cidr"];
@@ -40,7 +43,7 @@ export function nodesOf({ place, settings, network, clientCa }: NodesOptions, si
       make: (parts) => simulatedNodes({ ...parts, count: settings.nodes, podRange, spdyCompression }),
       objects: [],
       // The addresses of simulated nodes may be those of real machines: nothing is ever sent there.
-      connection: { ...noConnection, spdyCompression },
+      connection: { ...noConnection, spdyCompression, addressTypes },
       inside: undefined,
     };
   const local = localNodes(place, settings);
@@ -65,7 +68,7 @@ export function nodesOf({ place, settings, network, clientCa }: NodesOptions, si
         parts,
       ),
     objects: dnsObjects(services, hostAddress),
-    connection: kubeletConnection({}),
+    connection: kubeletConnection({ addressTypes }),
     inside: { address: hostAddress, isThere: connected },
   };
 }
