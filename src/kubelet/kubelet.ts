@@ -31,8 +31,9 @@ import type { ProbeHandlers } from "./probes/ask.ts";
 import { probeCounts } from "./probes/probe-counts.ts";
 import { Prober } from "./probes/prober.ts";
 import type { ContainerRuntime } from "./runtime.ts";
+import { configurationOf } from "./server/configuration.ts";
 import { countPods } from "./server/kubelet-metrics.ts";
-import { type KubeletRequest, type KubeletServerOptions, kubeletServer, type ServedPod } from "./server/server.ts";
+import { type KubeletRequest, kubeletServer, type ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import { mirroredHash, type StaticPodSource } from "./static-pods/static-pod.ts";
 import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
@@ -49,8 +50,6 @@ export interface KubeletOptions {
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
   /** What the node looks at to know how it is; without, it is well until told otherwise. */
   readonly watched?: Watched;
-  /** What its server tells besides: what is used, and how it is configured. */
-  readonly served?: Pick<KubeletServerOptions, "stats" | "configuration">;
   /** What else pods stand on, made before their volumes. */
   readonly grounds?: readonly PodGround[];
   /** Pods of the node's own. */
@@ -147,7 +146,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     list: () => pods.on(name),
     metrics,
     probeMetrics,
-    ...options.served,
+    configuration: () => configurationOf(description),
   });
   countPods(metrics, name, () => pods.on(name));
   return {

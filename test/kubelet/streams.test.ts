@@ -178,6 +178,10 @@ test("streams of a real runtime", { skip, timeout: 240_000 }, async (t) => {
     assert.equal(await raw(`${pods}/http:8081/proxy/a/b?c=d`), "GET /a/b?c=d HTTP/1.1\r\n");
     assert.equal(await raw("nodes/n1/proxy/healthz"), "ok");
     assert.match(await raw("nodes/n1/proxy/runningpods/"), /"name":"http"/);
+    assert.match(
+      await raw("nodes/n1/proxy/configz"),
+      /^\{"kubeletconfig":\{"kind":"KubeletConfiguration".*"port":10250/,
+    );
     assert.match(await raw("nodes/n1/proxy/metrics"), /kubelet_http_requests_total/);
     assert.match(await raw("nodes/n1/proxy/metrics/resource"), /container_memory_working_set_bytes\{container="web"/);
     assert.match(
