@@ -36,6 +36,7 @@ import { countPods } from "./server/kubelet-metrics.ts";
 import { type KubeletRequest, kubeletServer, type ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import { mirroredHash, type StaticPodSource } from "./static-pods/static-pod.ts";
+import type { Summary, WhichStats } from "./stats/summary.ts";
 import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
 
 export interface KubeletOptions {
@@ -52,6 +53,8 @@ export interface KubeletOptions {
   readonly watched?: Watched;
   /** What else pods stand on, made before their volumes. */
   readonly grounds?: readonly PodGround[];
+  /** What the node and its pods use, for /stats/summary. */
+  readonly stats?: (which: WhichStats, signal: AbortSignal) => Promise<Summary>;
   /** Pods of the node's own. */
   readonly staticPods?: StaticPodSource & Component;
   /** What else runs as long as the kubelet does. */
@@ -66,6 +69,8 @@ export interface Kubelet extends Component {
   handle(request: KubeletRequest): Promise<HttpResponse>;
   /** The pods of the node, and what the runtime has of them. */
   pods(): Iterable<ServedPod>;
+  /** What the node and its pods use, where that is known. */
+  readonly stats?: NonNullable<KubeletOptions["stats"]>;
   /** Tells people something about the node. */
   report(type: "Normal" | "Warning", reason: string, message: string): void;
   /** Ends a pod for a reason of the node's own. */
@@ -135,6 +140,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     grounds: [...(options.grounds ?? []), ...(volumes ? [volumes] : [])],
   });
   const serve = kubeletServer({
+    ...(options.stats && { stats: options.stats }),
     clock,
     streams: options.streams,
     compression: options.spdyCompression,
@@ -153,6 +159,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     name: `kubelet ${name}`,
     handle: serve,
     pods: () => pods.on(name),
+    ...(options.stats && { stats: options.stats }),
     report,
     evict: (uid, ending) => pods.evict(uid, ending),
     setHealth,

@@ -100,6 +100,11 @@ export class PodWorker {
     return this.#plan?.isFinished === true && (this.#isReleased || this.#context.grounds.length === 0);
   }
 
+  /** Whether it was decided that the pod ends. */
+  get isEnding(): boolean {
+    return this.#ending !== undefined || this.#plan?.isEnding === true;
+  }
+
   /** The pod as the API shows it; whether there is anything new in that. */
   saw(pod: Pod): boolean {
     const isNews = versionOf(pod) > versionOf(this.pod);

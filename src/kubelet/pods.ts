@@ -139,7 +139,10 @@ export class Pods implements Component {
 
   /** Ends a pod for a reason of the node's own. */
   evict(uid: string, ending: Ending): void {
-    this.#workers.get(uid)?.end(ending);
+    const worker = this.#workers.get(uid);
+    if (!worker || worker.isEnding) return;
+    this.#options.event(worker.pod, "Warning", ending.reason, ending.message);
+    worker.end(ending);
     this.wake(uid);
   }
 

@@ -1,6 +1,6 @@
 // A whole kubelet on a real containerd.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -151,4 +151,35 @@ test("a container that takes too much memory is killed alone", { skip: impossibl
   const { reason, exitCode } = status.containerStatuses?.[0]?.state.terminated ?? {};
   assert.deepEqual([reason, exitCode], ["OOMKilled", 137]);
   await node.remove("hungry");
+});
+
+test("a node tells what its pods use, and ends one that fills its volume", {
+  skip: impossible,
+  timeout: 180_000,
+}, async () => {
+  await using node = await MachineNode.start();
+  const kubelet = await node.startKubelet({ clock: fastClock(20) });
+  const busy = shell("trap 'exit 0' TERM; while :; do :; done", {
+    volumeMounts: [{ name: "work", mountPath: "/work" }],
+  });
+  await node.create("busy", { ...busy, volumes: [{ name: "work", emptyDir: { sizeLimit: "1Mi" } }] });
+  const { uid } = (await node.untilPod("busy", isReady)).metadata;
+  const { signal } = new AbortController();
+  const { whole: first, pod: second } = await node.until(async () => {
+    const { node: whole, pods } = (await kubelet.stats?.("all", signal)) ?? assert.fail("it tells nothing");
+    const pod = pods.find(({ podRef }) => podRef.uid === uid);
+    return pod?.containers[0]?.cpu?.usageNanoCores && whole.cpu?.usageNanoCores ? { whole, pod } : undefined;
+  }, "rates");
+  assert.ok((first.fs?.capacityBytes ?? 0) > 0 && (first.memory?.availableBytes ?? 0) > 0);
+  assert.ok((second.memory?.workingSetBytes ?? 0) > 0 && (second.cpu?.usageCoreNanoSeconds ?? 0) > 0);
+  assert.ok((second.network?.interfaces.length ?? 0) > 0, "its interface is seen");
+  assert.ok((second.process_stats?.process_count ?? 0) >= 2, "the sandbox's and its own");
+  assert.equal(second.volume?.[0]?.name, "work");
+  const path = `${node.containerd.folder}/kubelet/pods/${uid}/volumes/kubernetes.io~empty-dir/work/big`;
+  writeFileSync(path, Buffer.alloc(2 * 2 ** 20));
+  const { status } = await node.untilPod("busy", (pod) => pod.status.phase === "Failed");
+  assert.deepEqual(
+    [status.reason, status.message],
+    ["Evicted", 'Usage of EmptyDir volume "work" exceeds the limit "1Mi". '],
+  );
 });

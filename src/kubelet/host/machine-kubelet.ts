@@ -16,16 +16,20 @@ import { podGroup } from "../cgroups/tree.ts";
 import { ImageCollector } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
+import type { Watched } from "../node/node-watch.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
+import { StorageLimits } from "../storage-limits.ts";
 import { Hierarchy } from "./cgroups/hierarchy.ts";
 import { PodCgroups } from "./cgroups/pod-cgroups.ts";
 import { containerInputs } from "./container-inputs.ts";
-import { CriRuntime } from "./cri/runtime.ts";
+import { CriRuntime, type CriRuntimeOptions } from "./cri/runtime.ts";
 import { criStreams } from "./cri/streams.ts";
 import { PodLogs } from "./logs/pod-logs.ts";
 import { describeMachine, fileSystem, type MachineOptions, machineCapacity, machineState } from "./machine.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { StaticFolder } from "./static-folder.ts";
+import { MachineStats } from "./stats/machine-stats.ts";
+import { VolumeMeter } from "./volumes/volume-meter.ts";
 import { Volumes } from "./volumes/volumes.ts";
 
 export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
@@ -45,6 +49,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly cgroupRoot?: string;
   /** Processes that a pod may have; as many as the machine allows unless told. */
   readonly podPidsLimit?: number;
+  /** `/proc/net` of the node's network; of this process unless told. */
+  readonly procNet?: string;
   /** A folder whose files are pods of the node's own; none unless told. */
   readonly staticPodsFolder?: string;
   /** Images that stay though no container uses them: that of the sandboxes. */
@@ -56,59 +62,31 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
 
 /** Rejects if the runtime does not answer. What the pods run goes on when it ends, and is found by the next. */
 export async function machineKubelet(options: MachineKubeletOptions, signal: AbortSignal): Promise<Kubelet> {
-  const { folder, memoryFolder, imageFolder = folder, client, clock, random, log, services, dns } = options;
-  const { clusterDomain = "cluster.local", addresses, staticPodsFolder, cgroupRoot, podPidsLimit } = options;
+  const { folder, memoryFolder, client, clock, random, log, services, clusterDomain, cgroupRoot } = options;
   const podsDirectory = join(folder, "pods");
   await mkdir(podsDirectory, { recursive: true, mode: 0o750 });
   await ensureInMemory(memoryFolder);
   const sources = apiSources({ client, clock, random, log, ...(services && { services }) });
-  const stamp = () => random.uuid();
-  const volumes = new Volumes({ podsDirectory, memoryDirectory: memoryFolder, sources, stamp, clusterDomain });
-  const place = { hostIps: addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address) };
+  const volumes = new Volumes({
+    podsDirectory,
+    memoryDirectory: memoryFolder,
+    sources,
+    stamp: () => random.uuid(),
+    ...(clusterDomain !== undefined && { clusterDomain }),
+  });
   const { capacity, allocatable } = await machineCapacity(folder, options.maxPods);
-  const [logsDirectory, linksDirectory] = [join(folder, "logs"), join(folder, "container-logs")];
   const hierarchy = new Hierarchy();
+  const hostIps = options.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
+  const inputs = containerInputs({ sources, volumes, hostIps, allocatable });
+  const runtime = await connect(options, { podsDirectory, hierarchy, memory: capacity.memory, inputs }, signal);
+  const list = () => made.pods();
+  const logs = new PodLogs({ ...logFolders(folder), list, runtime, clock, log });
+  const stats = machineStats(options, { hierarchy, list, runtime, logs, meter: new VolumeMeter(volumes, clock) });
+  const cpuMillis = millisOf(capacity.cpu);
   const cgroups =
     cgroupRoot === undefined
       ? []
-      : [
-          new PodCgroups({
-            root: cgroupRoot,
-            hierarchy,
-            cpuMillis: millisOf(capacity.cpu),
-            pidsLimit: podPidsLimit,
-            clock,
-          }),
-        ];
-  const runtime = await CriRuntime.connect(
-    {
-      endpoint: options.endpoint,
-      clock,
-      podsDirectory,
-      logsDirectory,
-      logLinksDirectory: linksDirectory,
-      memoryBytes: bytesOf(capacity.memory),
-      isUnified: hierarchy.isUnified,
-      ...(cgroupRoot !== undefined && { cgroupOf: (pod) => podGroup(cgroupRoot, pod) }),
-      ...(dns && { dns }),
-      inputs: containerInputs({ sources, volumes, ...place, allocatable }),
-    },
-    signal,
-  );
-  const list = () => made.pods();
-  const logs = new PodLogs({ logsDirectory, linksDirectory, list, runtime, clock, log });
-  const images = new ImageCollector({
-    runtime,
-    keep: options.keepImages ?? [],
-    imageFs: () => fileSystem(imageFolder),
-    event: (reason, message) => made.report("Warning", reason, message),
-    clock,
-    log,
-  });
-  const connection: Component = {
-    name: "runtime connection",
-    run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
-  };
+      : [new PodCgroups({ root: cgroupRoot, hierarchy, cpuMillis, pidsLimit: options.podPidsLimit, clock })];
   const made: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
@@ -117,21 +95,121 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     streams: criStreams(runtime, clock),
     spdyCompression,
     inputs: { sources, volumes },
-    watched: {
-      runtimeNotReady: (stop) => runtime.notReady(stop),
-      machine: () => machineState(folder, imageFolder),
-      images: (stop) => runtime.images(stop),
-    },
-    ...(staticPodsFolder !== undefined && {
-      staticPods: new StaticFolder({ folder: staticPodsFolder, node: options.name, clock, log }),
-    }),
+    watched: watchedOf(options, runtime),
+    ...staticPodsOf(options),
+    stats: (which, stop) => stats.summary(which, stop),
     grounds: [...cgroups, logs],
-    parts: [connection, logs, images],
+    parts: [connectionOf(runtime), logs, ...housekeeping(options, { runtime, stats, kubelet: () => made })],
     clock,
     random,
     log,
   });
   return made;
+}
+
+const logFolders = (folder: string) => ({
+  logsDirectory: join(folder, "logs"),
+  linksDirectory: join(folder, "container-logs"),
+});
+
+function connect(
+  { endpoint, clock, dns, cgroupRoot, folder }: MachineKubeletOptions,
+  { podsDirectory, hierarchy, memory, inputs }: RuntimeParts,
+  signal: AbortSignal,
+): Promise<CriRuntime> {
+  const { logsDirectory, linksDirectory } = logFolders(folder);
+  return CriRuntime.connect(
+    {
+      endpoint,
+      clock,
+      podsDirectory,
+      logsDirectory,
+      logLinksDirectory: linksDirectory,
+      memoryBytes: bytesOf(memory),
+      isUnified: hierarchy.isUnified,
+      ...(cgroupRoot !== undefined && { cgroupOf: (pod) => podGroup(cgroupRoot, pod) }),
+      ...(dns && { dns }),
+      inputs,
+    },
+    signal,
+  );
+}
+
+interface RuntimeParts {
+  readonly podsDirectory: string;
+  readonly hierarchy: Hierarchy;
+  readonly memory: string | undefined;
+  readonly inputs: CriRuntimeOptions["inputs"];
+}
+
+const connectionOf = (runtime: CriRuntime): Component => ({
+  name: "runtime connection",
+  run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
+});
+
+const watchedOf = ({ folder, imageFolder = folder }: MachineKubeletOptions, runtime: CriRuntime): Watched => ({
+  runtimeNotReady: (signal) => runtime.notReady(signal),
+  machine: () => machineState(folder, imageFolder),
+  images: (signal) => runtime.images(signal),
+});
+
+const staticPodsOf = ({ staticPodsFolder, name, clock, log }: MachineKubeletOptions) =>
+  staticPodsFolder === undefined
+    ? {}
+    : { staticPods: new StaticFolder({ folder: staticPodsFolder, node: name, clock, log }) };
+
+interface StatsParts {
+  readonly hierarchy: Hierarchy;
+  readonly list: Kubelet["pods"];
+  readonly runtime: CriRuntime;
+  readonly logs: PodLogs;
+  readonly meter: VolumeMeter;
+}
+
+function machineStats(options: MachineKubeletOptions, { runtime, logs, meter, ...parts }: StatsParts): MachineStats {
+  const { name, folder, imageFolder = folder, cgroupRoot, procNet, clock } = options;
+  return new MachineStats({
+    ...parts,
+    node: name,
+    startedAt: clock.now(),
+    folder,
+    imageFolder,
+    cgroupRoot,
+    containers: (signal) => runtime.containerUsage(signal),
+    volumes: (pod) => meter.of(pod),
+    logBytes: (pod, container) => logs.bytesOf(pod, container),
+    ...(procNet !== undefined && { procNet }),
+    clock,
+  });
+}
+
+interface HousekeepingParts {
+  readonly runtime: CriRuntime;
+  readonly stats: MachineStats;
+  readonly kubelet: () => Kubelet;
+}
+
+/** What keeps the node from filling up. */
+function housekeeping(
+  { folder, imageFolder = folder, keepImages = [], clock, log }: MachineKubeletOptions,
+  { runtime, stats, kubelet: ours }: HousekeepingParts,
+): readonly Component[] {
+  const images = new ImageCollector({
+    runtime,
+    keep: keepImages,
+    imageFs: () => fileSystem(imageFolder),
+    event: (reason, message) => ours().report("Warning", reason, message),
+    clock,
+    log,
+  });
+  const limits = new StorageLimits({
+    list: () => ours().pods(),
+    summary: (signal) => stats.summary("all", signal),
+    evict: (uid, ending) => ours().evict(uid, ending),
+    clock,
+    log,
+  });
+  return [images, limits];
 }
 
 const tmpfs = 0x01021994;

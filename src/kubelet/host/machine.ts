@@ -85,6 +85,7 @@ export async function memoryInfo() {
     totalBytes: bytes("MemTotal"),
     freeBytes: bytes("MemFree"),
     inactiveFileBytes: bytes("Inactive\\(file\\)"),
+    anonymousBytes: bytes("AnonPages"),
     swapBytes: bytes("SwapTotal"),
   };
 }

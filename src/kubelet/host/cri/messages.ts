@@ -160,10 +160,22 @@ const Image = message("Image", { id: text(1), tags: texts(2), digests: texts(3),
 const labelled = (name: string, field: number) =>
   message(`List${name}Request`, { filter: one(1, message(`${name}Filter`, { labels: pairs(field) })) });
 const byContainer = message("ContainerRequest", { id: text(1) });
-const Stats = message("ContainerStats", {
+const amount = (number: number) => one(number, UInt64Value);
+export const Stats = message("ContainerStats", {
   attributes: one(1, message("ContainerAttributes", { id: text(1) })),
-  cpu: one(2, message("CpuUsage", { usageCoreNanoSeconds: one(2, UInt64Value) })),
-  memory: one(3, message("MemoryUsage", { workingSetBytes: one(2, UInt64Value) })),
+  cpu: one(2, message("CpuUsage", { usageCoreNanoSeconds: amount(2) })),
+  memory: one(
+    3,
+    message("MemoryUsage", {
+      workingSetBytes: amount(2),
+      availableBytes: amount(3),
+      usageBytes: amount(4),
+      rssBytes: amount(5),
+      pageFaults: amount(6),
+      majorPageFaults: amount(7),
+    }),
+  ),
+  writableLayer: one(4, message("FilesystemUsage", { usedBytes: amount(3), inodesUsed: amount(4) })),
 });
 
 /** Where the runtime's own streaming server answers. */

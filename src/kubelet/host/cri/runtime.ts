@@ -2,6 +2,7 @@
 import { mkdir, symlink } from "node:fs/promises";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
+import type { Decoded } from "#base/host/protobuf.ts";
 import { ChangeFeed } from "../../runtime/change-feed.ts";
 import {
   type ContainerInputs,
@@ -26,10 +27,11 @@ import type {
 } from "../../runtime.ts";
 import type { StreamTarget } from "../../server/streams.ts";
 import { removeLog } from "../logs/files.ts";
+import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { hasCode } from "../volumes/files.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { lastWords, messageFile } from "./last-words.ts";
-import { containerdEvents, containerStates, type Rpc, rpcs, sandboxReady, TaskEvent } from "./messages.ts";
+import { containerdEvents, containerStates, type Rpc, rpcs, type Stats, sandboxReady, TaskEvent } from "./messages.ts";
 
 export interface CriRuntimeOptions extends CriSettings {
   readonly endpoint: string;
@@ -225,16 +227,19 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {
+    const all = await this.containerUsage(signal);
+    return new Map(
+      containers.flatMap((id) => {
+        const used = all.get(id);
+        return used ? [[id, { cpuSeconds: used.cpuNanos / 1e9, memoryBytes: used.workingSetBytes }] as const] : [];
+      }),
+    );
+  }
+
+  /** Of all containers that run, by id. */
+  async containerUsage(signal: AbortSignal): Promise<ReadonlyMap<string, ContainerUsage>> {
     const { stats } = await this.#call(rpcs.listStats, {}, signal);
-    const wanted = new Set(containers);
-    const usage = new Map<string, Usage>();
-    for (const { attributes, cpu, memory } of stats)
-      if (attributes && wanted.has(attributes.id))
-        usage.set(attributes.id, {
-          cpuSeconds: Number(cpu?.usageCoreNanoSeconds?.value ?? 0n) / 1e9,
-          memoryBytes: Number(memory?.workingSetBytes?.value ?? 0n),
-        });
-    return usage;
+    return new Map(stats.map((one) => [one.attributes?.id ?? "", usageOf(one)]));
   }
 
   async images(signal: AbortSignal): Promise<readonly Image[]> {
@@ -393,6 +398,18 @@ export class CriRuntime implements ContainerRuntime {
 }
 
 const isNotFound = (error: unknown): boolean => error instanceof CriError && error.code === criCode.notFound;
+
+function usageOf({ cpu, memory, writableLayer }: Decoded<typeof Stats>): ContainerUsage {
+  const known = (value: { readonly value: bigint } | undefined) => value && Number(value.value);
+  const { usageBytes, rssBytes, pageFaults, majorPageFaults } = memory ?? {};
+  const more = { usageBytes, rssBytes, pageFaults, majorPageFaults };
+  return {
+    cpuNanos: known(cpu?.usageCoreNanoSeconds) ?? 0,
+    workingSetBytes: known(memory?.workingSetBytes) ?? 0,
+    layerBytes: known(writableLayer?.usedBytes) ?? 0,
+    ...Object.fromEntries(Object.entries(more).flatMap(([key, value]) => (value ? [[key, known(value)]] : []))),
+  };
+}
 
 const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);
 

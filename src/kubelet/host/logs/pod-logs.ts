@@ -1,6 +1,7 @@
 // The logs of the pods of a node: kept from growing without end while containers run, and removed with their pod.
 import { readdir, readlink, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -9,6 +10,7 @@ import type { PodGround } from "../../grounds.ts";
 import { logDirectoryOf } from "../../runtime/cri-config.ts";
 import type { ServedPod } from "../../server/server.ts";
 import { exists, hasCode } from "../volumes/files.ts";
+import { folderBytes } from "../volumes/folder-bytes.ts";
 import { rotateLog } from "./files.ts";
 
 export interface PodLogsOptions {
@@ -45,6 +47,11 @@ export class PodLogs implements PodGround, Component {
 
   async pods(): Promise<readonly string[]> {
     return (await namesIn(this.#options.logsDirectory)).map(uidIn);
+  }
+
+  /** What the logs of a container take, older runs included. */
+  bytesOf(pod: Pod, container: string): Promise<number> {
+    return folderBytes(`${logDirectoryOf(pod, this.#options)}/${container}`);
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -16,7 +16,6 @@ import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sou
 import type { ContainerInputs } from "../../runtime/cri-config.ts";
 import { type PodVolumes, VolumeFailed } from "../../volume-ground.ts";
 import { hasCode } from "./files.ts";
-import { folderBytes } from "./folder-bytes.ts";
 import { claimedVolume, emptyDir, hostPath, persistentFolder } from "./folders.ts";
 import { hostsFile } from "./hosts-file.ts";
 import { unmountBelow } from "./mounts.ts";
@@ -113,10 +112,9 @@ export class Volumes implements PodVolumes {
     return [...new Set(found.flat())];
   }
 
-  /** Bytes that a volume which began empty holds on disk by now; 0 for one in memory. */
-  async usedBytes({ metadata }: Pod, { name, emptyDir: source }: Volume): Promise<number> {
-    if (!source || source.medium) return 0;
-    return folderBytes(join(this.#options.podsDirectory, metadata.uid, "volumes", "kubernetes.io~empty-dir", name));
+  /** Where a volume that began empty is. */
+  emptyFolder({ metadata }: Pod, name: string): string {
+    return join(this.#options.podsDirectory, metadata.uid, "volumes", "kubernetes.io~empty-dir", name);
   }
 
   async #provide(pod: Pod, volume: Volume, place: PodPlace): Promise<string> {
@@ -139,10 +137,7 @@ export class Volumes implements PodVolumes {
     if (volume.hostPath) return hostPath(volume.hostPath);
     if (volume.persistentVolumeClaim ?? volume.ephemeral)
       return persistentFolder(await claimedVolume(pod, volume, sources), pod);
-    if (volume.emptyDir) {
-      const folder = join(podsDirectory, uid, "volumes", "kubernetes.io~empty-dir", volume.name);
-      return emptyDir(folder, pod, volume.emptyDir, place);
-    }
+    if (volume.emptyDir) return emptyDir(this.emptyFolder(pod, volume.name), pod, volume.emptyDir, place);
     const files = await filesOf(pod, volume, sources, place);
     if (!files) throw new InputMissing("it is of a type that this kubelet cannot mount");
     const folder = volume.configMap
