@@ -107,12 +107,12 @@ test("limits bind, a fork bomb harms nobody, and no group is left", {
   const sleep = "trap 'exit 0' TERM; sleep 1000 & wait";
   await node.create("good", shell(sleep));
   const { uid: goodUid } = (await node.untilPod("good", isReady)).metadata;
-  const resources = { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "500m", memory: "64Mi" } };
+  const resources = { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "500m", memory: "256Mi" } };
   await node.create("bomb", {
     restartPolicy: "Never",
     ...shell("b() { b | b & }; while :; do b; done", { resources }),
   });
-  const { uid } = (await node.untilPod("bomb", ({ status }) => status.phase !== "Pending")).metadata;
+  const { uid } = (await node.untilPod("bomb", ({ status }) => status.containerStatuses?.[0]?.containerID)).metadata;
   const group = `${node.cgroupRoot}/kubepods/burstable/pod${uid}`;
   assert.deepEqual(await hierarchy.below(`${node.cgroupRoot}/kubepods/besteffort`), [`pod${goodUid}`]);
   if (!hierarchy.isUnified) {
@@ -124,11 +124,12 @@ test("limits bind, a fork bomb harms nobody, and no group is left", {
         read("cpu", `${node.cgroupRoot}/kubepods/burstable`, "cpu.shares"),
         read("cpu", `${node.cgroupRoot}/kubepods/besteffort`, "cpu.shares"),
       ],
-      [String(2 ** 26), "102", "50000", "102", "2"],
+      [String(2 ** 28), "102", "50000", "102", "2"],
     );
   }
   assert.equal(read("pids", group, "pids.max"), "40");
-  await node.until(async () => Number(read("pids", group, "pids.current")) >= 35, "a bomb that has gone off");
+  const log = `${node.containerd.folder}/kubelet/logs/default_bomb_${uid}/web/0.log`;
+  await node.until(async () => readFileSync(log, "utf8").includes("Cannot fork"), "a bomb that has gone off");
   const good = await node.pod("good");
   assert.ok(isReady(good as Pod));
   await node.create("next", shell(sleep));

@@ -13,10 +13,12 @@ import type { Informer } from "#client/informer.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import { bytesOf, millisOf } from "../cgroups/limits.ts";
 import { podGroup } from "../cgroups/tree.ts";
+import { Evictor } from "../eviction.ts";
 import { ImageCollector } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
 import type { Watched } from "../node/node-watch.ts";
+import { evictionThresholds } from "../node/pressure.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
 import { StorageLimits } from "../storage-limits.ts";
 import { Hierarchy } from "./cgroups/hierarchy.ts";
@@ -82,6 +84,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const list = () => made.pods();
   const logs = new PodLogs({ ...logFolders(folder), list, runtime, clock, log });
   const stats = machineStats(options, { hierarchy, list, runtime, logs, meter: new VolumeMeter(volumes, clock) });
+  const images = imageCollector(options, { runtime, kubelet: () => made });
   const cpuMillis = millisOf(capacity.cpu);
   const cgroups =
     cgroupRoot === undefined
@@ -95,11 +98,11 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     streams: criStreams(runtime, clock),
     spdyCompression,
     inputs: { sources, volumes },
-    watched: watchedOf(options, runtime),
+    watched: watchedOf(options, { runtime, stats, images, kubelet: () => made }),
     ...staticPodsOf(options),
     stats: (which, stop) => stats.summary(which, stop),
     grounds: [...cgroups, logs],
-    parts: [connectionOf(runtime), logs, ...housekeeping(options, { runtime, stats, kubelet: () => made })],
+    parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => made })],
     clock,
     random,
     log,
@@ -147,11 +150,36 @@ const connectionOf = (runtime: CriRuntime): Component => ({
   run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
 });
 
-const watchedOf = ({ folder, imageFolder = folder }: MachineKubeletOptions, runtime: CriRuntime): Watched => ({
-  runtimeNotReady: (signal) => runtime.notReady(signal),
-  machine: () => machineState(folder, imageFolder),
-  images: (signal) => runtime.images(signal),
-});
+/** What the node looks at, and what it does when it runs out of something. */
+function watchedOf(
+  { folder, imageFolder = folder, clock, log }: MachineKubeletOptions,
+  { runtime, stats, images, kubelet: ours }: WatchParts,
+): Watched {
+  const machine = () => machineState(folder, imageFolder);
+  const evictor = new Evictor({
+    list: () => ours().pods(),
+    summary: (signal) => stats.summary("all", signal),
+    machine,
+    freeImages: (signal) => images.freeAll(signal),
+    evict: (uid, ending) => ours().evict(uid, ending),
+    thresholds: evictionThresholds,
+    clock,
+    log,
+  });
+  return {
+    runtimeNotReady: (signal) => runtime.notReady(signal),
+    machine,
+    images: (signal) => runtime.images(signal),
+    relieve: (found, signal) => evictor.relieve(found, signal),
+  };
+}
+
+interface WatchParts {
+  readonly runtime: CriRuntime;
+  readonly stats: MachineStats;
+  readonly images: ImageCollector;
+  readonly kubelet: () => Kubelet;
+}
 
 const staticPodsOf = ({ staticPodsFolder, name, clock, log }: MachineKubeletOptions) =>
   staticPodsFolder === undefined
@@ -183,18 +211,11 @@ function machineStats(options: MachineKubeletOptions, { runtime, logs, meter, ..
   });
 }
 
-interface HousekeepingParts {
-  readonly runtime: CriRuntime;
-  readonly stats: MachineStats;
-  readonly kubelet: () => Kubelet;
-}
-
-/** What keeps the node from filling up. */
-function housekeeping(
+const imageCollector = (
   { folder, imageFolder = folder, keepImages = [], clock, log }: MachineKubeletOptions,
-  { runtime, stats, kubelet: ours }: HousekeepingParts,
-): readonly Component[] {
-  const images = new ImageCollector({
+  { runtime, kubelet: ours }: Pick<WatchParts, "runtime" | "kubelet">,
+): ImageCollector =>
+  new ImageCollector({
     runtime,
     keep: keepImages,
     imageFs: () => fileSystem(imageFolder),
@@ -202,15 +223,18 @@ function housekeeping(
     clock,
     log,
   });
-  const limits = new StorageLimits({
+
+const storageLimits = (
+  { clock, log }: MachineKubeletOptions,
+  { stats, kubelet: ours }: Pick<WatchParts, "stats" | "kubelet">,
+): StorageLimits =>
+  new StorageLimits({
     list: () => ours().pods(),
     summary: (signal) => stats.summary("all", signal),
     evict: (uid, ending) => ours().evict(uid, ending),
     clock,
     log,
   });
-  return [images, limits];
-}
 
 const tmpfs = 0x01021994;
 

@@ -11,6 +11,7 @@ import {
   type EvictionThresholds,
   evictionThresholds,
   type MachineState,
+  type Pressure,
   PressureMemory,
   pressuresOf,
 } from "./pressure.ts";
@@ -21,6 +22,8 @@ export interface Watched {
   runtimeNotReady(signal: AbortSignal): Promise<string | undefined>;
   machine(): Promise<MachineState>;
   images(signal: AbortSignal): Promise<readonly Image[]>;
+  /** Does something about what the node runs out of. */
+  relieve?(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void>;
 }
 
 export interface NodeWatchOptions {
@@ -29,8 +32,6 @@ export interface NodeWatchOptions {
   readonly log: Log;
   /** Called after each look. */
   readonly tell: (health: NodeHealth) => void;
-  /** Called each time with what the machine has left. */
-  readonly saw?: (machine: MachineState) => void;
   readonly thresholds?: EvictionThresholds;
 }
 
@@ -45,7 +46,7 @@ export const runtimeDown = "container runtime is down";
 
 export class NodeWatch implements Component {
   readonly name = "node watch";
-  readonly #options: Required<Omit<NodeWatchOptions, "saw">> & Pick<NodeWatchOptions, "saw">;
+  readonly #options: Required<NodeWatchOptions>;
   readonly #pressures = new PressureMemory();
   #images: NodeHealth["images"];
   #imagesAt = Number.NEGATIVE_INFINITY;
@@ -53,6 +54,7 @@ export class NodeWatch implements Component {
   #answeredAt: number | undefined;
   #isMissed = false;
   #notReady: string | undefined;
+  #found: ReadonlySet<Pressure> = new Set();
 
   constructor(options: NodeWatchOptions) {
     this.#options = { thresholds: evictionThresholds, ...options };
@@ -62,13 +64,24 @@ export class NodeWatch implements Component {
     const { clock, tell } = this.#options;
     while (!signal.aborted) {
       tell(await this.look(signal));
+      await this.#relieve(signal);
       await clock.sleep(lookMs, signal);
     }
     throw signal.reason;
   }
 
+  async #relieve(signal: AbortSignal): Promise<void> {
+    const { watched, log } = this.#options;
+    try {
+      await watched.relieve?.(this.#found, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn("nothing could be done for a pressed node", { error: explain(error) });
+    }
+  }
+
   async look(signal: AbortSignal): Promise<NodeHealth> {
-    const { watched, clock, log, thresholds, saw } = this.#options;
+    const { watched, clock, log, thresholds } = this.#options;
     const limit = new AbortController();
     const cancel = clock.after(lookMs, () => limit.abort(new Error(`no answer within ${lookMs} ms`)));
     const soon = AbortSignal.any([signal, limit.signal]);
@@ -87,11 +100,10 @@ export class NodeWatch implements Component {
     }
     const isDown = clock.elapsed() - (this.#answeredAt ?? Number.NEGATIVE_INFINITY) >= downMs;
     const notReady = isDown ? runtimeDown : this.#notReady;
-    const machine = await watched.machine();
-    saw?.(machine);
+    this.#found = pressuresOf(await watched.machine(), thresholds);
     return {
       ...(notReady !== undefined && { notReady }),
-      ...this.#pressures.note(pressuresOf(machine, thresholds), clock.elapsed()),
+      ...this.#pressures.note(this.#found, clock.elapsed()),
       ...(this.#images && { images: this.#images }),
     };
   }

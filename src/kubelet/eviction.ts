@@ -1,0 +1,162 @@
+// Which pod has to go when the node runs out of something, and what is told about it. Order and words are upstream's.
+//
+// A disk that gets full is first relieved of images that nobody uses. Then one pod goes at a time: it is seen what that brings before
+// the next.
+import type { Pod } from "#api/core/v1/pod.ts";
+import { podAmounts } from "#api/core/v1/pod-amounts.ts";
+import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import { bytesOf } from "./cgroups/limits.ts";
+import { isCritical } from "./node/admit.ts";
+import { type EvictionThresholds, type MachineState, type Pressure, pressuresOf } from "./node/pressure.ts";
+import type { Ending } from "./pod/view.ts";
+import type { ServedPod } from "./server/server.ts";
+import type { PodStats, Summary } from "./stats/summary.ts";
+
+export interface Measured {
+  readonly pod: Pod;
+  readonly stats: PodStats | undefined;
+}
+
+/** Of which resource there is too little. */
+export type Starved = "memory" | "ephemeral-storage" | "pids";
+
+export const starvedBy: Readonly<Record<Pressure, Starved>> = {
+  memoryPressure: "memory",
+  diskPressure: "ephemeral-storage",
+  pidPressure: "pids",
+};
+
+/** The first goes first: who takes more than it asked for, then who matters less, then who takes most beyond what it asked for. */
+export function evictionOrder(resource: Starved, pods: readonly Measured[]): readonly Measured[] {
+  const beyond = ({ pod, stats }: Measured): number =>
+    stats ? usedOf(resource, stats) - requestOf(resource, pod) : Number.POSITIVE_INFINITY;
+  const exceeds = (one: Measured): number => (resource === "pids" || beyond(one) > 0 ? 0 : 1);
+  const priority = ({ pod }: Measured): number => pod.spec.priority ?? 0;
+  return pods
+    .filter(({ pod }) => !isCritical(pod))
+    .sort((a, b) => exceeds(a) - exceeds(b) || priority(a) - priority(b) || compare(beyond(b), beyond(a)));
+}
+
+const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1);
+
+function usedOf(resource: Starved, stats: PodStats): number {
+  if (resource === "memory") return stats.memory?.workingSetBytes ?? 0;
+  if (resource === "pids") return stats.process_stats?.process_count ?? 0;
+  return stats["ephemeral-storage"]?.usedBytes ?? 0;
+}
+
+const requestOf = (resource: Starved, pod: Pod): number =>
+  resource === "pids" ? 0 : bytesOf(podAmounts(pod, "requests").get(resource));
+
+export interface Shortage {
+  readonly resource: Starved;
+  readonly threshold: number;
+  readonly available: number;
+}
+
+/** What there is too little of, and how little. */
+export function shortageOf(pressure: Pressure, machine: MachineState, thresholds: EvictionThresholds): Shortage {
+  const resource = starvedBy[pressure];
+  if (resource === "memory")
+    return { resource, threshold: thresholds.memoryAvailableBytes, available: machine.memoryAvailableBytes };
+  const { used = 0, most = 0 } = machine.pids ?? {};
+  if (resource === "pids")
+    return { resource, threshold: Math.floor(most * (thresholds.pidsAvailable ?? 0)), available: most - used };
+  const { nodeFs, imageFs } = machine;
+  const node = {
+    resource,
+    threshold: Math.floor(nodeFs.capacityBytes * thresholds.nodeFsAvailable),
+    available: nodeFs.availableBytes,
+  };
+  const image = {
+    resource,
+    threshold: Math.floor(imageFs.capacityBytes * thresholds.imageFsAvailable),
+    available: imageFs.availableBytes,
+  };
+  return node.available < node.threshold ? node : image;
+}
+
+export function evictionMessage({ resource, threshold, available }: Shortage, { pod, stats }: Measured): string {
+  const low = `The node was low on resource: ${resource}. Threshold quantity: ${binary(threshold)}, available: ${binary(available)}. `;
+  const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+  const guilty = (stats?.containers ?? []).flatMap(({ name, memory, rootfs, logs }) => {
+    const request = all.find((one) => one.name === name)?.resources.requests?.[resource] ?? "0";
+    const used =
+      resource === "memory"
+        ? memory?.workingSetBytes
+        : resource === "ephemeral-storage"
+          ? (rootfs?.usedBytes ?? 0) + (logs?.usedBytes ?? 0)
+          : undefined;
+    return used !== undefined && used > bytesOf(request)
+      ? [`Container ${name} was using ${binary(used)}, request is ${request}, has larger consumption of ${resource}. `]
+      : [];
+  });
+  return low + guilty.join("");
+}
+
+/** As quantities of bytes are written: in the largest unit that leaves nothing over. */
+function binary(amount: number): string {
+  const units = ["", "Ki", "Mi", "Gi", "Ti"];
+  let unit = 0;
+  let left = amount;
+  for (; left > 0 && left % 1024 === 0 && unit < units.length - 1; unit++) left /= 1024;
+  return `${left}${units[unit]}`;
+}
+
+export interface EvictorOptions {
+  readonly list: () => Iterable<ServedPod>;
+  readonly summary: (signal: AbortSignal) => Promise<Summary>;
+  readonly machine: () => Promise<MachineState>;
+  /** Removes images that nobody uses. */
+  readonly freeImages: (signal: AbortSignal) => Promise<unknown>;
+  readonly evict: (podUid: string, ending: Ending) => void;
+  readonly thresholds: EvictionThresholds;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How long it is waited for a pod that goes. */
+const goneMs = 30_000;
+const order: readonly Pressure[] = ["memoryPressure", "diskPressure", "pidPressure"];
+
+export class Evictor {
+  readonly #options: EvictorOptions;
+  #last: { readonly uid: string; readonly at: number } | undefined;
+
+  constructor(options: EvictorOptions) {
+    this.#options = options;
+  }
+
+  /** Does what helps now against what was found. */
+  async relieve(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void> {
+    const { machine, freeImages, thresholds, list, summary, evict, clock, log } = this.#options;
+    if (found.size === 0 || this.#isWaiting()) return;
+    if (found.has("diskPressure")) await freeImages(signal);
+    const present = await machine();
+    const left = pressuresOf(present, thresholds);
+    const worst = order.find((pressure) => left.has(pressure));
+    if (!worst) return;
+    const shortage = shortageOf(worst, present, thresholds);
+    const { pods } = await summary(signal);
+    const running = [...list()].filter(isRunning).map(({ pod }) => ({
+      pod,
+      stats: pods.find(({ podRef }) => podRef.uid === pod.metadata.uid),
+    }));
+    const [first] = evictionOrder(shortage.resource, running);
+    if (!first) return log.warn("the node runs out, and there is no pod to end", { ...shortage });
+    const { uid } = first.pod.metadata;
+    evict(uid, { reason: "Evicted", message: evictionMessage(shortage, first), graceSeconds: 1 });
+    this.#last = { uid, at: clock.elapsed() };
+  }
+
+  /** Whether the pod that was ended last is still about to. */
+  #isWaiting(): boolean {
+    const { list, clock } = this.#options;
+    const last = this.#last;
+    if (!last || clock.elapsed() - last.at > goneMs) return false;
+    return [...list()].some((one) => one.pod.metadata.uid === last.uid && isRunning(one));
+  }
+}
+
+const isRunning = ({ state }: ServedPod): boolean => state.containers.some(({ phase }) => phase === "running");
