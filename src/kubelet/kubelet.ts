@@ -169,6 +169,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     async run(signal) {
       // What runs of them must be known before anything is taken for an orphan.
       if (options.staticPods) pods.setStatic(await options.staticPods.read());
+      report("Normal", "Starting", "Starting kubelet.");
       const watch = watched && new NodeWatch({ watched, clock, log, tell: (found) => tellHealth(found) });
       // A node that watches itself registers when it knows how it is.
       if (!watch) agents.start(agent);

@@ -179,5 +179,7 @@ test("a pod that is put out of the node fails with the reason", async () => {
     graceSeconds: 0,
   });
   await w.untilPod("web", (pod) => pod?.status.phase === "Failed");
-  assert.equal((await w.pod("web"))?.status.reason, "Evicted");
+  const evicted = await w.pod("web");
+  assert.equal(evicted?.status.reason, "Evicted");
+  assert.equal(condition(evicted, "DisruptionTarget"), "True");
 });

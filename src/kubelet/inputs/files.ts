@@ -1,6 +1,7 @@
 // The files of volumes that are made of objects: config maps, secrets, fields of the pod, tokens, and several of these in one folder.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { fromBase64 } from "#schema/protobuf/base64.ts";
 import { amountOf, fieldOf } from "./fields.ts";
 import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
 
@@ -25,19 +26,12 @@ export async function filesOf(
   if (downwardAPI) return from.fields(downwardAPI.items ?? [], downwardAPI.defaultMode ?? 0o644);
   if (!projected) return undefined;
   const files = new Map<string, VolumeFile>();
-  for (const { configMap: map, secret: hidden, downwardAPI: fields, serviceAccountToken: token } of projected.sources)
-    for (const file of map
-      ? await from.configMap(map, projected.defaultMode)
-      : hidden
-        ? await from.secret(hidden, projected.defaultMode)
-        : fields
-          ? from.fields(fields.items ?? [], projected.defaultMode)
-          : token
-            ? [await from.token(token, projected.defaultMode)]
-            : [])
-      files.set(file.path, file);
+  for (const source of projected.sources)
+    for (const file of await from.projected(source, projected.defaultMode)) files.set(file.path, file);
   return [...files.values()];
 }
+
+type Projection = NonNullable<Volume["projected"]>["sources"][number];
 
 interface KeyedSource {
   readonly name?: string | undefined;
@@ -60,6 +54,16 @@ class FileSources {
 
   get #namespace(): string {
     return this.#pod.metadata.namespace ?? "";
+  }
+
+  async projected(source: Projection, mode: number): Promise<readonly VolumeFile[]> {
+    const { configMap, secret, downwardAPI, serviceAccountToken } = source;
+    if (configMap) return this.configMap(configMap, mode);
+    if (secret) return this.secret(secret, mode);
+    if (downwardAPI) return this.fields(downwardAPI.items ?? [], mode);
+    if (serviceAccountToken) return [await this.token(serviceAccountToken, mode)];
+    const what = Object.entries(source).find(([, value]) => value !== undefined)?.[0] ?? "nothing";
+    throw new InputMissing(`a projected source of ${what} cannot be written by this kubelet`);
   }
 
   async configMap(source: KeyedSource, mode: number): Promise<readonly VolumeFile[]> {
@@ -129,4 +133,8 @@ class FileSources {
   }
 }
 
-const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+function bytesOf(base64: string): Uint8Array {
+  const bytes = fromBase64(base64);
+  if (!bytes) throw new InputMissing("a value is no base64");
+  return bytes;
+}

@@ -4,7 +4,7 @@ import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import { Informer, type InformerContext } from "#client/informer.ts";
+import { type Change, Informer, type InformerContext } from "#client/informer.ts";
 import { keyOf } from "#client/place.ts";
 import type { FileReference } from "./references.ts";
 
@@ -89,8 +89,9 @@ export class WatchedObjects implements Component {
         : new Informer(kinds[kind], { ...this.#context, ...selection });
     const made: Watched = { informer, holders: new Set(), stop: new AbortController() };
     this.#watched.set(key, made);
-    const tell = () => {
+    const tell = ({ object }: Change<{ readonly immutable?: boolean | undefined }>) => {
       for (const uid of made.holders) this.changed(uid);
+      if (object?.immutable) made.stop.abort(new Error("it does not change any more"));
     };
     if (informer.kind === ConfigMap) (informer as Informer<typeof ConfigMap>).onChange(tell);
     else (informer as Informer<typeof Secret>).onChange(tell);

@@ -1,7 +1,7 @@
 // What a kubelet tells of a pod: a pure function of the pod, of what is observed, and of what was told before.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
-import type { Pod, PodStatus } from "#api/core/v1/pod.ts";
+import type { Pod, PodCondition, PodStatus } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
 import { timeOf } from "#schema/time.ts";
@@ -64,7 +64,7 @@ export function podStatus(input: StatusInput): PodStatus {
     ...old,
     observedGeneration: pod.metadata.generation,
     phase: shown,
-    conditions,
+    conditions: plan.ending?.reason === "Evicted" ? withDisruption(conditions, plan.ending.message, input) : conditions,
     message: why?.message || undefined,
     reason: why?.reason,
     hostIP: input.hostIps[0],
@@ -77,6 +77,26 @@ export function podStatus(input: StatusInput): PodStatus {
     ephemeralContainerStatuses: ephemeral.length > 0 ? ephemeral : undefined,
     qosClass: old.qosClass ?? qosClassOf(spec),
   };
+}
+
+/** Says to whoever counts failures that this one was the node's. */
+function withDisruption(
+  conditions: readonly PodCondition[],
+  message: string,
+  { pod, now }: StatusInput,
+): PodCondition[] {
+  const [type, status] = ["DisruptionTarget", "True"] as const;
+  if (conditions.some((condition) => condition.type === type && condition.status === status)) return [...conditions];
+  const told: PodCondition = {
+    type,
+    status,
+    observedGeneration: pod.metadata.generation,
+    lastProbeTime: undefined,
+    lastTransitionTime: timeOf(now),
+    reason: "TerminationByKubelet",
+    message,
+  };
+  return [...conditions.filter((condition) => condition.type !== type), told];
 }
 
 interface Settled {

@@ -121,6 +121,18 @@ test("a start and a refresh of the same volume at once leave it whole", async ()
   }
 });
 
+test("a volume that many want at once is made once", async () => {
+  let round = 0;
+  const changing = () =>
+    w.have(ConfigMap, { metadata: { name: "settings", namespace }, data: { COLOUR: `${round++}` } });
+  await using s = atFolder({ configMap: async () => changing() });
+  const pod = podOf({ volumes: [{ name: "conf", configMap: { name: "settings" } }] });
+  await Promise.all(Array.from({ length: 20 }, () => s.volumes.setUp(pod, place)));
+  const folder = join(s.podsDirectory, "u1/volumes/kubernetes.io~configmap/conf");
+  assert.equal(readFileSync(join(folder, "COLOUR"), "utf8"), "19", "the last one's is what stays");
+  assert.equal(readdirSync(folder).length, 3, "the file, the link and the folder it leads to");
+});
+
 test("files of a pod with an fsGroup belong to the group", { skip: noRoot }, async () => {
   await using s = atFolder();
   const mounts = await s.mountsOf({
