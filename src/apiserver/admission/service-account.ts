@@ -2,6 +2,7 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { deepFreeze } from "#base/collections.ts";
 import type { Draft, Mutable } from "#schema/infer.ts";
 import { generatedName } from "../registry/prepare.ts";
 import { type Asked, admissionPlugin, pluginOf, type Refusal } from "./plugin.ts";
@@ -110,18 +111,18 @@ function mountToken({ spec }: Mutable<Pod>, newName: () => string): void {
   if (present === undefined) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)] as Mutable<Volume>[];
 }
 
-const tokenVolume = (name: string): Draft<Volume> => ({
-  name,
-  projected: {
-    sources: [
-      { serviceAccountToken: { expirationSeconds: tokenSeconds, path: "token" } },
-      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
-      {
-        downwardAPI: {
-          items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }],
-        },
+/** The same for all pods, and most of what a small pod takes: so they share it. */
+const projected: Draft<Volume>["projected"] = deepFreeze({
+  sources: [
+    { serviceAccountToken: { expirationSeconds: tokenSeconds, path: "token" } },
+    { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+    {
+      downwardAPI: {
+        items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }],
       },
-    ],
-    defaultMode,
-  },
+    },
+  ],
+  defaultMode,
 });
+
+const tokenVolume = (name: string): Draft<Volume> => ({ name, projected });
