@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { get } from "node:https";
+import { request } from "node:https";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -155,23 +155,29 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
   });
   assert.equal(await listener.listening, 10250);
 
-  const ask = (path: string, show: { token?: string; client?: KeyPair; servername?: string } = {}): Promise<Asked> =>
+  const ask = (
+    path: string,
+    show: { token?: string; client?: KeyPair; servername?: string; method?: string } = {},
+  ): Promise<Asked> =>
     new Promise((resolve, reject) => {
-      const { token, client, servername } = show;
+      const { token, client, servername, method = "GET" } = show;
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const names = servername === undefined ? {} : { servername };
-      const host = { host: address, port: 10250, path, headers, ca, agent: false as const, ...names };
-      get({ ...host, ...client }, (response) => {
+      const host = { host: address, port: 10250, method, path, headers, ca, agent: false as const, ...names };
+      const asked = request({ ...host, ...client }, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (part: string) => {
           text += part;
         });
         response.on("end", () => resolve({ code: response.statusCode, text }));
-      }).on("error", reject);
+      });
+      asked.on("error", reject).end();
     });
   const client = await certificates.issue("kubelet-client", identities.kubeletClient);
   assert.deepEqual(await ask("/pods", { client }), { code: 200, text: "served /pods" });
   assert.deepEqual(await ask("/pods?a=b", { client, servername: "n1" }), { code: 200, text: "served /pods?a=b" });
+  assert.deepEqual(await ask("/healthz", { client, method: "HEAD" }), { code: 200, text: "" });
+  assert.equal((await ask("/healthz", { token: "reader", method: "HEAD" })).code, 403, "no verb of the API");
   await assert.rejects(ask("/pods", { client, servername: "n2" }), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
   const other = await stranger.issue("kubelet-client", identities.kubeletClient);
   for (const show of [{}, { token: "wrong" }, { client: other }])
