@@ -25,18 +25,18 @@ export async function prepareMachine(
 ): Promise<Settings> {
   const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
   const others = otherClusters(place);
-  const fit = { ...(asked ? await withFreeRanges(asked, others) : settings), pluginFolder };
+  const fit = { ...(asked ? await withFreeRanges(place, asked, others) : settings), pluginFolder };
   const { network } = localNodes(place, fit);
   const conflicts = findConflicts(network, await readHostState(namespacesOf(network)), others);
   if (conflicts.length > 0) throw new Error(conflicts.join("; "));
   return fit;
 }
 
-async function withFreeRanges(asked: Asked, others: readonly OtherCluster[]): Promise<Settings> {
+async function withFreeRanges(place: Place, asked: Asked, others: readonly OtherCluster[]): Promise<Settings> {
   const wanted = Object.fromEntries(
     Object.entries(rangeFlags).flatMap(([name, flag]) => (asked[flag] === undefined ? [] : [[name, asked[flag]]])),
   );
-  const ranges = pickRanges(wanted, await readHostState([]), others);
+  const ranges = pickRanges(wanted, await readHostState([]), others, place.name);
   const picked = Object.entries(rangeFlags).map(([name, flag]) => [flag, ranges[name as keyof Ranges]]);
   return newSettings({ ...asked, ...Object.fromEntries(picked) });
 }
