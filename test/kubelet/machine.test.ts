@@ -176,6 +176,8 @@ test("a node tells what its pods use, and ends one that fills its volume", {
   assert.ok((second.network?.interfaces.length ?? 0) > 0, "its interface is seen");
   assert.ok((second.process_stats?.process_count ?? 0) >= 2, "the sandbox's and its own");
   assert.equal(second.volume?.[0]?.name, "work");
+  const answer = await kubelet.handle({ method: "GET", url: "/stats/summary", headers: {}, signal });
+  assert.match(String(answer.body), /"nodeName":"n1"/);
   const path = `${node.containerd.folder}/kubelet/pods/${uid}/volumes/kubernetes.io~empty-dir/work/big`;
   writeFileSync(path, Buffer.alloc(2 * 2 ** 20));
   const { status } = await node.untilPod("busy", (pod) => pod.status.phase === "Failed");

@@ -76,7 +76,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     stamp: () => random.uuid(),
     ...(clusterDomain !== undefined && { clusterDomain }),
   });
-  const { capacity, allocatable } = await machineCapacity(folder, options.maxPods);
+  const { capacity, allocatable } = await machineCapacity(options);
   const hierarchy = new Hierarchy();
   const hostIps = options.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   const inputs = containerInputs({ sources, volumes, hostIps, allocatable });
@@ -152,7 +152,7 @@ const connectionOf = (runtime: CriRuntime): Component => ({
 
 /** What the node looks at, and what it does when it runs out of something. */
 function watchedOf(
-  { folder, imageFolder = folder, clock, log }: MachineKubeletOptions,
+  { folder, imageFolder = folder, thresholds = evictionThresholds, clock, log }: MachineKubeletOptions,
   { runtime, stats, images, kubelet: ours }: WatchParts,
 ): Watched {
   const machine = () => machineState(folder, imageFolder);
@@ -162,11 +162,12 @@ function watchedOf(
     machine,
     freeImages: (signal) => images.freeAll(signal),
     evict: (uid, ending) => ours().evict(uid, ending),
-    thresholds: evictionThresholds,
+    thresholds,
     clock,
     log,
   });
   return {
+    thresholds,
     runtimeNotReady: (signal) => runtime.notReady(signal),
     machine,
     images: (signal) => runtime.images(signal),

@@ -4,8 +4,12 @@ import { arch, availableParallelism, release } from "node:os";
 import type { Amounts } from "#api/core/v1/amounts.ts";
 import type { NodeSystemInfo } from "#api/core/v1/node.ts";
 import type { NodeDescription } from "../node/description.ts";
-import type { FileSystemState, MachineState } from "../node/pressure.ts";
-import { evictionThresholds } from "../node/pressure.ts";
+import {
+  type EvictionThresholds,
+  evictionThresholds,
+  type FileSystemState,
+  type MachineState,
+} from "../node/pressure.ts";
 
 export interface MachineOptions
   extends Pick<NodeDescription, "name" | "addresses" | "port" | "labels" | "annotations" | "taints" | "podCidrs"> {
@@ -15,24 +19,36 @@ export interface MachineOptions
   readonly runtime: { readonly name: string; readonly version: string };
   readonly kubeletVersion: string;
   readonly maxPods?: number;
+  /** When the node says that it runs out of something, and ends pods; upstream's unless told. */
+  readonly thresholds?: EvictionThresholds;
 }
 
 const defaultMaxPods = 110;
 
 export async function describeMachine(options: MachineOptions): Promise<NodeDescription> {
-  const { folder, runtime, kubeletVersion, maxPods, ...own } = options;
+  const { name, addresses, port, labels, annotations, taints, podCidrs, runtime, kubeletVersion } = options;
   return {
-    ...own,
-    ...(await machineCapacity(folder, maxPods)),
+    name,
+    addresses,
+    port,
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
+    ...(taints && { taints }),
+    ...(podCidrs && { podCidrs }),
+    ...(await machineCapacity(options)),
     system: await systemInfo(runtime, kubeletVersion),
   };
 }
 
 /** What the machine has, and what of it pods may have: evictions begin before all is used. */
-export async function machineCapacity(
-  folder: string,
+export async function machineCapacity({
+  folder,
   maxPods = defaultMaxPods,
-): Promise<{ readonly capacity: Amounts; readonly allocatable: Amounts }> {
+  thresholds = evictionThresholds,
+}: Pick<MachineOptions, "folder" | "maxPods" | "thresholds">): Promise<{
+  readonly capacity: Amounts;
+  readonly allocatable: Amounts;
+}> {
   const { totalBytes } = await memoryInfo();
   const { capacityBytes } = await fileSystem(folder);
   const hugepages = await hugepagesOf();
@@ -44,7 +60,7 @@ export async function machineCapacity(
     pods: String(maxPods),
   };
   const inHugepages = hugepages.reduce((sum, { bytes }) => sum + bytes, 0);
-  const { memoryAvailableBytes, nodeFsAvailable } = evictionThresholds;
+  const { memoryAvailableBytes, nodeFsAvailable } = thresholds;
   return {
     capacity,
     allocatable: {

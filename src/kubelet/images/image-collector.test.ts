@@ -27,7 +27,7 @@ function node(images: Image[], used: string[] = []) {
         state.images = state.images.filter((one) => one.id !== id);
       },
     },
-    keep: ["pause:1"],
+    keep: ["kept:1"],
     imageFs: async () => ({ ...state, usedBytes: 0, inodes: 0, inodesFree: 0 }),
     event: (reason, message) => events.push(`${reason} ${message}`),
     clock,
@@ -55,7 +55,7 @@ test("images go when the disk is 85 % full, the longest unused first, until it i
 
 test("images stay that are used, pinned, young, or kept by name", async () => {
   const { clock, state, removed, events, collector } = node(
-    [image("used"), image("pinned", 10, { isPinned: true }), image("pause"), image("old")],
+    [image("used"), image("pinned", 10, { isPinned: true }), image("pause"), image("kept"), image("old")],
     ["used:1"],
   );
   await collector.look(signal);

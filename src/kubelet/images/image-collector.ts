@@ -13,7 +13,7 @@ export interface ImageCollectorOptions {
     imagesInUse(signal: AbortSignal): Promise<ReadonlySet<string>>;
     removeImage(id: string, signal: AbortSignal): Promise<void>;
   };
-  /** Names of images that stay, used or not: the sandboxes'. */
+  /** Names of images that stay, used or not; that of the sandboxes does, if it is called pause as everywhere. */
   readonly keep?: readonly string[];
   readonly imageFs: () => Promise<FileSystemState>;
   /** Told to people, about the node. */
@@ -97,7 +97,7 @@ export class ImageCollector implements Component {
         isPinned === true ||
         lastUsed >= now ||
         now - firstSeen < leastAgeMs ||
-        names.some((name) => keep.includes(name))
+        names.some((name) => keep.includes(name) || isPause(name))
       );
     };
     const order = (image: Image) => this.#known.get(image.id) ?? { firstSeen: now, lastUsed: now };
@@ -118,6 +118,9 @@ export class ImageCollector implements Component {
     return freed;
   }
 }
+
+/** Runtimes of today say which image they need for sandboxes; containerd 1.6 does not. */
+const isPause = (name: string): boolean => /(^|\/)pause[:@]/.test(name);
 
 /** `12.5 GiB`. */
 function sizeText(bytes: number): string {

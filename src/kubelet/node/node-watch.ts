@@ -21,6 +21,8 @@ export interface Watched {
   /** Why the runtime cannot run pods, if it cannot; rejects if it does not answer. */
   runtimeNotReady(signal: AbortSignal): Promise<string | undefined>;
   machine(): Promise<MachineState>;
+  /** Upstream's unless told. */
+  readonly thresholds?: EvictionThresholds;
   images(signal: AbortSignal): Promise<readonly Image[]>;
   /** Does something about what the node runs out of. */
   relieve?(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void>;
@@ -32,7 +34,6 @@ export interface NodeWatchOptions {
   readonly log: Log;
   /** Called after each look. */
   readonly tell: (health: NodeHealth) => void;
-  readonly thresholds?: EvictionThresholds;
 }
 
 const lookMs = 10_000;
@@ -46,7 +47,7 @@ export const runtimeDown = "container runtime is down";
 
 export class NodeWatch implements Component {
   readonly name = "node watch";
-  readonly #options: Required<NodeWatchOptions>;
+  readonly #options: NodeWatchOptions;
   readonly #pressures = new PressureMemory();
   #images: NodeHealth["images"];
   #imagesAt = Number.NEGATIVE_INFINITY;
@@ -57,7 +58,7 @@ export class NodeWatch implements Component {
   #found: ReadonlySet<Pressure> = new Set();
 
   constructor(options: NodeWatchOptions) {
-    this.#options = { thresholds: evictionThresholds, ...options };
+    this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -81,7 +82,7 @@ export class NodeWatch implements Component {
   }
 
   async look(signal: AbortSignal): Promise<NodeHealth> {
-    const { watched, clock, log, thresholds } = this.#options;
+    const { watched, clock, log } = this.#options;
     const limit = new AbortController();
     const cancel = clock.after(lookMs, () => limit.abort(new Error(`no answer within ${lookMs} ms`)));
     const soon = AbortSignal.any([signal, limit.signal]);
@@ -100,7 +101,7 @@ export class NodeWatch implements Component {
     }
     const isDown = clock.elapsed() - (this.#answeredAt ?? Number.NEGATIVE_INFINITY) >= downMs;
     const notReady = isDown ? runtimeDown : this.#notReady;
-    this.#found = pressuresOf(await watched.machine(), thresholds);
+    this.#found = pressuresOf(await watched.machine(), watched.thresholds ?? evictionThresholds);
     return {
       ...(notReady !== undefined && { notReady }),
       ...this.#pressures.note(this.#found, clock.elapsed()),
