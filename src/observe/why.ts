@@ -67,15 +67,16 @@ async function read(kind: AnyKind, place: Place, { client }: Sources): Promise<I
 const isOf = (write: WriteRecord, kind: AnyKind, { namespace = "", name }: Place): boolean =>
   write.resource === resourceName(kind) && write.name === name && write.namespace === namespace;
 
-/** Who asked for the deletion: the first who did, since those who come after only see to it. */
+/** Who asked for the deletion, and for whose sake: the first who did, since those who come after only see to it. */
 function deleterIn(own: readonly WriteRecord[]): string | undefined {
-  const made = own.findLastIndex(isCreation);
   const write = own
-    .slice(made + 1)
+    .slice(own.findLastIndex(isCreation) + 1)
     .find(({ verb, subresource }) => verb.startsWith("delete") || subresource === "eviction");
   if (!write) return undefined;
   const program = write.userAgent.split(/[/ ]/)[0];
-  return `${actorOf(write.user)}${program && !write.user.startsWith("system:") ? ` (${program})` : ""}`;
+  const who = `${actorOf(write.user)}${program && !write.user.startsWith("system:") ? ` (${program})` : ""}`;
+  const other = write.because.find(({ resource, name }) => resource !== write.resource || name !== write.name);
+  return other ? `${who}, because of ${other.resource}/${other.name},` : who;
 }
 
 const isCreation = ({ verb, subresource }: WriteRecord): boolean => verb === "create" && !subresource;

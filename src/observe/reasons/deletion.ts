@@ -3,7 +3,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { millisOf } from "#schema/time.ts";
 import { isNodeReady, nodeEvidence } from "./node-state.ts";
 import { type PodRule, podArgument, podCondition } from "./pod-facts.ts";
-import { conditionEvidence, type Evidence, type Reason } from "./reason.ts";
+import { conditionEvidence, type Evidence, eventEvidence, lastEvent, type Reason } from "./reason.ts";
 
 /** Who takes which finalizer off, and when. */
 const removers: Readonly<Record<string, string>> = {
@@ -89,7 +89,7 @@ export function disruptionOf(pod: Pod): { readonly by: string; readonly evidence
 }
 
 /** A pod that is asked to end, and has not yet. */
-export const terminating: PodRule = ({ pod, node, now, deletedBy }) => {
+export const terminating: PodRule = ({ pod, node, now, deletedBy, events }) => {
   const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = pod.metadata;
   if (deletionTimestamp === undefined) return undefined;
   // The deletionTimestamp of a pod is when its grace ends.
@@ -97,7 +97,11 @@ export const terminating: PodRule = ({ pod, node, now, deletedBy }) => {
   const disruption = disruptionOf(pod);
   const shared = {
     since: new Date(endsAt - deletionGracePeriodSeconds * 1000).toISOString().replace(/\.\d+Z$/, "Z"),
-    evidence: [...(disruption?.evidence ?? []), ...deleterEvidence(deletedBy)],
+    evidence: [
+      ...(disruption?.evidence ?? []),
+      ...eventEvidence(lastEvent(events, ["Preempted", "TaintManagerEviction", "Evicted"])),
+      ...deleterEvidence(deletedBy),
+    ],
   };
   const by = disruption ? ` by ${disruption.by}` : "";
   if (pod.spec.nodeName && !isNodeReady(node))

@@ -70,6 +70,12 @@ const cases: Readonly<Record<string, readonly [PodFacts, string, State, RegExp]>
     "wrong",
     /none can at present/,
   ],
+  "room that is being made": [
+    podWith({ status: { ...unscheduled("1 Insufficient cpu"), nominatedNodeName: "n1" } }),
+    "WaitsForRoom",
+    "underway",
+    /waits for room on n1, where pods of lower priority are being ended/,
+  ],
   "a claim that does not exist": [
     podWith({ spec: mounts, status: unscheduled("…") }, { claims: new Map([["data", undefined]]) }),
     "WaitsForClaim",
@@ -433,6 +439,25 @@ test("why names the nodes of one verdict together", () => {
   const verdicts = [..."abcdefg"].map((node) => ({ node, plugin: "NodeResourcesFit", reason: "Insufficient cpu" }));
   assert.deepEqual(evidenceOf(podWith({ status: unscheduled("no") }, { verdicts })).slice(1), [
     "scheduler on a, b, c, d, e and 2 more: NodeResourcesFit: Insufficient cpu",
+  ]);
+});
+
+test("why says of a preempted pod which one took its place", () => {
+  const facts = podWith(
+    {
+      metadata: deleted("2026-01-01T00:10:20Z"),
+      spec: { nodeName: "n1" },
+      status: { phase: "Running", ...doomed("PreemptionByScheduler") },
+    },
+    {
+      events: [eventThat("Preempted", "Preempted by pod u9 on node n1")],
+      deletedBy: "kube-scheduler, because of pods/urgent,",
+    },
+  );
+  assert.deepEqual(evidenceOf(facts), [
+    "condition DisruptionTarget: PreemptionByScheduler: default-scheduler: preempting",
+    "event Preempted: Preempted by pod u9 on node n1",
+    "trace: kube-scheduler, because of pods/urgent, asked for it",
   ]);
 });
 

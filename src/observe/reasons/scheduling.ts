@@ -30,9 +30,7 @@ export const unschedulable: PodRule = ({ pod, claims, verdicts, events, now }) =
       ...conditionEvidence(scheduled),
       ...verdictEvidence(verdicts),
       ...waiting.evidence,
-      ...(pod.status.nominatedNodeName
-        ? [{ from: "status.nominatedNodeName", says: `room is being made for it on ${pod.status.nominatedNodeName}` }]
-        : eventEvidence(lastEvent(events, ["FailedPreemption"]))),
+      ...eventEvidence(lastEvent(events, ["FailedPreemption"])),
     ],
     remedies: [...waiting.remedies, ...remediesFor(message)],
   };
@@ -42,6 +40,16 @@ export const unschedulable: PodRule = ({ pod, claims, verdicts, events, now }) =
       code: "WaitsForClaim",
       alike: waiting.names.join(),
       says: `waits for ${waiting.names.length === 1 ? "its claim" : "its claims"} ${waiting.names.join(", ")}, and cannot be scheduled before`,
+    };
+  const { nominatedNodeName: room } = pod.status;
+  if (room)
+    return {
+      ...shared,
+      code: "WaitsForRoom",
+      state: "underway",
+      alike: room,
+      says: `waits for room on ${room}, where pods of lower priority are being ended for it`,
+      remedies: [],
     };
   return {
     ...shared,
