@@ -95,6 +95,9 @@ test("volumes are folders with what they should hold, are written anew at once, 
   const before = readlinkSync(join(conf?.hostPath ?? "", "..data"));
   await s.volumes.refresh(pod, place);
   assert.equal(readlinkSync(join(conf?.hostPath ?? "", "..data")), before, "what is right is left alone");
+  rmSync(join(conf?.hostPath ?? "", before), { recursive: true });
+  await s.volumes.refresh(pod, place);
+  assert.equal(readFileSync(join(conf?.hostPath ?? "", "COLOUR"), "utf8"), "blue", "what is lost is made again");
   mkdirSync(join(s.podsDirectory, "u1/containers/c"), { recursive: true });
   await s.volumes.tearDown("u1");
   assert.deepEqual(readdirSync(join(s.podsDirectory, "u1")), ["containers"], "what containers said is kept");
