@@ -21,7 +21,9 @@ export const runClusterCommand: Command = {
     if (!settings) return place.mustExist();
     const log = createLog({ clock: systemClock, write: writeToStderr });
     const stop = new AbortController();
-    const tell = (told: Told) => void (process.connected && process.send?.(told));
+    // Resolves also when nobody listens any more: whoever started this cluster need not wait until it is ready.
+    const tell = (told: Told) =>
+      new Promise((sent) => (process.connected ? process.send?.(told, sent) : sent(undefined)));
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
     const prepared = Promise.withResolvers<void>();
     let isAlone = !process.connected;
@@ -35,14 +37,13 @@ export const runClusterCommand: Command = {
     try {
       if (!isAlone) await unlessAborted(prepared.promise, stop.signal);
       const onStep = (step: Step) => {
-        tell({ step });
+        void tell({ step });
         if (step.is === "ready") flushCompileCache(); // now, since this process may be killed rather than end
       };
       await runCluster({ place, settings, log, onStep }, stop.signal);
     } catch (error) {
       log.error("the cluster failed", { error, component: "cluster" });
-      const told: Told = { failed: explain(error) };
-      await new Promise((sent) => (process.connected ? process.send?.(told, sent) : sent(undefined)));
+      await tell({ failed: explain(error) });
       process.exit(1); // whatever of it has not noticed that it is over must not keep the cluster's folder
     }
   },

@@ -4,8 +4,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { systemClock } from "#base/clock.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { certificatesOf } from "./certificates.ts";
+import { graceMs } from "./end.ts";
 import type { Place } from "./place.ts";
 import { type Settings, writeSettings } from "./settings.ts";
 import type { Step } from "./steps.ts";
@@ -50,7 +52,9 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
     await unlessAborted(Promise.all([arrived.promise, prepared]), signal);
   } catch (error) {
     child.kill("SIGTERM");
+    const cancel = systemClock.after(graceMs, () => child.kill("SIGKILL"));
     await Promise.allSettled([exited, prepared]); // so that nobody writes any more when this is over
+    cancel();
     throw error;
   }
   tell("stay");

@@ -1,7 +1,8 @@
 import { systemClock } from "#base/clock.ts";
 import type { Place } from "./place.ts";
 
-const graceMs = 10_000;
+/** How long the process of a cluster may take to end. */
+export const graceMs = 10_000;
 const lookMs = 20;
 
 /** Ends the process of a cluster, and returns when it has ended; false if there was none. One that does not listen is killed. */
