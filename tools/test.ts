@@ -16,7 +16,7 @@ const missing = ensurePackages();
 
 if (!soak && chosen.length === 0) run("tools/check.ts");
 const files = chosen.length > 0 ? chosen : globSync(soak ? "test/**/*.soak.ts" : "{src,test}/**/*.test.ts").toSorted();
-run("--test", "--test-concurrency=2", "--test-timeout=420000", ...files);
+run("--test", "--test-concurrency=2", `--test-timeout=${soak ? 7_200_000 : 420_000}`, ...files);
 
 for (const { name, for: purpose } of missing) console.log(`skipped ${purpose}: ${name} is not installed`);
 
