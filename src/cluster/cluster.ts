@@ -25,6 +25,7 @@ import { keyOf } from "#client/place.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
+import { millisOf, zeroTime } from "#schema/time.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
@@ -64,6 +65,7 @@ export interface ClusterNodes extends Component {
   readonly names: readonly string[];
   /** What the node's kubelet answers over HTTP. Throws NodeUnreachable. */
   handle(node: string, request: KubeletRequest): Promise<HttpResponse>;
+  isOn(node: string): boolean;
   /** As if the node's machine were switched off. */
   stop(node: string): void;
   /** Switches it on again. */
@@ -109,6 +111,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   const { clock, random, log, store, connection, front } = environment;
   const { signal: always } = new AbortController();
   const served = Promise.withResolvers<void>();
+  const begun = Math.floor(clock.now() / 1000) * 1000; // as exact as times in the API
   const metrics = processMetrics();
   const server = assembleApiServer({
     store,
@@ -192,10 +195,10 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       const accounts = informers.of(ServiceAccount);
       await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
       const registered = informers.of(Node);
-      const missing = new Set(nodes.names);
+      const missing = new Set(nodes.names.filter((name) => nodes.isOn(name)));
       const areReady = () => {
         for (const name of missing) {
-          if (!isReady(registered.cache.get(name))) return false;
+          if (!isReadySince(begun, registered.cache.get(name))) return false;
           missing.delete(name); // so that thousands of nodes are not looked at again with each that comes
         }
         return true;
@@ -205,8 +208,12 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   };
 }
 
-const isReady = (node: Node | undefined): boolean =>
-  node?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+/** What a node said before this process began says nothing about now. */
+const isReadySince = (begun: number, node: Node | undefined): boolean =>
+  node?.status.conditions?.some(
+    ({ type, status, lastHeartbeatTime }) =>
+      type === "Ready" && status === "True" && millisOf(lastHeartbeatTime ?? zeroTime) >= begun,
+  ) ?? false;
 
 const synced = (name: string, hasSynced: () => boolean): HealthCheck => ({
   name,

@@ -37,6 +37,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/load.ts")).load,
   },
   {
+    name: "node",
+    short: "Switch a node of a cluster off and on",
+    load: async () => (await import("./commands/node.ts")).node,
+  },
+  {
     name: "kubeconfig",
     short: "Print the kubeconfig of a cluster",
     load: async () => (await import("./commands/kubeconfig.ts")).kubeconfig,

@@ -45,6 +45,29 @@ export class Machine implements AsyncDisposable {
     return said(args, await this.run(this.#kubectl, args));
   }
 
+  /** By a kubectl of another version. */
+  async kubectlOf(program: string, ...args: readonly string[]): Promise<string> {
+    return said(args, await this.run(program, args));
+  }
+
+  /** A program that goes on until it is disposed of, and what it has said so far. */
+  keep(program: string, ...args: readonly string[]): AsyncDisposable & { said(): string } {
+    const child = spawn(program, args, { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+    const ended = once(child, "close");
+    let text = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+    return {
+      said: () => text,
+      async [Symbol.asyncDispose]() {
+        child.kill();
+        await ended;
+      },
+    };
+  }
+
   start(...args: readonly string[]) {
     return spawn(process.execPath, [join(root, "src/main.ts"), ...args], { env: this.env, stdio: "pipe" });
   }

@@ -15,7 +15,7 @@ import { localNodes } from "../machine/local-nodes.ts";
 import { realNodes } from "../machine/real-nodes.ts";
 import type { FrontOptions } from "./front.ts";
 import type { Place } from "./place.ts";
-import type { Settings } from "./settings.ts";
+import { nodeNames, type Settings } from "./settings.ts";
 
 export interface NodesSetup {
   readonly make: ClusterConfig["nodes"];
@@ -40,7 +40,7 @@ export function nodesOf({ place, settings, network, clientCa }: NodesOptions, si
   const podRange = settings["cluster-cidr"];
   if (settings.runtime === "simulated")
     return {
-      make: (parts) => simulatedNodes({ ...parts, count: settings.nodes, podRange, spdyCompression }),
+      make: (parts) => simulatedNodes({ ...parts, names: nodeNames(settings), podRange, spdyCompression }),
       objects: [],
       // The addresses of simulated nodes may be those of real machines: nothing is ever sent there.
       connection: { ...noConnection, spdyCompression, addressTypes },

@@ -47,6 +47,10 @@ export class Place {
   get imageCache(): string {
     return join(this.root, ".images");
   }
+  /** What its nodes keep. */
+  get nodes(): string {
+    return join(this.folder, "nodes");
+  }
   /** Images that were loaded into it. */
   get images(): string {
     return join(this.folder, "images");

@@ -15,8 +15,9 @@ import { certificatesOf } from "./certificates.ts";
 import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
 import { type Place, processLock } from "./place.ts";
-import { type Settings, writeSettings } from "./settings.ts";
+import { nodeNames, type Settings, writeSettings } from "./settings.ts";
 import type { Step } from "./steps.ts";
+import { nodeSwitches } from "./switches.ts";
 
 const nodePorts = "30000-32767";
 
@@ -75,7 +76,10 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
       },
     };
-    await supervise([cluster, report, spareMemory({ clock: systemClock })], signal);
+    await supervise(
+      [cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), report, spareMemory({ clock: systemClock })],
+      signal,
+    );
   } finally {
     await store.close();
   }

@@ -167,6 +167,9 @@ function checked(settings: Settings): Settings {
   return settings;
 }
 
+export const nodeNames = ({ runtime, nodes }: Settings): readonly string[] =>
+  Array.from({ length: nodes }, (_, i) => (runtime === "simulated" ? `sim-${i}` : `node-${i + 1}`));
+
 /** Where the cluster's state is, in a word. */
 export const storeOf = (settings: Settings): "embedded" | "memory" | "etcd" =>
   settings["etcd-servers"].length > 0 ? "etcd" : settings.store === "memory" ? "memory" : "embedded";

@@ -6,7 +6,7 @@ import { partOf } from "#kubelet/simulated/addresses.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
 import { type LocalNetwork, type LocalNode, planNetwork } from "#network/local-network.ts";
 import type { Place } from "../local/place.ts";
-import { nodePrefix, type Settings } from "../local/settings.ts";
+import { nodeNames, nodePrefix, type Settings } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
 
 export interface NodeMachine extends LocalNode {
@@ -60,17 +60,14 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
     podRange,
     serviceRange: settings["service-cluster-ip-range"],
     loadBalancerRange: settings["load-balancer-range"],
-    nodes: Array.from({ length: settings.nodes }, (_, i) => ({
-      name: `node-${i + 1}`,
-      podRange: partOf(podRange, nodePrefix, i),
-    })),
+    nodes: nodeNames(settings).map((name, i) => ({ name, podRange: partOf(podRange, nodePrefix, i) })),
     egress: !settings["no-egress"],
   });
   const runFolder = join("/run/knarr", place.name);
   const { pluginFolder = usualPlugins } = settings;
   const machineOf = (node: LocalNode): NodeMachine => {
     const own = {
-      folder: join(place.folder, "nodes", node.name),
+      folder: join(place.nodes, node.name),
       runFolder: join(runFolder, node.name),
       cgroup: `/knarr/${place.name}/${node.name}`,
     };

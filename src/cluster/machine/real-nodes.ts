@@ -91,6 +91,11 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
 
   async function runNode(node: Switched, signal: AbortSignal): Promise<void> {
     for (let waitMs = retryMs.first; !signal.aborted; ) {
+      if (!node.isOn) {
+        await node.machine.containerd.stop();
+        await Promise.race([node.on.promise, aborted(signal)]);
+        continue;
+      }
       const either = AbortSignal.any([signal, node.off.signal]);
       const began = clock.elapsed();
       try {
@@ -108,9 +113,6 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       } finally {
         node.kubelet = undefined;
       }
-      if (node.isOn || signal.aborted) continue;
-      await node.machine.containerd.stop();
-      await Promise.race([node.on.promise, aborted(signal)]);
     }
   }
 
@@ -122,6 +124,7 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       if (!kubelet) throw new NodeUnreachable(`node ${name} is switched off`);
       return kubelet.handle(request);
     },
+    isOn: (name) => nodeOf(name).isOn,
     stop(name) {
       const node = nodeOf(name);
       node.isOn = false;

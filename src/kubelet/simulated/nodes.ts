@@ -59,6 +59,7 @@ export interface SimulatedNodes extends Component {
   readonly pods: Pods;
   /** How many nodes are registered. */
   readonly registered: number;
+  isOn(node: string): boolean;
   /** As if the node's machine were switched off: no lease, no status, nothing done for its pods. */
   stop(node: string): void;
   /** Switches it on again. */
@@ -163,6 +164,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     get registered() {
       return registered;
     },
+    isOn: (name) => nodeOf(name).isRunning,
     stop(name) {
       const node = nodeOf(name);
       node.isRunning = false;
