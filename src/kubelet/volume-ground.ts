@@ -154,13 +154,14 @@ export class VolumeGround implements PodGround, Component {
       kept.failures = 0;
       this.#arm(kept);
     } catch (error) {
-      if (!this.#isKept(kept)) return;
-      const { reason, message } = failedMount(error);
-      if (kept.failures === 0) event(pod, "Warning", reason, message);
-      this.#alarm.set(kept, backoffMs(mountDelays, kept.failures++));
+      if (this.#isKept(kept)) {
+        const { reason, message } = failedMount(error);
+        if (kept.failures === 0) event(pod, "Warning", reason, message);
+        this.#alarm.set(kept, backoffMs(mountDelays, kept.failures++));
+      }
     }
-    // A pod that ended meanwhile must not keep what was written for it.
-    if (!this.#isKept(kept)) await volumes.tearDown(pod.metadata.uid ?? "");
+    // A pod that ended meanwhile must not keep what was written for it. What stays now goes with the pod.
+    if (!this.#isKept(kept)) await volumes.tearDown(pod.metadata.uid ?? "").catch(() => undefined);
   }
 
   #isKept(kept: Kept): boolean {

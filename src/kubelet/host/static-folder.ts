@@ -7,6 +7,7 @@ import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { type StaticPodSource, staticPod } from "../static-pods/static-pod.ts";
+import { exists } from "./volumes/files.ts";
 
 export interface StaticFolderOptions {
   readonly folder: string;
@@ -34,12 +35,9 @@ export class StaticFolder implements StaticPodSource, Component {
 
   /** The pods of the folder. A file that makes no sense any more keeps the pod it had: it may be half written. */
   async read(): Promise<readonly Pod[]> {
-    const { folder, log } = this.#options;
-    await mkdir(folder, { recursive: true, mode: 0o750 });
+    const { folder } = this.#options;
     const found = new Map<string, Pod>();
-    const entries = await readdir(folder, { withFileTypes: true });
-    for (const { name } of entries.filter((entry) => entry.isFile() && !entry.name.startsWith("."))) {
-      const path = join(folder, name);
+    for (const path of await this.#files(folder)) {
       const before = this.#known.get(path);
       try {
         const pod = await this.#pod(path);
@@ -47,15 +45,34 @@ export class StaticFolder implements StaticPodSource, Component {
         this.#bad.delete(path);
       } catch (error) {
         if (before) found.set(path, before);
-        const why = explain(error);
-        if (this.#bad.get(path) !== why) log.error("a static pod is not understood", { path, error: why });
-        this.#bad.set(path, why);
+        this.#complain("a static pod is not understood", path, error);
       }
     }
     this.#known = found;
     return [
       ...new Map([...found.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod])).values(),
     ];
+  }
+
+  /** Those that were there last, if the folder cannot be read: what runs goes on. */
+  async #files(folder: string): Promise<readonly string[]> {
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o750 });
+      const entries = await readdir(folder, { withFileTypes: true });
+      this.#bad.delete(folder);
+      return entries
+        .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+        .map(({ name }) => join(folder, name));
+    } catch (error) {
+      this.#complain("the folder of static pods cannot be read", folder, error);
+      return [...this.#known.keys()];
+    }
+  }
+
+  #complain(what: string, path: string, error: unknown): void {
+    const why = explain(error);
+    if (this.#bad.get(path) !== why) this.#options.log.error(what, { path, error: why });
+    this.#bad.set(path, why);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -67,9 +84,22 @@ export class StaticFolder implements StaticPodSource, Component {
     throw signal.reason;
   }
 
+  /** Whoever removes the folder has it made anew, and watched again. */
   async #watch(signal: AbortSignal): Promise<void> {
-    await mkdir(this.#options.folder, { recursive: true, mode: 0o750 });
-    for await (const _ of watch(this.#options.folder, { signal })) this.changed();
+    const { folder, clock } = this.#options;
+    for (;;) {
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o750 });
+        for await (const { eventType } of watch(folder, { signal })) {
+          this.changed();
+          if (eventType === "rename" && !(await exists(folder))) break;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#complain("the folder of static pods cannot be watched", folder, error);
+      }
+      await clock.sleep(rescanMs, signal);
+    }
   }
 
   async #rescan(signal: AbortSignal): Promise<void> {

@@ -101,7 +101,11 @@ export class NodeWatch implements Component {
     }
     const isDown = clock.elapsed() - (this.#answeredAt ?? Number.NEGATIVE_INFINITY) >= downMs;
     const notReady = isDown ? runtimeDown : this.#notReady;
-    this.#found = pressuresOf(await watched.machine(), watched.thresholds ?? evictionThresholds);
+    try {
+      this.#found = pressuresOf(await watched.machine(), watched.thresholds ?? evictionThresholds);
+    } catch (error) {
+      log.warn("the machine does not tell what it has left", { error: explain(error) });
+    }
     return {
       ...(notReady !== undefined && { notReady }),
       ...this.#pressures.note(this.#found, clock.elapsed()),
