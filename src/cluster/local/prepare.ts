@@ -1,6 +1,6 @@
 // What has to be so before a cluster of real nodes can be started: the machine has what they need, and nothing is in their way.
 import { existsSync, readdirSync } from "node:fs";
-import { findConflicts, type OtherCluster, pickRanges, type Ranges } from "#network/conflicts.ts";
+import { egressNotes, findConflicts, type OtherCluster, pickRanges, type Ranges } from "#network/conflicts.ts";
 import { namespacesOf, readHostState } from "#network/host/host-state.ts";
 import { localNodes } from "../machine/local-nodes.ts";
 import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
@@ -14,21 +14,28 @@ export interface Preparation {
   readonly asked?: Asked;
 }
 
+export interface PrepareOptions extends Omit<EnsureOptions, "folder"> {
+  /** Told what a person should know of the machine, though it is no failure. */
+  readonly note: (sentence: string) => void;
+}
+
 /**
  * The settings to start a cluster with. A new one has ranges of addresses that nothing on this machine uses, where nobody asked for
  * others. Throws an error that says what is missing or in the way, and what a person can do.
  */
 export async function prepareMachine(
   { place, settings, asked }: Preparation,
-  options: Omit<EnsureOptions, "folder">,
+  { note, ...options }: PrepareOptions,
   signal: AbortSignal,
 ): Promise<Settings> {
   const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
   const others = otherClusters(place);
   const fit = { ...(asked ? await withFreeRanges(place, asked, others) : settings), pluginFolder };
   const { network } = localNodes(place, fit);
-  const conflicts = findConflicts(network, await readHostState(namespacesOf(network)), others);
+  const host = await readHostState(namespacesOf(network));
+  const conflicts = findConflicts(network, host, others);
   if (conflicts.length > 0) throw new Error(conflicts.join("; "));
+  for (const sentence of egressNotes(network, host)) note(sentence);
   return fit;
 }
 

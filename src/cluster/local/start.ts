@@ -68,7 +68,18 @@ async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: 
   if (what.settings.runtime === "simulated") return what.settings;
   steps.begin("looking at this machine");
   const { prepareMachine } = await import("./prepare.ts");
-  return prepareMachine(what, { install: !flags["no-install"], progress: (text) => steps.begin(text) }, signal);
+  return prepareMachine(
+    what,
+    {
+      install: !flags["no-install"],
+      progress: (text) => steps.begin(text),
+      note(sentence) {
+        steps.end();
+        console.log(`Note: ${sentence}.`);
+      },
+    },
+    signal,
+  );
 }
 
 /** Two who start a cluster at once would take its folder from each other. */

@@ -27,7 +27,6 @@ const names = {
   mount: { fedora: "util-linux", alpine: "mount", arch: "util-linux", suse: "util-linux" },
   nftables: {},
   conntrack: { fedora: "conntrack-tools", alpine: "conntrack-tools", arch: "conntrack-tools", suse: "conntrack-tools" },
-  procps: { fedora: "procps-ng", alpine: "procps-ng", arch: "procps-ng" },
   iptables: { fedora: "iptables-nft" },
 } as const satisfies Readonly<Record<string, Partial<Record<Family, string>>>>;
 

@@ -166,21 +166,21 @@ test("requirements: a machine that has everything is told where its plugins are"
   assert.deepEqual(found, { pluginFolder: "/usr/lib/cni" });
 });
 
-const all: readonly PackageName[] = ["ctr", "containerd", "cni-plugins", "util-linux", "mount", "conntrack", "procps"];
+const all: readonly PackageName[] = ["ctr", "containerd", "cni-plugins", "util-linux", "mount", "conntrack"];
 const commands: readonly (readonly [string, string])[] = [
   [
     "ID=ubuntu\nID_LIKE=debian",
-    "apt-get install -y --no-install-recommends containerd containernetworking-plugins util-linux mount conntrack procps",
+    "apt-get install -y --no-install-recommends containerd containernetworking-plugins util-linux mount conntrack",
   ],
   [
     'ID="rocky"\nID_LIKE="rhel centos fedora"',
-    "dnf install -y containerd containernetworking-plugins util-linux conntrack-tools procps-ng",
+    "dnf install -y containerd containernetworking-plugins util-linux conntrack-tools",
   ],
-  ["ID=alpine", "apk add containerd-ctr containerd cni-plugins util-linux-misc mount conntrack-tools procps-ng"],
-  ["ID=manjaro\nID_LIKE=arch", "pacman -S --needed containerd cni-plugins util-linux conntrack-tools procps-ng"],
+  ["ID=alpine", "apk add containerd-ctr containerd cni-plugins util-linux-misc mount conntrack-tools"],
+  ["ID=manjaro\nID_LIKE=arch", "pacman -S --needed containerd cni-plugins util-linux conntrack-tools"],
   [
     'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"',
-    "zypper install -y containerd-ctr containerd cni-plugins util-linux conntrack-tools procps",
+    "zypper install -y containerd-ctr containerd cni-plugins util-linux conntrack-tools",
   ],
 ];
 for (const [osRelease, command] of commands)

@@ -52,7 +52,6 @@ const programs: readonly Program[] = [
   { name: "mount", package: "mount" },
   { name: "nft", package: "nftables", least: "1.0.1" },
   { name: "conntrack", package: "conntrack" },
-  { name: "sysctl", package: "procps" },
   { name: "iptables", package: "iptables" }, // the CNI plugin portmap calls it for host ports
 ];
 
