@@ -46,7 +46,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(nodePorts),
   };
-  const nodes = nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
+  const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const store = await openStore({ ...settings, "data-dir": place.store }, log.with({ component: "store" }));
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
