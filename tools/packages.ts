@@ -18,12 +18,9 @@ export const packages: readonly SystemPackage[] = [
   { name: "containernetworking-plugins", provides: "/usr/lib/cni/bridge", for: "the tests of nodes" },
   { name: "nftables", provides: "/usr/sbin/nft", for: "the service proxy's tests" },
   { name: "conntrack", provides: "/usr/sbin/conntrack", for: "the service proxy's tests" },
-  { name: "containerd", provides: "/usr/bin/containerd", for: "the kubelet's tests on real containers" },
-  {
-    name: "containernetworking-plugins",
-    provides: "/usr/lib/cni/bridge",
-    for: "the kubelet's tests on real containers",
-  },
+  { name: "iptables", provides: "/usr/sbin/iptables", for: "the tests of nodes" },
+  { name: "busybox", provides: "/bin/busybox", for: "the images of the tests on real containers" },
+  { name: "nginx-light", provides: "/usr/sbin/nginx", for: "the images of the tests on real containers" },
   { name: "docker-registry", provides: "/usr/bin/docker-registry", for: "the tests of pulling images" },
   { name: "curl", provides: "/usr/bin/curl", for: "the API server's test with curl" },
   {
