@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { Secret } from "#api/core/v1/secret.ts";
 import { Hierarchy } from "#kubelet/host/cgroups/hierarchy.ts";
-import { impossible } from "./containerd.ts";
+import { image, impossible } from "./containerd.ts";
 import { fastClock, isReady, MachineNode, namespace, shell } from "./machine-node.ts";
 
 const idOf = (pod: Pod) => pod.status.containerStatuses?.[0]?.containerID;
@@ -185,4 +187,70 @@ test("a node tells what its pods use, and ends one that fills its volume", {
     [status.reason, status.message],
     ["Evicted", 'Usage of EmptyDir volume "work" exceeds the limit "1Mi". '],
   );
+});
+
+test("volumes of a real pod hold what they should, and a link in the way leads nowhere", {
+  skip: impossible,
+  timeout: 180_000,
+}, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet();
+  await node.client.create(ConfigMap, { metadata: { name: "conf", namespace }, data: { colour: "blue" } });
+  await node.client.create(Secret, { metadata: { name: "hidden", namespace }, data: { word: btoa("geheim") } });
+  const volumes = [
+    { name: "conf", configMap: { name: "conf" } },
+    { name: "hidden", secret: { secretName: "hidden" } },
+    { name: "fast", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+    { name: "work", emptyDir: {} },
+  ];
+  const mount = (name: string) => ({ name, mountPath: `/${name}` });
+  const say =
+    'echo "$(cat /conf/colour) $(cat /hidden/word)"; echo x > /fast/file && echo y > /conf/new; echo $?; sleep 1000 & wait';
+  const mounts = ["conf", "hidden", "fast", "work"].map(mount);
+  await node.create("web", { volumes, ...shell(say, { volumeMounts: mounts }) });
+  const { uid } = (await node.untilPod("web", isReady)).metadata;
+  const { folder } = node.containerd;
+  const log = `${folder}/kubelet/logs/default_web_${uid}/web/0.log`;
+  await node.until(async () => readFileSync(log, "utf8").includes("stdout F 2"), "the end of what it says");
+  assert.match(readFileSync(log, "utf8"), /stdout F blue geheim\n/);
+  assert.equal(readFileSync(`${folder}/memory/${uid}/volumes/kubernetes.io~secret/hidden/word`, "utf8"), "geheim");
+  await node.client.patch(ConfigMap, { namespace, name: "conf" }, "merge", { data: { colour: "red" } });
+  const colour = `${folder}/kubelet/pods/${uid}/volumes/kubernetes.io~configmap/conf/colour`;
+  await node.until(async () => readFileSync(colour, "utf8") === "red", "the change");
+
+  // One container swaps a folder and a link to the host's /etc, the other mounts what is there, again and again.
+  const loop = 'while (1) { rename "x", "y"; symlink "/etc", "x"; unlink "x"; rename "y", "x" }';
+  const swap = `exec perl -e 'chdir "/work"; mkdir "x"; ${loop}'`;
+  const look = "cat /here/shadow && exit 7; exit 1";
+  await node.create("attack", {
+    volumes: [{ name: "work", emptyDir: {} }],
+    containers: [
+      { name: "bad", image, command: ["/bin/sh", "-c", swap], volumeMounts: [mount("work")] },
+      {
+        name: "victim",
+        image,
+        command: ["/bin/sh", "-c", look],
+        volumeMounts: [{ name: "work", mountPath: "/here", subPath: "x" }],
+      },
+    ],
+  });
+  const { status } = await node.untilPod("attack", (pod) =>
+    pod.status.containerStatuses?.some(
+      ({ name, state, lastState }) =>
+        name === "victim" && (lastState.terminated ?? state.waiting?.reason === "CreateContainerConfigError"),
+    ),
+  );
+  const [bad, victim] = status.containerStatuses ?? [];
+  assert.ok(bad?.state.running, "the attack goes on all the while");
+  const { lastState, state } = victim ?? assert.fail("there is no victim");
+  // It sees its own folder, or is not started.
+  if (lastState.terminated) assert.equal(lastState.terminated.exitCode, 1);
+  else
+    assert.match(
+      state.waiting?.message ?? "",
+      /failed to prepare subPath for volumeMount "work" of container "victim"/,
+    );
+  for (const name of ["web", "attack"]) await node.remove(name);
+  await node.until(async () => readdirSync(`${folder}/kubelet/pods`).length === 0, "empty folders");
+  assert.deepEqual(readdirSync(`${folder}/memory`), []);
 });
