@@ -1,0 +1,140 @@
+// The tour of the README, typed as it stands there. The README's `./knarr` is a command beside the tour's files that adds what a test
+// needs: a name of its own, so that no other cluster is touched, no way out of the machine, any port, and nothing installed. Without root
+// or without containerd the nodes are simulated, and what takes real containers is left out.
+// KNARR_UPDATE=1 writes what the commands print into both READMEs; the reviewer reads the diff.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "#base/clock.ts";
+import { kubectls, makeHome } from "../apiserver/replay.ts";
+import { runCommand, steady } from "../apiserver/transcript.ts";
+import { withoutChance } from "../cluster/chance.ts";
+import { consoleBlocks, type Shown, shownIn, withOutputs } from "./console.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const pages = ["README.md", "README.zh-CN.md"].map((file) => ({
+  path: join(root, file),
+  text: readFileSync(join(root, file), "utf8"),
+}));
+const [english = { path: "", text: "" }, chinese = english] = pages;
+const isUpdate = Boolean(process.env.KNARR_UPDATE);
+const newest = kubectls.at(-1);
+
+const needed = ["/usr/bin/containerd", "/usr/sbin/runc", "/usr/sbin/ip", "/usr/sbin/nft", "/usr/lib/cni/ptp"];
+const isReal = process.getuid?.() === 0 && needed.every((path) => existsSync(path));
+
+test("both READMEs show the same commands", { skip: isUpdate && "they are rewritten" }, () => {
+  assert.deepEqual(consoleBlocks(chinese.text), consoleBlocks(english.text));
+});
+
+for (const { path, text } of pages)
+  test(`${path.slice(root.length)} refers to files that exist`, () => {
+    const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link = ""]) => link);
+    assert.ok(links.length > 3);
+    assert.deepEqual(
+      links.filter((link) => !existsSync(join(root, link))),
+      [],
+    );
+  });
+
+test(`the tour of the README goes as it says, on ${isReal ? "real" : "simulated"} nodes`, {
+  skip: newest ? false : "no kubectl was found",
+  timeout: 600_000,
+}, async (t) => {
+  assert.ok(newest);
+  await using place = openPlace(newest);
+  const steps = shownIn(english.text);
+  assert.ok(steps.length > 20);
+  const outputs: (string | undefined)[] = [];
+  for (const step of steps) {
+    if (step.isReal && !isReal) continue;
+    const output = await shown(step, place);
+    outputs.push(step.expected.includes("…\n") ? undefined : output);
+    if (isUpdate) continue;
+    if (step.command.startsWith("./knarr up")) assert.match(output, isReal ? /^3 nodes ready/m : /simulated/, output);
+    // Simulated nodes come up with other words.
+    if (isReal || !step.command.startsWith("./knarr up")) await t.test(step.command, () => compare(step, output));
+  }
+  if (isUpdate && isReal) for (const { path, text } of pages) writeFileSync(path, withOutputs(text, outputs));
+});
+
+type Place = ReturnType<typeof openPlace>;
+
+function openPlace(kubectl: (typeof kubectls)[number]) {
+  const own = mkdtempSync(join(tmpdir(), "knarr-tour-"));
+  const name = `readme-${process.pid}`;
+  const { folder, env } = makeHome(own, kubectl);
+  const runtime = isReal ? "containerd" : "simulated";
+  const knarr = `#!/bin/sh
+case $1 in up) set -- "$@" --runtime=${runtime} --no-egress --no-install --port=0 ;; esac
+case $1 in trace | why) ;; *) set -- "$@" --name=${name} ;; esac
+exec "${process.execPath}" "${root}/src/main.ts" "$@"
+`;
+  writeFileSync(join(folder, "knarr"), knarr, { mode: 0o755 });
+  const compiled = join(root, "node_modules/.cache/compile");
+  const shell = { folder, env: { ...env, KNARR_DATA_DIR: join(own, "clusters"), NODE_COMPILE_CACHE: compiled } };
+  return {
+    /** What a command prints, as if the cluster had no name and port of its own. */
+    run: async (command: string) =>
+      (await runCommand(command, shell))
+        .replaceAll(` --name=${name}`, "")
+        .replaceAll(`knarr-${name}`, "knarr-knarr")
+        .replaceAll(`"${name}"`, '"knarr"')
+        .replaceAll(/(?<=https:\/\/127\.0\.0\.1:)\d+/g, "6443")
+        .replaceAll(/^Waiting for deployment .*\n/gm, ""),
+    async [Symbol.asyncDispose]() {
+      await runCommand("./knarr down", shell);
+      rmSync(own, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What only looks is typed again, as a person would, for what takes a moment to come about. */
+const onlyLooks = /^(kubectl (get|logs|exec client)|curl|\.\/knarr (trace|why|status)) /;
+const PATIENCE_MS = isUpdate ? 5_000 : 30_000;
+
+async function shown(step: Shown, place: Place): Promise<string> {
+  const end = systemClock.elapsed() + PATIENCE_MS;
+  for (;;) {
+    const output = await place.run(step.command);
+    const isRight = differs(step, output) === undefined;
+    if (isRight || !onlyLooks.test(step.command) || systemClock.elapsed() > end) return output;
+    await systemClock.sleep(200, new AbortController().signal);
+  }
+}
+
+function compare(step: Shown, output: string): void {
+  const difference = differs(step, output);
+  if (difference) assert.deepEqual(difference.got, difference.expected, output);
+}
+
+function differs(step: Shown, output: string) {
+  const expected = essence(step.expected);
+  const printed = essence(output);
+  const got = expected.includes("…") ? ["…", ...expected.filter((line) => printed.includes(line))] : printed;
+  const wanted = expected.includes("…") ? ["…", ...expected.filter((line) => line !== "…")] : expected;
+  return got.join("\n") === wanted.join("\n") ? undefined : { expected: wanted, got };
+}
+
+/** What is the same on every machine and every time. */
+function essence(output: string): readonly string[] {
+  let text = steady(withoutChance(output), { folder: "<no folder>", url: "<no server>" });
+  for (const [pattern, replacement] of varying) text = text.replaceAll(pattern, replacement);
+  return text
+    .split("\n")
+    .map((line) => line.replaceAll(/[·│├└─\s]+/g, " ").trim())
+    .filter((line) => line !== "");
+}
+
+const varying: readonly (readonly [RegExp, string])[] = [
+  [/\b(\d{1,3}\.){3}\d{1,3}\b|<(service|pod|node)-ip>/g, "<ip>"],
+  [/\b(sim|node)-\d\b|<node>/g, "<node>"],
+  [/:3\d{4}\/TCP/g, ":<port>/TCP"],
+  [/\([\d.]+ m?s\)/g, "(<time>)"],
+  [/\(\w+ ago\)/g, "(<age> ago)"],
+  [/\[\d\d\/\w{3}\/\d{4}:[\d:]+ \+0000\]/g, "[<time>]"],
+  [/curl\/[\d.]+/g, "curl/<version>"],
+];
