@@ -1,39 +1,33 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
-import type { Mutable } from "#schema/infer.ts";
-import { admissionPlugin, pluginOf, type Refusal } from "./plugin.ts";
+import { admissionPlugin, pluginOf } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
 
 const ofPods = admissionPlugin({
   name: "Priority",
   on: { kind: Pod, verbs: ["create", "update"] },
-  mutate({ object: { spec }, old, server, signal }) {
+  async mutate({ object: { spec }, old, server, signal }) {
     if (old) {
       // Clients that do not know these fields leave them out of an update.
       if (old.spec.priority !== undefined) spec.priority ??= old.spec.priority;
       if (old.spec.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.spec.preemptionPolicy;
-      return undefined;
+      return;
     }
     const asked = spec.priorityClassName;
-    if (!asked || server.get(PriorityClass, asked)) return prioritize(spec, server);
-    return server.settled(signal).then(() => prioritize(spec, server));
+    if (asked && !server.get(PriorityClass, asked)) await server.settled(signal);
+    const found = asked ? server.get(PriorityClass, asked) : defaultOf(server);
+    if (asked && !found) return `no PriorityClass with name ${asked} was found`;
+    const { value = 0, preemptionPolicy = "PreemptLowerPriority" } = found ?? {};
+    if (found) spec.priorityClassName = found.metadata.name;
+    if (spec.priority !== undefined && spec.priority !== value)
+      return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
+    spec.priority = value;
+    if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
+      return `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
+    spec.preemptionPolicy = preemptionPolicy;
+    return;
   },
 });
-
-function prioritize(spec: Mutable<Pod>["spec"], server: AdmissionServer): Refusal {
-  const asked = spec.priorityClassName;
-  const found = asked ? server.get(PriorityClass, asked) : defaultOf(server);
-  if (asked && !found) return `no PriorityClass with name ${asked} was found`;
-  const { value = 0, preemptionPolicy = "PreemptLowerPriority" } = found ?? {};
-  if (found) spec.priorityClassName = found.metadata.name;
-  if (spec.priority !== undefined && spec.priority !== value)
-    return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
-  spec.priority = value;
-  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
-    return `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
-  spec.preemptionPolicy = preemptionPolicy;
-  return undefined;
-}
 
 const ofClasses = admissionPlugin({
   name: "Priority",

@@ -13,39 +13,29 @@ export const runtimeClass = admissionPlugin({
   name: "RuntimeClass",
   on: { kind: Pod, verbs: ["create"] },
 
-  mutate(asked) {
+  async mutate(asked) {
     const { spec } = asked.object;
-    const { runtimeClassName } = spec;
-    if (runtimeClassName === undefined) return undefined;
-    return classOf(asked, runtimeClassName).then((found) =>
-      found ? takeOver(spec, found) : missing(runtimeClassName),
-    );
+    if (spec.runtimeClassName === undefined) return;
+    const found = await classOf(asked, spec.runtimeClassName);
+    if (!found) return missing(spec.runtimeClassName);
+    if (found.overhead) {
+      const { podFixed = {} } = found.overhead;
+      if (Object.keys(spec.overhead ?? {}).length > 0 && !sameAmounts(podFixed, spec.overhead)) return otherOverhead;
+      if (Object.keys(podFixed).length > 0) spec.overhead = { ...podFixed };
+    }
+    return found.scheduling && addScheduling(spec, found.scheduling);
   },
 
-  validate(asked) {
+  async validate(asked) {
     const { runtimeClassName, overhead } = asked.object.spec;
-    if (runtimeClassName === undefined) return overheadProblem(undefined, overhead);
-    return classOf(asked, runtimeClassName).then((found) =>
-      found ? overheadProblem(found, overhead) : missing(runtimeClassName),
-    );
+    const found = runtimeClassName === undefined ? undefined : await classOf(asked, runtimeClassName);
+    if (runtimeClassName !== undefined && !found) return missing(runtimeClassName);
+    if (found?.overhead) return sameAmounts(found.overhead.podFixed, overhead) ? undefined : otherOverhead;
+    return overhead === undefined
+      ? undefined
+      : "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
   },
 });
-
-function takeOver(spec: Mutable<Pod>["spec"], found: RuntimeClass): Refusal {
-  if (found.overhead) {
-    const { podFixed = {} } = found.overhead;
-    if (Object.keys(spec.overhead ?? {}).length > 0 && !sameAmounts(podFixed, spec.overhead)) return otherOverhead;
-    if (Object.keys(podFixed).length > 0) spec.overhead = { ...podFixed };
-  }
-  return found.scheduling && addScheduling(spec, found.scheduling);
-}
-
-function overheadProblem(found: RuntimeClass | undefined, overhead: Amounts | undefined): Refusal {
-  if (found?.overhead) return sameAmounts(found.overhead.podFixed, overhead) ? undefined : otherOverhead;
-  return overhead === undefined
-    ? undefined
-    : "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
-}
 
 const missing = (name: string): string => `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`;
 

@@ -55,19 +55,15 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
 
   /** Objects in the cache do not change, so what was read from one namespace holds as long as it is there. */
   const known = new WeakMap<Namespace, LabelledPolicy>();
-  const policyFor = ({ namespace, server, signal }: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
-    const found = server.get(Namespace, namespace);
-    if (found) return policyIn(found);
-    return server.settled(signal).then(() => {
-      const late = server.get(Namespace, namespace);
-      return late && policyIn(late);
-    });
-  };
-  const policyIn = (namespace: Namespace): LabelledPolicy => {
-    const present = known.get(namespace);
-    if (present) return present;
-    const policy = policyOf(namespace.metadata.labels, defaults);
-    known.set(namespace, policy);
+  const policyFor = async ({ namespace, server, signal }: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
+    let found = server.get(Namespace, namespace);
+    if (!found) {
+      await server.settled(signal);
+      found = server.get(Namespace, namespace);
+    }
+    if (!found) return undefined;
+    const policy = known.get(found) ?? policyOf(found.metadata.labels, defaults);
+    known.set(found, policy);
     return policy;
   };
 
@@ -85,17 +81,14 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
   const pods = admissionPlugin({
     name,
     on: { kind: Pod, verbs: ["create", "update"], through: ["", "ephemeralcontainers", "resize"] },
-    validate(asked) {
+    async validate(asked) {
       const { object, old, namespace } = asked;
       if (isExempt(asked)) return undefined;
-      const judged = (found: LabelledPolicy | undefined): Refusal => {
-        if (!found) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
-        if (found.problems.length === 0 && allowsEverything(found.policy)) return undefined;
-        if (old && !bringsImages(object.spec, old.spec)) return undefined;
-        return judge(asked, object, found.policy, true);
-      };
-      const found = policyFor(asked);
-      return found instanceof Promise ? found.then(judged) : judged(found);
+      const found = await policyFor(asked);
+      if (!found) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
+      if (found.problems.length === 0 && allowsEverything(found.policy)) return undefined;
+      if (old && !bringsImages(object.spec, old.spec)) return undefined;
+      return judge(asked, object, found.policy, true);
     },
   });
 
