@@ -46,6 +46,7 @@ export class NodeContainerd {
   readonly socket: string;
   readonly #options: NodeContainerdOptions;
   readonly #home: Home;
+  #starting: Promise<void> | undefined;
 
   constructor(options: NodeContainerdOptions) {
     const { folder, runFolder, cgroup } = options;
@@ -54,8 +55,15 @@ export class NodeContainerd {
     this.#home = { folder, runFolder, cgroup, socket: this.socket, config: join(folder, "containerd.toml") };
   }
 
-  /** Starts it unless it runs, and waits until it answers. */
-  async start(signal: AbortSignal): Promise<void> {
+  /** Starts it unless it runs, and waits until it answers. Those who ask while it is being started wait for the same. */
+  start(signal: AbortSignal): Promise<void> {
+    this.#starting ??= this.#start(signal).finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
     const { netns, clock } = this.#options;
     const pid = this.pid();
     if (pid !== undefined && networkAt(`/proc/${pid}/ns/net`) === networkAt(`/run/netns/${netns}`)) {

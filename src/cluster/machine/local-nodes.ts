@@ -31,9 +31,10 @@ export class LocalNodes {
     this.runFolder = runFolder;
   }
 
-  /** Makes what is missing of their network. */
+  /** Makes what is missing of their network, and begins to start their containerds. Whoever runs a node waits for its own. */
   async connect(signal: AbortSignal): Promise<void> {
     await makeNetwork(this.network, { signal });
+    for (const { containerd } of this.machines) containerd.start(signal).catch(() => undefined);
   }
 
   /** Ends all that runs on them, and takes the network away; what is on disk stays. */
