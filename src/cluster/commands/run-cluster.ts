@@ -17,8 +17,6 @@ export const runClusterCommand: Command = {
   use: "run-cluster [FLAGS]",
   async run(args) {
     const place = new Place(parseFlags(placeFlags, args).flags);
-    const settings = readSettings(place);
-    if (!settings) return place.mustExist();
     const log = createLog({ clock: systemClock, write: writeToStderr });
     const stop = new AbortController();
     // Resolves also when nobody listens any more: whoever started this cluster need not wait until it is ready.
@@ -36,6 +34,8 @@ export const runClusterCommand: Command = {
     });
     try {
       if (!isAlone) await unlessAborted(prepared.promise, stop.signal);
+      const settings = readSettings(place);
+      if (!settings) return place.mustExist();
       const onStep = (step: Step) => {
         void tell({ step });
         if (step.is === "ready") flushCompileCache(); // now, since this process may be killed rather than end

@@ -1,5 +1,6 @@
-// Starts a cluster in a process of its own, which goes on when this one ends. The two talk until it is ready: this one makes the
-// certificates while that one loads, that one tells how far it is. If either ends before, so does the other.
+// Starts a cluster in a process of its own, which goes on when this one ends. The two talk until it is ready: this one looks
+// at the machine and makes the certificates while that one loads, that one tells how far it is. If either ends before, so does the
+// other.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
@@ -14,14 +15,15 @@ import type { Step } from "./steps.ts";
 
 /** What the cluster's process says to the one that started it. */
 export type Told = { readonly step: Step } | { readonly failed: string };
-/** What it is told: that its certificates are there; and that it is from now on alone. */
+/** What it is told: that its settings and certificates are there; and that it is from now on alone. */
 export type Order = "proceed" | "stay";
 
 const logLimit = 10 * 1024 * 1024;
 
 export interface BackgroundOptions {
   readonly place: Place;
-  readonly settings: Settings;
+  /** What the cluster is to be, once this machine is fit for it. Called when its process is loading. */
+  readonly prepare: () => Promise<Settings>;
   /** When to return. */
   readonly until: Step["is"];
   readonly onStep: (step: Step) => void;
@@ -29,8 +31,7 @@ export interface BackgroundOptions {
 
 /** Rejects when the cluster cannot be started, or when the signal aborts; its process has ended by then. */
 export async function startInBackground(options: BackgroundOptions, signal: AbortSignal): Promise<void> {
-  const { place, settings, until, onStep } = options;
-  writeSettings(place, settings);
+  const { place, prepare, until, onStep } = options;
   const child = spawnCluster(place);
   const exited = once(child, "exit");
   const tell = (order: Order) => void (child.connected && child.send(order));
@@ -47,7 +48,12 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
     () => arrived.reject(new Error(`start cluster ${JSON.stringify(place.name)}: ${reason}`)),
     (cause: unknown) => arrived.reject(new Error("start a process for the cluster", { cause })),
   );
-  const prepared = certificatesOf(place, settings).then(() => tell("proceed"));
+  const prepared = (async () => {
+    const settings = await prepare();
+    writeSettings(place, settings);
+    await certificatesOf(place, settings);
+    tell("proceed");
+  })();
   try {
     await unlessAborted(Promise.all([arrived.promise, prepared]), signal);
   } catch (error) {

@@ -1,6 +1,13 @@
 // What has to be so before a cluster of real nodes can be started: the machine has what they need, and nothing is in their way.
 import { existsSync, readdirSync } from "node:fs";
-import { egressNotes, findConflicts, type OtherCluster, pickRanges, type Ranges } from "#network/conflicts.ts";
+import {
+  egressNotes,
+  findConflicts,
+  type HostState,
+  type OtherCluster,
+  pickRanges,
+  type Ranges,
+} from "#network/conflicts.ts";
 import { namespacesOf, readHostState } from "#network/host/host-state.ts";
 import { localNodes } from "../machine/local-nodes.ts";
 import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
@@ -30,20 +37,21 @@ export async function prepareMachine(
 ): Promise<Settings> {
   const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
   const others = otherClusters(place);
-  const fit = { ...(asked ? await withFreeRanges(place, asked, others) : settings), pluginFolder };
+  // The namespaces of a cluster are the same whichever ranges it has.
+  const host = await readHostState(namespacesOf(localNodes(place, settings).network));
+  const fit = { ...(asked ? withFreeRanges(place, asked, host, others) : settings), pluginFolder };
   const { network } = localNodes(place, fit);
-  const host = await readHostState(namespacesOf(network));
   const conflicts = findConflicts(network, host, others);
   if (conflicts.length > 0) throw new Error(conflicts.join("; "));
   for (const sentence of egressNotes(network, host)) note(sentence);
   return fit;
 }
 
-async function withFreeRanges(place: Place, asked: Asked, others: readonly OtherCluster[]): Promise<Settings> {
+function withFreeRanges(place: Place, asked: Asked, host: HostState, others: readonly OtherCluster[]): Settings {
   const wanted = Object.fromEntries(
     Object.entries(rangeFlags).flatMap(([name, flag]) => (asked[flag] === undefined ? [] : [[name, asked[flag]]])),
   );
-  const ranges = pickRanges(wanted, await readHostState([]), others, place.name);
+  const ranges = pickRanges(wanted, host, others, place.name);
   const picked = Object.entries(rangeFlags).map(([name, flag]) => [flag, ranges[name as keyof Ranges]]);
   return newSettings({ ...asked, ...Object.fromEntries(picked) });
 }

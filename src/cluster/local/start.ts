@@ -41,14 +41,19 @@ export async function startForPerson(start: StartOptions): Promise<void> {
   let cancel: () => void = () => undefined;
   const steps = showSteps(systemClock);
   try {
-    const options = { ...start, settings: await prepared(start, steps, stop.signal) };
-    cancel = systemClock.after(timeoutMs, () =>
-      stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
-    );
-    const onStep = tellSteps(options, steps, cancel);
-    if (flags.foreground) return await stayInForeground(options, onStep, stop.signal);
+    const prepare = async () => {
+      const settings = await prepared(start, steps, stop.signal);
+      stop.signal.throwIfAborted();
+      cancel = systemClock.after(timeoutMs, () =>
+        stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
+      );
+      announce(start, steps);
+      return settings;
+    };
+    const onStep = tellSteps(start, steps, () => cancel());
+    if (flags.foreground) return await stayInForeground({ ...start, settings: await prepare() }, onStep, stop.signal);
     const until = flags.wait ? "ready" : "serving";
-    const started = startInBackground({ ...options, until, onStep }, stop.signal);
+    const started = startInBackground({ place, prepare, until, onStep }, stop.signal);
     await Promise.all([started, contexts()]); // loaded while there is nothing else to do
   } catch (error) {
     steps.end();
@@ -93,12 +98,16 @@ function lockStart(place: Place): () => void {
   }
 }
 
-function tellSteps({ place, settings }: StartOptions, steps: Steps, isReady: () => void): (step: Step) => void {
+function announce({ place, settings }: StartOptions, steps: Steps): void {
   const isSimulated = settings.runtime === "simulated";
-  const nodes = `${settings.nodes}${isSimulated ? " simulated" : ""} node${settings.nodes === 1 ? "" : "s"}`;
   const warning = isSimulated ? "; its nodes are simulated: pods count as running, but no container does" : "";
   console.log(`Starting cluster ${JSON.stringify(place.name)}${warning}.`);
   steps.begin("starting the API server");
+}
+
+function tellSteps({ settings }: StartOptions, steps: Steps, isReady: () => void): (step: Step) => void {
+  const simulated = settings.runtime === "simulated" ? " simulated" : "";
+  const nodes = `${settings.nodes}${simulated} node${settings.nodes === 1 ? "" : "s"}`;
   return (step) => {
     if (step.is === "serving") {
       steps.done(`API served at ${step.url}`);

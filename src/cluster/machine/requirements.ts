@@ -60,15 +60,12 @@ const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const pluginVersion = "0.4.0";
 /** All that is missing at once. `folder` is where nodes will keep their data. */
 export async function findRequirements(folder: string, machine: Machine = thisMachine()): Promise<Findings> {
-  const unmetPrograms = (await Promise.all(programs.map((program) => checkProgram(program, machine)))).filter(isUnmet);
-  const plugin = await findPlugins(machine);
-  const kernel = (
-    await Promise.all(abilities(folder, machine).map((ability) => checkAbility(ability, machine)))
-  ).filter(isUnmet);
-  return {
-    unmet: [...unmetPrograms, ...(plugin.unmet ? [plugin.unmet] : []), ...kernel],
-    pluginFolder: plugin.folder,
-  };
+  const [unmetPrograms, plugin, kernel] = await Promise.all([
+    Promise.all(programs.map((program) => checkProgram(program, machine))),
+    findPlugins(machine),
+    Promise.all(abilities(folder, machine).map((ability) => checkAbility(ability, machine))),
+  ]);
+  return { unmet: [...unmetPrograms, plugin.unmet, ...kernel].filter(isUnmet), pluginFolder: plugin.folder };
 }
 
 const isUnmet = (found: Unmet | undefined): found is Unmet => found !== undefined;
