@@ -234,7 +234,7 @@ function crashRemedies(
   isKilledByProbe: boolean,
   hasLines: boolean,
 ): readonly string[] {
-  const read = `read ${hasLines ? "all " : ""}it said before it ended: kubectl logs ${podArgument(pod)} -c ${container} --previous`;
+  const read = `read ${hasLines ? "all" : "what"} it said before it ended: kubectl logs ${podArgument(pod)} -c ${container} --previous`;
   if (last?.reason === "OOMKilled")
     return ["give it a higher memory limit, or find out what it uses the memory for", read];
   if (isKilledByProbe) return ["see what the probe asks for, and whether the program answers in time", read];
