@@ -1,17 +1,20 @@
-// The tour of the README, typed as it stands there. The README's `./knarr` is a command beside the tour's files that adds what a test
-// needs: a name of its own, so that no other cluster is touched, no way out of the machine, any port, and nothing installed. Without root
-// or without containerd the nodes are simulated, and what takes real containers is left out.
+// The tour of the README, typed as it stands there. Its `./knarr` is a command in the folder of the test that adds what a test needs: a
+// name and addresses of its own, so that no other cluster is touched, no way out of the machine, any port, and nothing installed. Without
+// root or without containerd the nodes are simulated, and what takes real containers is left out.
 // KNARR_UPDATE=1 writes what the commands print into both READMEs; the reviewer reads the diff.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "#base/clock.ts";
+import type { Kubectl } from "../apiserver/kubectls.ts";
 import { kubectls, makeHome } from "../apiserver/replay.ts";
 import { runCommand, steady } from "../apiserver/transcript.ts";
 import { withoutChance } from "../cluster/chance.ts";
+import { Machine } from "../cluster/machine.ts";
+import { RealCluster } from "../cluster/real-cluster.ts";
+import { impossible } from "../machine/machine.ts";
 import { consoleBlocks, type Shown, shownIn, withOutputs } from "./console.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -23,8 +26,7 @@ const [english = { path: "", text: "" }, chinese = english] = pages;
 const isUpdate = Boolean(process.env.KNARR_UPDATE);
 const newest = kubectls.at(-1);
 
-const needed = ["/usr/bin/containerd", "/usr/sbin/runc", "/usr/sbin/ip", "/usr/sbin/nft", "/usr/lib/cni/ptp"];
-const isReal = process.getuid?.() === 0 && needed.every((path) => existsSync(path));
+const isReal = !impossible;
 
 test("both READMEs show the same commands", { skip: isUpdate && "they are rewritten" }, () => {
   assert.deepEqual(consoleBlocks(chinese.text), consoleBlocks(english.text));
@@ -45,7 +47,9 @@ test(`the tour of the README goes as it says, on ${isReal ? "real" : "simulated"
   timeout: 600_000,
 }, async (t) => {
   assert.ok(newest);
-  await using place = openPlace(newest);
+  await using machine = new Machine(newest.path);
+  await using cluster = isReal ? await RealCluster.plan(machine, { label: "r", nodes: 3 }) : undefined;
+  const place = placeFor(newest, machine, cluster);
   const steps = shownIn(english.text);
   assert.ok(steps.length > 20);
   const outputs: (string | undefined)[] = [];
@@ -58,24 +62,27 @@ test(`the tour of the README goes as it says, on ${isReal ? "real" : "simulated"
     // Simulated nodes come up with other words.
     if (isReal || !step.command.startsWith("./knarr up")) await t.test(step.command, () => compare(step, output));
   }
+  await cluster?.leftNothing();
   if (isUpdate && isReal) for (const { path, text } of pages) writeFileSync(path, withOutputs(text, outputs));
 });
 
-type Place = ReturnType<typeof openPlace>;
+type Place = ReturnType<typeof placeFor>;
 
-function openPlace(kubectl: (typeof kubectls)[number]) {
-  const own = mkdtempSync(join(tmpdir(), "knarr-tour-"));
-  const name = `readme-${process.pid}`;
-  const { folder, env } = makeHome(own, kubectl);
-  const runtime = isReal ? "containerd" : "simulated";
+function placeFor(kubectl: Kubectl, machine: Machine, cluster: RealCluster | undefined) {
+  const name = cluster?.name ?? "knarr";
+  const { folder, env } = makeHome(machine.home, kubectl);
+  const flags = cluster?.upArgs("--no-install").filter((flag) => !/^(up$|--nodes|--name)/.test(flag)) ?? [
+    "--runtime=simulated",
+    "--port=0",
+  ];
   const knarr = `#!/bin/sh
-case $1 in up) set -- "$@" --runtime=${runtime} --no-egress --no-install --port=0 ;; esac
+case $1 in up) set -- "$@" ${flags.join(" ")} ;; esac
 case $1 in trace | why) ;; *) set -- "$@" --name=${name} ;; esac
-exec "${process.execPath}" "${root}/src/main.ts" "$@"
+exec "${process.execPath}" "${root}src/main.ts" "$@"
 `;
   writeFileSync(join(folder, "knarr"), knarr, { mode: 0o755 });
-  const compiled = join(root, "node_modules/.cache/compile");
-  const shell = { folder, env: { ...env, KNARR_DATA_DIR: join(own, "clusters"), NODE_COMPILE_CACHE: compiled } };
+  const { KNARR_DATA_DIR, NODE_COMPILE_CACHE } = machine.env;
+  const shell = { folder, env: { ...env, KNARR_DATA_DIR, NODE_COMPILE_CACHE } };
   return {
     /** What a command prints, as if the cluster had no name and port of its own. */
     run: async (command: string) =>
@@ -85,10 +92,6 @@ exec "${process.execPath}" "${root}/src/main.ts" "$@"
         .replaceAll(`"${name}"`, '"knarr"')
         .replaceAll(/(?<=https:\/\/127\.0\.0\.1:)\d+/g, "6443")
         .replaceAll(/^Waiting for deployment .*\n/gm, ""),
-    async [Symbol.asyncDispose]() {
-      await runCommand("./knarr down", shell);
-      rmSync(own, { recursive: true, force: true });
-    },
   };
 }
 
