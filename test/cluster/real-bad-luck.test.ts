@@ -1,0 +1,163 @@
+// Bad input and bad luck on a real node: each pod says what is wrong with it, and the one beside them never notices.
+import assert from "node:assert/strict";
+import { globSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Pod } from "#api/core/v1/pod.ts";
+import { findKubectls } from "../apiserver/kubectls.ts";
+import { impossible } from "../machine/machine.ts";
+import { Machine } from "./machine.ts";
+import { kill, RealCluster, untilNone } from "./real-cluster.ts";
+
+/** For a machine that does much else at once. */
+const patienceMs = 120_000;
+const floodBytes = 50_000_000;
+const mostLogBytes = 10 * 2 ** 20;
+
+const busybox = "knarr.local/busybox:1.0";
+const sleep = ["sleep", "3600"];
+const sh = (script: string) => ["sh", "-c", script];
+const data = { name: "data", mountPath: "/data" };
+
+type Spec = Parameters<typeof podOf>[1];
+const podOf = (name: string, spec: { readonly [field: string]: unknown }) => ({
+  metadata: { namespace: "default", name },
+  spec: { terminationGracePeriodSeconds: 1, ...spec },
+});
+const running = (command: readonly string[], more: object = {}): Spec => ({
+  containers: [{ name: "main", image: busybox, command, ...more }],
+});
+
+const specs: Readonly<Record<string, Spec>> = {
+  calm: running(sleep),
+  unknown: running(sleep, { image: "knarr.local/unknown:1.0" }),
+  command: running(["/no/such/program"]),
+  crash: running(sh("echo all is lost; exit 3")),
+  hungry: running(["tail", "/dev/zero"], { resources: { limits: { memory: "24Mi" } } }),
+  flood: running(sh(`yes 'water, water, every where, nor any drop to drink' | head -c ${floodBytes}; sleep 3600`)),
+  symlink: {
+    initContainers: [
+      { name: "plant", image: busybox, command: ["ln", "-s", "/etc", "/data/way-out"], volumeMounts: [data] },
+    ],
+    ...running(sleep, { volumeMounts: [{ ...data, subPath: "way-out" }] }),
+    volumes: [{ name: "data", emptyDir: {} }],
+  },
+  port: running(sleep, { ports: [{ containerPort: 80, hostPort: 8099 }] }),
+};
+
+const machine = new Machine(findKubectls().at(-1)?.path);
+let cluster: RealCluster;
+
+before(async () => {
+  if (impossible) return;
+  cluster = await RealCluster.plan(machine, { label: "b", nodes: 1 });
+  await cluster.up();
+  await cluster.hasImages();
+  for (const [name, spec] of Object.entries(specs)) await create(name, spec);
+  await become("calm", ({ status }) => status.phase === "Running");
+});
+
+after(async () => {
+  if (!impossible) await cluster[Symbol.asyncDispose]();
+  await machine[Symbol.asyncDispose]();
+});
+
+const create = (name: string, spec: Spec) => cluster.withClient((client) => client.create(Pod, podOf(name, spec)));
+
+/** The pod once it is like this. */
+async function become(name: string, isSo: (pod: Pod) => unknown): Promise<Pod> {
+  const found: Pod[] = [];
+  await untilNone(patienceMs, async () => {
+    const pod = (await cluster.pods()).find(({ metadata }) => metadata.name === name);
+    if (pod && isSo(pod)) found.push(pod);
+    return found.length > 0 ? [] : [`${name}: ${JSON.stringify(pod?.status)}`];
+  });
+  const [pod] = found;
+  assert.ok(pod);
+  return pod;
+}
+
+const main = ({ status }: Pod) => status.containerStatuses?.find(({ name }) => name === "main");
+const waitsFor = (pod: Pod) => main(pod)?.state?.waiting?.reason;
+
+/** What knarr says of a pod that is stuck. */
+async function why(name: string): Promise<string> {
+  const { code, out, err } = await machine.knarr("why", `pod/${name}`);
+  assert.equal(code, 3, err);
+  return out;
+}
+
+test("an image that does not exist is named", { skip: impossible }, async () => {
+  const pod = await become("unknown", (pod) => waitsFor(pod) === "ImagePullBackOff");
+  assert.match(main(pod)?.state?.waiting?.message ?? "", /knarr\.local\/unknown:1\.0/);
+  assert.match(await why("unknown"), /image that cannot be pulled: knarr\.local\/unknown:1\.0/);
+});
+
+test("a program that does not exist is named", { skip: impossible }, async () => {
+  const pod = await become("command", (pod) => main(pod)?.lastState?.terminated);
+  const { reason, exitCode, message } = main(pod)?.lastState?.terminated ?? {};
+  assert.deepEqual({ reason, exitCode }, { reason: "StartError", exitCode: 128 });
+  assert.match(message ?? "", /\/no\/such\/program/);
+  assert.match(await why("command"), /\/no\/such\/program/);
+});
+
+test("a container that ends again and again is started ever more rarely, and its last words are shown", {
+  skip: impossible,
+}, async () => {
+  const pod = await become("crash", (pod) => waitsFor(pod) === "CrashLoopBackOff" && main(pod)?.restartCount);
+  assert.equal(main(pod)?.lastState?.terminated?.exitCode, 3);
+  assert.match(await why("crash"), /ended with exit code 3, and was restarted.*log of main: all is lost/s);
+});
+
+test("a container that takes more memory than it may is killed, and says so", { skip: impossible }, async () => {
+  const pod = await become("hungry", (pod) => main(pod)?.lastState?.terminated);
+  assert.equal(main(pod)?.lastState?.terminated?.reason, "OOMKilled");
+  assert.match(await why("hungry"), /used more memory than it may/);
+});
+
+test("a subPath that leads out of its volume is not mounted", { skip: impossible }, async () => {
+  const pod = await become("symlink", (pod) => waitsFor(pod) === "CreateContainerConfigError");
+  assert.match(main(pod)?.state?.waiting?.message ?? "", /subPath/);
+});
+
+test("a port of the node that is taken is named", { skip: impossible }, async () => {
+  await become("port", ({ status }) => status.phase === "Running");
+  await create("port-again", specs.port ?? {});
+  const pod = await become("port-again", ({ status }) =>
+    status.conditions?.some(({ reason }) => reason === "Unschedulable"),
+  );
+  assert.match(pod.status.conditions?.[0]?.message ?? "", /didn't have free ports/);
+  assert.match(await why("port-again"), /use another hostPort, or none/);
+});
+
+test("a flood of log lines is cut into files", { skip: impossible }, async () => {
+  await become("flood", ({ status }) => status.phase === "Running");
+  const [node] = cluster.local.machines;
+  assert.ok(node);
+  const files = () => globSync(join(node.folder, "**/default_flood_*/main/0.log*"));
+  await untilNone(patienceMs, async () => {
+    const sizes = files().map((file) => statSync(file).size);
+    return sizes.length > 1 && statSync(files().toSorted()[0] ?? "").size <= mostLogBytes ? [] : [`sizes: ${sizes}`];
+  });
+  assert.match(await machine.kubectl("logs", "flood", "--tail=1", "--limit-bytes=1000"), /^$|water/);
+});
+
+test("containers outlive their containerd, and the node comes back", { skip: impossible }, async () => {
+  const calm = await become("calm", ({ status }) => status.phase === "Running");
+  const [pid, ...others] = cluster.programs("containerd");
+  assert.deepEqual(others, []);
+  await kill(pid ?? 0);
+  await untilNone(patienceMs, async () =>
+    cluster.programs("containerd").length === 1 ? [] : ["there is no containerd"],
+  );
+  await create("later", running(sleep));
+  await become("later", ({ status }) => status.phase === "Running");
+  const still = await become("calm", ({ status }) => status.phase === "Running");
+  assert.equal(main(still)?.containerID, main(calm)?.containerID);
+  assert.equal(await machine.kubectl("exec", "calm", "--", "echo", "well"), "well\n");
+});
+
+test("the pod beside them has not noticed", { skip: impossible }, async () => {
+  const calm = await become("calm", ({ status }) => status.phase === "Running");
+  assert.equal(main(calm)?.restartCount, 0);
+});
