@@ -6,6 +6,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import { machineKubelet } from "#kubelet/host/machine-kubelet.ts";
 import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
+import { evictionThresholds } from "#kubelet/node/pressure.ts";
 import { nftFilter } from "#proxy/host/nft.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
 import type { KeyPair } from "../certificates.ts";
@@ -35,6 +36,15 @@ export interface RealNodeOptions {
 const kubeletPort = 10_250;
 const proxySettings = { table: "knarr-proxy", markBit: 0x4000 };
 
+/** Upstream puts pods out when a seventh of the disk is left, which is how most people's disks are. */
+const patient = {
+  ...evictionThresholds,
+  nodeFsAvailable: 0.02,
+  nodeFsInodesFree: 0.02,
+  imageFsAvailable: 0.02,
+  imageFsInodesFree: 0.02,
+};
+
 /** Runs until the signal aborts. What runs in its containers goes on then. */
 export async function runRealNode(options: RealNodeOptions, signal: AbortSignal): Promise<void> {
   const { machine, parts, resolver, podRanges } = options;
@@ -57,6 +67,7 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       cgroupRoot: machine.cgroup,
       staticPodsFolder: join(folder, "manifests"),
       keepImages: [pauseReference],
+      thresholds: patient,
       endpoint: `unix://${containerd.socket}`,
       kubeletVersion: kubernetesVersion,
       client,
