@@ -32,6 +32,7 @@ export const runClusterCommand: Command = {
     process.once("disconnect", () => {
       if (!isAlone) stop.abort(new Error("whoever started this cluster has ended before it was ready"));
     });
+    let code = 0;
     try {
       if (!isAlone) await unlessAborted(prepared.promise, stop.signal);
       const settings = readSettings(place);
@@ -44,7 +45,8 @@ export const runClusterCommand: Command = {
     } catch (error) {
       log.error("the cluster failed", { error, component: "cluster" });
       await tell({ failed: explain(error) });
-      process.exit(1); // whatever of it has not noticed that it is over must not keep the cluster's folder
+      code = 1;
     }
+    process.exit(code); // whatever of it has not noticed that it is over must not keep the cluster's folder
   },
 };

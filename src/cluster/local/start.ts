@@ -37,13 +37,28 @@ export async function startForPerson(start: StartOptions): Promise<void> {
   const release = lockStart(place);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new Error(isNew ? "interrupted; nothing is left behind" : "interrupted"));
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, interrupted);
+  // Who is impatient interrupts again: what is being cleared away must not be left half done.
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, interrupted);
+  try {
+    await startOrLeaveNothing(start, timeoutMs, stop);
+    if (flags.foreground) return;
+    await makeKnown(place, flags.kubeconfig, new AbortController().signal);
+    console.log(nextWords(place));
+  } finally {
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, interrupted);
+    release();
+  }
+}
+
+async function startOrLeaveNothing(start: StartOptions, timeoutMs: number, stop: AbortController): Promise<void> {
+  const { place, flags, isNew } = start;
+  const { signal } = stop;
   let cancel: () => void = () => undefined;
   const steps = showSteps(systemClock);
   try {
     const prepare = async () => {
-      const settings = await prepared(start, steps, stop.signal);
-      stop.signal.throwIfAborted();
+      const settings = await prepared(start, steps, signal);
+      signal.throwIfAborted();
       cancel = systemClock.after(timeoutMs, () =>
         stop.abort(new Error(`cluster ${JSON.stringify(place.name)} is not ready after ${flags.timeout}`)),
       );
@@ -51,21 +66,18 @@ export async function startForPerson(start: StartOptions): Promise<void> {
       return settings;
     };
     const onStep = tellSteps(start, steps, () => cancel());
-    if (flags.foreground) return await stayInForeground({ ...start, settings: await prepare() }, onStep, stop.signal);
+    if (flags.foreground) return await stayInForeground({ ...start, settings: await prepare() }, onStep, signal);
     const until = flags.wait ? "ready" : "serving";
-    const started = startInBackground({ place, prepare, until, onStep }, stop.signal);
+    const started = startInBackground({ place, prepare, until, onStep }, signal);
     await Promise.all([started, contexts()]); // loaded while there is nothing else to do
   } catch (error) {
     steps.end();
     if (isNew) await removeCluster(place);
-    throw error;
+    // A terminal interrupts the programs that we run as well: that they failed is not the reason.
+    throw signal.aborted ? signal.reason : error;
   } finally {
     cancel();
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, interrupted);
-    release();
   }
-  await makeKnown(place, flags.kubeconfig, new AbortController().signal);
-  console.log(nextWords(place));
 }
 
 /** Loaded for real nodes only, since it needs much of the machine's side. */
