@@ -70,6 +70,8 @@ export interface ClusterNodes extends Component {
   stop(node: string): void;
   /** Switches it on again. */
   start(node: string): void;
+  /** Resolves when all have begun their work: what the API says of them may be from before. At once unless told. */
+  begun?(signal: AbortSignal): Promise<unknown>;
   /** Makes the node report pressure, or that it is not ready. */
   setHealth(node: string, health: NodeHealth): void;
 }
@@ -192,6 +194,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     serving: (signal) => unlessAborted(served.promise, signal),
     async ready(signal) {
       await this.serving(signal);
+      await nodes.begun?.(signal);
       const accounts = informers.of(ServiceAccount);
       await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
       const registered = informers.of(Node);
