@@ -18,7 +18,7 @@ export const down: Command = {
     if (rest.length > 0) throw new UsageError(`down takes no arguments; to name a cluster: --name=${rest[0]}`);
     const place = new Place(flags);
     const settings = readSettings(place);
-    if (!settings && !place.process) {
+    if (!settings && !place.process && !(await isForgotten(place))) {
       console.log(`There is no cluster ${JSON.stringify(place.name)} in ${place.root}: nothing to do.`);
       return;
     }
@@ -31,3 +31,9 @@ export const down: Command = {
     console.log(`Cluster ${JSON.stringify(place.name)} is gone${kept}.`);
   },
 };
+
+/** Whether there is no folder any more, but nodes still run. */
+async function isForgotten(place: Place): Promise<boolean> {
+  const { forgottenNodes } = await import("../machine/local-nodes.ts");
+  return forgottenNodes(place) !== undefined;
+}

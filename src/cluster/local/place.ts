@@ -43,6 +43,10 @@ export class Place {
   get log(): string {
     return join(this.folder, "knarr.log");
   }
+  /** For what does not outlive a boot. */
+  get runFolder(): string {
+    return join("/run/knarr", this.name);
+  }
   /** Images that all clusters share; no cluster has such a name. */
   get imageCache(): string {
     return join(this.root, ".images");

@@ -6,9 +6,10 @@ import { readSettings } from "./settings.ts";
 export async function removeCluster(place: Place): Promise<void> {
   const settings = readSettings(place);
   const kubeconfig = settings?.kubeconfig;
-  if (settings?.runtime === "containerd") {
-    const { localNodes } = await import("../machine/local-nodes.ts");
-    await localNodes(place, settings).remove();
+  if (settings?.runtime !== "simulated") {
+    const { forgottenNodes, localNodes } = await import("../machine/local-nodes.ts");
+    const nodes = settings ? localNodes(place, settings) : forgottenNodes(place);
+    await nodes?.remove();
   }
   if (kubeconfig !== undefined) {
     const { removeContext } = await import("./contexts.ts");

@@ -67,7 +67,7 @@ export type Settings = Asked & {
   readonly kubeconfig?: string | undefined;
 };
 
-const usual: Settings = {
+export const usual: Settings = {
   runtime: process.platform === "linux" && process.getuid?.() === 0 ? "containerd" : "simulated",
   nodes: 1,
   store: "embedded",

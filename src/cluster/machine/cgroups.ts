@@ -5,7 +5,7 @@ import type { Clock } from "#base/clock.ts";
 import { mounts } from "#base/host/mounts.ts";
 import { signalTo } from "./processes.ts";
 
-const endMs = 10_000;
+const endMs = 60_000;
 const lookMs = 10;
 
 /** Where the trees are mounted. */

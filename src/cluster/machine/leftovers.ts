@@ -20,7 +20,8 @@ export interface Home {
   readonly cgroup: string;
 }
 
-const endMs = 10_000;
+/** What is killed needs a processor once more to end, and a busy machine may not have one for long. */
+const endMs = 60_000;
 const lookMs = 10;
 const unmountTries = 10;
 const unmountedAtOnce = 200;

@@ -1,13 +1,14 @@
 // The nodes of a cluster on this machine: which there are follows from its settings alone, so that any command finds them again.
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { partOf } from "#kubelet/simulated/addresses.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
 import { type LocalNetwork, type LocalNode, planNetwork } from "#network/local-network.ts";
 import type { Place } from "../local/place.ts";
-import { nodeNames, nodePrefix, type Settings } from "../local/settings.ts";
+import { nodeNames, nodePrefix, type Settings, usual } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
+import { isRootedIn, processes, type Running } from "./processes.ts";
 
 export interface NodeMachine extends LocalNode {
   /** All files of the node. */
@@ -47,6 +48,7 @@ export class LocalNodes {
     await Promise.all(this.machines.map(({ containerd }) => containerd.remove()));
     await removeNetwork(this.network);
     rmSync(this.runFolder, { recursive: true, force: true });
+    removeIfEmpty(dirname(this.runFolder));
   }
 }
 
@@ -64,7 +66,7 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
     nodes: nodeNames(settings).map((name, i) => ({ name, podRange: partOf(podRange, nodePrefix, i) })),
     egress: !settings["no-egress"],
   });
-  const runFolder = join("/run/knarr", place.name);
+  const { runFolder } = place;
   const { pluginFolder = usualPlugins } = settings;
   const machineOf = (node: LocalNode): NodeMachine => {
     const own = {
@@ -75,4 +77,28 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
     return { ...node, ...own, containerd: new NodeContainerd({ ...node, ...own, pluginFolder, clock: systemClock }) };
   };
   return new LocalNodes(network, network.nodes.map(machineOf), runFolder);
+}
+
+/**
+ * The nodes of a cluster whose settings somebody has removed, by what still runs of them; undefined if nothing does. A cluster of the
+ * same name in another folder is none of ours.
+ */
+export function forgottenNodes(place: Place): LocalNodes | undefined {
+  if (!existsSync(place.runFolder)) return undefined;
+  const folder = join(place.folder, "nodes");
+  const isOurs = ({ pid, args }: Running) =>
+    args.some((arg) => arg.startsWith(`${folder}/`)) || isRootedIn(pid, folder);
+  if (!processes().some(isOurs)) return undefined;
+  const numbers = readdirSync(place.runFolder).map((name) => Number(/^node-(\d+)$/.exec(name)?.[1] ?? 1));
+  return localNodes(place, { ...usual, nodes: Math.max(1, ...numbers) });
+}
+
+/** Other clusters may be in it. */
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "ENOENT") throw error;
+  }
 }
