@@ -72,16 +72,19 @@ export class Churn {
     ];
   }
 
-  /** A few changes, unless the API is away. */
+  /** Has the API take so many changes, unless it goes meanwhile. */
   async changes(count: number): Promise<void> {
-    for (let i = 0; i < count; i++)
-      try {
-        await this.#cluster.withClient((client) => this.#change(client));
-        this.done++;
-      } catch (error) {
-        // What is to go may be gone, what is to come may be there, and the API may have been killed.
-        if (!(error instanceof ApiError || error instanceof ConnectionLost)) throw error;
-      }
+    const until = this.done + count;
+    await this.#cluster.withClient(async (client) => {
+      while (this.done < until)
+        try {
+          await this.#change(client);
+          this.done++;
+        } catch (error) {
+          if (error instanceof ConnectionLost) return;
+          if (!(error instanceof ApiError)) throw error; // what is to go may be gone, what is to come may be there
+        }
+    });
   }
 
   async #change(client: Client): Promise<void> {

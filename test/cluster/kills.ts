@@ -12,7 +12,8 @@ const kubectl = findKubectls().at(-1)?.path;
 /** For a machine that does much else at once. */
 const patienceMs = 300_000;
 const mostMs = 2500;
-const changesEach = 12;
+const changesEach = 3;
+const calmEach = 4;
 
 /** Returns what to say of it. */
 export async function killMany(times: number, seed: number): Promise<string> {
@@ -23,18 +24,21 @@ export async function killMany(times: number, seed: number): Promise<string> {
   await cluster.hasImages();
   const churn = new Churn(cluster, random);
   await churn.begin();
-  const agree = () => untilNone(patienceMs, () => cluster.disagreements());
-  await agree();
+  await untilNone(patienceMs, () => cluster.disagreements());
   await churn.remember();
+  const done = () =>
+    untilNone(patienceMs, async () => [...(await cluster.disagreements()), ...(await churn.unfinished())]);
   for (let i = 0; i < times; i++) {
-    const changed = churn.changes(changesEach);
+    await churn.changes(changesEach);
+    const more = churn.changes(changesEach);
     await pause(random.below(mostMs));
     await kill(cluster.pid);
-    await changed;
-    // Half of them are killed while nodes still look at what they find.
-    await cluster.machine.ok("start", `--name=${cluster.name}`, "--timeout=5m", `--wait=${random.below(2) === 0}`);
+    await more;
+    // Some are killed again while nodes still look at what they find.
+    await cluster.machine.ok("start", `--name=${cluster.name}`, "--timeout=5m", `--wait=${random.below(4) > 0}`);
+    if (i % calmEach === calmEach - 1) await done(); // so that what comes next meets pods of every age
   }
-  await untilNone(patienceMs, async () => [...(await cluster.disagreements()), ...(await churn.unfinished())]);
+  await done();
   assert.deepEqual(await churn.disturbances(), []);
   await cluster.machine.ok("down", `--name=${cluster.name}`);
   await cluster.leftNothing();

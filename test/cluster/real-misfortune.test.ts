@@ -35,6 +35,13 @@ const deaths: readonly Death[] = [
     },
   },
   {
+    title: "its folder was removed",
+    async of(cluster) {
+      await kill(cluster.pid);
+      rmSync(cluster.place.folder, { recursive: true, force: true });
+    },
+  },
+  {
     title: "its folder was removed in part",
     async of(cluster) {
       await kill(cluster.pid);
@@ -56,6 +63,9 @@ test("a cluster that was killed is continued by knarr up, and no other takes its
   assert.match(refused.err, /--node-range/);
   assert.match(refused.err, new RegExp(cluster.name));
   await other.leftNothing();
+  const elsewhere = await machine.ok("down", `--name=${cluster.name}`, `--data-dir=${machine.home}/elsewhere`);
+  assert.match(elsewhere, /nothing to do/, "one of the same name in another folder is another cluster");
+  assert.match(await machine.ok("status", `--name=${cluster.name}`), /1 of 1 ready/);
   await killBoth(cluster);
   assert.match(await cluster.up(), /1 node ready/);
 });
@@ -80,7 +90,7 @@ test("an interrupted start leaves nothing, and says so", { skip: impossible }, a
     await once(starting.stdout, "data"); // from here on it listens
     await pause(afterMs);
     const isOver = starting.exitCode !== null;
-    starting.kill("SIGINT");
+    for (const name of ["SIGINT", "SIGINT", "SIGTERM"] as const) starting.kill(name); // by someone impatient
     if (!isOver) await once(starting, "close");
     if (starting.exitCode === 0)
       await machine.ok("down", `--name=${cluster.name}`); // it was ready before
