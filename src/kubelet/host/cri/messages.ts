@@ -297,5 +297,11 @@ export const containerdEvents = rpc("containerd.services.events.v1.Events")(
     event: one(4, message("Any", { typeUrl: text(1), value: bytes(2) })),
   }),
 );
+const tasks = rpc("containerd.services.tasks.v1.Tasks");
+/** containerd's own view of what runs, for what its CRI side has lost sight of. */
+export const containerdTasks = {
+  kill: tasks("Kill", message("KillRequest", { containerId: text(1), signal: int(3), all: bool(4) }), Nothing),
+  delete: tasks("Delete", message("DeleteTaskRequest", { containerId: text(1) }), Nothing),
+};
 /** Of the events of tasks, only whom they are about. */
 export const TaskEvent = message("TaskEvent", { containerId: text(1) });

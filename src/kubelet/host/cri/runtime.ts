@@ -31,7 +31,16 @@ import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { hasCode } from "../volumes/files.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { lastWords, messageFile } from "./last-words.ts";
-import { containerdEvents, containerStates, type Rpc, rpcs, type Stats, sandboxReady, TaskEvent } from "./messages.ts";
+import {
+  containerdEvents,
+  containerdTasks,
+  containerStates,
+  type Rpc,
+  rpcs,
+  type Stats,
+  sandboxReady,
+  TaskEvent,
+} from "./messages.ts";
 
 export interface CriRuntimeOptions extends CriSettings {
   readonly endpoint: string;
@@ -190,10 +199,23 @@ export class CriRuntime implements ContainerRuntime {
 
   async removeContainer(id: string, signal: AbortSignal): Promise<void> {
     const { logPath = "" } = (await this.#statusOf(id, signal)) ?? {};
-    await this.#gone(this.#call(rpcs.removeContainer, { id }, signal));
+    const remove = () => this.#gone(this.#call(rpcs.removeContainer, { id }, signal));
+    try {
+      await remove();
+    } catch (error) {
+      if (!(error instanceof CriError && /cannot delete running task/.test(error.message))) throw error;
+      await this.#deleteTask(id, signal);
+      await remove();
+    }
     if (logPath !== "") await removeLog(logPath);
     this.#ended.delete(id);
     this.#owners.delete(id);
+  }
+
+  /** A start that was cut off may leave what CRI takes for a container that was never started, and so neither ends nor removes. */
+  async #deleteTask(containerId: string, signal: AbortSignal): Promise<void> {
+    await this.#gone(this.#call(containerdTasks.kill, { containerId, signal: 9, all: true }, signal));
+    await this.#gone(this.#call(containerdTasks.delete, { containerId }, signal));
   }
 
   /** How long it may take is the caller's to say, by the signal. */
