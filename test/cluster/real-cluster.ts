@@ -15,6 +15,7 @@ import { changesOf, readTraces, type Traces } from "#cluster/machine/traces.ts";
 import { CriConnection } from "#kubelet/host/cri/connection.ts";
 import { rpcs } from "#kubelet/host/cri/messages.ts";
 import { criLabels } from "#kubelet/runtime/cri-config.ts";
+import { claimRanges } from "../machine/claim.ts";
 import type { Machine, Ran } from "./machine.ts";
 
 const { signal } = new AbortController();
@@ -49,16 +50,16 @@ export class RealCluster implements AsyncDisposable {
   /** Looks at the machine; starts nothing. */
   static async plan(machine: Machine, { label, nodes }: RealClusterOptions): Promise<RealCluster> {
     const name = `t${process.pid}${label}`;
-    const [b, c] = [process.pid % 250, (Math.floor(process.pid / 250) * 7 + label.charCodeAt(0)) % 250];
+    const ranges = claimRanges(label);
     const flags = [
       `--nodes=${nodes}`,
       "--runtime=containerd",
       "--no-egress",
       "--port=0",
-      `--node-range=198.18.${c}.0/24`,
-      `--cluster-cidr=10.${b}.${c & ~3}.0/22`,
-      `--service-cluster-ip-range=198.19.${c}.0/25`,
-      `--load-balancer-range=198.19.${c}.128/25`,
+      `--node-range=${ranges.nodeRange}`,
+      `--cluster-cidr=${ranges.podRange}`,
+      `--service-cluster-ip-range=${ranges.serviceRange}`,
+      `--load-balancer-range=${ranges.loadBalancerRange}`,
     ];
     const place = new Place({ name, "data-dir": machine.clusters });
     const local = localNodes(place, newSettings(parseFlags(settingFlags, flags).flags));

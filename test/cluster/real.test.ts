@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "#base/clock.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
+import { claimRanges } from "../machine/claim.ts";
 import { Machine } from "./machine.ts";
 
 const needed = ["/usr/bin/containerd", "/usr/sbin/runc", "/usr/sbin/ip", "/usr/sbin/nft", "/usr/lib/cni/ptp"];
@@ -46,7 +47,14 @@ test("the tour on real containers", { skip: impossible, timeout: 600_000 }, asyn
   const kubectl = (...args: readonly string[]) => machine.kubectl(...args);
   const jsonpath = (path: string, ...what: readonly string[]) => kubectl("get", ...what, `--output=jsonpath=${path}`);
   try {
-    assert.match(await knarr("up", "--nodes=3", "--no-egress", "--port=0", "--no-install"), /3 nodes ready/);
+    const { nodeRange, podRange, serviceRange, loadBalancerRange } = claimRanges("tour");
+    const ranges = [
+      `--node-range=${nodeRange}`,
+      `--cluster-cidr=${podRange}`,
+      `--service-cluster-ip-range=${serviceRange}`,
+      `--load-balancer-range=${loadBalancerRange}`,
+    ];
+    assert.match(await knarr("up", "--nodes=3", "--no-egress", "--port=0", "--no-install", ...ranges), /3 nodes ready/);
 
     await t.test("a deployment runs on all nodes", async () => {
       writeFileSync(join(machine.home, "web.yaml"), manifest);

@@ -7,8 +7,10 @@ import { NodeContainerd } from "#cluster/machine/containerd.ts";
 import { changesOf, readTraces, type Traces } from "#cluster/machine/traces.ts";
 import { CriConnection } from "#kubelet/host/cri/connection.ts";
 import { type Rpc, rpcs } from "#kubelet/host/cri/messages.ts";
+import { partOf } from "#kubelet/simulated/addresses.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
 import { type LocalNetwork, type LocalNode, planNetwork } from "#network/local-network.ts";
+import { claimRanges } from "./claim.ts";
 
 const needed = [
   "/usr/sbin/ip",
@@ -27,17 +29,13 @@ export const impossible: string | false =
       ? "iproute2, nftables, containerd, runc or the CNI plugins are not installed"
       : false;
 
-/** A network of nodes `n0`, `n1`, … whose ranges hang on the process, as several tests may run at once. */
+/** A network of nodes `n0`, `n1`, … with ranges of its own, as several tests may run at once. */
 export function testNetwork(label: string, nodes: number, egress = false): LocalNetwork {
-  const b = 100 + (process.pid % 100);
-  const c = Math.floor(process.pid / 100) % 250;
+  const ranges = claimRanges(label);
   return planNetwork({
     cluster: `t${process.pid}${label}`,
-    nodeRange: `198.18.${c}.0/24`,
-    podRange: `10.${b}.0.0/16`,
-    serviceRange: `198.19.${c}.0/25`,
-    loadBalancerRange: `198.19.${c}.128/25`,
-    nodes: Array.from({ length: nodes }, (_, i) => ({ name: `n${i}`, podRange: `10.${b}.${i}.0/24` })),
+    ...ranges,
+    nodes: Array.from({ length: nodes }, (_, i) => ({ name: `n${i}`, podRange: partOf(ranges.podRange, 24, i) })),
     egress,
   });
 }

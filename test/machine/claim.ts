@@ -1,0 +1,50 @@
+// Tests that run at the same time must not have the same addresses on the machine: each claims a number, for as long as its process lives.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Ranges } from "#network/conflicts.ts";
+
+const folder = join(tmpdir(), "knarr-test-claims");
+const most = 100;
+const claimed = new Map<string, number>();
+process.once("exit", () => {
+  for (const number of claimed.values()) rmSync(join(folder, String(number)), { force: true });
+});
+
+/** Ranges that no other test has, nor a cluster that picks its own; the same for the same label. */
+export function claimRanges(label: string): Ranges {
+  const number = claimed.get(label) ?? claim();
+  claimed.set(label, number);
+  return {
+    nodeRange: `198.18.${number}.0/24`,
+    podRange: `10.${100 + number}.0.0/16`,
+    serviceRange: `198.19.${number}.0/25`,
+    loadBalancerRange: `198.19.${number}.128/25`,
+  };
+}
+
+function claim(): number {
+  mkdirSync(folder, { recursive: true });
+  for (let number = 0; number < most; number++) {
+    const file = join(folder, String(number));
+    try {
+      writeFileSync(file, String(process.pid), { flag: "wx" });
+      return number;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (isAlive(file)) continue;
+      rmSync(file, { force: true }); // whoever died left it; the next round may be another's
+      number--;
+    }
+  }
+  throw new Error(`all ${most} ranges for tests are claimed in ${folder}`);
+}
+
+function isAlive(file: string): boolean {
+  try {
+    process.kill(Number(readFileSync(file, "utf8")), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
