@@ -9,5 +9,5 @@ test("a cluster whose process is killed again and again loses, doubles and leaks
 });
 
 test("from up over the death of any process to down, nothing stays", { skip: impossible }, async (t) => {
-  t.diagnostic(await cycleMany(2, process.pid));
+  t.diagnostic(await cycleMany(3, process.pid));
 });

@@ -142,7 +142,10 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       node.off = new AbortController();
       node.on.resolve();
     },
-    begun: (signal) => unlessAborted(Promise.all([...nodes.values()].map(({ begun }) => begun.promise)), signal),
+    begun(signal) {
+      const on = [...nodes.values()].filter(({ isOn }) => isOn);
+      return unlessAborted(Promise.all(on.map(({ begun }) => begun.promise)), signal);
+    },
     setHealth: (name, health) => nodeOf(name).kubelet?.setHealth(health),
     async run(signal) {
       await connected;
