@@ -3,7 +3,6 @@ import { mkdirSync } from "node:fs";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
-import { spareMemory } from "#base/host/spare-memory.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
@@ -76,10 +75,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
       },
     };
-    await supervise(
-      [cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), report, spareMemory({ clock: systemClock })],
-      signal,
-    );
+    await supervise([cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), report], signal);
   } finally {
     await store.close();
   }
