@@ -92,7 +92,8 @@ test("a file is one idea: at most 500 lines", () => {
 });
 
 test("JSON is parsed in one place, which knows what the parser gets wrong", () => {
-  const mayParse = ["src/schema/json.ts", "src/base/host/folder-lock.ts"]; // the latter reads what it wrote itself
+  // The latter two read what they wrote themselves.
+  const mayParse = ["src/schema/json.ts", "src/base/host/folder-lock.ts", "src/store/host/lmdb-holder.ts"];
   const wrong = files.filter(
     ({ path, text }) => !isTest(path) && !mayParse.includes(path) && /\bJSON\.parse\(/.test(text),
   );

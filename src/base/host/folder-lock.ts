@@ -8,6 +8,9 @@ export interface FolderLock {
   release(): void;
 }
 
+/** Another process holds the folder; the message names it. */
+export class FolderHeld extends Error {}
+
 interface Holder {
   readonly pid: number;
   /** When the process started, for the number may have been given to another one since. */
@@ -16,7 +19,7 @@ interface Holder {
   readonly where: string;
 }
 
-/** Throws an error that names the holder if there is one; `what` is what the folder is, for that error. */
+/** Throws FolderHeld if there is a holder; `what` is what the folder is, for that error. */
 export function lockFolder(folder: string, name: string, what = "store"): FolderLock {
   for (;;) {
     const numbers = lockNumbers(folder, name);
@@ -66,11 +69,11 @@ function refuseIfHeld(what: string, file: string): void {
   if (!holder) return;
   const here = self();
   if (holder.where !== here.where && holder.where.split(" ")[0] === here.where.split(" ")[0])
-    throw new Error(
+    throw new FolderHeld(
       `${what} is held by process ${holder.pid} of another container; stop it, or delete ${file} if it is gone`,
     );
   if (isAlive(holder))
-    throw new Error(`${what} is held by process ${holder.pid}; stop it first, or use another folder`);
+    throw new FolderHeld(`${what} is held by process ${holder.pid}; stop it first, or use another folder`);
 }
 
 function readHolder(file: string): Holder | undefined {

@@ -1,23 +1,18 @@
-// What an administrator does with the file of an embedded store: snapshot, restore, check, shrink. All work on copies and
-// put them in place as a whole, so that nothing is lost when one of them is interrupted.
+// What an administrator does with an embedded store: snapshot, restore, check, shrink. All work on copies and put them in
+// place as a whole, so that nothing is lost when one of them is interrupted. A store in use is left to the process that holds it,
+// which is asked for figures and copies.
 import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { breathe } from "#base/breathe.ts";
-import { lockFolder } from "#base/host/folder-lock.ts";
-import { Damaged, type Revision } from "../engine.ts";
+import { systemClock } from "#base/clock.ts";
+import { FolderHeld, type FolderLock, lockFolder } from "#base/host/folder-lock.ts";
+import { Damaged, Unavailable } from "../engine.ts";
 import { type FileReport, verifyFile } from "./lmdb-file.ts";
+import { holderIn, type StoreFigures, type StoreHolder } from "./lmdb-holder.ts";
 import { DATA_FILE, type Databases, load, MARKER_FILE, openFile, readFormat } from "./lmdb-open.ts";
 import { decodeLog, decodeRevision, encodeRevision } from "./lmdb-records.ts";
 import { measure } from "./lmdb-upkeep.ts";
 import { syncFile, syncFolder, writeDurably } from "./write-durably.ts";
-
-export interface StoreFigures {
-  readonly revision: Revision;
-  readonly compacted: Revision;
-  readonly keys: number;
-  readonly sizeBytes: number;
-  readonly usedBytes: number;
-}
 
 export interface CheckReport extends StoreFigures {
   readonly file: FileReport;
@@ -26,6 +21,10 @@ export interface CheckReport extends StoreFigures {
 
 type Progress = (done: number, total: number) => void;
 const unseen: Progress = () => undefined;
+
+/** Who has just taken a store, or is about to leave it, does not answer yet, or any more. */
+const HOLDER_TRIES = 100;
+const HOLDER_RETRY_MS = 100;
 
 /** The data file of a folder, or the file itself if it is one. */
 export function dataFile(path: string): string {
@@ -38,7 +37,7 @@ export function dataFile(path: string): string {
 
 /** Figures of a store that may be in use. */
 export async function figuresOf(path: string): Promise<StoreFigures> {
-  return await reading(dataFile(path), figures);
+  return await visit(path, { free: (file) => reading(file, figures), held: (holder) => holder.figures() });
 }
 
 /** Writes a consistent copy of a store, which may be in use, to a new file. */
@@ -46,7 +45,10 @@ export async function snapshotStore(path: string, target: string, onProgress = u
   if (existsSync(target)) throw new Error(`${target} exists; choose another name, or delete it first`);
   const draft = `${target}.new`;
   try {
-    await copyAside(dataFile(path), draft);
+    await visit(path, {
+      free: (file) => copyAside(file, draft),
+      held: (holder) => holder.snapshot(resolve(draft)),
+    });
     const report = await checkFile(draft, onProgress);
     renameSync(draft, target);
     syncFolder(dirname(target));
@@ -101,25 +103,60 @@ export async function shrinkStore(folder: string, onProgress = unseen): Promise<
 
 /** Looks at every page and every record of a store. One in use is copied first, and the copy is looked at. */
 export async function checkStore(path: string, onProgress = unseen): Promise<CheckReport> {
+  return await visit(path, {
+    free: (file) => checkFile(file, onProgress),
+    async held(holder, folder) {
+      const copy = resolve(folder, `store.check-${process.pid}`);
+      try {
+        await holder.snapshot(copy);
+        return await checkFile(copy, onProgress);
+      } finally {
+        discard(copy);
+      }
+    },
+  });
+}
+
+interface Visit<T> {
+  /** Nobody holds the store, and nobody will meanwhile; or it is a snapshot, which nobody can. */
+  free(file: string): Promise<T>;
+  held(holder: StoreHolder, folder: string): Promise<T>;
+}
+
+async function visit<T>(path: string, { free, held }: Visit<T>): Promise<T> {
   const file = dataFile(path);
-  if (file === path) return await checkFile(file, onProgress);
-  let lock: ReturnType<typeof lockFolder>;
-  try {
-    lock = lockFolder(path, "store.lock");
-  } catch {
-    // In use, or in a folder that cannot be written: if the copy cannot be made either, that error tells.
-    const copy = join(path, `store.check-${process.pid}`);
+  if (basename(file) !== DATA_FILE) return await free(file);
+  const folder = dirname(file);
+  for (let tries = 1; ; tries++) {
+    const lock = lockIfFree(folder);
+    if (!(lock instanceof FolderHeld))
+      try {
+        return await free(file);
+      } finally {
+        lock?.release();
+      }
     try {
-      await copyAside(file, copy);
-      return await checkFile(copy, onProgress);
-    } finally {
-      discard(copy);
+      return await held(holderIn(folder), folder);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      if (tries === HOLDER_TRIES)
+        throw new Error(`${lock.message} (it was asked, but did not answer)`, { cause: error });
     }
+    await systemClock.sleep(HOLDER_RETRY_MS, NEVER);
   }
+}
+
+const NEVER = new AbortController().signal;
+
+/** Undefined if the folder cannot be written: then nobody can hold it. */
+function lockIfFree(folder: string): FolderLock | FolderHeld | undefined {
   try {
-    return await checkFile(file, onProgress);
-  } finally {
-    lock.release();
+    return lockFolder(folder, "store.lock");
+  } catch (error) {
+    if (error instanceof FolderHeld) return error;
+    if (error instanceof Error && "code" in error && (error.code === "EROFS" || error.code === "EACCES"))
+      return undefined;
+    throw error;
   }
 }
 

@@ -33,6 +33,7 @@ import { Retention, type RetentionOptions } from "../retention.ts";
 import { WatchHub } from "../watch-hub.ts";
 import { Committer } from "./lmdb-commit.ts";
 import { LmdbHistory } from "./lmdb-history.ts";
+import { HolderDesk, type StoreFigures, type StoreHolder } from "./lmdb-holder.ts";
 import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
 import { afterwards, type Expiry, type Indexed, type LogRecord } from "./lmdb-records.ts";
 import { LmdbUpkeep } from "./lmdb-upkeep.ts";
@@ -70,7 +71,7 @@ const NOTHING = new Uint8Array();
 const LIST_CHUNK = 500;
 const EXPIRY_RETRY_MS = 1_000;
 
-export class LmdbStore implements StoreEngine {
+export class LmdbStore implements StoreEngine, StoreHolder {
   readonly #databases: Databases;
   readonly #lock: FolderLock;
   readonly #clock: Clock;
@@ -83,6 +84,7 @@ export class LmdbStore implements StoreEngine {
   readonly #retention: Retention;
   readonly #hub: WatchHub;
   readonly #writes: WriteContext;
+  readonly #desk: HolderDesk;
   /** Writes that are on disk, and are told to everyone in the same turn. */
   #landed: LogRecord[] = [];
   #next: Revision;
@@ -113,6 +115,7 @@ export class LmdbStore implements StoreEngine {
     this.#leases = new Leases(clock, (key, modified) => void this.#expire(key, modified));
     for (const [key, { modified, expiry }] of loaded.index.range())
       if (expiry) this.#leases.set(key, modified, leftMs(expiry, clock));
+    this.#desk = new HolderDesk(parts.folder, this, log);
   }
 
   async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
@@ -190,10 +193,19 @@ export class LmdbStore implements StoreEngine {
     };
   }
 
-  /** Writes a consistent copy to a file while the store goes on working; the copy is as small as it can be. */
+  async figures(): Promise<StoreFigures> {
+    this.#ready("figures");
+    return {
+      revision: this.#history.newest(),
+      compacted: this.#history.oldest(),
+      keys: this.#index.size,
+      ...this.#upkeep.measure(),
+    };
+  }
+
+  /** Writes a consistent copy to a new file while the store goes on working; the copy is as small as it can be. */
   async snapshot(path: string): Promise<void> {
     this.#ready("snapshot");
-    await this.#upkeep.checkpoint();
     await this.#databases.root.backup(path, true);
     chmodSync(path, 0o600);
     syncFile(path);
@@ -225,6 +237,7 @@ export class LmdbStore implements StoreEngine {
     this.#hub.end();
     this.#leases.stop();
     this.#retention.stop();
+    await this.#desk.close();
     try {
       await this.#committer.settled();
       if (!this.#committer.broken) await this.#upkeep.end();
