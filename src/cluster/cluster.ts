@@ -25,7 +25,6 @@ import { keyOf } from "#client/place.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
-import { millisOf, zeroTime } from "#schema/time.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
@@ -58,6 +57,8 @@ export interface NodeParts {
   readonly informers: Informers;
   /** Acts as `system:node:NAME`. */
   readonly clientFor: (node: string) => Client;
+  /** To be told each node that has come to the API since this process began. */
+  readonly registered: (node: string) => void;
 }
 
 /** The nodes that live in this process. */
@@ -70,8 +71,6 @@ export interface ClusterNodes extends Component {
   stop(node: string): void;
   /** Switches it on again. */
   start(node: string): void;
-  /** Resolves when all have begun their work: what the API says of them may be from before. At once unless told. */
-  begun?(signal: AbortSignal): Promise<unknown>;
   /** Makes the node report pressure, or that it is not ready. */
   setHealth(node: string, health: NodeHealth): void;
 }
@@ -113,7 +112,6 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   const { clock, random, log, store, connection, front } = environment;
   const { signal: always } = new AbortController();
   const served = Promise.withResolvers<void>();
-  const begun = Math.floor(clock.now() / 1000) * 1000; // as exact as times in the API
   const metrics = processMetrics();
   const server = assembleApiServer({
     store,
@@ -163,9 +161,16 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     informers,
   });
 
+  const arrivals = new Map<string, PromiseWithResolvers<void>>();
+  const arrivalOf = (node: string): PromiseWithResolvers<void> => {
+    const arrival = arrivals.get(node) ?? Promise.withResolvers<void>();
+    arrivals.set(node, arrival);
+    return arrival;
+  };
   const nodes = config.nodes({
     ...partOf("kubelet"),
     informers,
+    registered: (name) => arrivalOf(name).resolve(),
     clientFor: (name) => clientFor(identities.userOf(identities.node(name)), "kubelet"),
   });
 
@@ -194,14 +199,16 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     serving: (signal) => unlessAborted(served.promise, signal),
     async ready(signal) {
       await this.serving(signal);
-      await nodes.begun?.(signal);
       const accounts = informers.of(ServiceAccount);
       await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
+      // What the API has of a node may be from before this process began.
+      const expected = nodes.names.filter((name) => nodes.isOn(name));
+      await unlessAborted(Promise.all(expected.map((name) => arrivalOf(name).promise)), signal);
       const registered = informers.of(Node);
-      const missing = new Set(nodes.names.filter((name) => nodes.isOn(name)));
+      const missing = new Set(expected);
       const areReady = () => {
         for (const name of missing) {
-          if (!isReadySince(begun, registered.cache.get(name))) return false;
+          if (!isReady(registered.cache.get(name))) return false;
           missing.delete(name); // so that thousands of nodes are not looked at again with each that comes
         }
         return true;
@@ -211,12 +218,8 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   };
 }
 
-/** What a node said before this process began says nothing about now. */
-const isReadySince = (begun: number, node: Node | undefined): boolean =>
-  node?.status.conditions?.some(
-    ({ type, status, lastHeartbeatTime }) =>
-      type === "Ready" && status === "True" && millisOf(lastHeartbeatTime ?? zeroTime) >= begun,
-  ) ?? false;
+const isReady = (node: Node | undefined): boolean =>
+  node?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 
 const synced = (name: string, hasSynced: () => boolean): HealthCheck => ({
   name,

@@ -57,6 +57,8 @@ export interface KubeletOptions {
   readonly stats?: (which: WhichStats, signal: AbortSignal) => Promise<Summary>;
   /** Pods of the node's own. */
   readonly staticPods?: StaticPodSource & Component;
+  /** Called when the node has come to the API. */
+  readonly registered?: () => void;
   /** What else runs as long as the kubelet does. */
   readonly parts?: readonly Component[];
   readonly clock: Clock;
@@ -98,7 +100,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     counts: probeCounts(probeMetrics),
   });
   const agent = new NodeAgent({ description, client, clock, random });
-  const agents = new NodeAgents({ clock, log });
+  const agents = new NodeAgents({ clock, log, ...(options.registered && { registered: options.registered }) });
   const hostIps = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   const node: PodNode = {
     name,

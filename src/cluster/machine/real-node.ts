@@ -72,6 +72,7 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       kubeletVersion: kubernetesVersion,
       client,
       services: informers.of(Service),
+      registered: () => parts.registered(name),
       dns: (pod) => resolverConfigOf(pod, resolver),
       clusterDomain: resolver.domain,
       clock,

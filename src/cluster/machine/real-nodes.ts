@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { aborted } from "#base/aborted.ts";
 import { explain } from "#base/errors.ts";
 import { type Component, supervise } from "#base/supervise.ts";
-import { unlessAborted } from "#base/unless-aborted.ts";
 import { machineResolvers } from "#dns/host/forwarder.ts";
 import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
@@ -33,8 +32,6 @@ const retryMs = { first: 1_000, most: 30_000 };
 interface Switched {
   readonly machine: NodeMachine;
   kubelet: Kubelet | undefined;
-  /** Resolved when its kubelet can be asked for the first time. */
-  readonly begun: PromiseWithResolvers<void>;
   isOn: boolean;
   /** Ends what it does, when it is switched off. */
   off: AbortController;
@@ -59,7 +56,6 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       {
         machine,
         kubelet: undefined,
-        begun: Promise.withResolvers<void>(),
         isOn: true,
         off: new AbortController(),
         on: Promise.withResolvers<void>(),
@@ -105,7 +101,6 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       try {
         const onKubelet = (kubelet: Kubelet) => {
           node.kubelet = kubelet;
-          node.begun.resolve();
         };
         await runRealNode({ ...options, machine: node.machine, parts, resolver, supply, onKubelet }, either);
       } catch (error) {
@@ -141,10 +136,6 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
       node.isOn = true;
       node.off = new AbortController();
       node.on.resolve();
-    },
-    begun(signal) {
-      const on = [...nodes.values()].filter(({ isOn }) => isOn);
-      return unlessAborted(Promise.all(on.map(({ begun }) => begun.promise)), signal);
     },
     setHealth: (name, health) => nodeOf(name).kubelet?.setHealth(health),
     async run(signal) {

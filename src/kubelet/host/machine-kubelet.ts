@@ -45,6 +45,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly client: Client;
   /** Of all services, where somebody follows them anyhow. */
   readonly services?: Informer<typeof Service>;
+  /** Called when the node has come to the API. */
+  readonly registered?: () => void;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
   /** The node's own control group, `/knarr/CLUSTER/NODE`; without, pods are where the runtime puts them. */
@@ -93,6 +95,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const made: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
+    ...(options.registered && { registered: options.registered }),
     runtime,
     probes: probeHandlers,
     streams: criStreams(runtime, clock),

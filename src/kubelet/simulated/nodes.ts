@@ -32,6 +32,8 @@ export interface SimulatedNodesOptions {
   /** The client of a node: it acts as `system:node:NAME`. */
   readonly clientFor: (node: string) => Client;
   readonly informers: Informers;
+  /** Told each node that has come to the API. */
+  readonly registered?: (node: string) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -154,6 +156,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     registered: ({ name }) => {
       registered++;
       tellReady(name, recorder);
+      options.registered?.(name);
     },
   });
   return {
