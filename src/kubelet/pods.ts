@@ -1,9 +1,12 @@
 // The pods of a node, or of many: a worker for each, one alarm and one set of lanes for all of them, and their statuses in the API.
 // Nothing here happens in a watch callback but noting which pod to look at.
 import type { Pod } from "#api/core/v1/pod.ts";
+import { aborted } from "#base/aborted.ts";
 import { breathe, turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import { retry } from "#base/retry.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import type { Change, Informer } from "#client/informer.ts";
@@ -75,6 +78,8 @@ export interface PodsContext extends Omit<PodsOptions, "informer"> {
 
 const syncLanes = 16;
 const statusLanes = 64;
+/** What cannot be cleared at once is tried again ever more seldom. */
+const clearing = { firstMs: 1_000, maxMs: 60_000 };
 const retryMs = 1000;
 
 export class Pods implements Component {
@@ -174,6 +179,7 @@ export class Pods implements Component {
       this.#syncs,
       this.#statuses,
       { name: "runtime changes", run: (stop) => this.#follow(stop) },
+      { name: "leftovers", run: (stop) => this.#clear(stop) },
     ];
     try {
       await supervise(parts, signal);
@@ -222,35 +228,61 @@ export class Pods implements Component {
   }
 
   /** What there is of pods that ended while no kubelet was there to see it. */
+  async #clear(signal: AbortSignal): Promise<void> {
+    const { informer, clock } = this.#options;
+    await informer.synced(signal);
+    await retry(() => this.#clearOrphans(signal), { ...clearing, clock }, signal);
+    await aborted(signal);
+  }
+
+  /** One that cannot be cleared is in nobody's way; throws if there was any. */
   async #clearOrphans(signal: AbortSignal): Promise<void> {
     const { informer, runtime, log } = this.#options;
-    await informer.synced(signal);
-    for (const uid of await runtime.pods(signal)) {
-      if (this.#workers.has(uid)) continue;
-      log.info("a pod is cleared that the API no longer has", { uid });
-      const { containers, sandboxes } = await runtime.observe(uid, signal);
-      for (const { id } of sandboxes) await runtime.stopSandbox(id, signal);
-      for (const { id } of containers) await runtime.removeContainer(id, signal);
-      for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
-    }
+    const failures: unknown[] = [];
+    const attempt = async (what: string, work: () => Promise<void>) => {
+      try {
+        await work();
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn(`${what} could not be cleared; trying again`, { error: explain(error) });
+        failures.push(error);
+      }
+    };
+    await attempt("pods that the API no longer has", async () => {
+      for (const uid of await runtime.pods(signal)) {
+        if (this.#workers.has(uid)) continue;
+        log.info("a pod is cleared that the API no longer has", { uid });
+        await attempt(`pod ${uid}`, () => this.#clearOrphan(uid, signal));
+      }
+    });
     for (const pod of informer.cache.list()) {
       const hash = mirroredHash(pod);
-      if (hash !== undefined && !this.#workers.has(hash)) await this.#removeMirror(pod, signal);
+      if (hash !== undefined && !this.#workers.has(hash))
+        await attempt(`mirror pod ${pod.metadata.name}`, () => this.#removeMirror(pod, signal));
     }
     for (const ground of this.#context.grounds.toReversed())
-      for (const uid of await ground.pods(signal)) if (!this.#workers.has(uid)) await ground.remove(uid, signal);
+      await attempt("what pods stood on", async () => {
+        for (const uid of await ground.pods(signal))
+          if (!this.#workers.has(uid)) await attempt(`what pod ${uid} stood on`, () => ground.remove(uid, signal));
+      });
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #clearOrphan(uid: string, signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#options;
+    const { containers, sandboxes } = await runtime.observe(uid, signal);
+    for (const { id } of sandboxes) await runtime.stopSandbox(id, signal);
+    for (const { id } of containers) await runtime.removeContainer(id, signal);
+    for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
   }
 
   /** A runtime that cannot be reached is asked again; its pods are looked at again then, since nobody knows what was missed. */
   async #follow(signal: AbortSignal): Promise<void> {
     const { runtime, log, clock } = this.#options;
     const pause = breathe();
-    let isCleared = false;
     let isMissed = false;
     while (!signal.aborted) {
       try {
-        if (!isCleared) await this.#clearOrphans(signal);
-        isCleared = true;
         for (const worker of this.#workers.values()) this.#syncs.add(worker);
         for await (const uids of runtime.changes(signal)) {
           isMissed = false;
