@@ -5,6 +5,9 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, 
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "#base/clock.ts";
+
+const { signal: unending } = new AbortController();
 
 const ETCD = "/usr/bin/etcd";
 const OPENSSL = "/usr/bin/openssl";
@@ -194,13 +197,13 @@ export class EtcdMember {
   }
 
   async #healthy(child: ChildProcess): Promise<void> {
-    const deadline = performance.now() + 60_000;
+    const deadline = systemClock.elapsed() + 60_000;
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null)
         throw new Error(`etcd ${this.name} ended with ${child.exitCode ?? child.signalCode}:\n${tail(this.log)}`);
       if (await this.#answersHealthy()) return;
-      if (performance.now() > deadline) throw new Error(`etcd ${this.name} is not ready:\n${tail(this.log)}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (systemClock.elapsed() > deadline) throw new Error(`etcd ${this.name} is not ready:\n${tail(this.log)}`);
+      await systemClock.sleep(20, unending);
     }
   }
 
@@ -224,12 +227,12 @@ export class EtcdMember {
 }
 
 async function leaderOf(members: readonly EtcdMember[]): Promise<EtcdMember> {
-  const deadline = performance.now() + 30_000;
-  while (performance.now() < deadline) {
+  const deadline = systemClock.elapsed() + 30_000;
+  while (systemClock.elapsed() < deadline) {
     const leads = await Promise.all(members.map((member) => member.isLeader().catch(() => false)));
     const leader = members[leads.indexOf(true)];
     if (leader) return leader;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await systemClock.sleep(50, unending);
   }
   throw new Error("no member leads the etcd cluster");
 }
