@@ -18,7 +18,6 @@ import { probeHandlers } from "#kubelet/host/probe-handlers.ts";
 import { Volumes } from "#kubelet/host/volumes/volumes.ts";
 import type { InputSources } from "#kubelet/inputs/sources.ts";
 import { type Kubelet, kubelet } from "#kubelet/kubelet.ts";
-import type { NodeDescription } from "#kubelet/node/description.ts";
 import type { ContainerState } from "#kubelet/runtime.ts";
 import { podOf } from "#kubelet/testing.ts";
 import type { Draft } from "#schema/infer.ts";
@@ -26,6 +25,7 @@ import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import { isStream } from "#wire/http.ts";
 import { testCluster } from "../controllers/cluster.ts";
 import { image, impossible, TestContainerd } from "./containerd.ts";
+import { testDescription } from "./description.ts";
 
 const { signal } = new AbortController();
 
@@ -206,7 +206,7 @@ test("a kubelet on a real runtime", { skip: impossible, timeout: 120_000 }, asyn
     controllers: [],
     components: ({ server }) => {
       made = kubelet({
-        description,
+        description: testDescription,
         client: new Client({
           transport: server.server.request,
           user: { name: "system:node:n1", groups: ["system:nodes"] },
@@ -299,26 +299,6 @@ test("a kubelet on a real runtime", { skip: impossible, timeout: 120_000 }, asyn
   }
   while ((await runtime.pods(signal)).length > 0) await systemClock.sleep(50, signal);
 });
-
-const description: NodeDescription = {
-  name: "n1",
-  capacity: { cpu: "2", memory: "4Gi", pods: "10" },
-  addresses: [{ type: "InternalIP", address: "192.0.2.7" }],
-  system: {
-    machineID: "",
-    systemUUID: "",
-    bootID: "",
-    kernelVersion: "",
-    osImage: "",
-    containerRuntimeVersion: "containerd://1",
-    kubeletVersion: "v1.36.4",
-    kubeProxyVersion: "",
-    operatingSystem: "linux",
-    architecture: "amd64",
-    swap: undefined,
-  },
-  port: 10250,
-};
 
 /** Network namespaces of pods outlive a containerd that is killed. */
 async function clear(runtime: CriRuntime): Promise<void> {
