@@ -64,7 +64,9 @@ export class Churn {
       ...jobs
         .filter(({ status }) => status.succeeded !== 1)
         .map(({ metadata }) => `job ${metadata.name} has not succeeded`),
-      ...pods.filter(({ status }) => status.phase === "Failed").map(({ metadata }) => `${metadata.name} has failed`),
+      ...pods
+        .filter(({ status }) => status.phase === "Failed")
+        .map(({ metadata, status }) => `${metadata.name} has failed: ${JSON.stringify(status)}`),
       ...readdirSync(this.#runs)
         .map((name) => ({ name, times: readFileSync(join(this.#runs, name), "utf8").trim().split("\n").length }))
         .filter(({ times }) => times !== 1)
