@@ -24,6 +24,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
           connected,
           dnsAddress: dnsAddressIn(services),
           podRanges: [settings["cluster-cidr"]],
+          podPidsLimit: settings["pod-max-pids"],
           clientCa,
           imageCache: place.imageCache,
           keptImages: new KeptImages(place.images),

@@ -44,6 +44,10 @@ export const settingFlags = {
   },
   "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
+  "pod-max-pids": {
+    type: "int",
+    help: "Processes that a pod may have (default -1: as many as the machine allows)",
+  },
 } as const;
 
 export type Asked = Parsed<typeof settingFlags>;
@@ -59,6 +63,8 @@ export type Settings = Asked & {
   readonly "load-balancer-range": string;
   readonly "node-range": string;
   readonly "no-egress": boolean;
+  /** Without limit if it is negative, as upstream's kubelet has it. */
+  readonly "pod-max-pids": number;
   /** Undefined until one has been chosen. */
   readonly port: number | undefined;
   /** Where the CNI plugins are. */
@@ -82,10 +88,13 @@ export const usual: Settings = {
   "load-balancer-range": "172.31.255.0/24",
   "node-range": "172.31.0.0/24",
   "no-egress": false,
+  "pod-max-pids": -1,
 };
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
-const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address"]);
+const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address", "pod-max-pids"]);
 const mostNodes = { simulated: 5000, containerd: 100 };
+/** No Linux has more. */
+const mostPids = 2 ** 22;
 /** Each node has a network of pods of this size, in bits of the prefix. */
 export const nodePrefix = 24;
 const nodesIn16 = 2 ** (nodePrefix - 16);
@@ -149,6 +158,8 @@ function checked(settings: Settings): Settings {
   if (store !== "embedded" && store !== "memory")
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
+  const pids = settings["pod-max-pids"];
+  if (pids === 0 || pids > mostPids) throw wrong("pod-max-pids", `-1, or a number from 1 to ${mostPids}, not ${pids}`);
   parseAddressRanges(settings["service-cluster-ip-range"]);
   for (const part of settings["load-balancer-range"].split(","))
     if (!parseCidr(part) && !part.split("-").every((end) => parseIp(end)))

@@ -38,12 +38,15 @@ export function withDescendants(roots: readonly Running[], all: readonly Running
 /** Whether the root of its files is made of layers in this folder, as that of a container is. */
 export function isRootedIn(pid: number, folder: string): boolean {
   try {
+    if (mountsAt(pid) === mountsAt("self")) return false; // most are: what is mounted takes long to read
     const root = mounts(pid).findLast(({ path }) => path === "/");
     return root?.type === "overlay" && root.options.includes(`=${folder}/`);
   } catch {
     return false; // it ended while we looked
   }
 }
+
+const mountsAt = (pid: number | "self"): string => readlinkSync(`/proc/${pid}/ns/mnt`);
 
 /** Which network namespace a process is in, or a file holds; undefined if there is none. */
 export function networkAt(path: string): number | undefined {

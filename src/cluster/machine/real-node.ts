@@ -11,7 +11,6 @@ import { nftFilter } from "#proxy/host/nft.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
 import type { KeyPair } from "../certificates.ts";
 import type { NodeParts } from "../cluster.ts";
-import { pauseReference } from "../images/pause.ts";
 import type { ImageSupply } from "../images/supply.ts";
 import { kubernetesVersion } from "../version.ts";
 import { registriesIn } from "./containerd-config.ts";
@@ -24,6 +23,8 @@ export interface RealNodeOptions {
   readonly resolver: ClusterResolver;
   /** Networks of all pods. */
   readonly podRanges: readonly string[];
+  /** Processes that a pod may have; negative for no limit. */
+  readonly podPidsLimit: number;
   /** What the kubelet shows at its port. */
   readonly certificate: (machine: NodeMachine) => Promise<KeyPair>;
   /** Whose clients the kubelet knows by their certificates, in PEM. */
@@ -66,7 +67,7 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       memoryFolder: join(runFolder, "pods"),
       cgroupRoot: machine.cgroup,
       staticPodsFolder: join(folder, "manifests"),
-      keepImages: [pauseReference],
+      podPidsLimit: options.podPidsLimit,
       thresholds: patient,
       endpoint: `unix://${containerd.socket}`,
       kubeletVersion: kubernetesVersion,

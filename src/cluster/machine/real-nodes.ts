@@ -16,7 +16,8 @@ import { ImageSupply } from "../images/supply.ts";
 import type { LocalNodes, NodeMachine } from "./local-nodes.ts";
 import { type RealNodeOptions, runRealNode } from "./real-node.ts";
 
-export interface RealNodesOptions extends Pick<RealNodeOptions, "podRanges" | "certificate" | "clientCa"> {
+export interface RealNodesOptions
+  extends Pick<RealNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
   readonly local: LocalNodes;
   /** Resolves when the network of the nodes is there. */
   readonly connected: Promise<void>;

@@ -32,6 +32,7 @@ test("a pod may have what its containers may have, if each of them is limited", 
   for (const [spec, expected] of table)
     assert.deepEqual(podLimits(podOf(spec), undefined), { hugepages: [], ...expected }, JSON.stringify(spec));
   assert.equal(podLimits(podOf(), 100).pids, 100);
+  assert.equal(podLimits(podOf(), -1).pids, undefined);
 });
 
 test("the group of a pod says of which class it is", () => {

@@ -70,7 +70,7 @@ export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
     cpuShares: isBestEffort ? leastShares : sharesOf(millisOf(requests.get("cpu"))),
     ...(isLimited("cpu") && { cpuQuota: quotaOf(millisOf(limits.get("cpu"))) }),
     ...(isLimited("memory") && { memoryBytes: bytesOf(limits.get("memory")) }),
-    ...(pids !== undefined && { pids }),
+    ...(pids !== undefined && pids > 0 && { pids }),
     hugepages: hugepageLimits(requests),
   };
 }

@@ -51,14 +51,12 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly clusterDomain?: string;
   /** The node's own control group, `/knarr/CLUSTER/NODE`; without, pods are where the runtime puts them. */
   readonly cgroupRoot?: string;
-  /** Processes that a pod may have; as many as the machine allows unless told. */
+  /** Processes that a pod may have; as many as the machine allows if it is negative, or not said. */
   readonly podPidsLimit?: number;
   /** `/proc/net` of the node's network; of this process unless told. */
   readonly procNet?: string;
   /** A folder whose files are pods of the node's own; none unless told. */
   readonly staticPodsFolder?: string;
-  /** Images that stay though no container uses them: that of the sandboxes. */
-  readonly keepImages?: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -216,12 +214,11 @@ function machineStats(options: MachineKubeletOptions, { runtime, logs, meter, ..
 }
 
 const imageCollector = (
-  { folder, imageFolder = folder, keepImages = [], clock, log }: MachineKubeletOptions,
+  { folder, imageFolder = folder, clock, log }: MachineKubeletOptions,
   { runtime, kubelet: ours }: Pick<WatchParts, "runtime" | "kubelet">,
 ): ImageCollector =>
   new ImageCollector({
     runtime,
-    keep: keepImages,
     imageFs: () => fileSystem(imageFolder),
     event: (reason, message) => ours().report("Warning", reason, message),
     clock,

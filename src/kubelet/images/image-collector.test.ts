@@ -8,7 +8,7 @@ import { ImageCollector } from "./image-collector.ts";
 const { signal } = new AbortController();
 const image = (id: string, sizeBytes = 10, rest: Partial<Image> = {}): Image => ({
   id,
-  names: [`${id}:1`],
+  names: [`example/${id}@sha256:0`, `example/${id}:1`],
   sizeBytes,
   ...rest,
 });
@@ -27,7 +27,6 @@ function node(images: Image[], used: string[] = []) {
         state.images = state.images.filter((one) => one.id !== id);
       },
     },
-    keep: ["kept:1"],
     imageFs: async () => ({ ...state, usedBytes: 0, inodes: 0, inodesFree: 0 }),
     event: (reason, message) => events.push(`${reason} ${message}`),
     clock,
@@ -37,7 +36,10 @@ function node(images: Image[], used: string[] = []) {
 }
 
 test("images go when the disk is 85 % full, the longest unused first, until it is at 80 %", async () => {
-  const { clock, state, removed, events, collector } = node([image("a", 60), image("b", 60), image("c", 60)], ["a:1"]);
+  const { clock, state, removed, events, collector } = node(
+    [image("a", 60), image("b", 60), image("c", 60)],
+    ["example/a:1"],
+  );
   await collector.look(signal);
   await clock.advance(200_000);
   state.used = ["b"];
@@ -53,19 +55,27 @@ test("images go when the disk is 85 % full, the longest unused first, until it i
   assert.deepEqual(events, []);
 });
 
-test("images stay that are used, pinned, young, or kept by name", async () => {
+test("images stay that are used, pinned, young, or could not be pulled again", async () => {
   const { clock, state, removed, events, collector } = node(
-    [image("used"), image("pinned", 10, { isPinned: true }), image("pause"), image("kept"), image("old")],
-    ["used:1"],
+    [
+      image("used"),
+      image("pinned", 10, { isPinned: true }),
+      image("pause"),
+      image("loaded", 10, { names: ["localhost:5000/loaded:1"] }),
+      image("both", 10, { names: ["example/both@sha256:0", "example/both:1", "localhost:5000/both:1"] }),
+      image("old"),
+      image("nameless", 10, { names: [] }),
+    ],
+    ["example/used:1"],
   );
   await collector.look(signal);
   await clock.advance(120_000);
   state.images = [...state.images, image("young")];
   state.availableBytes = 0;
   await collector.look(signal);
-  assert.deepEqual(removed, ["old"]);
+  assert.deepEqual(removed, ["old", "nameless"]);
   assert.match(
     events[0] ?? "",
-    /^FreeDiskSpaceFailed Insufficient free disk space .* \(100% of 1000\.0 B used\)\. .*freed 10 bytes/,
+    /^FreeDiskSpaceFailed Insufficient free disk space .* \(100% of 1000\.0 B used\)\. .*freed 20 bytes/,
   );
 });

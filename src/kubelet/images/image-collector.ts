@@ -1,4 +1,5 @@
-// Removes images that nobody uses when the disk they are on gets full: those first that have been unused for longest.
+// Removes images that nobody uses when the disk they are on gets full: those first that have been unused for longest. What was never
+// pulled stays: it came from an archive, and no registry would bring it again.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -13,8 +14,6 @@ export interface ImageCollectorOptions {
     imagesInUse(signal: AbortSignal): Promise<ReadonlySet<string>>;
     removeImage(id: string, signal: AbortSignal): Promise<void>;
   };
-  /** Names of images that stay, used or not; that of the sandboxes does, if it is called pause as everywhere. */
-  readonly keep?: readonly string[];
   readonly imageFs: () => Promise<FileSystemState>;
   /** Told to people, about the node. */
   readonly event: (reason: string, message: string) => void;
@@ -81,7 +80,7 @@ export class ImageCollector implements Component {
 
   /** Images that may go, the longest unused first. */
   async #unused(signal: AbortSignal): Promise<readonly Image[]> {
-    const { runtime, clock, keep = [] } = this.#options;
+    const { runtime, clock } = this.#options;
     const now = clock.elapsed();
     const images = await runtime.images(signal);
     const inUse = await runtime.imagesInUse(signal);
@@ -94,10 +93,7 @@ export class ImageCollector implements Component {
     const stays = ({ id, names, isPinned }: Image): boolean => {
       const { firstSeen = now, lastUsed = now } = this.#known.get(id) ?? {};
       return (
-        isPinned === true ||
-        lastUsed >= now ||
-        now - firstSeen < leastAgeMs ||
-        names.some((name) => keep.includes(name) || isPause(name))
+        isPinned === true || lastUsed >= now || now - firstSeen < leastAgeMs || names.some(isPause) || !wasPulled(names)
       );
     };
     const order = (image: Image) => this.#known.get(image.id) ?? { firstSeen: now, lastUsed: now };
@@ -121,6 +117,15 @@ export class ImageCollector implements Component {
 
 /** Runtimes of today say which image they need for sandboxes; containerd 1.6 does not. */
 const isPause = (name: string): boolean => /(^|\/)pause[:@]/.test(name);
+
+/** Runtimes note the digest by which a name was pulled, and of an image that was imported only its names. */
+function wasPulled(names: readonly string[]): boolean {
+  const pulled = new Set(names.flatMap((name) => (name.includes("@") ? repositoryOf(name) : [])));
+  return names.every((name) => pulled.has(repositoryOf(name)));
+}
+
+/** `docker.io/library/web` of `docker.io/library/web:1.0`; a port has a slash after it. */
+const repositoryOf = (name: string): string => name.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
 
 /** `12.5 GiB`. */
 function sizeText(bytes: number): string {
