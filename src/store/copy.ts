@@ -91,7 +91,7 @@ async function imageOf(
 
 async function putNew(to: StoreEngine, { key, value, ttlSeconds }: ImageEntry): Promise<void> {
   try {
-    await to.put(key, value, 0, ttlSeconds === undefined ? undefined : Math.max(1, Math.ceil(ttlSeconds)));
+    await to.put(key, value, 0, { ttlSeconds: ttlSeconds && Math.max(1, Math.ceil(ttlSeconds)) });
   } catch (error) {
     if (error instanceof Conflict) throw new Error(`someone else writes to the target: ${key} is there already`);
     throw error;

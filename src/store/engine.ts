@@ -54,6 +54,13 @@ export interface Page {
   readonly remaining: number;
 }
 
+export interface PutOptions {
+  /** The key is deleted by the store within a second after this time, unless written again before. */
+  readonly ttlSeconds?: number | undefined;
+  /** A step on the way to a delete: a store that keeps some room for deletes gives it to this write as well. */
+  readonly makesRoom?: boolean;
+}
+
 /** A write that is on its way, and may still fail. */
 export interface BegunWrite {
   readonly entry: Entry;
@@ -85,19 +92,18 @@ export interface StoreEngine {
 
   /**
    * Writes if the key's modified revision is `expected` (0: must not exist). Resolves only when the write is durable.
-   * With `ttlSeconds` the key is deleted by the store within a second after that time, unless written again before.
    * Throws Conflict with the present entry, OutOfSpace beyond the quota, Unavailable when the outcome may be unknown.
    * Takes no signal: once sent, a write cannot be unsent. The value belongs to the store from now on and must not be changed; that of
    * the entry is equal, but may be another.
    */
-  put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry>;
+  put(key: string, value: Uint8Array, expected: Revision, options?: PutOptions): Promise<Entry>;
 
   /**
    * As `put`, for an engine that can say at once which revision a write will have: the next write of the key can build on it before
    * it is durable. Undefined if it cannot say so now; then `put` can. When a write fails, all that build on it fail. The value is
    * copied: it is the caller's again when this returns.
    */
-  begin?(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): BegunWrite | undefined;
+  begin?(key: string, value: Uint8Array, expected: Revision, options?: PutOptions): BegunWrite | undefined;
 
   /** Removes if the key's modified revision is `expected`; resolves with the revision of the removal. Throws as `put` does. */
   delete(key: string, expected: Revision): Promise<Revision>;

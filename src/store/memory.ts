@@ -10,6 +10,7 @@ import {
   FutureRevision,
   type ListOptions,
   type Page,
+  type PutOptions,
   type Revision,
   type StoreEngine,
   type StoreStatus,
@@ -72,7 +73,7 @@ export class MemoryStore implements StoreEngine {
     return { entries, revision: at, remaining };
   }
 
-  async put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
+  async put(key: string, value: Uint8Array, expected: Revision, { ttlSeconds }: PutOptions = {}): Promise<Entry> {
     this.#ready("put");
     checkKey(key);
     const previous = this.#expect(key, expected);

@@ -78,7 +78,7 @@ test("without a majority every call fails in time and says why, and all goes on 
     engine.get("/registry/a"),
     engine.list("/registry/"),
     engine.put("/registry/a", value, first.modified),
-    engine.put("/registry/b", value, 0, 60),
+    engine.put("/registry/b", value, 0, { ttlSeconds: 60 }),
     engine.delete("/registry/c", 7),
     engine.revision(),
     engine.compact(first.modified),

@@ -77,6 +77,12 @@ test("on a full disk puts are refused, deletes and reads go on, and all resumes 
     kept.delete(key);
   }
 
+  // A deletion with a grace, or with finalizers, begins with writes.
+  const [slow] = others.slice(20);
+  const marked = await store.put(slow![0], value, slow![1], { makesRoom: true });
+  await store.delete(marked.key, marked.modified);
+  kept.delete(marked.key);
+
   // The room that the deletes and a compaction make inside of the file is not seen from outside; more disk is.
   const enlarged = spawnSync("mount", ["-o", "remount,size=96m", disk], { encoding: "utf8" });
   assert.equal(enlarged.status, 0, enlarged.stderr);

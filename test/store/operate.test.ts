@@ -206,7 +206,7 @@ test("a store moves between memory and file with its revisions and times to live
   const manual = new ManualClock("2026-01-01T00:00:00Z");
   const memory = new MemoryStore({ clock: manual });
   await fill(memory, 1_300, 100);
-  await memory.put("/brief", new Uint8Array(1), 0, 30);
+  await memory.put("/brief", new Uint8Array(1), 0, { ttlSeconds: 30 });
   const embedded = await openLmdbStore({ folder: join(root, "store"), clock: manual });
   const { entries } = await memory.list("");
   const revision = await memory.revision();
@@ -245,7 +245,7 @@ test("a store moves to etcd and back, with its times to live", { skip: noEtcd },
   const [source, back] = [new MemoryStore({ clock }), new MemoryStore({ clock })];
   t.after(() => Promise.all([etcd.close(), source.close(), back.close()]));
   await fill(source, 700, 100);
-  await source.put("/brief", new Uint8Array(1), 0, 3_000);
+  await source.put("/brief", new Uint8Array(1), 0, { ttlSeconds: 3_000 });
   const { entries } = await source.list("/");
   const there = await copyStore(source, etcd, never);
   assert.deepEqual([there.entries, there.keptRevisions], [entries.length, false]);

@@ -16,7 +16,7 @@ export async function renewPresence(
   const key = prefix + address;
   try {
     const before = await store.get(key, signal);
-    await store.put(key, leaseOf(address), before?.modified ?? 0, leaseSeconds);
+    await store.put(key, leaseOf(address), before?.modified ?? 0, { ttlSeconds: leaseSeconds });
   } catch (error) {
     // It ended at this moment, or a server with the same address renewed it: either way the next round finds out.
     if (!(error instanceof Conflict)) throw error;

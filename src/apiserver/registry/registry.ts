@@ -366,10 +366,12 @@ export class Registry {
 
   async #written(key: string, object: ApiObject, expected: number, next: (() => void) | undefined): Promise<Stored> {
     const { store, form, strategy } = this.options;
-    const begun = store.begin?.(key, form.encodeBriefly(object), expected, strategy.ttlSeconds);
+    // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.
+    const options = { ttlSeconds: strategy.ttlSeconds, makesRoom: object.metadata.deletionTimestamp !== undefined };
+    const begun = store.begin?.(key, form.encodeBriefly(object), expected, options);
     if (!begun) {
       const value = form.encode(object);
-      return form.written(value, await store.put(key, value, expected, strategy.ttlSeconds));
+      return form.written(value, await store.put(key, value, expected, options));
     }
     const stored = form.begun(object, begun.entry);
     if (!next) {

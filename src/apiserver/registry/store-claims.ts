@@ -93,7 +93,7 @@ export class StoreClaims {
   async #claim(thing: string): Promise<Entry> {
     const { store, of } = this.#options;
     try {
-      return await store.put(`${prefix}${of}/${thing}`, new Uint8Array(), 0, ttlSeconds);
+      return await store.put(`${prefix}${of}/${thing}`, new Uint8Array(), 0, { ttlSeconds });
     } catch (error) {
       throw error instanceof Conflict ? new TakenElsewhere(thing) : error;
     }

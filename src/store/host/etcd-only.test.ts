@@ -156,7 +156,7 @@ describe("etcd: limits", { skip: noEtcd }, () => {
     const before = await engine.list("/big/");
     assert.ok(entries.length > 3);
     await assert.rejects(engine.put("/small", bytes("1"), 0), OutOfSpace);
-    await assert.rejects(engine.put("/small", bytes("1"), 0, 60), OutOfSpace);
+    await assert.rejects(engine.put("/small", bytes("1"), 0, { ttlSeconds: 60 }), OutOfSpace);
     assert.match((await engine.status()).alarm ?? "", /no space left.*disarm/);
 
     const { key, modified } = entries[0]!;
@@ -264,9 +264,11 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
   test("writes that expire at about the same time share a lease, others do not", async (t) => {
     const { endpoints } = await cluster(t);
     const engine = open(t, { endpoints });
-    await Promise.all(Array.from({ length: 20 }, (_, i) => engine.put(`/same/${i}`, bytes("1"), 0, 3600)));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => engine.put(`/same/${i}`, bytes("1"), 0, { ttlSeconds: 3600 })),
+    );
     assert.ok(new Set(await leasesUnder(endpoints[0]!, "/same/")).size <= 2);
-    await Promise.all([10, 20, 30].map((ttl) => engine.put(`/other/${ttl}`, bytes("1"), 0, ttl)));
+    await Promise.all([10, 20, 30].map((ttl) => engine.put(`/other/${ttl}`, bytes("1"), 0, { ttlSeconds: ttl })));
     assert.equal(new Set(await leasesUnder(endpoints[0]!, "/other/")).size, 3);
     await engine.put("/forever", bytes("1"), 0);
     assert.deepEqual(await leasesUnder(endpoints[0]!, "/forever"), [0n]);
@@ -275,13 +277,13 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
   test("a lease that is gone from etcd before its time is replaced", async (t) => {
     const { endpoints } = await cluster(t);
     const engine = open(t, { endpoints });
-    await engine.put("/t/a", bytes("1"), 0, 3600);
+    await engine.put("/t/a", bytes("1"), 0, { ttlSeconds: 3600 });
     const [lease] = await leasesUnder(endpoints[0]!, "/t/");
     const connection = new Connection(endpoints[0]!, undefined, systemClock);
     t.after(() => connection.close());
     await connection.call(rpcs.leaseRevoke, { id: lease! }, { timeoutMs: 5_000 });
     assert.equal(await engine.get("/t/a"), undefined);
-    const again = await Promise.all([1, 2, 3].map((i) => engine.put(`/t/${i}`, bytes("1"), 0, 3600)));
+    const again = await Promise.all([1, 2, 3].map((i) => engine.put(`/t/${i}`, bytes("1"), 0, { ttlSeconds: 3600 })));
     assert.equal(again.length, 3);
     assert.ok(!(await leasesUnder(endpoints[0]!, "/t/")).includes(lease!));
   });
@@ -290,7 +292,7 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
     const { endpoints } = await cluster(t);
     const engine = open(t, { endpoints });
     const start = await engine.revision();
-    await Promise.all(Array.from({ length: 10 }, (_, i) => engine.put(`/t/${i}`, bytes("1"), 0, 1)));
+    await Promise.all(Array.from({ length: 10 }, (_, i) => engine.put(`/t/${i}`, bytes("1"), 0, { ttlSeconds: 1 })));
     const deletes = new Map<number, number>();
     const stop = new AbortController();
     for await (const { changes } of engine.watch("/t/", start, stop.signal)) {

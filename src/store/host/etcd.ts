@@ -11,6 +11,7 @@ import {
   type ListOptions,
   OutOfSpace,
   type Page,
+  type PutOptions,
   type Revision,
   type StoreEngine,
   type StoreStatus,
@@ -108,7 +109,7 @@ export class EtcdStore implements StoreEngine {
     }
   }
 
-  put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
+  put(key: string, value: Uint8Array, expected: Revision, { ttlSeconds }: PutOptions = {}): Promise<Entry> {
     return this.#write(`put ${key}`, async (what) => {
       encodeKey(key);
       const { header, succeeded, responses } = await this.#putIf(what, { key, value, expected, ttlSeconds });

@@ -37,6 +37,7 @@ export class Write implements Job {
   /** As it was given, with its value where the log has it: history would keep the writer's own, and they would tear the memory apart. */
   readonly record: LogRecord;
   readonly promise: Promise<LogRecord>;
+  readonly needsSpace: boolean;
   readonly #bytes: Buffer;
   readonly #context: WriteContext;
   /** What `pending` held before, to go back to; let go when the write is settled, or a chain of them would be kept for ever. */
@@ -47,7 +48,7 @@ export class Write implements Job {
   isRefused = false;
   #isSettled = false;
 
-  constructor(record: LogRecord, context: WriteContext) {
+  constructor(record: LogRecord, context: WriteContext, needsSpace: boolean) {
     const { promise, resolve, reject } = Promise.withResolvers<LogRecord>();
     this.promise = promise;
     this.#resolve = resolve;
@@ -55,6 +56,7 @@ export class Write implements Job {
     this.#bytes = encodeLog(record, context.slab.take);
     this.record = { ...record, value: this.#bytes.subarray(this.#bytes.length - record.value.length) };
     this.#context = context;
+    this.needsSpace = needsSpace;
     this.#before = context.pending.get(record.key);
     context.pending.set(record.key, this);
   }
@@ -65,10 +67,6 @@ export class Write implements Job {
 
   get bytes(): number {
     return this.#bytes.length;
-  }
-
-  get needsSpace(): boolean {
-    return this.record.type === "put";
   }
 
   /** Resolves when the write is done or has failed. */

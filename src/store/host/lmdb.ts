@@ -20,6 +20,7 @@ import {
   FutureRevision,
   type ListOptions,
   type Page,
+  type PutOptions,
   type Revision,
   type StoreEngine,
   type StoreStatus,
@@ -70,6 +71,7 @@ interface Parts extends LmdbStoreOptions {
 const NOTHING = new Uint8Array();
 const LIST_CHUNK = 500;
 const EXPIRY_RETRY_MS = 1_000;
+const deletion: PutOptions = { makesRoom: true };
 
 export class LmdbStore implements StoreEngine, StoreHolder {
   readonly #databases: Databases;
@@ -137,20 +139,20 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     }
   }
 
-  async put(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): Promise<Entry> {
-    const begun = this.begin(key, value, expected, ttlSeconds);
+  async put(key: string, value: Uint8Array, expected: Revision, options: PutOptions = {}): Promise<Entry> {
+    const begun = this.begin(key, value, expected, options);
     if (begun) {
       await begun.durable;
       return begun.entry;
     }
-    return entryOf(await this.#write(key, value, expected, msOf(ttlSeconds)));
+    return entryOf(await this.#write(key, value, expected, options));
   }
 
-  begin(key: string, value: Uint8Array, expected: Revision, ttlSeconds?: number): BegunWrite | undefined {
+  begin(key: string, value: Uint8Array, expected: Revision, options: PutOptions = {}): BegunWrite | undefined {
     this.#ready("put");
     checkKey(key);
-    this.#upkeep.refuseIfFull();
-    const write = this.#handOver(key, value, expected, msOf(ttlSeconds));
+    if (!options.makesRoom) this.#upkeep.refuseIfFull();
+    const write = this.#handOver(key, value, expected, options);
     if (!write) return undefined;
     return { entry: entryOf(write.record), durable: write.promise };
   }
@@ -158,7 +160,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
   async delete(key: string, expected: Revision): Promise<Revision> {
     this.#ready("delete");
     if (expected === 0) throw new Conflict(key, 0, this.#present(key));
-    return (await this.#write(key, undefined, expected, undefined)).revision;
+    return (await this.#write(key, undefined, expected, deletion)).revision;
   }
 
   watch(prefix: string, from: Revision, signal: AbortSignal): AsyncIterable<WatchBatch> {
@@ -289,10 +291,10 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     key: string,
     value: Uint8Array | undefined,
     expected: Revision,
-    ttlMs: number | undefined,
+    options: PutOptions,
   ): Promise<LogRecord> {
     for (;;) {
-      const write = this.#handOver(key, value, expected, ttlMs);
+      const write = this.#handOver(key, value, expected, options);
       if (write) return await write.promise;
       await this.#writes.pending.get(key)?.settled();
       this.#ready("write");
@@ -307,7 +309,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     key: string,
     value: Uint8Array | undefined,
     expected: Revision,
-    ttlMs: number | undefined,
+    { ttlSeconds, makesRoom = false }: PutOptions,
   ): Write | undefined {
     if (this.#committer.broken) throw this.#committer.broken;
     const pending = this.#writes.pending.get(key);
@@ -317,6 +319,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
       throw new Conflict(key, expected, this.#present(key));
     }
     const revision = this.#next++;
+    const ttlMs = msOf(ttlSeconds);
     const record: LogRecord = {
       type: value ? "put" : "delete",
       key,
@@ -326,7 +329,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
       expiry: ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs },
       value: value ?? NOTHING,
     };
-    const write = new Write(record, this.#writes);
+    const write = new Write(record, this.#writes, !makesRoom);
     this.#committer.add(write);
     return write;
   }
@@ -358,7 +361,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
   async #expire(key: string, modified: Revision): Promise<void> {
     if (this.#closing || this.#index.get(key)?.modified !== modified) return;
     try {
-      await this.#write(key, undefined, modified, undefined);
+      await this.#write(key, undefined, modified, deletion);
     } catch (error) {
       if (error instanceof Conflict || this.#closing) return;
       this.#log.warn("expired key could not be deleted; trying again", { key, error });

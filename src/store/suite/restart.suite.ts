@@ -15,7 +15,7 @@ export function acrossARestart(name: string, check: Check): void {
       const b1 = await engine.put("/r/b", text("b1"), 0);
       const a2 = await engine.put("/r/a", text("a2"), a1.modified);
       const gone = await engine.delete("/r/b", b1.modified);
-      await engine.put("/r/brief", text("1"), 0, 4);
+      await engine.put("/r/brief", text("1"), 0, { ttlSeconds: 4 });
       const newest = await engine.revision();
       engine = await under.reopen();
 

@@ -10,8 +10,8 @@ export function timeToLive(name: string, check: Check): void {
       const { engine, pass, exactTime } = under;
       const start = await engine.revision();
       const watcher = follow(engine, "/t/", start);
-      const brief = await engine.put("/t/brief", text("1"), 0, 3);
-      await engine.put("/t/long", text("1"), 0, 3600);
+      const brief = await engine.put("/t/brief", text("1"), 0, { ttlSeconds: 3 });
+      await engine.put("/t/long", text("1"), 0, { ttlSeconds: 3600 });
       await engine.put("/t/lasting", text("1"), 0);
       if (exactTime) {
         await pass(2.9);
@@ -30,14 +30,14 @@ export function timeToLive(name: string, check: Check): void {
 
     check("a key written again before its time lives by the new write alone", async (under) => {
       const { engine, pass } = under;
-      const forever = await engine.put("/t/forever", text("1"), 0, 3);
-      const longer = await engine.put("/t/longer", text("1"), 0, 3);
-      const shorter = await engine.put("/t/shorter", text("1"), 0, 3600);
-      await engine.put("/t/witness", text("1"), 0, 3);
+      const forever = await engine.put("/t/forever", text("1"), 0, { ttlSeconds: 3 });
+      const longer = await engine.put("/t/longer", text("1"), 0, { ttlSeconds: 3 });
+      const shorter = await engine.put("/t/shorter", text("1"), 0, { ttlSeconds: 3600 });
+      await engine.put("/t/witness", text("1"), 0, { ttlSeconds: 3 });
       await engine.put("/t/forever", text("2"), forever.modified);
-      await engine.put("/t/longer", text("2"), longer.modified, 3600);
-      await engine.put("/t/shorter", text("2"), shorter.modified, 3);
-      const again = await engine.put("/t/again", text("1"), 0, 3);
+      await engine.put("/t/longer", text("2"), longer.modified, { ttlSeconds: 3600 });
+      await engine.put("/t/shorter", text("2"), shorter.modified, { ttlSeconds: 3 });
+      const again = await engine.put("/t/again", text("1"), 0, { ttlSeconds: 3 });
       await engine.delete("/t/again", again.modified);
       await engine.put("/t/again", text("2"), 0);
       const watcher = follow(engine, "/t/", await engine.revision());
