@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
-import { Evictor, evictionMessage, evictionOrder, shortageOf } from "./eviction.ts";
+import {
+  type EvictionPeer,
+  Evictor,
+  type EvictorOptions,
+  evictionMessage,
+  evictionOrder,
+  type Measured,
+  shortageOf,
+} from "./eviction.ts";
 import { evictionThresholds, type MachineState } from "./node/pressure.ts";
 import type { FsStats, PodStats } from "./stats/summary.ts";
 import { podOf, stateOf } from "./testing.ts";
@@ -77,24 +85,39 @@ test("the reason names what there was too little of, and who took it", () => {
   );
 });
 
-test("one pod goes at a time, and images before pods", async () => {
-  const clock = new ManualClock();
-  const pods = [measured("a", 300 * mib, undefined), measured("b", 200 * mib, undefined)];
+/** A node with these pods, and what became of them. */
+function node(pods: readonly Measured[], state: { machine: MachineState }, peers?: EvictorOptions["peers"]) {
   const gone = new Set<string>();
   const did: string[] = [];
-  const state = { machine: starved };
-  const evictor = new Evictor({
-    list: () =>
+  const peer: EvictionPeer = {
+    pods: () =>
       pods.map(({ pod }) => ({ pod, state: stateOf([gone.has(pod.metadata.uid) ? "web exited 0" : "web running"]) })),
-    summary: async () => ({ node: { nodeName: "n1", startTime: time }, pods: pods.map(({ stats }) => stats) }),
+    stats: async () => ({
+      node: { nodeName: "n1", startTime: time },
+      pods: pods.flatMap(({ stats }) => stats ?? []),
+    }),
+  };
+  const evictor = new Evictor({
+    ...peer,
+    ...(peers && { peers }),
     machine: async () => state.machine,
     freeImages: async () => did.push("images"),
     evict: (uid) => did.push(uid),
     thresholds: evictionThresholds,
-    clock,
+    clock: new ManualClock(),
     log: silentLog,
   });
-  const { signal } = new AbortController();
+  return { ...peer, gone, did, evictor };
+}
+
+const { signal } = new AbortController();
+
+test("one pod goes at a time, and images before pods", async () => {
+  const state = { machine: starved };
+  const { evictor, gone, did } = node(
+    [measured("a", 300 * mib, undefined), measured("b", 200 * mib, undefined)],
+    state,
+  );
   await evictor.relieve(new Set(["memoryPressure"]), signal);
   await evictor.relieve(new Set(["memoryPressure"]), signal);
   assert.deepEqual(did, ["a"], "it is waited for the first");
@@ -107,4 +130,22 @@ test("one pod goes at a time, and images before pods", async () => {
   assert.deepEqual(did, ["a", "b", "images"], "without them there is room");
   await evictor.relieve(new Set(), signal);
   assert.equal(did.length, 3);
+});
+
+test("of nodes that share a machine the one ends a pod that has the worst", async () => {
+  const state = { machine: starved };
+  const other = node([measured("b", 300 * mib, undefined)], state);
+  const { evictor, did } = node([measured("a", 200 * mib, undefined)], state, () => [other]);
+  await evictor.relieve(new Set(["memoryPressure"]), signal);
+  assert.deepEqual(did, []);
+  other.gone.add("b");
+  await evictor.relieve(new Set(["memoryPressure"]), signal);
+  assert.deepEqual(did, ["a"]);
+});
+
+test("a disk that is full of what is nobody's pod ends none", async () => {
+  const nodeFs = { ...disk, availableBytes: 5 * gib };
+  const { evictor, did } = node([measured("a", 0, undefined)], { machine: { ...well, nodeFs } });
+  await evictor.relieve(new Set(["diskPressure"]), signal);
+  assert.deepEqual(did, ["images"]);
 });

@@ -1,7 +1,7 @@
 // Which pod has to go when the node runs out of something, and what is told about it. Order and words are upstream's.
 //
 // A disk that gets full is first relieved of images that nobody uses. Then one pod goes at a time: it is seen what that brings before
-// the next.
+// the next. Nodes that share a machine run out together: who goes is decided among the pods of all of them, and its own node ends it.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Clock } from "#base/clock.ts";
@@ -104,9 +104,15 @@ function binary(amount: number): string {
   return `${left}${units[unit]}`;
 }
 
-export interface EvictorOptions {
-  readonly list: () => Iterable<ServedPod>;
-  readonly summary: (signal: AbortSignal) => Promise<Summary>;
+/** A node whose pods take from the same machine. */
+export interface EvictionPeer {
+  pods(): Iterable<ServedPod>;
+  stats(which: "all", signal: AbortSignal): Promise<Summary>;
+}
+
+export interface EvictorOptions extends EvictionPeer {
+  /** Other nodes of the machine. */
+  readonly peers?: () => Iterable<EvictionPeer>;
   readonly machine: () => Promise<MachineState>;
   /** Removes images that nobody uses. */
   readonly freeImages: (signal: AbortSignal) => Promise<unknown>;
@@ -122,6 +128,8 @@ const order: readonly Pressure[] = ["memoryPressure", "diskPressure", "pidPressu
 
 export class Evictor {
   readonly #options: EvictorOptions;
+  /** Those that were told to end, until they are gone. */
+  readonly #evicted = new Set<string>();
   #last: { readonly uid: string; readonly at: number } | undefined;
 
   constructor(options: EvictorOptions) {
@@ -130,7 +138,7 @@ export class Evictor {
 
   /** Does what helps now against what was found. */
   async relieve(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void> {
-    const { machine, freeImages, thresholds, list, summary, evict, clock, log } = this.#options;
+    const { machine, freeImages, thresholds, peers, evict, clock, log } = this.#options;
     if (found.size === 0 || this.#isWaiting()) return;
     if (found.has("diskPressure")) await freeImages(signal);
     const present = await machine();
@@ -138,25 +146,52 @@ export class Evictor {
     const worst = order.find((pressure) => left.has(pressure));
     if (!worst) return;
     const shortage = shortageOf(worst, present, thresholds);
-    const { pods } = await summary(signal);
-    const running = [...list()].filter(isRunning).map(({ pod }) => ({
-      pod,
-      stats: pods.find(({ podRef }) => podRef.uid === pod.metadata.uid),
-    }));
-    const [first] = evictionOrder(shortage.resource, running);
+    const others = await Promise.all([...(peers?.() ?? [])].map((peer) => measure(peer, isRunning, signal)));
+    const own = await measure(this.#options, (one) => this.#mayGo(one), signal);
+    // What nothing is known of may be about to start there; here it goes first.
+    const all = [...own, ...others.flat().filter(({ stats }) => stats)];
+    if (worst === "diskPressure" && !wouldHelp(shortage, all))
+      return log.warn("the disk is full, and ending all pods would not change that", { ...shortage });
+    const [first] = evictionOrder(shortage.resource, all);
     if (!first) return log.warn("the node runs out, and there is no pod to end", { ...shortage });
+    if (!own.includes(first)) return;
     const { uid } = first.pod.metadata;
     evict(uid, { reason: "Evicted", message: evictionMessage(shortage, first), graceSeconds: 1 });
+    this.#evicted.add(uid);
     this.#last = { uid, at: clock.elapsed() };
+  }
+
+  /** A pod that crashes again and again holds its part of the disk also while nothing of it runs. */
+  #mayGo({ pod: { metadata, status }, state }: ServedPod): boolean {
+    const hasEnded = status.phase === "Succeeded" || status.phase === "Failed";
+    return state.containers.length > 0 && !hasEnded && !this.#evicted.has(metadata.uid);
   }
 
   /** Whether the pod that was ended last is still about to. */
   #isWaiting(): boolean {
-    const { list, clock } = this.#options;
+    const { clock } = this.#options;
+    const pods = [...this.#options.pods()];
+    for (const uid of this.#evicted) if (!pods.some(({ pod }) => pod.metadata.uid === uid)) this.#evicted.delete(uid);
     const last = this.#last;
     if (!last || clock.elapsed() - last.at > goneMs) return false;
-    return [...list()].some((one) => one.pod.metadata.uid === last.uid && isRunning(one));
+    return pods.some((one) => one.pod.metadata.uid === last.uid && isRunning(one));
   }
 }
+
+async function measure(
+  node: EvictionPeer,
+  counts: (one: ServedPod) => boolean,
+  signal: AbortSignal,
+): Promise<readonly Measured[]> {
+  const { pods } = await node.stats("all", signal);
+  return [...node.pods()].filter(counts).map(({ pod }) => ({
+    pod,
+    stats: pods.find(({ podRef }) => podRef.uid === pod.metadata.uid),
+  }));
+}
+
+/** Upstream ends one pod after the other, though the disk may be full of what is none of theirs. */
+const wouldHelp = ({ threshold, available }: Shortage, pods: readonly Measured[]): boolean =>
+  pods.reduce((sum, { stats }) => sum + (stats ? usedOf("ephemeral-storage", stats) : 0), 0) >= threshold - available;
 
 const isRunning = ({ state }: ServedPod): boolean => state.containers.some(({ phase }) => phase === "running");

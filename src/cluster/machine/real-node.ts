@@ -30,6 +30,8 @@ export interface RealNodeOptions {
   /** Whose clients the kubelet knows by their certificates, in PEM. */
   readonly clientCa: string;
   readonly supply: ImageSupply;
+  /** The kubelets of the other nodes. */
+  readonly peers: () => Iterable<Kubelet>;
   /** Told its kubelet as soon as it can be asked. */
   readonly onKubelet: (kubelet: Kubelet) => void;
 }
@@ -69,6 +71,7 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       staticPodsFolder: join(folder, "manifests"),
       podPidsLimit: options.podPidsLimit,
       thresholds: patient,
+      peers: options.peers,
       endpoint: `unix://${containerd.socket}`,
       kubeletVersion: kubernetesVersion,
       client,

@@ -103,7 +103,8 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
         const onKubelet = (kubelet: Kubelet) => {
           node.kubelet = kubelet;
         };
-        await runRealNode({ ...options, machine: node.machine, parts, resolver, supply, onKubelet }, either);
+        const peers = () => [...nodes.values()].flatMap((other) => (other === node ? [] : (other.kubelet ?? [])));
+        await runRealNode({ ...options, machine: node.machine, parts, resolver, supply, peers, onKubelet }, either);
       } catch (error) {
         if (!either.aborted) {
           log.error("node failed; trying again", { node: node.machine.name, error: explain(error) });

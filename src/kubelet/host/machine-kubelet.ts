@@ -55,6 +55,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly podPidsLimit?: number;
   /** `/proc/net` of the node's network; of this process unless told. */
   readonly procNet?: string;
+  /** Other nodes of this machine, whose pods take from the same memory and disk. */
+  readonly peers?: () => Iterable<Kubelet>;
   /** A folder whose files are pods of the node's own; none unless told. */
   readonly staticPodsFolder?: string;
   readonly clock: Clock;
@@ -153,13 +155,23 @@ const connectionOf = (runtime: CriRuntime): Component => ({
 
 /** What the node looks at, and what it does when it runs out of something. */
 function watchedOf(
-  { folder, imageFolder = folder, thresholds = evictionThresholds, clock, log }: MachineKubeletOptions,
+  {
+    folder,
+    imageFolder = folder,
+    thresholds = evictionThresholds,
+    peers = () => [],
+    clock,
+    log,
+  }: MachineKubeletOptions,
   { runtime, stats, images, kubelet: ours }: WatchParts,
 ): Watched {
   const machine = () => machineState(folder, imageFolder);
   const evictor = new Evictor({
-    list: () => ours().pods(),
-    summary: (signal) => stats.summary("all", signal),
+    pods: () => ours().pods(),
+    stats: (which, signal) => stats.summary(which, signal),
+    peers: function* () {
+      for (const { pods, stats: summary } of peers()) if (summary) yield { pods, stats: summary };
+    },
     machine,
     freeImages: (signal) => images.freeAll(signal),
     evict: (uid, ending) => ours().evict(uid, ending),
