@@ -33,13 +33,12 @@ function lines(state: ClusterState): string {
     ["endpoint", state.endpoint],
     ["context", `${state.context}${state.kubeconfig === undefined ? "" : ` in ${state.kubeconfig}`}`],
     ["nodes", nodes && `${nodes.filter(({ ready }) => ready).length} of ${nodes.length} ready`],
-    [
-      "not ready",
-      nodes
-        ?.filter(({ ready }) => !ready)
-        .map(({ name }) => name)
-        .join(", "),
-    ],
+    ...(nodes ?? [])
+      .filter(({ ready, problem }) => !ready || problem !== undefined)
+      .map(
+        ({ name, ready, problem = "has not said how it is" }) =>
+          [name, `${ready ? "" : "not ready: "}${problem}`] as const,
+      ),
     [
       "pods",
       pods &&

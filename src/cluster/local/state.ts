@@ -24,10 +24,17 @@ export interface ClusterState {
   readonly uptimeSeconds?: number;
   readonly memoryBytes?: number | undefined;
   readonly store: { readonly engine: string; readonly bytes?: number };
-  readonly nodes?: readonly { readonly name: string; readonly ready: boolean }[];
+  readonly nodes?: readonly NodeState[];
   readonly pods?: Readonly<Record<string, number>>;
   readonly components?: readonly { readonly name: string; readonly healthy: boolean; readonly message: string }[];
   /** Why the API could not be asked. */
+  readonly problem?: string;
+}
+
+export interface NodeState {
+  readonly name: string;
+  readonly ready: boolean;
+  /** What is the matter with it, as it says itself or others say of it. */
   readonly problem?: string;
 }
 
@@ -76,11 +83,15 @@ async function askApi(place: Place) {
   }
 }
 
-const nodesIn = async (client: Client) =>
-  (await client.list(Node)).items.map(({ metadata, status }) => ({
-    name: metadata.name,
-    ready: status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false,
-  }));
+const nodesIn = async (client: Client) => (await client.list(Node)).items.map(nodeState);
+
+/** Conditions other than Ready are troubles when they hold. */
+export function nodeState({ metadata: { name }, status: { conditions = [] } }: Node): NodeState {
+  const ready = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+  const bad = conditions.filter(({ type, status }) => (type === "Ready" ? status !== "True" : status === "True"));
+  const problem = bad.map(({ type, message }) => message || type).join("; ");
+  return { name, ready, ...(problem !== "" && { problem }) };
+}
 
 const podsIn = async (client: Client) => {
   const phases: Record<string, number> = {};

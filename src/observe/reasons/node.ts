@@ -40,7 +40,7 @@ export function nodeReason(facts: NodeFacts): Reason {
       says:
         ready.status === "Unknown"
           ? `does not answer: its kubelet has stopped reporting, and ${counted(pods, "pod")} on it are unknown`
-          : `is not ready, and says so itself; ${counted(pods, "pod")} are bound to it`,
+          : `is not ready: ${ready.message || ready.reason || "it does not say why"}; ${counted(pods, "pod")} are bound to it`,
       ...sinceOf(ready.lastTransitionTime),
       evidence,
       remedies:
