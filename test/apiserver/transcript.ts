@@ -47,7 +47,8 @@ export const formatTranscript = (steps: readonly Step[]): string =>
     })
     .join("");
 
-const LONGEST_COMMAND_MS = 60_000;
+/** Longer than any command of a transcript waits by itself. */
+const LONGEST_COMMAND_MS = 180_000;
 
 export interface Shell {
   readonly folder: string;
@@ -72,11 +73,26 @@ export async function runCommand(command: string, { folder, env }: Shell): Promi
   return `${output}${ended}${code === 0 ? "" : `exit ${code ?? signal}\n`}`;
 }
 
+/** What a command prints that only looks: typed again, as a person would, for what takes a moment to come about. */
+export async function typedAgain(
+  type: () => Promise<string>,
+  isRight: (output: string) => boolean,
+  patienceMs = 60_000,
+): Promise<string> {
+  const end = systemClock.elapsed() + patienceMs;
+  for (;;) {
+    const output = await type();
+    if (isRight(output) || systemClock.elapsed() > end) return output;
+    await systemClock.sleep(200, new AbortController().signal);
+  }
+}
+
 /**
  * `first N COMMAND…` runs a command that does not end by itself until it has printed N lines.
- * `seen PATTERN COMMAND…` runs such a command until it has printed a line like this, and shows that line.
- * `gone WHAT…` waits until there is nothing of the kind any more, however much of it there is, and shows that.
+ * `seen PATTERN WHAT…` watches until a line like this is printed, and shows that line. One object is watched as a list of one: kubectl
+ * does not show the first event of a watch by name, which is a change if there was one since kubectl looked.
  * `count N WHAT…` looks until there are N: what is reported beside the work, as events are, comes a little later.
+ * `gone WHAT…` looks until there is nothing of the kind any more, and shows that.
  */
 const prelude = `first() {
   local n=$1 line; shift
@@ -86,17 +102,18 @@ const prelude = `first() {
 }
 seen() {
   local pattern=$1 line; shift
-  coproc "$@" 2>/dev/null
+  [[ \${2:--} == -* ]] || set -- "$1" --field-selector="metadata.name=$2" "\${@:3}"
+  coproc kubectl get "$@" --watch 2>/dev/null
   while read -r line; do [[ $line =~ $pattern ]] && echo "$line" && break; done <&"\${COPROC[0]}"
   kill "$COPROC_PID"
 }
-gone() {
-  kubectl wait --for=delete --timeout=60s "$@" > gone 2>&1
-  kubectl get "$@"
-}
 count() {
   local n=$1 end=$((SECONDS + 120)); shift
-  until (( $(kubectl get "$@" --output=name | wc -l) == n || SECONDS > end )); do sleep 0.1; done
+  until (( $(kubectl get "$@" --output=name 2>/dev/null | wc -l) == n || SECONDS > end )); do sleep 0.1; done
+}
+gone() {
+  count 0 "$@"
+  kubectl get "$@"
 }`;
 
 /** Output with all that differs from run to run, or only in words from version to version, replaced. */

@@ -32,7 +32,7 @@ for (const kubectl of rewriters)
     for (const file of files) await rewrite(file, kubectl, openIn(machine, file));
   });
 
-test("transcripts of clusters", { concurrency: 3 }, async (t) => {
+test("transcripts of clusters", { concurrency: 3, timeout: 900_000 }, async (t) => {
   await Promise.all(
     chosenKubectls(kubectls.length >> 1).map((kubectl) =>
       t.test(`with kubectl ${kubectl.version}`, async (t) => {
@@ -76,6 +76,7 @@ function openIn(machine: Machine, file: string): OpenStage {
     if (problem !== "") throw new Error(`there is no namespace for ${file}: ${problem}`);
     return {
       ...shell,
+      takesTime: true,
       steady: (output) => steady(withoutChance(output), { folder, url: "https://cluster" }),
       [Symbol.asyncDispose]: async () => rmSync(own, { recursive: true }),
     };

@@ -7,10 +7,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { systemClock } from "#base/clock.ts";
 import type { Kubectl } from "../apiserver/kubectls.ts";
 import { kubectls, makeHome } from "../apiserver/replay.ts";
-import { runCommand, steady } from "../apiserver/transcript.ts";
+import { runCommand, steady, typedAgain } from "../apiserver/transcript.ts";
 import { withoutChance } from "../cluster/chance.ts";
 import { Machine } from "../cluster/machine.ts";
 import { RealCluster } from "../cluster/real-cluster.ts";
@@ -95,18 +94,13 @@ exec "${process.execPath}" "${root}src/main.ts" "$@"
   };
 }
 
-/** What only looks is typed again, as a person would, for what takes a moment to come about. */
 const onlyLooks = /^(kubectl (get|logs|exec client)|curl|\.\/knarr (trace|why|status)) /;
-const PATIENCE_MS = isUpdate ? 5_000 : 30_000;
+const PATIENCE_MS = isUpdate ? 5_000 : undefined;
 
 async function shown(step: Shown, place: Place): Promise<string> {
-  const end = systemClock.elapsed() + PATIENCE_MS;
-  for (;;) {
-    const output = await place.run(step.command);
-    const isRight = differs(step, output) === undefined;
-    if (isRight || !onlyLooks.test(step.command) || systemClock.elapsed() > end) return output;
-    await systemClock.sleep(200, new AbortController().signal);
-  }
+  const type = () => place.run(step.command);
+  if (!onlyLooks.test(step.command)) return type();
+  return typedAgain(type, (output) => differs(step, output) === undefined, PATIENCE_MS);
 }
 
 function compare(step: Shown, output: string): void {
