@@ -74,9 +74,19 @@ export class LmdbHistory {
   record(revision: Revision): LogRecord {
     const recent = revision > this.#floor ? this.#recent[this.#firstAfter(revision - 1)] : undefined;
     if (recent?.revision === revision) return recent;
-    const bytes = this.#databases.log.getBinary(encodeRevision(revision, this.#scratch));
+    const bytes = this.#bytesOf(revision);
     if (!bytes) throw new Damaged(`store ${this.#databases.path}: the record of revision ${revision} is missing`);
     return this.#decode(bytes, revision);
+  }
+
+  /** lmdb reads for about a millisecond by the same view of the file, which may be older than a commit that we have heard of since. */
+  #bytesOf(revision: Revision): Buffer | undefined {
+    const { log, root } = this.#databases;
+    const key = encodeRevision(revision, this.#scratch);
+    const bytes = log.getBinary(key);
+    if (bytes) return bytes;
+    root.resetReadTxn();
+    return log.getBinary(key);
   }
 
   /** What a watcher is told of a change. */
