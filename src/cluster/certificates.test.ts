@@ -21,11 +21,11 @@ async function inFolder(run: (folder: string, clock: ManualClock) => Promise<voi
 test("a certificate is kept while it is good, and made anew for the same key when it nears its end", () =>
   inFolder(async (folder, clock) => {
     const request = { commonName: "system:node:n1", organizations: ["system:nodes"] };
-    const first = await new Certificates(folder, clock).issue("n1", request);
+    const first = new Certificates(folder, clock).issue("n1", request);
     await clock.advance(300 * dayMs);
-    assert.deepEqual(await new Certificates(folder, clock).issue("n1", request), first);
+    assert.deepEqual(new Certificates(folder, clock).issue("n1", request), first);
     await clock.advance(10 * dayMs);
-    const second = await new Certificates(folder, clock).issue("n1", request);
+    const second = new Certificates(folder, clock).issue("n1", request);
     assert.notEqual(second.cert, first.cert);
     assert.equal(second.key, first.key);
     const { validTo, subject } = new X509Certificate(second.cert);
@@ -36,22 +36,22 @@ test("a certificate is kept while it is good, and made anew for the same key whe
 test("other hosts, another subject or another authority ask for another certificate", () =>
   inFolder(async (folder, clock) => {
     const certificates = new Certificates(folder, clock);
-    const one = await certificates.issue("front", { commonName: "front", hosts: ["localhost"] });
-    assert.deepEqual(await certificates.issue("front", { commonName: "front", hosts: ["localhost"] }), one);
-    const two = await certificates.issue("front", { commonName: "front", hosts: ["localhost", "127.0.0.1"] });
+    const one = certificates.issue("front", { commonName: "front", hosts: ["localhost"] });
+    assert.deepEqual(certificates.issue("front", { commonName: "front", hosts: ["localhost"] }), one);
+    const two = certificates.issue("front", { commonName: "front", hosts: ["localhost", "127.0.0.1"] });
     assert.notEqual(two.cert, one.cert);
-    const three = await certificates.issue("front", { commonName: "back", hosts: ["localhost"] });
+    const three = certificates.issue("front", { commonName: "back", hosts: ["localhost"] });
     assert.notEqual(three.cert, two.cert);
     for (const file of ["ca.crt", "ca.key"]) rmSync(join(folder, file));
-    const four = await certificates.issue("front", { commonName: "back", hosts: ["localhost"] });
+    const four = certificates.issue("front", { commonName: "back", hosts: ["localhost"] });
     assert.notEqual(four.cert, three.cert);
-    const authority = new X509Certificate((await certificates.authority()).cert);
+    const authority = new X509Certificate(certificates.authority().cert);
     assert.ok(new X509Certificate(four.cert).verify(authority.publicKey));
   }));
 
 test("keys are for their owner alone", () =>
   inFolder(async (folder, clock) => {
-    await new Certificates(folder, clock).issue("admin", { commonName: "admin" });
+    new Certificates(folder, clock).issue("admin", { commonName: "admin" });
     const keys = readdirSync(folder).filter((file) => file.endsWith(".key"));
     assert.deepEqual(keys, ["admin.key", "ca.key"]);
     for (const key of keys) assert.equal(statSync(join(folder, key)).mode & 0o777, 0o600);

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
-import type { Validity } from "./certificate-maker.ts";
+import { makeAuthority, makeCertificate, type Validity } from "./certificate-maker.ts";
 
 export interface KeyPair {
   /** PEM. */
@@ -25,9 +25,6 @@ const certificateDays = 365;
 /** Certificates that end within this time are made anew at start. */
 const renewalDays = 60;
 
-/** Loaded when one has to be made, which is rare: it takes 14 MB and 100 ms. */
-const maker = () => import("./certificate-maker.ts");
-
 /**
  * The certificates in one folder. What is missing is made; what is about to end, or is of another authority, is made anew for the
  * key that is there. The authority, once made, stays.
@@ -42,21 +39,16 @@ export class Certificates {
   }
 
   /** The authority, made at the first call. */
-  async authority(): Promise<KeyPair> {
-    const present = this.#read("ca");
-    if (present) return present;
-    const { makeAuthority } = await maker();
-    return this.#write("ca", await makeAuthority(this.#validity(authorityDays)));
+  authority(): KeyPair {
+    return this.#read("ca") ?? this.#write("ca", makeAuthority(this.#validity(authorityDays)));
   }
 
   /** A certificate signed by the authority, kept under `name` until it nears its end or other hosts are wanted. */
-  async issue(name: string, request: CertificateRequest): Promise<KeyPair> {
-    const authority = await this.authority();
+  issue(name: string, request: CertificateRequest): KeyPair {
+    const authority = this.authority();
     const present = this.#read(name);
     if (present && this.#isGood(present.cert, authority, request)) return present;
-    const { makeCertificate } = await maker();
-    const made = await makeCertificate(authority, request, this.#validity(certificateDays), present?.key);
-    return this.#write(name, made);
+    return this.#write(name, makeCertificate(authority, request, this.#validity(certificateDays), present?.key));
   }
 
   #isGood(

@@ -22,12 +22,12 @@ export interface ControlPlaneNames {
 }
 
 /** All that the control plane needs to know and be known. What is there already stays, unless it is about to end. */
-export async function controlPlaneCertificates(
+export function controlPlaneCertificates(
   folder: string,
   { clock, serviceRange, addresses }: ControlPlaneNames,
-): Promise<ControlPlaneCertificates> {
+): ControlPlaneCertificates {
   const certificates = new Certificates(folder, clock);
-  const authority = await certificates.authority();
+  const authority = certificates.authority();
   const [firstServiceIp] = serviceRange.split("/");
   const hosts = [
     "localhost",
@@ -40,12 +40,10 @@ export async function controlPlaneCertificates(
     ...(firstServiceIp ? [firstServiceIp.replace(/0$/, "1")] : []),
     ...addresses.filter((address) => !/^0\.0\.0\.0$|^::$/.test(address)),
   ];
-  const [server, admin, controllerManager, scheduler] = await Promise.all([
-    certificates.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] }),
-    certificates.issue("admin", identities.admin),
-    certificates.issue("controller-manager", identities.controllerManager),
-    certificates.issue("scheduler", identities.scheduler),
-  ]);
+  const server = certificates.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] });
+  const admin = certificates.issue("admin", identities.admin);
+  const controllerManager = certificates.issue("controller-manager", identities.controllerManager);
+  const scheduler = certificates.issue("scheduler", identities.scheduler);
   return {
     authority,
     server,

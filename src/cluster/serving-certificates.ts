@@ -30,7 +30,7 @@ export function certificateFolder(settings: Pick<CertificateFlags, "cert-dir" | 
 }
 
 /** Those that were given; else our own, made at the first start and kept beside the store. */
-export async function servingCertificates(settings: CertificateFlags): Promise<ServingCertificates> {
+export function servingCertificates(settings: CertificateFlags): ServingCertificates {
   const [certFile, keyFile, clientCaFile] = [
     settings["tls-cert-file"],
     settings["tls-private-key-file"],
@@ -51,7 +51,7 @@ export async function servingCertificates(settings: CertificateFlags): Promise<S
     throw new UsageError(
       "--tls-cert-file and --tls-private-key-file, or --cert-dir for certificates of our own, are needed with this store",
     );
-  const own = await controlPlaneCertificates(folder, {
+  const own = controlPlaneCertificates(folder, {
     clock: systemClock,
     serviceRange: settings["service-cluster-ip-range"],
     addresses: [settings["bind-address"]],

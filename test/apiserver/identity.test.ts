@@ -23,9 +23,9 @@ async function world(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "identity-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = await certificates.authority();
-  const serving = await certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
-  const admin = await certificates.issue("admin", { commonName: "admin", organizations: ["system:masters"] });
+  const { cert: ca } = certificates.authority();
+  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
+  const admin = certificates.issue("admin", { commonName: "admin", organizations: ["system:masters"] });
   const tokenFile = join(folder, "tokens.csv");
   writeFileSync(tokenFile, 'bobs,bob,7,"devs"\n');
   const identity = identityOptions(

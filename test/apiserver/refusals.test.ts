@@ -41,8 +41,8 @@ async function world(t: TestContext): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "refusals-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = await certificates.authority();
-  const serving = await certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
+  const { cert: ca } = certificates.authority();
+  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
   const tokenFile = join(folder, "tokens.csv");
   writeFileSync(tokenFile, 'bobs-secret-token,bob,7,"devs"\nadmins-secret-token,admin,1,"system:masters"\n');
   const identity = identityOptions(

@@ -53,9 +53,9 @@ async function world(t: TestContext, { webSockets }: { readonly webSockets: bool
   const folder = mkdtempSync(join(tmpdir(), "streams-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const certificates = new Certificates(folder, systemClock);
-  const authority = await certificates.authority();
-  const serving = await certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1", "localhost"] });
-  const client = await certificates.issue("client", { commonName: "admin", organizations: ["system:masters"] });
+  const authority = certificates.authority();
+  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1", "localhost"] });
+  const client = certificates.issue("client", { commonName: "admin", organizations: ["system:masters"] });
 
   const kubelet = await startTestKubelet({ ...serving, clientCa: authority.cert, webSockets });
   t.after(() => kubelet.close());

@@ -25,8 +25,8 @@ import { replicaSet, sampleReplicaSets } from "./sample.ts";
 const folder = mkdtempSync(join(tmpdir(), "client-https-"));
 after(() => rmSync(folder, { recursive: true }));
 const certificates = new Certificates(folder, systemClock);
-const authority = await certificates.authority();
-const serving = await certificates.issue("server", { commonName: "server", hosts: ["127.0.0.1"] });
+const authority = certificates.authority();
+const serving = certificates.issue("server", { commonName: "server", hosts: ["127.0.0.1"] });
 
 interface Remote extends AsyncDisposable {
   readonly server: TestServer;

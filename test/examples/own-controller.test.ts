@@ -56,13 +56,13 @@ test("a welcome follows its annotation, and one that others made stays", async (
 test("the program works against a cluster of a kubeconfig, and ends when asked to", async () => {
   const folder = mkdtempSync(join(tmpdir(), "own-controller-"));
   const certificates = new Certificates(folder, systemClock);
-  const authority = await certificates.authority();
-  const serving = await certificates.issue("server", { commonName: "server", hosts: ["127.0.0.1"] });
+  const authority = certificates.authority();
+  const serving = certificates.issue("server", { commonName: "server", hosts: ["127.0.0.1"] });
   await using server = await testServer();
   const front = httpsFront({ ...serving, clientCa: authority.cert, handler: server.server.handle, log: silentLog });
   const url = `https://127.0.0.1:${await front.listen(0, "127.0.0.1")}`;
   const cluster = { server: url, "certificate-authority-data": Buffer.from(authority.cert).toString("base64") };
-  const own = await certificates.issue("me", { commonName: "me", organizations: ["system:masters"] });
+  const own = certificates.issue("me", { commonName: "me", organizations: ["system:masters"] });
   const user = { "client-certificate": "me.crt", "client-key-data": Buffer.from(own.key).toString("base64") };
   const kubeconfig = join(folder, "config");
   writeFileSync(kubeconfig, printKubeconfig(withEntry(emptyKubeconfig, "test", cluster, user)));

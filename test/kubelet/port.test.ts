@@ -103,7 +103,7 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const { name, address } = namespace(t);
   const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = await certificates.authority();
+  const { cert: ca } = certificates.authority();
   const stranger = new Certificates(join(folder, "other"), systemClock);
   await using server = await testServer({
     bootstrapPolicy: true,
@@ -145,7 +145,7 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
     namespace: name,
     address,
     port: 10250,
-    certificate: await kubeletCertificate(certificates, "n1", [address]),
+    certificate: kubeletCertificate(certificates, "n1", [address]),
     clientCa: ca,
   });
   const running = listener.run(stop.signal);
@@ -173,13 +173,13 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
       });
       asked.on("error", reject).end();
     });
-  const client = await certificates.issue("kubelet-client", identities.kubeletClient);
+  const client = certificates.issue("kubelet-client", identities.kubeletClient);
   assert.deepEqual(await ask("/pods", { client }), { code: 200, text: "served /pods" });
   assert.deepEqual(await ask("/pods?a=b", { client, servername: "n1" }), { code: 200, text: "served /pods?a=b" });
   assert.deepEqual(await ask("/healthz", { client, method: "HEAD" }), { code: 200, text: "" });
   assert.equal((await ask("/healthz", { token: "reader", method: "HEAD" })).code, 403, "no verb of the API");
   await assert.rejects(ask("/pods", { client, servername: "n2" }), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
-  const other = await stranger.issue("kubelet-client", identities.kubeletClient);
+  const other = stranger.issue("kubelet-client", identities.kubeletClient);
   for (const show of [{}, { token: "wrong" }, { client: other }])
     assert.deepEqual(await ask("/healthz", show), { code: 401, text: "Unauthorized" }, JSON.stringify(show));
 

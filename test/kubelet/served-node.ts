@@ -59,10 +59,10 @@ export class ServedNode implements AsyncDisposable {
   static async start(): Promise<ServedNode> {
     const folder = mkdtempSync(join(tmpdir(), "knarr-served-"));
     const certificates = new Certificates(`${folder}/pki`, systemClock);
-    const { cert: ca } = await certificates.authority();
-    const serving = await certificates.issue("apiserver", { commonName: "apiserver", hosts: ["127.0.0.1"] });
-    const admin = await certificates.issue("admin", identities.admin);
-    const known = await certificates.issue("kubelet-client", identities.kubeletClient);
+    const { cert: ca } = certificates.authority();
+    const serving = certificates.issue("apiserver", { commonName: "apiserver", hosts: ["127.0.0.1"] });
+    const admin = certificates.issue("admin", identities.admin);
+    const known = certificates.issue("kubelet-client", identities.kubeletClient);
     const connection = kubeletConnection({ ...known, ca });
     const machine = await MachineNode.start({ nodes: connection });
     try {
@@ -88,7 +88,7 @@ export class ServedNode implements AsyncDisposable {
         namespace: network,
         address,
         port: 10250,
-        certificate: await kubeletCertificate(certificates, "n1", [address]),
+        certificate: kubeletCertificate(certificates, "n1", [address]),
         clientCa: ca,
       });
       const done = listener.run(stop.signal);

@@ -14,8 +14,8 @@ test("a stream whose client leaves is told so, however it leaves", { timeout: 30
   const folder = mkdtempSync(join(tmpdir(), "https-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = await certificates.authority();
-  const serving = await certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
+  const { cert: ca } = certificates.authority();
+  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
   for (const leaves of ["reset", "disconnect"] as const) {
     const { promise: told, resolve } = Promise.withResolvers<boolean>();
     const front = httpsFront({

@@ -12,6 +12,7 @@ import type { Component } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import { httpsFront } from "#wire/host/https.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
+import { makeAuthority, makeCertificate } from "../certificate-maker.ts";
 import type { KeyPair } from "../certificates.ts";
 import { delegation, type Guard, pathGuard } from "../delegated-access.ts";
 import type { AloneSettings } from "./flags.ts";
@@ -35,7 +36,7 @@ export const serve = (options: ServeOptions): Component => ({
   name: "https",
   async run(signal) {
     const { settings, client, clock, log } = options;
-    const { cert, key } = await servingPair(settings, clock);
+    const { cert, key } = servingPair(settings, clock);
     const file = settings["client-ca-file"];
     const clientCa = file === undefined ? undefined : readFileSync(file, "utf8");
     const authenticators = clientCa === undefined ? [] : [certificateAuthenticator(clock)];
@@ -71,14 +72,13 @@ const handlerOf =
   };
 
 /** The pair that was given; else one that nobody can check, and nobody needs to. */
-async function servingPair(settings: AloneSettings, clock: Clock): Promise<KeyPair> {
+function servingPair(settings: AloneSettings, clock: Clock): KeyPair {
   const [cert, key] = [settings["tls-cert-file"], settings["tls-private-key-file"]];
   if (cert !== undefined && key !== undefined)
     return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
   if (cert !== undefined || key !== undefined)
     throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
-  const { makeAuthority, makeCertificate } = await import("../certificate-maker.ts");
   const validity = { notBefore: new Date(clock.now() - dayMs), notAfter: new Date(clock.now() + 365 * dayMs) };
   const hosts = [...new Set(["localhost", "127.0.0.1", hostname()])];
-  return makeCertificate(await makeAuthority(validity), { commonName: hostname(), hosts }, validity);
+  return makeCertificate(makeAuthority(validity), { commonName: hostname(), hosts }, validity);
 }

@@ -108,7 +108,7 @@ export const apiserver: Command = {
 
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
   checkInsecurePort(settings);
-  const { cert, key, clientCa, writeKubeconfig } = await servingCertificates(settings);
+  const { cert, key, clientCa, writeKubeconfig } = servingCertificates(settings);
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(settings["service-node-port-range"]),

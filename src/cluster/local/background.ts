@@ -1,13 +1,11 @@
 // Starts a cluster in a process of its own, which goes on when this one ends. The two talk until it is ready: this one looks
-// at the machine and makes the certificates while that one loads, that one tells how far it is. If either ends before, so does the
-// other.
+// at the machine while that one loads, that one tells how far it is. If either ends before, so does the other.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import { certificatesOf } from "./certificates.ts";
 import { graceMs } from "./end.ts";
 import type { Place } from "./place.ts";
 import { type Settings, writeSettings } from "./settings.ts";
@@ -15,7 +13,7 @@ import type { Step } from "./steps.ts";
 
 /** What the cluster's process says to the one that started it. */
 export type Told = { readonly step: Step } | { readonly failed: string };
-/** What it is told: that its settings and certificates are there; and that it is from now on alone. */
+/** What it is told: that its settings are there; and that it is from now on alone. */
 export type Order = "proceed" | "stay";
 
 const logLimit = 10 * 1024 * 1024;
@@ -51,7 +49,6 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
   const prepared = (async () => {
     const settings = await prepare();
     writeSettings(place, settings);
-    await certificatesOf(place, settings);
     tell("proceed");
   })();
   try {

@@ -5,7 +5,7 @@ import type { Place } from "./place.ts";
 import type { Settings } from "./settings.ts";
 
 /** The certificates of a cluster, made where they are missing. */
-export const certificatesOf = (place: Place, settings: Settings): Promise<ControlPlaneCertificates> =>
+export const certificatesOf = (place: Place, settings: Settings): ControlPlaneCertificates =>
   controlPlaneCertificates(place.certificates, {
     clock: systemClock,
     serviceRange: settings["service-cluster-ip-range"],

@@ -39,7 +39,7 @@ export async function runCluster(options: RunOptions, signal: AbortSignal): Prom
 }
 
 async function runLocked({ place, settings, log, onStep }: RunOptions, signal: AbortSignal): Promise<void> {
-  const certificates = await certificatesOf(place, settings);
+  const certificates = certificatesOf(place, settings);
   const { authority } = certificates;
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),

@@ -79,11 +79,7 @@ async function listen(front: HttpsFront, options: KubeletListenerOptions, signal
 }
 
 /** The certificate of a node's port, signed by the cluster's authority, for the node's name and addresses. */
-export const kubeletCertificate = (
-  certificates: Certificates,
-  node: string,
-  addresses: readonly string[],
-): Promise<KeyPair> =>
+export const kubeletCertificate = (certificates: Certificates, node: string, addresses: readonly string[]): KeyPair =>
   certificates.issue(`kubelet-${node}`, { ...identities.node(node), hosts: [...new Set([node, ...addresses])] });
 
 /** Answers those who may ask; others are told so, in upstream's words. */

@@ -26,7 +26,7 @@ export interface RealNodeOptions {
   /** Processes that a pod may have; negative for no limit. */
   readonly podPidsLimit: number;
   /** What the kubelet shows at its port. */
-  readonly certificate: (machine: NodeMachine) => Promise<KeyPair>;
+  readonly certificate: (machine: NodeMachine) => KeyPair;
   /** Whose clients the kubelet knows by their certificates, in PEM. */
   readonly clientCa: string;
   readonly supply: ImageSupply;
@@ -55,7 +55,8 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
   const { clock, random, informers } = parts;
   const log = parts.log.with({ node: name });
   const client = parts.clientFor(name);
-  const [certificate] = await Promise.all([options.certificate(machine), containerd.start(signal)]);
+  const certificate = options.certificate(machine);
+  await containerd.start(signal);
   const kubelet = await machineKubelet(
     {
       name,

@@ -22,8 +22,8 @@ export interface Front extends AsyncDisposable {
 export async function startFront(limits: Partial<FrontLimits> = {}): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), "front-"));
   const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = await certificates.authority();
-  const serving = await certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
+  const { cert: ca } = certificates.authority();
+  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
   const server = await testServer();
   let requests = 0;
   const front = httpsFront({

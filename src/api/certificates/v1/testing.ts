@@ -1,21 +1,23 @@
 // Certificate requests for tests: as much of one as is read here, unsigned.
-const oids: Readonly<Record<string, readonly number[]>> = { CN: [0x55, 4, 3], O: [0x55, 4, 10] };
+import { der, derTag } from "#base/der.ts";
 
-const der = (tag: number, ...content: readonly Uint8Array[]): Uint8Array => {
-  const body = Buffer.concat(content);
-  const length = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 0xff];
-  return Buffer.concat([Uint8Array.from([tag, ...length]), body]);
-};
+const oids: Readonly<Record<string, readonly number[]>> = { CN: [0x55, 4, 3], O: [0x55, 4, 10] };
+const { sequence, set, integer, oid, utf8String, bitString } = derTag;
 
 /** A request of PEM in base64, with these names as its subject. */
 export function csrOf(subject: Readonly<Record<string, readonly string[]>>): string {
   const names = Object.entries(subject).flatMap(([type, values]) =>
     values.map((value) =>
-      der(0x31, der(0x30, der(0x06, Uint8Array.from(oids[type] ?? [])), der(0x0c, Buffer.from(value)))),
+      der(set, der(sequence, der(oid, Uint8Array.from(oids[type] ?? [])), der(utf8String, Buffer.from(value)))),
     ),
   );
-  const info = der(0x30, der(0x02, Uint8Array.from([0])), der(0x30, ...names), der(0x30, Buffer.alloc(200)));
-  const body = Buffer.from(der(0x30, info, der(0x30), der(0x03, Uint8Array.from([0])))).toString("base64");
+  const info = der(
+    sequence,
+    der(integer, Uint8Array.from([0])),
+    der(sequence, ...names),
+    der(sequence, Buffer.alloc(200)),
+  );
+  const body = Buffer.from(der(sequence, info, der(sequence), der(bitString, Uint8Array.from([0])))).toString("base64");
   return btoa(`-----BEGIN CERTIFICATE REQUEST-----\n${body}\n-----END CERTIFICATE REQUEST-----\n`);
 }
 
