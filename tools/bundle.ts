@@ -1,7 +1,8 @@
 // Makes a few files of the sources, so that a command starts in a tenth of the time it takes to load them one by one.
 // Each command is a file of its own, so that one does not pay for the packages of another.
-import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
@@ -10,17 +11,32 @@ const target = process.argv[2];
 if (!target) throw new Error("usage: bundle.ts FILE");
 const folder = dirname(target);
 
-/** To import node:http as a module is to ask for each of its exports, and with one of them Node loads undici: 20 ms for nothing. */
-const lazyHttp: Plugin = {
-  name: "lazy-http",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(?:node:)?http$/ }, ({ path }) => ({ path, namespace: "lazy-http" }));
-    onLoad({ filter: /.*/, namespace: "lazy-http" }, () => ({
-      contents: 'module.exports = process.getBuiltinModule("node:http");',
-      loader: "js",
-    }));
+/** lmdb looks for its compiled part beside its own files, and is to find it there though they are taken in here. */
+const lmdbAtHome: Plugin = {
+  name: "lmdb-at-home",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/lmdb\/[\w-]+\.js$/ }, async ({ path }) => {
+      const home = `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
+      return { contents: (await readFile(path, "utf8")).replaceAll("import.meta.url", home), loader: "js" };
+    });
   },
 };
+
+/**
+ * To import one of Node's own modules is to ask for each of its exports, and some of them load much that nobody here uses: undici,
+ * WebCrypto, readline. Who takes what is needed out of the module itself leaves the rest alone.
+ */
+const takeFromBuiltins = (text: string): string =>
+  text.replaceAll(
+    /^import (\* as \w+|\w+|\{[^}]*\}) from "([\w:/]+)";$/gm,
+    (statement: string, names: string, name: string) => {
+      if (!isBuiltin(name)) return statement;
+      const module = `process.getBuiltinModule("${name}")`;
+      const whole = /\bdefault as (\w+)/.exec(names)?.[1];
+      const taken = names.replace(/\bdefault as \w+,?|\* as /, "").replaceAll(" as ", ": ");
+      return `const ${taken} = ${module}${whole ? `, ${whole} = ${module}` : ""};`;
+    },
+  );
 
 const options = {
   outdir: folder,
@@ -30,10 +46,7 @@ const options = {
   platform: "node",
   target: "node24",
   format: "esm",
-  // These bring files of their own that they look for beside them. All others are taken in: to find and read a hundred small files
-  // takes longer than to compile what is in them.
-  external: ["lmdb", "@grpc/grpc-js"],
-  banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  banner: { js: 'const require = process.getBuiltinModule("module").createRequire(import.meta.url);' },
   sourcemap: "linked",
   sourcesContent: false, // a stack trace needs the lines, not the text, which Node would keep in memory
   write: false,
@@ -45,7 +58,7 @@ const cluster = await build({
   ...options,
   entryPoints: { "run-cluster": join(root, "src/cluster/commands/run-cluster.ts") },
   entryNames: "[name]-[hash]",
-  plugins: [lazyHttp],
+  plugins: [lmdbAtHome],
 });
 const clusterFile = cluster.outputFiles.find(({ path }) => /\/run-cluster-[^/]*\.mjs$/.test(path))?.path ?? "";
 const apart: Plugin = {
@@ -60,7 +73,7 @@ const apart: Plugin = {
 const main = await build({
   ...options,
   entryPoints: { [basename(target, ".mjs")]: join(root, "src/main.ts") },
-  plugins: [lazyHttp, apart],
+  plugins: [lmdbAtHome, apart],
 });
 const outputFiles = [...cluster.outputFiles, ...main.outputFiles];
 
@@ -68,11 +81,11 @@ const outputFiles = [...cluster.outputFiles, ...main.outputFiles];
 // into place: a command started at the same time finds the old bundle or the new one.
 await mkdir(folder, { recursive: true });
 const before = await readdir(folder);
-for (const { path, contents } of outputFiles.toSorted(
+for (const { path, contents, text } of outputFiles.toSorted(
   (a, b) => Number(a.path === target) - Number(b.path === target),
 )) {
   const draft = `${path}.${process.pid}`;
-  await writeFile(draft, contents);
+  await writeFile(draft, path.endsWith(".mjs") ? takeFromBuiltins(text) : contents);
   await rename(draft, path);
 }
 const now = new Set(outputFiles.map(({ path }) => basename(path)));
