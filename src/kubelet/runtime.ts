@@ -15,7 +15,8 @@ export interface SandboxState {
   readonly ips: readonly string[];
 }
 
-export type ContainerPhase = "created" | "running" | "exited" | "unknown";
+/** One whose start was aborted has never run, and can only be removed. */
+export type ContainerPhase = "created" | "aborted" | "running" | "exited" | "unknown";
 
 export interface ContainerState {
   readonly id: string;
@@ -108,6 +109,7 @@ export interface ContainerRuntime {
   removeSandbox(id: string, signal: AbortSignal): Promise<void>;
 
   createContainer(sandbox: string, config: ContainerConfig, signal: AbortSignal): Promise<string>;
+  /** Starts one that has not been started; refuses if somebody has, or is about to. */
   startContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Asks it to end, and kills it after the grace. Resolves when it has ended. A later call with less grace shortens an earlier one. */
   stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void>;
@@ -129,4 +131,7 @@ export interface ContainerRuntime {
 export const latest = (state: PodState, name: string): ContainerState | undefined =>
   state.containers.find((container) => container.name === name);
 
-export const isLive = ({ phase }: ContainerState): boolean => phase !== "exited";
+export const hasRun = ({ phase }: ContainerState): boolean => phase !== "created" && phase !== "aborted";
+
+/** Whether it runs, or may. */
+export const isLive = ({ phase }: ContainerState): boolean => phase === "running" || phase === "unknown";

@@ -25,6 +25,8 @@ const pullDelays: DelayLimits = { firstMs: 10_000, maxMs: 300_000 };
 /** After this a pull that failed shows as one that waits. */
 const backOffShownMs = 1000;
 const retryMs = 10_000;
+/** One that a kubelet before us made may still be on its way, and then soon runs without us. */
+const madeRetryMs = 1000;
 
 export interface StartSubject {
   readonly pod: Pod;
@@ -35,7 +37,7 @@ export interface StartSubject {
 }
 
 export async function startContainer(
-  { container, sandbox, attempt, kind }: StartContainer,
+  { container, sandbox, attempt, made, kind }: StartContainer,
   subject: StartSubject,
   context: PodsContext,
   signal: AbortSignal,
@@ -47,7 +49,7 @@ export async function startContainer(
   const failed = (reason: string, error: unknown): StartError => {
     const message = explain(error);
     tell("Warning", "Failed", `Error: ${message}`);
-    return new StartError({ reason, message, retryAt: clock.now() + retryMs }, error);
+    return new StartError({ reason, message, retryAt: clock.now() + (made ? madeRetryMs : retryMs) }, error);
   };
   const step = async <T>(name: StepName, reason: (error: unknown) => string, run: Promise<T>): Promise<T> => {
     const start = clock.elapsed();
@@ -60,10 +62,15 @@ export async function startContainer(
     }
   };
 
-  const image = await ensureImage(container, subject, context, signal);
-  const config = { pod, container, kind, attempt, imageId: image.id };
-  const id = await step("create", createFailure, runtime.createContainer(sandbox, config, signal));
-  tell("Normal", "Created", "Container created");
+  const make = async (): Promise<string> => {
+    const image = await ensureImage(container, subject, context, signal);
+    const config = { pod, container, kind, attempt, imageId: image.id };
+    const id = await step("create", createFailure, runtime.createContainer(sandbox, config, signal));
+    tell("Normal", "Created", "Container created");
+    return id;
+  };
+
+  const id = made ?? (await make());
   await step("start", () => "RunContainerError", runtime.startContainer(id, signal));
   tell("Normal", "Started", "Container started");
 

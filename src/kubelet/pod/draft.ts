@@ -2,7 +2,7 @@
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#schema/duration.ts";
-import { type ContainerState, latest, type SandboxState } from "../runtime.ts";
+import { type ContainerState, hasRun, latest, type SandboxState } from "../runtime.ts";
 import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
 import type { Action, ContainerKind, Plan, PodView, Waiting } from "./view.ts";
 
@@ -25,7 +25,10 @@ export class Draft {
     this.#waiting.set(name, why);
   }
 
-  /** Starts a container, or says why that has to wait. */
+  /**
+   * Starts a container, or says why that has to wait. One that was made by a kubelet before us is taken: the runtime may still be about
+   * to start it, and alone knows. Were it removed and made again, it could have run meanwhile.
+   */
   start(kind: ContainerKind, container: Container, sandbox: SandboxState): void {
     const { view } = this;
     const { name } = container;
@@ -42,6 +45,11 @@ export class Draft {
       return;
     }
     const before = latest(view.state, name);
+    const made = before?.phase === "created" && before.sandbox === sandbox.id ? before : undefined;
+    if (before && !made && !hasRun(before)) {
+      this.discard(before);
+      return;
+    }
     const hasExited = before?.phase === "exited";
     const delay = view.delays.get(name) ?? (hasExited ? this.#observedDelay(name) : undefined);
     const until = hasExited ? waitsUntil(delay, before.finishedAt, view.now, view.crashDelays) : undefined;
@@ -55,7 +63,8 @@ export class Draft {
       kind,
       container,
       sandbox: sandbox.id,
-      attempt: attemptAfter(before, view.pod, name),
+      attempt: made?.attempt ?? attemptAfter(before, view.pod, name),
+      made: made?.id,
       delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
     });
   }
@@ -83,6 +92,10 @@ export class Draft {
       const left = (record?.since ?? view.now) + graceMs - view.now;
       this.actions.push({ type: "stopContainer", id: state.id, graceMs: Math.max(left, leastGraceMs) });
     }
+  }
+
+  discard({ id }: ContainerState): void {
+    if (!this.view.removing.has(id)) this.actions.push({ type: "removeContainer", id });
   }
 
   plan(rest?: Partial<Plan>): Plan {

@@ -3,7 +3,7 @@
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
-import type { ContainerState } from "../runtime.ts";
+import { type ContainerState, isLive } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
 import { type Draft, graceOf, leastGraceMs, stopMessage } from "./draft.ts";
 import type { Plan } from "./view.ts";
@@ -24,7 +24,7 @@ export function planEnd(draft: Draft, { reason, message, graceSeconds }: EndReas
   draft.wakeAt = Number.POSITIVE_INFINITY;
   for (const name of starting) draft.actions.push({ type: "abortStart", name });
   const graceMs = Math.max(1000, graceSeconds === undefined ? graceOf(pod) : graceSeconds * 1000);
-  const running = state.containers.filter(({ phase }) => phase === "running" || phase === "unknown");
+  const running = state.containers.filter(isLive);
   if (running.length > 0) {
     stopInOrder(draft, running, graceMs);
     return draft.plan(ended);

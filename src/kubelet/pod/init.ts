@@ -1,7 +1,7 @@
 // Init containers: one after another, each to its end; sidecars only to their start, and then kept running.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
-import { type ContainerState, latest, type SandboxState } from "../runtime.ts";
+import { type ContainerState, isLive, latest, type SandboxState } from "../runtime.ts";
 import { type Draft, mustStop } from "./draft.ts";
 import { restartsAfter } from "./restart.ts";
 
@@ -45,7 +45,7 @@ function keep(
 ): "busy" | "done" {
   const { view } = draft;
   const isStarting = view.starting.has(container.name);
-  if (isStarting || !current || current.phase === "exited" || current.phase === "created") {
+  if (isStarting || !current || !isLive(current)) {
     draft.start("init", container, sandbox);
     return "busy";
   }

@@ -23,13 +23,17 @@ class World {
   now = start;
   sandboxes: SandboxState[] = [];
   containers: ContainerState[] = [];
-  readonly starting = new Map<string, Action & { type: "startContainer" }>();
+  readonly starting = new Map<string, Start>();
   readonly stopping = new Map<string, Stopping>();
   readonly removing = new Set<string>();
   readonly restarting = new Set<string>();
   readonly delays = new Map<string, Delay>();
   readonly failures = new Map<string, StartFailure>();
   readonly #aborted = new Set<string>();
+  /** Containers that the runtime still starts for a kubelet that is no more. */
+  readonly #late = new Set<string>();
+  /** Names of containers, once for each time they ran. */
+  readonly ran: string[] = [];
   sandboxWork: Action | undefined;
   sandboxRetryAt = 0;
   deleted = false;
@@ -157,6 +161,7 @@ class World {
         this.removing.delete(id);
         if (!fails()) this.containers = this.containers.filter((one) => one.id !== id);
       }
+    for (const id of this.#late) if (happens()) this.#startLate(id);
     for (const { id, name, phase } of this.containers) {
       if (phase !== "running") continue;
       const init = this.#pod.spec.initContainers?.find((one) => one.name === name);
@@ -168,25 +173,38 @@ class World {
     if (sandbox?.isReady && this.#random.next() < this.chaos / 10) this.#loseSandbox(sandbox.id);
   }
 
-  #start(name: string, { container, sandbox, attempt }: Action & { type: "startContainer" }, fails: boolean): void {
+  #start(name: string, { container, sandbox, attempt, made }: Start, fails: boolean): void {
     this.starting.delete(name);
     if (this.#aborted.delete(name)) return;
-    if (fails || !this.sandboxes.some(({ id, isReady }) => id === sandbox && isReady)) {
+    const isStartable = made === undefined || (!this.#late.has(made) && this.#phaseOf(made) === "created");
+    if (fails || !isStartable || !this.#isReady(sandbox)) {
       this.failures.set(name, { reason: "RunContainerError", message: "", retryAt: this.now + 3000 });
       return;
     }
     this.failures.delete(name);
     this.restarting.delete(name);
+    this.#run(made ?? this.#make({ container, sandbox, attempt }));
+  }
+
+  #isReady(sandbox: string): boolean {
+    return this.sandboxes.some(({ id, isReady }) => id === sandbox && isReady);
+  }
+
+  #phaseOf(id: string) {
+    return this.containers.find((one) => one.id === id)?.phase;
+  }
+
+  #make({ container, sandbox, attempt }: Pick<Start, "container" | "sandbox" | "attempt">): string {
     const id = `c${++this.#made}`;
     this.containers = [
       {
         id,
         sandbox,
-        name,
+        name: container.name,
         attempt,
-        phase: "running",
+        phase: "created",
         createdAt: this.now,
-        startedAt: this.now,
+        startedAt: 0,
         finishedAt: 0,
         exitCode: 0,
         reason: "",
@@ -196,6 +214,44 @@ class World {
       },
       ...this.containers,
     ];
+    return id;
+  }
+
+  #run(id: string): void {
+    this.containers = this.containers.map((one) => {
+      if (one.id !== id) return one;
+      const { name } = one;
+      assert.ok(
+        !this.containers.some((other) => other.name === name && other.phase === "running"),
+        `two of ${name} run`,
+      );
+      this.ran.push(name);
+      return { ...one, phase: "running", startedAt: this.now };
+    });
+  }
+
+  #startLate(id: string): void {
+    this.#late.delete(id);
+    const one = this.containers.find((container) => container.id === id);
+    if (one && this.#isReady(one.sandbox)) this.#run(id);
+  }
+
+  /** Another kubelet takes the place of this one: it knows what the runtime has, and the runtime may still be at what it was told. */
+  replaceKubelet(): void {
+    for (const action of this.starting.values()) {
+      const fate = ["not made", "made", "aborted", "late"][this.#random.below(4)];
+      if (fate === "not made") continue;
+      const id = action.made ?? this.#make(action);
+      if (this.#phaseOf(id) !== "created" || this.#late.has(id)) continue;
+      if (fate === "late") this.#late.add(id);
+      if (fate === "aborted")
+        this.containers = this.containers.map((one) => (one.id === id ? { ...one, phase: "aborted" } : one));
+    }
+    for (const memory of [this.starting, this.stopping, this.removing, this.restarting, this.delays, this.failures])
+      memory.clear();
+    this.#aborted.clear();
+    this.sandboxWork = undefined;
+    this.sandboxRetryAt = 0;
   }
 
   #exit(id: string, exitCode: number): void {
@@ -227,6 +283,8 @@ class World {
     });
   }
 }
+
+type Start = Action & { type: "startContainer" };
 
 const specs: fc.Arbitrary<Draft<PodSpec>> = fc
   .record({
@@ -287,6 +345,31 @@ test("from anything that can happen, a pod comes to what it should be", () => {
             assert.equal(status.conditions?.find(({ type }) => type === "Ready")?.status, "True");
             return;
           }
+        }
+        world.step();
+      }
+      assert.fail("it never comes to an end");
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test("whenever kubelets are replaced, each container runs once and the pod succeeds", () => {
+  fc.assert(
+    fc.property(specs, fc.integer(), fc.array(fc.boolean(), { maxLength: 60 }), (spec, seed, replaces) => {
+      const pod = podOf({ ...spec, restartPolicy: "Never" });
+      const world = new World(pod, seededRandom(seed), 0);
+      let status = pod.status;
+      for (let step = 0; step < 3000; step++) {
+        if (replaces[step]) world.replaceKubelet();
+        const plan = world.plan();
+        for (const action of plan.actions) world.begin(action);
+        status = world.status(plan, status);
+        if (plan.isFinished) {
+          const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name);
+          assert.deepEqual(world.ran.toSorted(), all.toSorted());
+          assert.equal(status.phase, "Succeeded");
+          return;
         }
         world.step();
       }

@@ -21,9 +21,11 @@ function wordsOf(action: Action): string {
     case "createSandbox":
       return `sandbox ${action.attempt}`;
     case "startContainer":
-      return action.attempt === 0
-        ? `start ${action.container.name}`
-        : `start ${action.container.name} #${action.attempt}`;
+      return [
+        `start ${action.container.name}`,
+        ...(action.attempt === 0 ? [] : [`#${action.attempt}`]),
+        ...(action.made === undefined ? [] : [`as ${action.made}`]),
+      ].join(" ");
     case "beginStop":
       return `kill ${action.name}${action.hook ? " after its hook" : ""}: ${action.message}`;
     case "stopContainer":
@@ -164,9 +166,37 @@ test("containers start together, and are started again as their policy says", ()
       does: [],
     },
     {
-      name: "one that was made and never started is made again",
-      state: stateOf(["web created"]),
-      does: ["start web #1"],
+      name: "one that was made and never started is taken as it is",
+      state: stateOf([dead("web created", { attempt: 2 }), dead("web exited 1", { attempt: 1 })]),
+      does: ["start web #2 as web-2"],
+    },
+    {
+      name: "unless its sandbox is gone",
+      state: stateOf([containerOf("web created", { sandbox: "s0" })]),
+      does: ["removeContainer web-0"],
+    },
+    {
+      name: "one whose start was aborted goes first",
+      state: stateOf(["web aborted"]),
+      does: ["removeContainer web-0"],
+    },
+    {
+      name: "and only once",
+      state: stateOf(["web aborted"]),
+      view: { removing: new Set(["web-0"]) },
+      does: [],
+    },
+    {
+      name: "Never: a start that was aborted is no failure",
+      spec: { restartPolicy: "Never" },
+      state: stateOf(["web aborted 128"]),
+      does: ["removeContainer web-0"],
+    },
+    {
+      name: "Never: nor does it count when the sandbox is lost",
+      spec: { restartPolicy: "Never" },
+      state: stateOf(["web aborted 128"], [sandboxOf("s1", { isReady: false })]),
+      does: ["sandbox 1"],
     },
     {
       name: "one of which nothing is known is killed first",

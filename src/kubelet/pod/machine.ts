@@ -6,7 +6,7 @@
 // Its decisions are those of upstream's computePodActions (pkg/kubelet/kuberuntime), with one difference: which sandbox a
 // container belongs to is known here, so what ran in an earlier sandbox is history and never taken for progress in this one.
 import type { Pod } from "#api/core/v1/pod.ts";
-import { type ContainerState, isLive, latest, type SandboxState } from "../runtime.ts";
+import { type ContainerState, hasRun, isLive, latest, type SandboxState } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
 import { Draft, graceOf, mustStop, stopMessage } from "./draft.ts";
 import { type EndReason, planEnd } from "./end.ts";
@@ -22,8 +22,10 @@ export function planPod(view: PodView): Plan {
   const sandbox = currentSandbox(view);
   if (!sandbox) return planSandbox(draft);
   discardOld(draft, sandbox);
-  for (const container of view.pod.spec.ephemeralContainers ?? [])
-    if (!latest(view.state, container.name)) draft.start("ephemeral", container, sandbox);
+  for (const container of view.pod.spec.ephemeralContainers ?? []) {
+    const current = latest(view.state, container.name);
+    if (!current || !hasRun(current)) draft.start("ephemeral", container, sandbox);
+  }
   const initialized = planInit(draft, sandbox);
   if (initialized === "failed") return planEnd(new Draft(view), {});
   if (initialized === "busy") return draft.plan();
@@ -70,13 +72,12 @@ function planSandbox(draft: Draft): Plan {
       before.exitCode === 0
     );
   });
-  const hasRun = newest !== undefined && state.containers.length > 0;
   const isOver =
-    (hasRun && pod.spec.restartPolicy === "Never") ||
+    (newest !== undefined && state.containers.some(hasRun) && pod.spec.restartPolicy === "Never") ||
     (!wouldRun && pod.spec.containers.some(({ name }) => latest(state, name) !== undefined));
   if (isOver) return planEnd(draft, {});
   for (const name of view.starting) draft.actions.push({ type: "abortStart", name });
-  const live = state.containers.filter((container) => container.phase === "running" || container.phase === "unknown");
+  const live = state.containers.filter(isLive);
   for (const container of live) {
     const spec = containersIn(pod.spec).get(container.name);
     if (spec)
@@ -100,7 +101,7 @@ function planContainers(draft: Draft, sandbox: SandboxState): boolean {
   for (const container of pod.spec.containers) {
     const { name } = container;
     const current = latest(state, name);
-    if (view.starting.has(name) || !current || current.phase === "created") {
+    if (view.starting.has(name) || !current || !hasRun(current)) {
       draft.start("app", container, sandbox);
       isAlive = true;
     } else if (current.phase === "exited") {
@@ -126,8 +127,7 @@ function discardOld(draft: Draft, sandbox: SandboxState): void {
     for (const container of view.state.containers) {
       const count = (seen.get(container.name) ?? 0) + 1;
       seen.set(container.name, count);
-      if (count > 2 && !isLive(container) && !view.removing.has(container.id))
-        draft.actions.push({ type: "removeContainer", id: container.id });
+      if (count > 2 && !isLive(container)) draft.discard(container);
     }
     const inUse = new Set(view.state.containers.map((container) => container.sandbox));
     const unused = view.state.sandboxes.find(({ id }) => id !== sandbox.id && !inUse.has(id));
@@ -159,15 +159,11 @@ function planRestartOfAll(draft: Draft): Plan {
   const others = counted.filter((container) => !isCause(container));
   for (const container of others) {
     const spec = specs.get(container.name);
-    if (container.phase !== "running" && container.phase !== "unknown") continue;
-    if (spec)
+    if (spec && isLive(container))
       draft.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: false });
   }
-  const areStopped =
-    view.starting.size === 0 && others.every((container) => !isLive(container) || container.phase === "created");
-  if (areStopped)
-    for (const { id } of others.length > 0 ? others : counted)
-      if (!view.removing.has(id)) draft.actions.push({ type: "removeContainer", id });
+  if (view.starting.size === 0 && !others.some(isLive))
+    for (const container of others.length > 0 ? others : counted) draft.discard(container);
   return draft.plan({ isRestartingAll: true });
 }
 

@@ -89,6 +89,8 @@ export interface StartContainer {
   readonly container: Container;
   readonly sandbox: string;
   readonly attempt: number;
+  /** The container, if it was made before and has only to be started. */
+  readonly made: string | undefined;
   /** What to wait after its next end; undefined to leave that as it is. */
   readonly delay: Delay | undefined;
 }
