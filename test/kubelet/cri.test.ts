@@ -185,6 +185,38 @@ test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, asy
     await runtime.removeSandbox(sandbox, signal);
   });
 
+  await t.test("a container whose start is cut off runs, or is known never to have run", async () => {
+    const pod = podOf(shell("sleep 1000"), { metadata: { uid: "u-cut", name: "cut" } });
+    const [container] = pod.spec.containers;
+    const found = await runtime.findImage(image, signal);
+    assert.ok(container && found);
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    const stateOf = async (id: string) =>
+      (await runtime.observe("u-cut", signal)).containers.find((one) => one.id === id);
+    const cutOff = async (attempt: number) => {
+      const config = { pod, container, kind: "app", attempt, imageId: found.id } as const;
+      const id = await runtime.createContainer(sandbox, config, signal);
+      const killed = new AbortController();
+      const starting = runtime.startContainer(id, killed.signal).catch(() => undefined); // it is cut off, or was not in time
+      await systemClock.sleep(attempt * 15, signal);
+      killed.abort(new Error("as if the kubelet were killed"));
+      await starting;
+      for (let state = await stateOf(id); ; state = await stateOf(id)) {
+        if (state?.phase !== "created") return state;
+        await systemClock.sleep(100, signal);
+        await runtime.startContainer(id, signal).catch(() => undefined); // refused while the first start goes on, or is being undone
+      }
+    };
+    for (const state of await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(cutOff))) {
+      assert.ok(state?.phase === "running" || state?.phase === "aborted", `${state?.phase}: ${state?.message}`);
+      if (state.phase === "aborted") await runtime.removeContainer(state.id, signal);
+    }
+    await runtime.stopSandbox(sandbox, signal);
+    for (const { id } of (await runtime.observe("u-cut", signal)).containers) await runtime.removeContainer(id, signal);
+    await runtime.removeSandbox(sandbox, signal);
+    assert.deepEqual(await runtime.observe("u-cut", signal), { sandboxes: [], containers: [] });
+  });
+
   await t.test("what cannot be run is refused with the runtime's reason", async () => {
     const pod = podOf(
       { containers: [{ name: "web", image, command: ["/bin/none"] }] },

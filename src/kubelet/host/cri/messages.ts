@@ -140,7 +140,7 @@ const Container = message("Container", {
   createdAt: id(7),
   labels: pairs(8),
 });
-const ContainerStatus = message("ContainerStatus", {
+export const ContainerStatus = message("ContainerStatus", {
   id: text(1),
   metadata: one(2, ContainerMetadata),
   state: int(3),

@@ -15,6 +15,7 @@ import {
 } from "../../runtime/cri-config.ts";
 import type {
   ContainerConfig,
+  ContainerPhase,
   ContainerRuntime,
   ContainerState,
   Credentials,
@@ -32,6 +33,7 @@ import { hasCode } from "../volumes/files.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
+  type ContainerStatus,
   containerdEvents,
   containerdTasks,
   containerStates,
@@ -336,7 +338,7 @@ export class CriRuntime implements ContainerRuntime {
     if (known) return known;
     const status = await this.#statusOf(id, signal);
     if (!status) return undefined;
-    const phase = containerStates[status.state] ?? "unknown";
+    const phase = phaseOf(status);
     const attempt = status.metadata?.attempt ?? 0;
     const finishedAt = millis(status.finishedAt);
     const state: ContainerState = {
@@ -417,6 +419,19 @@ export class CriRuntime implements ContainerRuntime {
       for (const uid of await this.pods(signal)) feed.add(uid);
     }
   }
+}
+
+/**
+ * containerd gives up a start when its caller goes away, and takes the container for one that has failed. Its words are all there is to
+ * tell that from a start that cannot succeed.
+ */
+const abortedStart =
+  /(?:context canceled|context deadline exceeded|failed to start shim: .*signal: killed)(?:: unknown)?$/;
+
+function phaseOf({ state, startedAt, reason, message }: Decoded<typeof ContainerStatus>): ContainerPhase {
+  const phase = containerStates[state] ?? "unknown";
+  const isAborted = phase === "exited" && startedAt === 0n && reason === "StartError" && abortedStart.test(message);
+  return isAborted ? "aborted" : phase;
 }
 
 const isNotFound = (error: unknown): boolean => error instanceof CriError && error.code === criCode.notFound;
