@@ -8,6 +8,7 @@ import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/hos
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
+import { compileSooner } from "#base/host/compile-sooner.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -148,6 +149,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
             writeKubeconfig(port);
             if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
             log.info("serving", { port, address: settings["bind-address"] });
+            compileSooner();
             await system.run(inner);
             await front.close(5000);
           },
