@@ -104,11 +104,22 @@ export class WatchCache {
     return this.#objects.count(after === undefined ? prefix : `${after}\0`, prefixEnd(prefix));
   }
 
-  /** Events after `from`, oldest first. The caller has checked that `from` is not before `oldest`. */
-  since(from: Revision): readonly CacheEvent[] {
-    let start = this.#ring.length;
-    while (start > 0 && (this.#ring[start - 1] as CacheEvent).revision > from) start--;
-    return this.#ring.slice(start);
+  /**
+   * Events after `from`, oldest first: all, or about the first `most`, but no revision in part. The caller has checked that `from` is not
+   * before `oldest`.
+   */
+  since(from: Revision, most = Number.POSITIVE_INFINITY): readonly CacheEvent[] {
+    const ring = this.#ring;
+    let start = ring.length;
+    while (start > 0 && (ring[start - 1] as CacheEvent).revision > from) start--;
+    let end = Math.min(start + most, ring.length);
+    while (end < ring.length && ring[end]?.revision === ring[end - 1]?.revision) end++;
+    return ring.slice(start, end);
+  }
+
+  /** What changes of the past were to watchers. What they replaced must still be known. */
+  eventsOf(changes: readonly Change[]): readonly CacheEvent[] {
+    return changes.map((change) => this.#toEvent(change, change.previous && this.#form.of(change.previous)));
   }
 
   /** At a place other than `everywhere`, a listener is shown events of that place, and perhaps a few others. */
@@ -135,7 +146,7 @@ export class WatchCache {
   apply(changes: readonly Change[]): void {
     this.#lists.clear();
     this.#received += changes.length;
-    const events = changes.map((change) => this.#toEvent(change));
+    const events = changes.map((change) => this.#take(change));
     this.#ring.push(...events);
     if (this.#ring.length > ringSize * 1.25) this.#drop(this.#ring.length - ringSize);
     this.#letGo(events);
@@ -176,27 +187,26 @@ export class WatchCache {
     for (const listener of this.#listeners.get(place) ?? []) listener.events(events);
   }
 
+  #take(change: Change): CacheEvent {
+    const { key } = change.entry;
+    const event = this.#toEvent(change, this.#byKey.get(key));
+    if (event.current) this.#set(key, event.current);
+    else {
+      this.#objects.delete(key);
+      this.#byKey.delete(key);
+    }
+    return event;
+  }
+
   #set(key: string, stored: Stored): void {
     this.#objects.set(key, stored);
     this.#byKey.set(key, stored);
   }
 
-  #toEvent({ type, entry, previous: before }: Change): CacheEvent {
-    const previous = this.#byKey.get(entry.key);
-    if (type === "put") {
-      const current = this.#form.of(entry);
-      this.#set(entry.key, current);
-      return { revision: entry.modified, current, previous, deleted: undefined };
-    }
-    this.#objects.delete(entry.key);
-    this.#byKey.delete(entry.key);
-    return {
-      revision: entry.modified,
-      current: undefined,
-      previous,
-      deleted: previous
-        ? this.#form.deleted(previous, entry.modified)
-        : before && this.#form.of(before, entry.modified),
-    };
+  #toEvent({ type, entry, previous: before }: Change, previous: Stored | undefined): CacheEvent {
+    const { modified: revision } = entry;
+    if (type === "put") return { revision, current: this.#form.of(entry), previous, deleted: undefined };
+    const deleted = previous ? this.#form.deleted(previous, revision) : before && this.#form.of(before, revision);
+    return { revision, current: undefined, previous, deleted };
   }
 }

@@ -1,18 +1,22 @@
-// One client's watch: what of the cache's events it wants, and a bounded backlog until it has taken them.
+// One client's watch: what of the cache's events it wants, and a bounded backlog until it has taken them. Who begins in the past, or
+// has fallen behind, reads history until the present is reached: no watch ends because its client is slow.
 import type { Clock } from "#base/clock.ts";
-import type { ApiError } from "#base/errors.ts";
-import type { Revision } from "#store/engine.ts";
+import { type ApiError, explain } from "#base/errors.ts";
+import { Compacted, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
 import type { EncodedObject, WatchEvent, WatchEventType } from "#wire/api-request.ts";
-import { statusOf, tooOld } from "#wire/status.ts";
+import { internalError, serviceUnavailable, statusOf, tooOld } from "#wire/status.ts";
 import type { StoreFollower } from "./store-follower.ts";
 import type { Stored } from "./stored.ts";
 import type { CacheEvent, WatchCache } from "./watch-cache.ts";
 
-/** A watcher that lags this many events behind is ended; its client lists again. */
+/** A watcher that lags this many events behind is no longer told; it reads on in the past at its own pace. */
 const backlog = 10_000;
 
 /** So many events are passed on together at most: enough to save writes, and not so many that others would have to wait. */
 const batchSize = 100;
+
+/** So many events of the past are looked at together. */
+const pastSize = 1000;
 
 /** How often a client that asked for it learns how far it has come although nothing happened. */
 const bookmarkEveryMs = 60_000;
@@ -20,6 +24,8 @@ const bookmarkEveryMs = 60_000;
 export interface WatcherOptions {
   readonly cache: WatchCache;
   readonly follower: StoreFollower;
+  /** Has the past that the cache no longer has. */
+  readonly store: StoreEngine;
   readonly clock: Clock;
   readonly feed: Feed;
   /** Events after this revision are sent. */
@@ -37,54 +43,96 @@ export async function* watchEvents(
   options: WatcherOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly WatchEvent[]> {
-  const { cache, follower, clock, feed, from, initial, bookmark, marksInitial } = options;
-  /** Shared with other watchers of the same feed: must not be changed. */
-  let ready: (readonly WatchEvent[])[] = [];
-  let waiting = 0;
-  let wake: (() => void) | undefined;
-  let failure: ApiError | undefined;
+  const { from, initial, bookmark, marksInitial } = options;
+  for (const batch of inBatches(initial)) yield batch.map((stored) => sent("ADDED", stored));
+  if (bookmark && marksInitial) yield [bookmarkAt(bookmark, from, true)];
+  let seen = from;
+  try {
+    while (!signal.aborted) {
+      for await (const { events, revision } of past(options, seen, signal)) {
+        seen = revision;
+        if (events.length > 0) yield events;
+      }
+      for await (const { events, revision } of present(options, seen, signal)) {
+        seen = revision;
+        yield events;
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) yield [plain("ERROR", statusOf(refusal(error, seen)))];
+  }
+}
 
+/** Events of one question, and up to where all that it is about is told with them. */
+interface Told {
+  readonly events: readonly WatchEvent[];
+  readonly revision: Revision;
+}
+
+/** What happened after a revision, until there is nothing more to tell: from the cache, or from the store if that is too long ago. */
+async function* past(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<Told> {
+  const { cache, store, feed } = options;
+  let seen = from;
+  while (!signal.aborted) {
+    if (seen < cache.oldest) {
+      for await (const { changes, revision } of store.watch(cache.prefix, seen, signal)) {
+        yield* feed.translated(cache.eventsOf(changes));
+        seen = revision;
+        yield { events: [], revision };
+        if (seen >= cache.oldest) break;
+      }
+    } else {
+      const events = cache.since(seen, pastSize);
+      const last = events.at(-1);
+      if (!last) return;
+      yield* feed.translated(events);
+      seen = last.revision;
+      yield { events: [], revision: seen };
+    }
+  }
+}
+
+/** What happens after a revision of late, for as long as the client keeps up. */
+async function* present(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<Told> {
+  const { cache, follower, clock, feed, bookmark } = options;
+  /** Shared with other watchers of the same feed: must not be changed. */
+  let ready: Told[] = [];
+  let waiting = 0;
+  let isBehind = false;
+  let wake: (() => void) | undefined;
   const notify = () => {
     wake?.();
     wake = undefined;
   };
-  const fail = () => {
-    failure = tooOld(from, cache.oldest);
+  const fallBehind = () => {
+    isBehind = true;
     ready = [];
     notify();
   };
-  const take = (batch: readonly WatchEvent[]) => {
-    if (failure) return;
-    ready.push(batch);
-    waiting += batch.length;
-    if (waiting > backlog) fail();
+  const take = (told: Told) => {
+    if (isBehind) return;
+    ready.push(told);
+    waiting += told.events.length;
+    if (waiting > backlog) fallBehind();
     else notify();
   };
-  const leave = feed.join({ take, reset: fail });
+  const leave = feed.join({ take, reset: fallBehind });
   signal.addEventListener("abort", notify, { once: true });
   let cancelBookmark: (() => void) | undefined;
   const scheduleBookmark = (event: object) => {
     cancelBookmark = clock.after(bookmarkEveryMs, () => {
-      take([bookmarkAt(event, follower.revision, false)]);
+      const { revision } = follower;
+      take({ events: [bookmarkAt(event, revision, false)], revision });
       scheduleBookmark(event);
     });
   };
+  if (bookmark) scheduleBookmark(bookmark);
+  // What came since it was last looked at, before anything newer.
+  if (from < cache.oldest) fallBehind();
+  else for (const told of feed.translated(cache.since(from))) take(told);
   try {
-    if (from < cache.oldest)
-      fail(); // history went on before the client began to read
-    else if (from < follower.revision) for (const batch of feed.translated(cache.since(from))) take(batch);
-    for (const batch of inBatches(initial)) yield batch.map((stored) => sent("ADDED", stored));
-    if (bookmark) {
-      if (marksInitial) yield [bookmarkAt(bookmark, from, true)];
-      scheduleBookmark(bookmark);
-    }
-    while (!signal.aborted) {
-      if (failure) {
-        yield [plain("ERROR", statusOf(failure))];
-        return;
-      }
+    while (!signal.aborted && !isBehind) {
       if (waiting === 0) {
-        ready = [];
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -93,7 +141,7 @@ export async function* watchEvents(
       const batches = ready;
       ready = [];
       waiting = 0;
-      yield* batches; // not joined: the bytes of each are shared with others
+      for (const told of batches) yield told; // not joined: the bytes of each are shared with others
     }
   } finally {
     cancelBookmark?.();
@@ -102,8 +150,14 @@ export async function* watchEvents(
   }
 }
 
+function refusal(error: unknown, seen: Revision): ApiError {
+  if (error instanceof Compacted) return tooOld(seen, error.oldest);
+  if (error instanceof Unavailable) return serviceUnavailable(error.message);
+  return internalError(explain(error));
+}
+
 interface Member {
-  take(batch: readonly WatchEvent[]): void;
+  take(told: Told): void;
   reset(): void;
 }
 
@@ -130,7 +184,7 @@ export class Feed {
     this.#unlisten ??= this.#cache.listen(
       {
         events: (events) => {
-          for (const batch of this.translated(events)) for (const { take } of this.#members) take(batch);
+          for (const told of this.translated(events)) for (const { take } of this.#members) take(told);
         },
         reset: () => {
           for (const one of [...this.#members]) one.reset();
@@ -146,8 +200,19 @@ export class Feed {
     };
   }
 
-  translated(events: readonly CacheEvent[]): Iterable<readonly WatchEvent[]> {
-    return inBatches(events.flatMap((event) => translate(event, this.#wants) ?? []));
+  /** In batches that no revision is split between, so that whoever has seen one can go on after it. */
+  *translated(events: readonly CacheEvent[]): Generator<Told> {
+    let batch: WatchEvent[] = [];
+    for (const [i, event] of events.entries()) {
+      const told = translate(event, this.#wants);
+      if (told) batch.push(told);
+      const { revision } = event;
+      if (batch.length < batchSize || events[i + 1]?.revision === revision) continue;
+      yield { events: batch, revision };
+      batch = [];
+    }
+    const last = events.at(-1);
+    if (last && batch.length > 0) yield { events: batch, revision: last.revision };
   }
 }
 

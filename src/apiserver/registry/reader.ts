@@ -147,7 +147,7 @@ export async function watchObjects(
   request: ApiRequest,
   options: ListOptions,
 ): Promise<AsyncIterable<readonly WatchEvent[]>> {
-  const { kind, cache, follower, clock } = registry.options;
+  const { kind, cache, follower, store, clock } = registry.options;
   const { namespace, signal } = request;
   const prefix = namespace === undefined ? registry.prefix : `${registry.prefix}${namespace}/`;
   const { wants } = options;
@@ -156,7 +156,10 @@ export async function watchObjects(
 
   await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
   const from = initial ? follower.revision : (asked ?? follower.revision);
-  if (from < cache.oldest) throw tooOld(from, cache.oldest);
+  if (from < cache.oldest) {
+    const { compacted } = await store.status(signal);
+    if (from < compacted) throw tooOld(from, compacted);
+  }
   const matches = (stored: Stored) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
   const present = initial ? cache.list(prefix).filter(matches) : [];
   const place = placeOf(registry, prefix, namespace, options);
@@ -164,6 +167,7 @@ export async function watchObjects(
     {
       cache,
       follower,
+      store,
       clock,
       feed: registry.feeds.of(`${prefix} ${options.question}`, place, matches),
       from,
