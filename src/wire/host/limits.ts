@@ -7,7 +7,7 @@ export interface FrontLimits {
   readonly bodyMs: number;
   readonly headerBytes: number;
   readonly headerPairs: number;
-  /** How long a client may take for the TLS handshake, and over HTTP/1.1 for the headers of a request. */
+  /** How long a client may take for the TLS handshake, and over HTTP/1.1 for the headers of a request. Go knows one time for both. */
   readonly handshakeMs: number;
   readonly headersMs: number;
   /** How long a connection may stay open without anything happening on it. */
@@ -31,7 +31,7 @@ export const usualLimits = (): FrontLimits => ({
   bodyMs: 60_000,
   headerBytes: 64 * 1024,
   headerPairs: 200,
-  handshakeMs: 10_000,
+  handshakeMs: 32_000,
   headersMs: 32_000,
   idleMs: 90_000,
   streams: 1000,
