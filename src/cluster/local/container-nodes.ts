@@ -2,8 +2,7 @@
 import { kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { systemClock } from "#base/clock.ts";
 import { Certificates } from "../certificates.ts";
-import { dnsAddressIn, dnsObjects } from "../cluster-dns.ts";
-import { KeptImages } from "../images/kept-images.ts";
+import { dnsAddressIn, dnsObjects } from "../dns-objects.ts";
 import { kubeletCertificate } from "../machine/kubelet-listener.ts";
 import { localNodes } from "../machine/local-nodes.ts";
 import { realNodes } from "../machine/real-nodes.ts";
@@ -27,7 +26,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
           podPidsLimit: settings["pod-max-pids"],
           clientCa,
           imageCache: place.imageCache,
-          keptImages: new KeptImages(place.images),
+          keptImages: place.images,
           certificate: ({ name, address }) => kubeletCertificate(certificates, name, [address]),
         },
         parts,

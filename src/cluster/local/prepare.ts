@@ -9,7 +9,7 @@ import {
   type Ranges,
 } from "#network/conflicts.ts";
 import { namespacesOf, readHostState } from "#network/host/host-state.ts";
-import { localNodes } from "../machine/local-nodes.ts";
+import { plannedNetwork } from "../machine/planned-network.ts";
 import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
 import { Place } from "./place.ts";
 import { type Asked, newSettings, readSettings, type Settings } from "./settings.ts";
@@ -38,9 +38,9 @@ export async function prepareMachine(
   const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
   const others = otherClusters(place);
   // The namespaces of a cluster are the same whichever ranges it has.
-  const host = await readHostState(namespacesOf(localNodes(place, settings).network));
+  const host = await readHostState(namespacesOf(plannedNetwork(place, settings)));
   const fit = { ...(asked ? withFreeRanges(place, asked, host, others) : settings), pluginFolder };
-  const { network } = localNodes(place, fit);
+  const network = plannedNetwork(place, fit);
   const conflicts = findConflicts(network, host, others);
   if (conflicts.length > 0) throw new Error(conflicts.join("; "));
   for (const sentence of egressNotes(network, host)) note(sentence);

@@ -1,7 +1,7 @@
 // A containerd for one node, under folders of our own and in the node's network namespace. It outlives us: what it runs goes on when
 // knarr is stopped or killed, and is found again by whoever starts it next.
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
@@ -9,9 +9,6 @@ import { explain } from "#base/errors.ts";
 import { programPath, runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
-import { CriConnection, CriError, criCode } from "#kubelet/host/cri/connection.ts";
-import { rpcs } from "#kubelet/host/cri/messages.ts";
-import { pauseImage, pauseReference } from "../images/pause.ts";
 import { cniConfig, containerdConfig } from "./containerd-config.ts";
 import { containerdOf, endAll, type Home, removeFolders } from "./leftovers.ts";
 import { networkAt, signalTo } from "./processes.ts";
@@ -36,7 +33,6 @@ const startMs = 20_000;
 /** One that was there before us and is silent for so long is not about to start, but stuck. */
 const adoptMs = 5_000;
 const lookMs = 5;
-const callMs = 5_000;
 const again = { firstMs: 100, maxMs: 10_000 };
 /** One that ran for so long did not end because of how it was started. */
 const soundMs = 60_000;
@@ -189,29 +185,8 @@ export class NodeContainerd {
 
   /** Brings it if it is not there. False if nobody answers. */
   async #hasPauseImage(signal: AbortSignal): Promise<boolean> {
-    const { clock, folder } = this.#options;
-    const connection = new CriConnection(`unix://${this.socket}`, clock);
-    try {
-      for (const until = clock.elapsed() + startMs; ; await clock.sleep(lookMs, signal))
-        try {
-          const request = { image: { image: pauseReference } };
-          const { image } = await connection.call(rpcs.imageStatus, request, { timeoutMs: callMs, signal });
-          if (image) return true;
-          break;
-        } catch (error) {
-          // It refuses until it has found again what it ran before; one that says nothing is stuck.
-          if (!(error instanceof CriError)) throw error;
-          if (error.code === criCode.deadlineExceeded || clock.elapsed() > until) return false;
-        }
-    } finally {
-      connection.close();
-    }
-    const archive = join(folder, "pause.tar");
-    writeFileSync(archive, pauseImage());
-    signal.throwIfAborted();
-    await this.load(archive);
-    rmSync(archive);
-    return true;
+    const { ensurePauseImage } = await import("./pause-image.ts"); // with gRPC, which those need not wait for who only end it
+    return ensurePauseImage(this, this.#options, signal);
   }
 }
 

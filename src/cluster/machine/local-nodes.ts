@@ -2,12 +2,12 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock } from "#base/clock.ts";
-import { partOf } from "#kubelet/simulated/addresses.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
-import { type LocalNetwork, type LocalNode, planNetwork } from "#network/local-network.ts";
+import type { LocalNetwork, LocalNode } from "#network/local-network.ts";
 import type { Place } from "../local/place.ts";
-import { nodeNames, nodePrefix, type Settings, usual } from "../local/settings.ts";
+import { type Settings, usual } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
+import { plannedNetwork } from "./planned-network.ts";
 import { isRootedIn, processes, type Running } from "./processes.ts";
 
 export interface NodeMachine extends LocalNode {
@@ -56,16 +56,7 @@ export class LocalNodes {
 const usualPlugins = "/usr/lib/cni";
 
 export function localNodes(place: Place, settings: Settings): LocalNodes {
-  const podRange = settings["cluster-cidr"];
-  const network = planNetwork({
-    cluster: place.name,
-    nodeRange: settings["node-range"],
-    podRange,
-    serviceRange: settings["service-cluster-ip-range"],
-    loadBalancerRange: settings["load-balancer-range"],
-    nodes: nodeNames(settings).map((name, i) => ({ name, podRange: partOf(podRange, nodePrefix, i) })),
-    egress: !settings["no-egress"],
-  });
+  const network = plannedNetwork(place, settings);
   const { runFolder } = place;
   const { pluginFolder = usualPlugins } = settings;
   const machineOf = (node: LocalNode): NodeMachine => {

@@ -1,0 +1,68 @@
+// What the nodes of this machine do, and what serves all of them: names, images, and the host's way to services.
+import { readFileSync } from "node:fs";
+import type { Component } from "#base/supervise.ts";
+import { machineResolvers } from "#dns/host/forwarder.ts";
+import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
+import { applySteps } from "#network/host/apply-steps.ts";
+import { ServiceRoutes } from "#network/service-routes.ts";
+import type { NodeParts } from "../cluster.ts";
+import { clusterDns, clusterDomain } from "../cluster-dns.ts";
+import { KeptImages } from "../images/kept-images.ts";
+import { ImageSupply } from "../images/supply.ts";
+import type { LocalNodes } from "./local-nodes.ts";
+import { type RealNodeOptions, runRealNode } from "./real-node.ts";
+
+export interface NodeWorkOptions
+  extends Pick<RealNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
+  readonly local: LocalNodes;
+  /** Address of the DNS service. */
+  readonly dnsAddress: string;
+  /** Where images to try clusters with are kept. */
+  readonly imageCache: string;
+  /** Where images are kept that a person loaded. */
+  readonly keptImages: string;
+}
+
+export interface NodeWork {
+  /** What serves all nodes. */
+  readonly components: readonly Component[];
+  /** Runs one until the signal aborts. */
+  runNode(node: Pick<RealNodeOptions, "machine" | "peers" | "onKubelet">, signal: AbortSignal): Promise<void>;
+}
+
+export function nodeWork(options: NodeWorkOptions, parts: NodeParts): NodeWork {
+  const { local, dnsAddress } = options;
+  const { log } = parts;
+  const { egress } = local.network.options;
+  const resolver = {
+    server: dnsAddress,
+    domain: clusterDomain,
+    machine: egress
+      ? parseResolverConfig(readFileSync("/etc/resolv.conf", "utf8"))
+      : { servers: [], searches: [], options: [] },
+  };
+  const dns = clusterDns({
+    ...parts,
+    log: log.with({ component: "dns" }),
+    address: local.network.hostAddress,
+    serviceAddress: dnsAddress,
+    resolvers: egress ? machineResolvers() : [],
+  });
+  const supply = new ImageSupply({
+    ...parts,
+    log: log.with({ component: "images" }),
+    cacheFolder: options.imageCache,
+    kept: new KeptImages(options.keptImages),
+    address: local.network.hostAddress,
+  });
+  const routes = new ServiceRoutes({
+    ...parts,
+    log: log.with({ component: "network" }),
+    network: local.network,
+    apply: (stages, signal) => applySteps(stages, { signal }),
+  });
+  return {
+    components: [dns, routes, supply],
+    runNode: (node, signal) => runRealNode({ ...options, ...node, parts, resolver, supply }, signal),
+  };
+}

@@ -1,0 +1,47 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "#base/clock.ts";
+import { CriConnection, CriError, criCode } from "#kubelet/host/cri/connection.ts";
+import { rpcs } from "#kubelet/host/cri/messages.ts";
+import { pauseImage, pauseReference } from "../images/pause.ts";
+import type { NodeContainerd } from "./containerd.ts";
+
+export interface PauseImageOptions {
+  /** For the archive, while it is brought. */
+  readonly folder: string;
+  readonly clock: Clock;
+}
+
+const patienceMs = 20_000;
+const lookMs = 5;
+const callMs = 5_000;
+
+/** Brings the image of sandboxes to a containerd that has none. False if nobody answers. */
+export async function ensurePauseImage(
+  containerd: NodeContainerd,
+  { folder, clock }: PauseImageOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const connection = new CriConnection(`unix://${containerd.socket}`, clock);
+  try {
+    for (const until = clock.elapsed() + patienceMs; ; await clock.sleep(lookMs, signal))
+      try {
+        const request = { image: { image: pauseReference } };
+        const { image } = await connection.call(rpcs.imageStatus, request, { timeoutMs: callMs, signal });
+        if (image) return true;
+        break;
+      } catch (error) {
+        // It refuses until it has found again what it ran before; one that says nothing is stuck.
+        if (!(error instanceof CriError)) throw error;
+        if (error.code === criCode.deadlineExceeded || clock.elapsed() > until) return false;
+      }
+  } finally {
+    connection.close();
+  }
+  const archive = join(folder, "pause.tar");
+  writeFileSync(archive, pauseImage());
+  signal.throwIfAborted();
+  await containerd.load(archive);
+  rmSync(archive);
+  return true;
+}
