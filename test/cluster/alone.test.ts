@@ -92,7 +92,7 @@ test("anyone may ask for a part's health, and whom the API server lets for its m
     env: {},
     userAgent: "test/1",
     clock: systemClock,
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(300_000),
   });
   const token = await tokenFor(client, "prometheus");
   assert.deepEqual(await ask(port, "/healthz"), { code: 200, text: "ok" });
@@ -127,7 +127,7 @@ test("controllers and scheduler work over the network, each as who it is, and an
     env: {},
     userAgent: "test/1",
     clock: systemClock,
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(300_000),
   });
   const flags = ["--secure-port=0", "--use-service-account-credentials", `--root-ca-file=${server.file("ca.crt")}`];
   await using first = new Part(server, "controller-manager", ...flags);

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { kubectls } from "../apiserver/replay.ts";
+import { typedAgain } from "../apiserver/transcript.ts";
 import { Machine } from "./machine.ts";
 
 const file = fileURLToPath(new URL("../../docs/what-happens-when.md", import.meta.url));
@@ -30,24 +31,26 @@ test("what-happens-when.md tells of a trace as it happens", {
   const told = /^```console\n([^`]*)^```$/m.exec(page)?.[1] ?? "";
   const commands = told.split("\n").flatMap((line) => (line.startsWith("$ kubectl ") ? [line.slice(10)] : []));
   assert.equal(commands.length, 2);
-  for (const command of commands) await machine.kubectl(...command.split(" "));
+  for (const command of commands) {
+    await machine.kubectl(...command.split(" "));
+    // A slow cluster would make the service's endpoints only when the pod is ready already, and then not have to update them.
+    await typedAgain(
+      () => machine.kubectl("get", "endpointslices,endpoints", "--selector=app=web", "--output=name"),
+      (names) => names.includes("endpointslice") && names.includes("endpoints/web"),
+    );
+  }
   await machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s");
   // The service's endpoints come a moment after the pod is ready.
-  const trace = await traced(machine, ["create pods", "endpointslices", "endpoints/web"]);
+  const trace = await typedAgain(
+    () => machine.ok("trace", "deploy/web"),
+    (text) => ["create pods", "endpointslices", "endpoints/web"].every((part) => text.includes(part)),
+  );
   if (process.env.KNARR_UPDATE) writeFileSync(file, page.replace(block, trace.replace(kubectlName, "(kubectl)")));
   else assert.deepEqual(shapeOf(trace), shapeOf(block.exec(page)?.[0] ?? ""));
 });
 
 /** The program calls itself by the name of its file. */
 const kubectlName = /\(kubectl[^)]*\)/;
-
-async function traced(machine: Machine, wanted: readonly string[]): Promise<string> {
-  for (let tries = 0; tries < 100; tries++) {
-    const trace = await machine.ok("trace", "deploy/web");
-    if (wanted.every((text) => trace.includes(text))) return trace;
-  }
-  throw new Error("the endpoints were not brought up to date");
-}
 
 /**
  * What was done because of what, without times, names and numbers. How often counts are written into the status of owners depends on
