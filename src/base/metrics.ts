@@ -15,12 +15,15 @@ export interface Metrics {
   set(name: string, labels: MetricLabels, value: number): void;
   /** Notes a duration or a size. */
   observe(name: string, labels: MetricLabels, value: number): void;
+  /** Calls `read` before each exposition: for what is cheaper to look up than to follow. */
+  reading(read: () => void | Promise<void>): void;
 }
 
 export const noMetrics: Metrics = {
   count: () => undefined,
   set: () => undefined,
   observe: () => undefined,
+  reading: () => undefined,
 };
 
 export type Stability = "ALPHA" | "BETA" | "STABLE";
@@ -179,7 +182,6 @@ export class MetricRegistry implements Metrics {
     return this.#declare(new Family("histogram", declaration, () => new Histogram(buckets)));
   }
 
-  /** Calls `read` before each exposition: for what is cheaper to look up than to follow. */
   reading(read: () => void | Promise<void>): void {
     this.#readers.push(read);
   }

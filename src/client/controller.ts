@@ -24,6 +24,8 @@ export class Terminal extends Error {
 
 export interface Controller<K extends AnyKind> {
   readonly name: string;
+  /** What its queue is called in metrics, where dashboards know it by another name. */
+  readonly queue?: string;
   /** The kind whose objects are reconciled. */
   readonly for: K;
   /** Which objects it has anything to do with; a change from or to such a one reconciles it. All unless told. */

@@ -1,4 +1,16 @@
-import type { ApiRequest } from "#wire/api-request.ts";
+import type { ApiRequest, RequestVerb } from "#wire/api-request.ts";
+
+export const methods: Readonly<Record<RequestVerb, string>> = {
+  get: "GET",
+  list: "GET",
+  watch: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE",
+  connect: "POST",
+};
 
 /** The path and query that say in a URL what a request says in fields. */
 export function pathOf({ group, version, namespace, resource, name, subresource, query }: ApiRequest): string {

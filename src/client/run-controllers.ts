@@ -2,7 +2,7 @@
 import type { Clock } from "#base/clock.ts";
 import { ApiError, explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
-import { WorkQueue } from "#base/queue.ts";
+import type { WorkQueue } from "#base/queue.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Infer } from "#schema/infer.ts";
@@ -24,6 +24,7 @@ import { Informers } from "./informers.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 import { OwnWrites } from "./own-writes.ts";
 import { causeOf, controllerOf, keyOf, metadataOf, placeOf } from "./place.ts";
+import { measuredQueue } from "./queue-metrics.ts";
 import { Rests } from "./rests.ts";
 import { causesOf, Triggers } from "./triggers.ts";
 import { WritePace } from "./write-pace.ts";
@@ -93,7 +94,12 @@ class ControllerRun implements Component {
     this.#informers = informers;
     this.#recorder = recorder;
     this.#options = options;
-    this.#queue = new WorkQueue(options.clock, one.backoff);
+    this.#queue = measuredQueue({
+      name: one.queue ?? one.name,
+      clock: options.clock,
+      metrics: options.metrics,
+      backoff: one.backoff,
+    });
     this.#ownWrites = new OwnWrites((key) => this.#queue.add(key));
     this.#pace = new WritePace(options.clock);
     this.#rests = new Rests(options.clock);
@@ -203,7 +209,6 @@ class ControllerRun implements Component {
       const tookMs = clock.elapsed() - start;
       this.#rests.took(key, tookMs);
       metrics.observe("controller_runtime_reconcile_time_seconds", labels, tookMs / 1000);
-      metrics.set("workqueue_depth", { name: this.name }, this.#queue.size);
     }
   }
 
@@ -261,17 +266,15 @@ class ControllerRun implements Component {
   }
 
   #failed(key: string, error: unknown): void {
-    const { log, metrics = noMetrics } = this.#options;
+    const { log } = this.#options;
     const fields = { controller: this.name, key, error };
     if (error instanceof Terminal) {
       this.#queue.forget(key);
       log.error("reconcile gave up", fields);
       return;
     }
-    metrics.count("workqueue_retries_total", { name: this.name });
     const afterSeconds = error instanceof ApiError ? error.details?.retryAfterSeconds : undefined;
-    if (afterSeconds) this.#queue.addAfter(key, afterSeconds * 1000);
-    else this.#queue.retry(key);
+    this.#queue.retry(key, afterSeconds ? afterSeconds * 1000 : undefined);
     if (isConflict(error)) log.debug("reconcile met a conflict", { ...fields, error: explain(error) });
     else log.warn("reconcile failed", fields);
   }

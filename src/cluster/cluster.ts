@@ -21,6 +21,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
+import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/place.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
@@ -136,8 +137,9 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     metrics,
     ...(environment.protect && { protect: environment.protect }),
   });
+  const transport = measuredTransport(server.request, { host: "in-process", clock, metrics });
   const clientFor = (user: User, part: string): Client =>
-    new Client({ transport: server.request, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });
+    new Client({ transport, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });
 
   const partOf = (component: string) => ({ clock, random, metrics, log: log.with({ component }) });
   const manager = clientFor(identities.userOf(identities.controllerManager), "kube-controller-manager");

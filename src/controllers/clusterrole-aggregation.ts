@@ -11,6 +11,7 @@ const aggregated = index(ClusterRole, ({ aggregationRule }) => (aggregationRule 
 
 export const clusterRoleAggregationController = controller({
   name: "clusterrole-aggregation",
+  queue: "ClusterRoleAggregator",
   for: ClusterRole,
   watches: [
     watching(

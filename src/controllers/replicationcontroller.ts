@@ -8,6 +8,7 @@ import { reconcileReplicas } from "./replicas.ts";
 
 export const replicationControllerController = controller({
   name: "replicationcontroller",
+  queue: "replicationmanager",
   reportsAs: "replication-controller",
   for: ReplicationController,
   owns: [Pod],

@@ -16,6 +16,7 @@ const description =
 export const rootCaPublisher = (rootCa: string) =>
   controller({
     name: "root-ca-cert-publisher",
+    queue: "root_ca_cert_publisher",
     for: Namespace,
     workers: 1,
     watches: [

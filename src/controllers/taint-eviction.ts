@@ -18,6 +18,7 @@ export function taintEvictionController(): Controller<typeof Node> {
   const dueOn = new Map<string, Due>();
   return controller({
     name: "taint-eviction",
+    queue: "noexec_taint_node",
     for: Node,
     watches: [
       watching(

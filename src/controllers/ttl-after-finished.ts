@@ -7,6 +7,7 @@ import { endCondition } from "./job/conditions.ts";
 
 export const ttlAfterFinishedController = controller({
   name: "ttl-after-finished",
+  queue: "ttl_jobs_to_delete",
   for: Job,
 
   async reconcile(job, { client, clock }) {

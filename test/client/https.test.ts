@@ -12,11 +12,13 @@ import { turn } from "#base/breathe.ts";
 import { ManualClock, systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import { silentLog } from "#base/log.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client, isConflict, isNotFound } from "#client/client.ts";
 import { ConnectionLost } from "#client/connection-lost.ts";
 import { httpsTransport } from "#client/host/https-transport.ts";
 import { Informer } from "#client/informer.ts";
+import { declareClientMetrics } from "#client/metrics.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { httpsFront } from "#wire/host/https.ts";
@@ -33,6 +35,7 @@ interface Remote extends AsyncDisposable {
   readonly client: Client;
   readonly clock: ManualClock;
   readonly url: string;
+  readonly metrics: MetricRegistry;
   /** Cuts all connections, as a network does. */
   cut(): void;
 }
@@ -60,11 +63,9 @@ async function remote(options: { readonly pageSize?: number } = {}): Promise<Rem
   await new Promise<void>((resolve) => middle.listen(0, "127.0.0.1", resolve));
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   const url = `https://127.0.0.1:${(middle.address() as AddressInfo).port}`;
-  const { transport, close } = httpsTransport({
-    server: url,
-    ca: authority.cert,
-    clock,
-  });
+  const metrics = new MetricRegistry();
+  declareClientMetrics(metrics);
+  const { transport, close } = httpsTransport({ server: url, ca: authority.cert, clock, metrics });
   const { signal } = new AbortController();
   const client = new Client({ transport, user: testUser, userAgent: "test/1", signal, ...options });
   const cut = () => {
@@ -75,6 +76,7 @@ async function remote(options: { readonly pageSize?: number } = {}): Promise<Rem
     client,
     clock,
     url,
+    metrics,
     cut,
     async [Symbol.asyncDispose]() {
       close();
@@ -104,6 +106,25 @@ const isFine = (request: Promise<unknown>): Promise<boolean> =>
 const configMap = (name: string, data: Record<string, string> = {}) => ({
   metadata: { name, namespace: "default" },
   data,
+});
+
+test("what is sent over HTTPS and what comes back is counted", async () => {
+  await using r = await remote();
+  await r.client.create(ConfigMap, configMap("a"));
+  await assert.rejects(r.client.get(ConfigMap, { namespace: "default", name: "none" }), isNotFound);
+  const host = new URL(r.url).host;
+  const lines = (await r.metrics.text()).split("\n");
+  assert.ok(lines.includes(`rest_client_requests_total{code="201",host="${host}",method="POST"} 1`));
+  assert.ok(lines.includes(`rest_client_requests_total{code="404",host="${host}",method="GET"} 1`));
+  const sizeOf = (what: string, verb: string) =>
+    Number(
+      lines
+        .find((line) => line.startsWith(`rest_client_${what}_size_bytes_sum{host="${host}",verb="${verb}"}`))
+        ?.split(" ")[1],
+    );
+  assert.equal(sizeOf("request", "POST"), JSON.stringify(configMap("a")).length);
+  assert.ok(sizeOf("response", "POST") > sizeOf("request", "POST"));
+  assert.ok(sizeOf("response", "GET") > 100);
 });
 
 test("the verbs work over HTTPS as in the same process", async () => {

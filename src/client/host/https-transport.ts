@@ -4,13 +4,15 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "nod
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { decodeUtf8 } from "#schema/json.ts";
-import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, PatchType, User } from "#wire/api-request.ts";
 import { jsonCodec } from "#wire/json.ts";
 import { jsonType } from "#wire/negotiate.ts";
 import type { Transport } from "../client.ts";
 import { ConnectionLost } from "../connection-lost.ts";
 import { errorIn, responseIn, watchedIn } from "../decode-response.ts";
-import { pathOf } from "../request-url.ts";
+import { measuredTransport } from "../measured-transport.ts";
+import { type Metrics, noMetrics } from "../metrics.ts";
+import { methods, pathOf } from "../request-url.ts";
 import { Http2Session, type TlsOptions } from "./http2-session.ts";
 
 export interface HttpsTransportOptions extends TlsOptions {
@@ -21,6 +23,8 @@ export interface HttpsTransportOptions extends TlsOptions {
   readonly clock: Clock;
   /** How long a request may wait for bytes; watches may be silent for longer. */
   readonly idleMs?: number;
+  /** What requests come to is counted there, if anywhere. */
+  readonly metrics?: Metrics;
 }
 
 export interface HttpsTransport {
@@ -31,17 +35,6 @@ export interface HttpsTransport {
   close(): void;
 }
 
-const methods: Readonly<Record<RequestVerb, string>> = {
-  get: "GET",
-  list: "GET",
-  watch: "GET",
-  create: "POST",
-  update: "PUT",
-  patch: "PATCH",
-  delete: "DELETE",
-  deletecollection: "DELETE",
-  connect: "POST",
-};
 const patchTypes: Readonly<Record<PatchType, string>> = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
@@ -52,14 +45,18 @@ const patchTypes: Readonly<Record<PatchType, string>> = {
 const answerLimit = 256 * 1024 * 1024;
 
 export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
-  const { server, clock, authorization, idleMs = 60_000 } = options;
+  const { server, clock, authorization, idleMs = 60_000, metrics = noMetrics } = options;
   const url = new URL(server);
+  const { host } = url;
   const base = url.pathname.replace(/\/+$/, "");
   const session = new Http2Session(url.origin, options, clock);
 
   const transport: Transport = async (request) => {
     request.signal.throwIfAborted();
+    const labels = { verb: methods[request.verb], host };
+    const received = (bytes: number) => metrics.observe("rest_client_response_size_bytes", labels, bytes);
     const body = request.body && Buffer.from(JSON.stringify(request.body.value()));
+    if (body) metrics.observe("rest_client_request_size_bytes", labels, body.length);
     const authorized = await authorization?.(request.user);
     const headers = {
       ":method": methods[request.verb],
@@ -77,10 +74,10 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
       return new Exchange(stream, { signal: request.signal, text: describe(request) }, clock, idleMs);
     };
     try {
-      return await answer(open(), request);
+      return await answer(open(), request, received);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return answer(open(), request); // the server has not looked at it: sending it again is safe
+      return answer(open(), request, received); // the server has not looked at it: sending it again is safe
     }
   };
   const read: HttpsTransport["read"] = async (path, { userAgent, signal }) => {
@@ -94,28 +91,34 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     const exchange = new Exchange(session.request(headers, true), { signal, text: `get ${path}` }, clock, idleMs);
     const answered = await exchange.headers();
     const code = Number(answered[":status"]);
-    const text = await wholeText(exchange);
+    const text = decodeUtf8(await wholeAnswer(exchange));
     if (code < 200 || code >= 300) throw errorIn(code, text, answered["retry-after"]);
     return text;
   };
-  return { transport, read, close: () => session.close() };
+  return { transport: measuredTransport(transport, { host, clock, metrics }), read, close: () => session.close() };
 }
 
 const contentType = ({ body }: ApiRequest): string => (body?.patchType ? patchTypes[body.patchType] : jsonType);
 
-async function answer(exchange: Exchange, request: ApiRequest): Promise<ApiResponse> {
+async function answer(
+  exchange: Exchange,
+  request: ApiRequest,
+  received: (bytes: number) => void,
+): Promise<ApiResponse> {
   const headers = await exchange.headers();
   const code = Number(headers[":status"]);
   const warnings = [headers.warning ?? []].flat().map((text) => String(text));
   if (code >= 200 && code < 300 && request.verb === "watch")
     return watchedIn(request, exchange.chunks("watch"), jsonCodec);
-  const text = await wholeText(exchange);
+  const bytes = await wholeAnswer(exchange);
+  received(bytes.length);
+  const text = decodeUtf8(bytes);
   if (code < 200 || code >= 300) throw errorIn(code, text, headers["retry-after"]);
   const response = responseIn(request, code, text);
   return warnings.length > 0 ? { ...response, warnings } : response;
 }
 
-async function wholeText(exchange: Exchange): Promise<string> {
+async function wholeAnswer(exchange: Exchange): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of exchange.chunks("answer")) {
@@ -123,7 +126,7 @@ async function wholeText(exchange: Exchange): Promise<string> {
     size += chunk.length;
     if (size > answerLimit) throw new Error(`the answer to ${exchange.asked.text} has more than ${answerLimit} bytes`);
   }
-  return decodeUtf8(Buffer.concat(parts, size));
+  return Buffer.concat(parts, size);
 }
 
 /** The server refused the stream before it did anything. */

@@ -5,6 +5,7 @@ import { Client, type Transport } from "#client/client.ts";
 import { fenced } from "#client/election.ts";
 import { connection, pageSize } from "#client/host/connect.ts";
 import { httpsTransport } from "#client/host/https-transport.ts";
+import type { Metrics } from "#client/metrics.ts";
 import * as identities from "../identities.ts";
 import { kubernetesVersion } from "../version.ts";
 import { AccountTokens } from "./account-tokens.ts";
@@ -14,6 +15,7 @@ export interface AccessOptions {
   /** Names the writer in managedFields. */
   readonly part: string;
   readonly clock: Clock;
+  readonly metrics: Metrics;
   /** Asked before each write of the part. */
   readonly mayWrite: () => boolean;
 }
@@ -28,9 +30,9 @@ export interface Access {
   close(): void;
 }
 
-export async function accessApi({ kubeconfig, part, clock, mayWrite }: AccessOptions): Promise<Access> {
+export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: AccessOptions): Promise<Access> {
   const { signal } = new AbortController();
-  const https = await connection({ explicit: kubeconfig, env: process.env, clock });
+  const https = { ...(await connection({ explicit: kubeconfig, env: process.env, clock })), metrics };
   const userAgent = `${part}/${kubernetesVersion}`;
   const own = httpsTransport(https);
   const user = { name: "", groups: [] }; // the server knows us by our credentials

@@ -34,9 +34,9 @@ export async function runAlone(
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
   let mayWrite = () => true;
-  const access = await accessApi({ kubeconfig: settings.kubeconfig, part, clock, mayWrite: () => mayWrite() });
+  const metrics = processMetrics();
+  const access = await accessApi({ kubeconfig: settings.kubeconfig, part, clock, metrics, mayWrite: () => mayWrite() });
   try {
-    const metrics = processMetrics();
     const parts = { clock, random, log, metrics };
     const informers = new Informers({ client: access.client, ...parts });
     const made = make({ ...access, informers, ...parts });

@@ -10,6 +10,7 @@ const staleAfterMs = 120_000;
 
 export const staleDisruptionController = controller({
   name: "disruption-targets",
+  queue: "stale_pod_disruption",
   reportsAs,
   for: Pod,
   concerns: (pod, cache) => announced(pod) !== undefined || budgetsOf(pod, cache).length > 1,

@@ -71,6 +71,7 @@ export function endpointSliceController() {
 
   return controller({
     name: "endpointslice",
+    queue: "endpoint_slice",
     reportsAs: "endpoint-slice-controller",
     for: Service,
     watches: [watchingPodsOfServices, watchingSlicesOf(manager), watchingZones],

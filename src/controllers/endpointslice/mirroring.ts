@@ -26,6 +26,7 @@ const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
 
 export const endpointSliceMirroringController = controller({
   name: "endpointslicemirroring",
+  queue: "endpoint_slice_mirroring",
   reportsAs: "endpoint-slice-mirroring-controller",
   for: Endpoints,
   watches: [

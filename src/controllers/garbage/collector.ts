@@ -6,12 +6,14 @@ import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
-import { WorkQueue } from "#base/queue.ts";
+import type { Metrics } from "#base/metrics.ts";
+import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
 import type { EventRecorder } from "#client/events.ts";
 import type { Informers } from "#client/informers.ts";
 import { metadataOf } from "#client/place.ts";
+import { measuredQueue } from "#client/queue-metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ObjectMeta, OwnerReference } from "#schema/object-meta.ts";
 import type { Discovery } from "../namespace.ts";
@@ -29,6 +31,7 @@ export interface GarbageCollectorOptions {
   readonly discover: Discovery;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics?: Metrics;
   readonly recorder?: EventRecorder;
 }
 
@@ -51,7 +54,7 @@ export class GarbageCollector implements Component {
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
-    this.#queue = new WorkQueue(options.clock);
+    this.#queue = measuredQueue({ name: "garbage_collector_attempt_to_delete", ...options });
   }
 
   async run(signal: AbortSignal): Promise<void> {

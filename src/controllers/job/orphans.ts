@@ -9,6 +9,7 @@ import { isTracked } from "./pods.ts";
 
 export const jobOrphanController = controller({
   name: "job-orphan-pod",
+  queue: "job_orphan_pod",
   for: Pod,
   concerns: isTracked,
   watches: [

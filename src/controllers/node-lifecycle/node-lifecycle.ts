@@ -36,6 +36,7 @@ export function nodeLifecycleController(given: Partial<NodeLifecycleSettings> = 
   const uids = new Map<string, string>();
   return controller({
     name: "node-lifecycle",
+    queue: "node_lifecycle_controller",
     reportsAs: "node-controller",
     for: Node,
     watches: [

@@ -8,12 +8,14 @@ import { evaluatorOf } from "#api/quota/list.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
-import { WorkQueue } from "#base/queue.ts";
+import type { Metrics } from "#base/metrics.ts";
+import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
 import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
 import { keyOfObject, metadataOf } from "#client/place.ts";
+import { measuredQueue } from "#client/queue-metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { Discovery } from "../namespace.ts";
@@ -32,6 +34,7 @@ export interface ResourceQuotaControllerOptions {
   readonly discover: Discovery;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics?: Metrics;
 }
 
 interface Followed {
@@ -53,7 +56,7 @@ export class ResourceQuotaController implements Component {
   constructor(options: ResourceQuotaControllerOptions) {
     this.#options = options;
     this.#quotas = options.informers.of(ResourceQuota);
-    this.#queue = new WorkQueue(options.clock);
+    this.#queue = measuredQueue({ name: "resourcequota_primary", ...options });
     this.#charges = new RecentCharges(options.clock);
   }
 
