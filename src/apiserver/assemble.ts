@@ -26,6 +26,7 @@ import { writeGuard } from "./authorization/write-guard.ts";
 import type { Wanted } from "./bootstrap/objects.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
+import { storeMeter } from "./measured-store.ts";
 import type { NodeConnection } from "./node-connection.ts";
 import { type HealthCheck, pathHandler, type SchedulingOf } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
@@ -95,6 +96,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const { store, clock, random, log, version, components, metrics = new MetricRegistry() } = options;
   const follower = new StoreFollower({ store, clock, log });
   const causality = new Causality();
+  const metered = storeMeter(metrics, clock);
   const kinds = catalog.filter(({ stored }) => stored !== false);
   const registries = new Map<AnyKind, Registry>();
   const admission =
@@ -227,7 +229,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       strategy,
       reserver,
       claims,
-      store,
+      store: metered(store, kind),
       cache,
       follower,
       form,

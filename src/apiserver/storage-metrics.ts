@@ -20,10 +20,12 @@ export function declareStorageMetrics(
   });
   const ofGroup = { labels: ["group", "resource"], stability: "ALPHA" } as const;
   const byGroup = registry.gauge({ name: "apiserver_resource_objects", help: "Objects that are stored.", ...ofGroup });
+  const changes = { help: "Changes that came from the store.", labels: ofGroup.labels } as const;
+  const stored = registry.counter({ name: "apiserver_storage_events_received_total", ...changes, stability: "BETA" });
   const received = registry.counter({
     name: "apiserver_watch_cache_events_received_total",
-    help: "Changes that came from the store.",
-    ...ofGroup,
+    ...changes,
+    stability: "ALPHA",
   });
   const position = registry.gauge({
     name: "apiserver_watch_cache_resource_version",
@@ -41,6 +43,7 @@ export function declareStorageMetrics(
       const { cache, follower } = options;
       objects.of(group === "" ? plural : `${plural}.${group}`).set(cache.size);
       byGroup.of(group, plural).set(cache.size);
+      stored.of(group, plural).value = cache.received;
       received.of(group, plural).value = cache.received;
       position.of(group, plural).set(Math.max(follower.revision, 0));
     }

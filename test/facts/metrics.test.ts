@@ -1,11 +1,16 @@
 // What the API server counts: readable by the strictest of scrapers, and under upstream's names with upstream's types, labels and buckets.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
-import { type TestServer, testServer } from "#apiserver/testing.ts";
+import { type TestServer, testServer, testUser } from "#apiserver/testing.ts";
+import { ManualClock } from "#base/clock.ts";
 import { declareProcessMetrics } from "#base/host/process-metrics.ts";
 import { MetricRegistry } from "#base/metrics.ts";
+import { Client } from "#client/client.ts";
+import { measuredTransport } from "#client/measured-transport.ts";
 import { declareClientMetrics } from "#client/metrics.ts";
+import { measuredQueue } from "#client/queue-metrics.ts";
 import { facts, missing } from "./facts.ts";
 import { type ParsedFamily, parsePrometheus } from "./prometheus.ts";
 
@@ -22,9 +27,12 @@ async function busyServer(): Promise<TestServer> {
   const metrics = new MetricRegistry();
   declareProcessMetrics(metrics);
   declareClientMetrics(metrics);
-  metrics.set("workqueue_depth", { name: "replicaset" }, 2);
   metrics.set("leader_election_master_status", { name: "kube-controller-manager" }, 1);
-  metrics.count("workqueue_retries_total", { name: "replicaset" });
+  const { signal } = new AbortController();
+  const queue = measuredQueue({ name: "replicaset", clock: new ManualClock(), metrics });
+  for (const key of ["a/b", "a/c", "a/d"]) queue.add(key);
+  queue.done(await queue.next(signal));
+  queue.retry("a/b");
   const server = await testServer({
     metrics,
     admission: admissionOf({}),
@@ -40,6 +48,11 @@ async function busyServer(): Promise<TestServer> {
   await call("GET", "/api/v1/nodes/none/proxy/");
   await call("DELETE", "/api/v1/namespaces/a/configmaps/c");
   await call("GET", "/readyz");
+  const measure = { host: "in-process", clock: server.clock, metrics };
+  const transport = measuredTransport(server.server.request, measure);
+  await new Client({ transport, user: testUser, userAgent: "test/1", signal }).list(ConfigMap);
+  metrics.observe("rest_client_request_size_bytes", { verb: "GET", host: "there" }, 100);
+  metrics.observe("rest_client_response_size_bytes", { verb: "GET", host: "there" }, 100);
   return server;
 }
 
@@ -73,6 +86,12 @@ test("metrics can be read strictly, and say what happened", async () => {
   assert.equal(value("apiserver_current_inflight_requests", { request_kind: "readOnly" }), 1, "the scrape itself");
   assert.equal(value("apiserver_storage_objects", { resource: "namespaces" }), 1);
   assert.equal(value("apiserver_storage_objects", { resource: "deployments.apps" }), 0);
+  const inStore = { resource: "configmaps", group: "" };
+  assert.equal(value("etcd_requests_total", { ...inStore, operation: "create" }), 1);
+  assert.equal(value("etcd_requests_total", { ...inStore, operation: "delete" }), 1);
+  assert.equal(value("etcd_request_duration_seconds_count", { ...inStore, operation: "create" }), 1);
+  assert.equal(value("apiserver_storage_events_received_total", inStore), 2);
+  assert.equal(value("rest_client_requests_total", { code: "200", method: "GET", host: "in-process" }), 1);
   const ofStep = { operation: "CREATE", type: "admit", rejected: "false" };
   assert.ok((value("apiserver_admission_step_admission_duration_seconds_count", ofStep) ?? 0) > 0);
   const ofPlugin = { ...ofStep, name: "NamespaceLifecycle" };
