@@ -11,6 +11,7 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom, systemRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
 import { world } from "#client/testing.ts";
+import { processes } from "#cluster/machine/processes.ts";
 import { containerInputs } from "#kubelet/host/container-inputs.ts";
 import { CriRuntime } from "#kubelet/host/cri/runtime.ts";
 import { criStreams } from "#kubelet/host/cri/streams.ts";
@@ -99,6 +100,11 @@ test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, asy
   const runtime = await connect(containerd);
   await using _ = { [Symbol.asyncDispose]: () => clear(runtime) };
   assert.equal(runtime.name, "containerd");
+
+  await t.test("another process has the connection, too", () => {
+    const path = containerd.endpoint.replace("unix://", "");
+    assert.equal(processes().filter(({ args }) => args[0] === "sh" && args.includes(path)).length, 1);
+  });
 
   await t.test("a container has its variables, its volumes and its name in the hosts file", async () => {
     const script = 'echo "$COLOUR $(cat /conf/colour) $IP"; echo kept > /work/file; cat /work/file /etc/hosts';

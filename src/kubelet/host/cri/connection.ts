@@ -1,5 +1,6 @@
 // gRPC to a container runtime over its socket.
-import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import type { Socket } from "node:net";
+import { type ChannelCredentials, Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { Clock } from "#base/clock.ts";
 import type { Rpc } from "./messages.ts";
 
@@ -58,11 +59,11 @@ export class CriConnection {
   readonly #clock: Clock;
   readonly #metadata = new Metadata();
 
-  /** `unix:///run/containerd/containerd.sock`. */
-  constructor(endpoint: string, clock: Clock) {
+  /** `unix:///run/containerd/containerd.sock`. Each socket that is opened is shown to whoever wants to see it. */
+  constructor(endpoint: string, clock: Clock, onSocket?: (socket: Socket) => void) {
     if (!/^unix:\/\/\/./.test(endpoint))
       throw new Error(`runtime endpoint ${JSON.stringify(endpoint)} is no unix:///path`);
-    this.#client = new Client(endpoint, credentials.createInsecure(), {
+    this.#client = new Client(endpoint, onSocket ? seeing(onSocket) : credentials.createInsecure(), {
       "grpc.max_receive_message_length": 16 * 1024 * 1024,
       "grpc.use_local_subchannel_pool": 1,
       "grpc.service_config_disable_resolution": 1,
@@ -138,6 +139,23 @@ export class CriConnection {
   close(): void {
     this.#client.close();
   }
+}
+
+/** No credentials, but that is where grpc-js lets one meet its sockets. */
+function seeing(onSocket: (socket: Socket) => void): ChannelCredentials {
+  const none = credentials.createInsecure();
+  const connectorOf = none._createSecureConnector.bind(none);
+  none._createSecureConnector = (...args) => {
+    const connector = connectorOf(...args);
+    return {
+      ...connector,
+      connect(socket) {
+        onSocket(socket);
+        return connector.connect(socket);
+      },
+    };
+  };
+  return none;
 }
 
 const buffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

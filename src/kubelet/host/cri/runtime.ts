@@ -31,6 +31,7 @@ import { removeLog } from "../logs/files.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { hasCode } from "../volumes/files.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
+import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
   type ContainerStatus,
@@ -88,7 +89,9 @@ export class CriRuntime implements ContainerRuntime {
 
   /** Rejects if the runtime does not answer. */
   static async connect(options: CriRuntimeOptions, signal: AbortSignal): Promise<CriRuntime> {
-    const connection = new CriConnection(options.endpoint, options.clock);
+    const connection = new CriConnection(options.endpoint, options.clock, (socket) =>
+      holdOpen(socket, options.endpoint.replace("unix://", "")),
+    );
     const { name, version } = await connection.call(rpcs.version, {}, { timeoutMs: callMs, signal });
     return new CriRuntime(options, connection, name, version);
   }
