@@ -91,7 +91,11 @@ function node(pods: readonly Measured[], state: { machine: MachineState }, peers
   const did: string[] = [];
   const peer: EvictionPeer = {
     pods: () =>
-      pods.map(({ pod }) => ({ pod, state: stateOf([gone.has(pod.metadata.uid) ? "web exited 0" : "web running"]) })),
+      pods.map(({ pod }) =>
+        gone.has(pod.metadata.uid)
+          ? { pod: { ...pod, status: { phase: "Failed" } }, state: stateOf(["web exited 0"]) }
+          : { pod, state: stateOf(["web running"]) },
+      ),
     stats: async () => ({
       node: { nodeName: "n1", startTime: time },
       pods: pods.flatMap(({ stats }) => stats ?? []),

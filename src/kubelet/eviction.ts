@@ -162,19 +162,18 @@ export class Evictor {
   }
 
   /** A pod that crashes again and again holds its part of the disk also while nothing of it runs. */
-  #mayGo({ pod: { metadata, status }, state }: ServedPod): boolean {
-    const hasEnded = status.phase === "Succeeded" || status.phase === "Failed";
-    return state.containers.length > 0 && !hasEnded && !this.#evicted.has(metadata.uid);
+  #mayGo(one: ServedPod): boolean {
+    return one.state.containers.length > 0 && !hasEnded(one) && !this.#evicted.has(one.pod.metadata.uid);
   }
 
-  /** Whether the pod that was ended last is still about to. */
+  /** Whether the pod that was ended last is still about to: what it held is given back after its containers. */
   #isWaiting(): boolean {
     const { clock } = this.#options;
     const pods = [...this.#options.pods()];
     for (const uid of this.#evicted) if (!pods.some(({ pod }) => pod.metadata.uid === uid)) this.#evicted.delete(uid);
     const last = this.#last;
     if (!last || clock.elapsed() - last.at > goneMs) return false;
-    return pods.some((one) => one.pod.metadata.uid === last.uid && isRunning(one));
+    return pods.some((one) => one.pod.metadata.uid === last.uid && (isRunning(one) || !hasEnded(one)));
   }
 }
 
@@ -193,5 +192,7 @@ async function measure(
 /** Upstream ends one pod after the other, though the disk may be full of what is none of theirs. */
 const wouldHelp = ({ threshold, available }: Shortage, pods: readonly Measured[]): boolean =>
   pods.reduce((sum, { stats }) => sum + (stats ? usedOf("ephemeral-storage", stats) : 0), 0) >= threshold - available;
+
+const hasEnded = ({ pod: { status } }: ServedPod): boolean => status.phase === "Succeeded" || status.phase === "Failed";
 
 const isRunning = ({ state }: ServedPod): boolean => state.containers.some(({ phase }) => phase === "running");

@@ -67,8 +67,10 @@ export class TestContainerd implements AsyncDisposable {
     });
   }
 
-  static async start(): Promise<TestContainerd> {
+  /** All it keeps is on a disk of its own, if that is given a size. */
+  static async start(diskBytes?: number): Promise<TestContainerd> {
     const folder = await mkdtemp(join(tmpdir(), "knarr-containerd-"));
+    if (diskBytes !== undefined) execFileSync("mount", ["-t", "tmpfs", "-o", `size=${diskBytes}`, "tmpfs", folder]);
     const network = `knarr-cri-${process.pid}-${made++}`;
     const net = networkOf(process.pid);
     execFileSync("ip", ["netns", "add", network]);

@@ -38,11 +38,11 @@ export class MachineNode implements AsyncDisposable {
     this.#ticking = this.#tick(signal);
   }
 
-  static async start(more: TestOptions = {}): Promise<MachineNode> {
+  static async start({ diskBytes, ...more }: TestOptions & { diskBytes?: number } = {}): Promise<MachineNode> {
     const options = { authorizers: ({ node, rbac }: OwnAuthorizers) => [node, rbac], bootstrapPolicy: true, ...more };
     const server = await testServer(options);
     try {
-      return new MachineNode(await TestContainerd.start(), server);
+      return new MachineNode(await TestContainerd.start(diskBytes), server);
     } catch (error) {
       await server[Symbol.asyncDispose]();
       throw error;

@@ -14,6 +14,7 @@ import { explain } from "#base/errors.ts";
 import { seededRandom } from "#base/random.ts";
 import { Damaged, OutOfSpace } from "#store/engine.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
+import { fillDisk } from "../machine/fill-disk.ts";
 
 const clock = systemClock;
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -105,6 +106,23 @@ test("on a full disk puts are refused, deletes and reads go on, and all resumes 
     entries.map(({ key, modified }) => [key, modified]),
     [...kept].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
+});
+
+test("what is deleted goes also when somebody else has filled the disk", { skip: cannotMount }, async (t) => {
+  const disk = smallDisk(t, "48m");
+  const store = await openLmdbStore({ folder: join(disk, "store"), clock });
+  t.after(() => store.close());
+  const value = new Uint8Array(5_000).fill(7);
+  const keys = await Promise.all(Array.from({ length: 100 }, (_, i) => store.put(`/${i}`, value, 0)));
+  fillDisk(join(disk, "ballast"));
+  for (const { key, modified } of keys) {
+    const marked = await store.put(key, value, modified, { makesRoom: true });
+    await store.delete(key, marked.modified);
+  }
+  await assert.rejects(store.put("/late", value, 0), OutOfSpace);
+  rmSync(join(disk, "ballast"));
+  await clock.sleep(600, t.signal); // it looks twice a second
+  await store.put("/late", value, 0);
 });
 
 test("a quota refuses puts with a clear alarm, allows deletes, and ends when there is room", async (t) => {

@@ -1,4 +1,5 @@
 // The nodes of this machine in one process. A node that fails is tried again; it harms neither the others nor the control plane.
+import { statSync } from "node:fs";
 import { aborted } from "#base/aborted.ts";
 import { explain } from "#base/errors.ts";
 import { type Component, supervise } from "#base/supervise.ts";
@@ -59,7 +60,10 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
         const onKubelet = (kubelet: Kubelet) => {
           node.kubelet = kubelet;
         };
-        const peers = () => [...nodes.values()].flatMap((other) => (other === node ? [] : (other.kubelet ?? [])));
+        const peers = () =>
+          [...nodes.values()]
+            .filter((other) => other !== node && diskOf(other) === diskOf(node))
+            .flatMap(({ kubelet }) => kubelet ?? []);
         await work.runNode({ machine: node.machine, peers, onKubelet }, either);
       } catch (error) {
         if (!either.aborted) {
@@ -107,3 +111,5 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
     },
   };
 }
+
+const diskOf = ({ machine }: Switched): number | undefined => statSync(machine.folder, { throwIfNoEntry: false })?.dev;

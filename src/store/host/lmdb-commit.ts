@@ -36,8 +36,8 @@ const PATIENCE_MS = 120_000;
 export interface CommitEvents {
   /** Some jobs of a transaction, or all, have been told that they are done; comes before anything else happens. */
   afterAnswers(): void;
-  /** The disk is full; what makes room is tried again after this. */
-  outOfSpace(error: OutOfSpace): void;
+  /** The disk is full; what makes room is tried again after this. Says whether there is some for it now. */
+  outOfSpace(error: OutOfSpace): boolean;
 }
 
 export class Committer {
@@ -169,9 +169,9 @@ export class Committer {
 
   #fail(batch: readonly Job[], error: Error): void {
     const isFull = error instanceof OutOfSpace;
-    if (isFull) this.#events.outOfSpace(error);
-    // Makers of room that failed without others in their way would fail for ever.
-    const givesUp = !isFull || batch.every(({ needsSpace }) => !needsSpace);
+    const hasRoom = isFull && this.#events.outOfSpace(error);
+    // Makers of room that failed without others in their way would fail for ever, unless there is room for them now.
+    const givesUp = !isFull || (!hasRoom && batch.every(({ needsSpace }) => !needsSpace));
     const failedKeys = new Set<string>();
     const failed: Job[] = [];
     const kept: Job[] = [];

@@ -117,9 +117,11 @@ export class LmdbUpkeep {
     if (this.alarm !== undefined) throw new OutOfSpace(this.alarm);
   }
 
-  diskIsFull(error: OutOfSpace): void {
-    this.#reserve.release(error.message);
+  /** Whether that gave room to what makes more. */
+  diskIsFull(error: OutOfSpace): boolean {
+    const hasRoom = this.#reserve.release(error.message);
     this.#log.error("disk is full: puts are refused", { path: this.#databases.path, error });
+    return hasRoom;
   }
 
   measure(): { sizeBytes: number; usedBytes: number } {

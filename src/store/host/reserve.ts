@@ -28,11 +28,13 @@ export class Reserve {
     return this.#alarm;
   }
 
-  /** The disk is full: gives up the reserve. */
-  release(why: string): void {
+  /** The disk is full: gives up the reserve. Says whether there was one. */
+  release(why: string): boolean {
+    const wasThere = existsSync(this.#file);
     this.#alarm = why;
     this.#lookedAt = this.#clock.elapsed();
     rmSync(this.#file, { force: true });
+    return wasThere;
   }
 
   /** Ends the alarm if there is room again. */
