@@ -117,6 +117,10 @@ export interface EvictorOptions extends EvictionPeer {
   /** Removes images that nobody uses. */
   readonly freeImages: (signal: AbortSignal) => Promise<unknown>;
   readonly evict: (podUid: string, ending: Ending) => void;
+  /** Tells people about the node. */
+  readonly report?: (reason: string, message: string) => void;
+  /** Some room on the disk for the runtime to note in it that containers have ended. */
+  readonly reserve?: { keep(): void; release(): unknown };
   readonly thresholds: EvictionThresholds;
   readonly clock: Clock;
   readonly log: Log;
@@ -138,8 +142,13 @@ export class Evictor {
 
   /** Does what helps now against what was found. */
   async relieve(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void> {
-    const { machine, freeImages, thresholds, peers, evict, clock, log } = this.#options;
-    if (found.size === 0 || this.#isWaiting()) return;
+    const { machine, freeImages, thresholds, peers, evict, report, reserve, clock, log } = this.#options;
+    if (!found.has("diskPressure")) reserve?.keep();
+    if (found.size === 0) return;
+    // Only now: a pod that still runs would write into it.
+    if (this.#isWaiting()) return void reserve?.release();
+    const [first] = order.filter((pressure) => found.has(pressure)).map((pressure) => starvedBy[pressure]);
+    report?.("EvictionThresholdMet", `Attempting to reclaim ${first}`);
     if (found.has("diskPressure")) await freeImages(signal);
     const present = await machine();
     const left = pressuresOf(present, thresholds);
@@ -150,13 +159,15 @@ export class Evictor {
     const own = await measure(this.#options, (one) => this.#mayGo(one), signal);
     // What nothing is known of may be about to start there; here it goes first.
     const all = [...own, ...others.flat().filter(({ stats }) => stats)];
-    if (worst === "diskPressure" && !wouldHelp(shortage, all))
+    if (worst === "diskPressure" && !wouldHelp(shortage, all)) {
+      reserve?.release();
       return log.warn("the disk is full, and ending all pods would not change that", { ...shortage });
-    const [first] = evictionOrder(shortage.resource, all);
-    if (!first) return log.warn("the node runs out, and there is no pod to end", { ...shortage });
-    if (!own.includes(first)) return;
-    const { uid } = first.pod.metadata;
-    evict(uid, { reason: "Evicted", message: evictionMessage(shortage, first), graceSeconds: 1 });
+    }
+    const [next] = evictionOrder(shortage.resource, all);
+    if (!next) return log.warn("the node runs out, and there is no pod to end", { ...shortage });
+    if (!own.includes(next)) return;
+    const { uid } = next.pod.metadata;
+    evict(uid, { reason: "Evicted", message: evictionMessage(shortage, next), graceSeconds: 1 });
     this.#evicted.add(uid);
     this.#last = { uid, at: clock.elapsed() };
   }

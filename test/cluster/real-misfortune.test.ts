@@ -42,6 +42,14 @@ const deaths: readonly Death[] = [
     },
   },
   {
+    title: "its folder was removed, and nothing of it runs",
+    async of(cluster) {
+      await killBoth(cluster);
+      for (const pid of cluster.programs("containerd-shim-runc-v2")) await kill(pid);
+      rmSync(cluster.place.folder, { recursive: true, force: true });
+    },
+  },
+  {
     title: "its folder was removed in part",
     async of(cluster) {
       await kill(cluster.pid);
@@ -65,6 +73,8 @@ test("a cluster that was killed is continued by knarr up, and no other takes its
   await other.leftNothing();
   const elsewhere = await machine.ok("down", `--name=${cluster.name}`, `--data-dir=${machine.home}/elsewhere`);
   assert.match(elsewhere, /nothing to do/, "one of the same name in another folder is another cluster");
+  const namesake = await machine.knarr(...cluster.upArgs(`--data-dir=${machine.home}/elsewhere`));
+  assert.match(namesake.err, /there is a cluster .* in .*choose another --name, or end that one with/);
   assert.match(await machine.ok("status", `--name=${cluster.name}`), /1 of 1 ready/);
   await killBoth(cluster);
   assert.match(await cluster.up(), /1 node ready/);

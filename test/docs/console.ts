@@ -38,3 +38,18 @@ export function withOutputs(page: string, outputs: readonly (string | undefined)
     return `${mark ?? ""}\`\`\`console\n${parts.join("")}\`\`\``;
   });
 }
+
+/** As much of an output as a page shows: the first lines, and after each "…" those from where it goes on with the same line. */
+export function shortened(expected: string, output: string): string {
+  const lines = output.split("\n").filter((line) => line !== "");
+  const parts = expected.split("…\n").map((part, i) => {
+    const shown = part.split("\n").slice(0, -1);
+    const start = i === 0 ? 0 : lines.indexOf(shown[0] ?? "");
+    if (start < 0) throw new Error(`${JSON.stringify(shown[0])} is not printed: ${output}`);
+    return lines
+      .slice(start, start + shown.length)
+      .map((line) => `${line}\n`)
+      .join("");
+  });
+  return parts.join("…\n");
+}

@@ -9,7 +9,8 @@ import { readSettings, storeOf } from "../local/settings.ts";
 export const down: Command = {
   use: "down [FLAGS]",
   help: [
-    "Ends its process, removes its folder, and takes its context out of your kubeconfig.",
+    "Ends its process, removes its nodes and its folder, and takes its context out of your kubeconfig. Images that were made to try",
+    "clusters with stay in the folder .images of --data-dir, for the next: some 10 MB that can be removed at any time.",
     "",
     flagsHelp(placeFlags),
   ].join("\n"),

@@ -1,5 +1,6 @@
 // What has to be so before a cluster of real nodes can be started: the machine has what they need, and nothing is in their way.
 import { existsSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import {
   egressNotes,
   findConflicts,
@@ -9,6 +10,7 @@ import {
   type Ranges,
 } from "#network/conflicts.ts";
 import { namespacesOf, readHostState } from "#network/host/host-state.ts";
+import { namesakeOf } from "../machine/home.ts";
 import { plannedNetwork } from "../machine/planned-network.ts";
 import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
 import { Place } from "./place.ts";
@@ -35,6 +37,11 @@ export async function prepareMachine(
   { note, ...options }: PrepareOptions,
   signal: AbortSignal,
 ): Promise<Settings> {
+  const namesake = namesakeOf(place);
+  if (namesake !== undefined)
+    throw new Error(
+      `there is a cluster ${JSON.stringify(place.name)} in ${namesake}, and two of one name would share their nodes; choose another --name, or end that one with "knarr down --name=${place.name} --data-dir=${dirname(namesake)}"`,
+    );
   const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
   const others = otherClusters(place);
   // The namespaces of a cluster are the same whichever ranges it has.

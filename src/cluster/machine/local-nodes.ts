@@ -1,5 +1,5 @@
 // The nodes of a cluster on this machine: which there are follows from its settings alone, so that any command finds them again.
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
@@ -7,8 +7,8 @@ import type { LocalNetwork, LocalNode } from "#network/local-network.ts";
 import type { Place } from "../local/place.ts";
 import { type Settings, usual } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
+import { homeOf, markHome } from "./home.ts";
 import { plannedNetwork } from "./planned-network.ts";
-import { isRootedIn, processes, type Running } from "./processes.ts";
 
 export interface NodeMachine extends LocalNode {
   /** All files of the node. */
@@ -25,15 +25,18 @@ export class LocalNodes {
   readonly machines: readonly NodeMachine[];
   /** What does not outlive a boot. */
   readonly runFolder: string;
+  readonly #place: Place;
 
-  constructor(network: LocalNetwork, machines: readonly NodeMachine[], runFolder: string) {
+  constructor(network: LocalNetwork, machines: readonly NodeMachine[], place: Place) {
     this.network = network;
     this.machines = machines;
-    this.runFolder = runFolder;
+    this.runFolder = place.runFolder;
+    this.#place = place;
   }
 
   /** Makes what is missing of their network, and begins to start their containerds. Whoever runs a node waits for its own. */
   async connect(signal: AbortSignal): Promise<void> {
+    markHome(this.#place);
     await makeNetwork(this.network, { signal });
     for (const { containerd } of this.machines) containerd.start(signal).catch(() => undefined);
   }
@@ -41,11 +44,15 @@ export class LocalNodes {
   /** Ends all that runs on them, and takes the network away; what is on disk stays. */
   async switchOff(): Promise<void> {
     await Promise.all(this.machines.map(({ containerd }) => containerd.stop()));
-    await removeNetwork(this.network);
+    await this.#disconnect();
   }
 
   async remove(): Promise<void> {
     await Promise.all(this.machines.map(({ containerd }) => containerd.remove()));
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
     await removeNetwork(this.network);
     rmSync(this.runFolder, { recursive: true, force: true });
     removeIfEmpty(dirname(this.runFolder));
@@ -67,19 +74,12 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
     };
     return { ...node, ...own, containerd: new NodeContainerd({ ...node, ...own, pluginFolder, clock: systemClock }) };
   };
-  return new LocalNodes(network, network.nodes.map(machineOf), runFolder);
+  return new LocalNodes(network, network.nodes.map(machineOf), place);
 }
 
-/**
- * The nodes of a cluster whose settings somebody has removed, by what still runs of them; undefined if nothing does. A cluster of the
- * same name in another folder is none of ours.
- */
+/** The nodes of a cluster whose settings somebody has removed, if it had some since the machine was started. */
 export function forgottenNodes(place: Place): LocalNodes | undefined {
-  if (!existsSync(place.runFolder)) return undefined;
-  const folder = join(place.folder, "nodes");
-  const isOurs = ({ pid, args }: Running) =>
-    args.some((arg) => arg.startsWith(`${folder}/`)) || isRootedIn(pid, folder);
-  if (!processes().some(isOurs)) return undefined;
+  if (homeOf(place) !== place.folder) return undefined;
   const numbers = readdirSync(place.runFolder).map((name) => Number(/^node-(\d+)$/.exec(name)?.[1] ?? 1));
   return localNodes(place, { ...usual, nodes: Math.max(1, ...numbers) });
 }

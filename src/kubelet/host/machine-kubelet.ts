@@ -3,6 +3,7 @@ import { mkdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Clock } from "#base/clock.ts";
+import { DiskReserve } from "#base/host/disk-reserve.ts";
 import { runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
@@ -175,6 +176,8 @@ function watchedOf(
     machine,
     freeImages: (signal) => images.freeAll(signal),
     evict: (uid, ending) => ours().evict(uid, ending),
+    report: (reason, message) => ours().report("Warning", reason, message),
+    reserve: new DiskReserve(join(folder, "disk.reserve")),
     thresholds,
     clock,
     log,

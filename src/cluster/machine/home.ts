@@ -1,0 +1,28 @@
+// Whose the nodes of a name are: names of links and namespaces have room for a cluster's name, not for its folder.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Place } from "../local/place.ts";
+
+const homeFile = ({ runFolder }: Place): string => join(runFolder, "home");
+
+/** Notes that this cluster has nodes on this machine from now on. */
+export function markHome(place: Place): void {
+  mkdirSync(place.runFolder, { recursive: true, mode: 0o700 });
+  writeFileSync(homeFile(place), place.folder);
+}
+
+/** The folder of the cluster of this name that has nodes on this machine. */
+export function homeOf(place: Place): string | undefined {
+  try {
+    return readFileSync(homeFile(place), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return undefined;
+  }
+}
+
+/** The same, if it is there and another than this one. */
+export function namesakeOf(place: Place): string | undefined {
+  const home = homeOf(place);
+  return home !== undefined && home !== place.folder && existsSync(home) ? home : undefined;
+}
