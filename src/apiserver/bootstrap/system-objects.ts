@@ -72,19 +72,26 @@ export class SystemObjects implements Component {
   }
 
   async reconcile(signal: AbortSignal): Promise<void> {
-    const { network, advertised, store, besides = [] } = this.#options;
+    const { network, advertised, besides = [] } = this.#options;
     const [main] = network.addresses;
-    for (const one of [
-      ...systemNamespaces,
-      ...systemPriorityClasses,
-      defaultServiceCidr(network),
-      kubernetesService(main, advertised.port),
-      ...besides,
-    ])
-      await this.#ensure(one, signal);
-    if (advertised.address === undefined) return;
-    const alive = await renewPresence(store, advertised.address, signal);
-    for (const one of kubernetesEndpoints(alive, advertised.port)) await this.#ensure(one, signal);
+    const ensure = (all: readonly Wanted[]) => Promise.all(all.map((one) => this.#ensure(one, signal)));
+    await ensure(systemNamespaces);
+    await Promise.all([
+      ensure([
+        ...systemPriorityClasses,
+        defaultServiceCidr(network),
+        kubernetesService(main, advertised.port),
+        ...besides,
+      ]),
+      this.#alive(signal).then(ensure),
+    ]);
+  }
+
+  /** Where the `kubernetes` service leads. */
+  async #alive(signal: AbortSignal): Promise<readonly Wanted[]> {
+    const { advertised, store } = this.#options;
+    if (advertised.address === undefined) return [];
+    return kubernetesEndpoints(await renewPresence(store, advertised.address, signal), advertised.port);
   }
 
   async #ensure({ kind, object, isKept }: Wanted, signal: AbortSignal): Promise<void> {

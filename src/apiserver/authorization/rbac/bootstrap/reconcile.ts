@@ -9,7 +9,7 @@ import { bootstrapObjects } from "./objects.ts";
 
 const group = "rbac.authorization.k8s.io";
 const autoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
-const atOnce = 32;
+const atOnce = 256;
 const tries = 5;
 
 export interface ReconcileOptions {
