@@ -1,5 +1,5 @@
 // The logs of the pods of a node: kept from growing without end while containers run, and removed with their pod.
-import { readdir, readlink, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
@@ -9,7 +9,7 @@ import type { Component } from "#base/supervise.ts";
 import type { PodGround } from "../../grounds.ts";
 import { logDirectoryOf } from "../../runtime/cri-config.ts";
 import type { ServedPod } from "../../server/server.ts";
-import { exists, hasCode } from "../volumes/files.ts";
+import { hasCode } from "../volumes/files.ts";
 import { folderBytes } from "../volumes/folder-bytes.ts";
 import { rotateLog } from "./files.ts";
 
@@ -83,13 +83,24 @@ export class PodLogs implements PodGround, Component {
     const { linksDirectory } = this.#options;
     for (const name of await namesIn(linksDirectory)) {
       const link = join(linksDirectory, name);
-      if (!(await exists(await readlink(link)))) await rm(link, { force: true });
+      if (!(await leads(link))) await rm(link, { force: true });
     }
   }
 }
 
 /** `namespace_name_uid`. */
 const uidIn = (folder: string): string => folder.split("_")[2] ?? "";
+
+/** Whether there is what the link leads to. It may itself be gone: others remove links as well. */
+async function leads(link: string): Promise<boolean> {
+  try {
+    await stat(link);
+    return true;
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return false;
+    throw error;
+  }
+}
 
 async function sizeOf(path: string): Promise<number> {
   try {
