@@ -1,23 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
-import type { Change } from "#store/engine.ts";
+import type { Change, Entry } from "#store/engine.ts";
 import { StoredForm } from "./stored.ts";
 import { WatchCache } from "./watch-cache.ts";
 
 const prefix = "/registry/configmaps/";
 const key = `${prefix}default/a`;
 
-function cacheOf(): { readonly cache: WatchCache; write(revision: number): void; remove(revision: number): void } {
+interface Written {
+  readonly cache: WatchCache;
+  entry(revision: number, name: string): Entry;
+  write(revision: number): void;
+  remove(revision: number): void;
+}
+
+function cacheOf(): Written {
   const form = new StoredForm(ConfigMap);
   const cache = new WatchCache(prefix, form);
   cache.fill([], 1);
-  const entry = (revision: number) => ({
-    key,
+  const entry = (revision: number, name = "a") => ({
+    key: `${prefix}default/${name}`,
     value: form.encode({
       apiVersion: "v1",
       kind: "ConfigMap",
-      metadata: { name: "a", namespace: "default" },
+      metadata: { name, namespace: "default" },
       data: { at: String(revision) },
     }),
     created: 2,
@@ -26,6 +33,7 @@ function cacheOf(): { readonly cache: WatchCache; write(revision: number): void;
   const apply = (change: Change) => cache.apply([change]);
   return {
     cache,
+    entry,
     write: (revision) => apply({ type: "put", entry: entry(revision) }),
     remove: (revision) => apply({ type: "delete", entry: { ...entry(revision), value: new Uint8Array() } }),
   };
@@ -58,4 +66,21 @@ test("a deleted object is told as it was last, with the revision of its deletion
   };
   assert.deepEqual(event?.deleted?.object, expected);
   assert.equal(new TextDecoder().decode(event?.deleted?.json), JSON.stringify(expected));
+});
+
+test("objects that come together are all there for who is told of them, and kept as bytes afterwards", () => {
+  const { cache, entry } = cacheOf();
+  const held: boolean[] = [];
+  cache.listen({
+    events: (events) => {
+      for (const { current } of events) held.push(current?.held !== undefined);
+    },
+    reset: () => undefined,
+  });
+  const put = (revision: number): Change => ({ type: "put", entry: entry(revision, `a-${revision}`) });
+  cache.apply(Array.from({ length: 100 }, (_, i) => put(i + 2)));
+  assert.deepEqual(held, Array(100).fill(true));
+  cache.apply([put(102)]);
+  const still = cache.list(prefix).filter((stored) => stored.held);
+  assert.equal(still.length, 33);
 });

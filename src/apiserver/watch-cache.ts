@@ -42,7 +42,7 @@ function placesOf({ current, previous }: CacheEvent): Iterable<string> {
 export type CacheOf = (kind: AnyKind) => WatchCache;
 
 /** How many events are kept at most for watchers that start in the past, and how many however old they are. */
-const ringSize = 8192;
+const ringSize = 2048;
 const keptSize = 1024;
 /** How many of the objects written last are kept as objects. A thousand cost the collector as much as a create costs to validate. */
 const freshSize = 32;
@@ -144,12 +144,13 @@ export class WatchCache {
   }
 
   apply(changes: readonly Change[]): void {
+    this.#letGo();
     this.#lists.clear();
     this.#received += changes.length;
     const events = changes.map((change) => this.#take(change));
     this.#ring.push(...events);
     if (this.#ring.length > ringSize * 1.25) this.#drop(this.#ring.length - ringSize);
-    this.#letGo(events);
+    for (const { current } of events) if (current) this.#fresh.push(current);
     this.#tell(everywhere, events);
     if (this.#listeners.size === 0 || (this.#listeners.size === 1 && this.#listeners.has(everywhere))) return;
     const byPlace = new Map<string, CacheEvent[]>();
@@ -176,9 +177,11 @@ export class WatchCache {
     if (last) this.#oldest = last.revision;
   }
 
-  /** An object that was just written is soon asked for again. Later it is kept as bytes, unless someone asks after that. */
-  #letGo(events: readonly CacheEvent[]): void {
-    for (const { current } of events) if (current) this.#fresh.push(current);
+  /**
+   * An object that was just written is soon asked for again, first of all by the informers of this process, before the next changes come.
+   * Later it is kept as bytes, unless someone asks after that.
+   */
+  #letGo(): void {
     if (this.#fresh.length < freshSize * 1.25) return;
     for (const stored of this.#fresh.splice(0, this.#fresh.length - freshSize)) stored.forgetObject();
   }
