@@ -1,7 +1,7 @@
 // How the commands that look into a running cluster find it: by kubeconfig, as kubectl does.
 import { findKind } from "#api/find-kind.ts";
 import { systemClock } from "#base/clock.ts";
-import { UsageError } from "#base/errors.ts";
+import { explain, UsageError } from "#base/errors.ts";
 import { type Connection, connectClient } from "#client/host/connect.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { knarrVersion } from "./version.ts";
@@ -33,11 +33,20 @@ export async function withCluster<T>(
   });
   try {
     return await work(connection);
+  } catch (error) {
+    const place = refusedAt(error);
+    if (place === undefined) throw error;
+    throw new Error(
+      `nobody answers at ${place}; "knarr status" says whether the cluster runs, "knarr start" starts it`,
+    );
   } finally {
     stop.abort(new Error("done"));
     connection.close();
   }
 }
+
+/** Where nobody listens, if that is why. */
+const refusedAt = (error: unknown): string | undefined => /connect ECONNREFUSED (\S+?),?$/.exec(explain(error))?.[1];
 
 /** What `deploy/web` or `deploy web` names. */
 export function subjectOf(args: readonly string[]): { readonly kind: AnyKind; readonly name: string } {

@@ -46,6 +46,8 @@ test("a cluster comes up, does its work, keeps its state over a stop, and leaves
 
   assert.equal(await machine.ok("stop"), 'Cluster "knarr" is stopped.\n');
   assert.match(await machine.ok("status"), /^cluster +knarr \(stopped\)$/m);
+  const unanswered = await machine.knarr("why", "deploy/web");
+  assert.match(unanswered.err, /^knarr: nobody answers at \S+; "knarr status" says .*, "knarr start" starts it\n$/);
   assert.equal(await machine.ok("stop"), 'Cluster "knarr" was not running.\n');
   await machine.ok("start");
   await machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s");

@@ -11,11 +11,20 @@ const flags = {
   tail: { type: "int", default: -1, help: "Only the last lines, so many of them" },
   output: { type: "string", short: "o", value: "text|json", default: "text", help: "json: lines as they were logged" },
 } as const;
-const components = ["apiserver", "cluster", "controller-manager", "kubelet", "scheduler", "store"];
+const components = [
+  ...["apiserver", "cluster", "controller-manager", "dns", "images", "kubelet", "network"],
+  ...["proxy", "scheduler", "store"],
+];
 
 export const logs: Command = {
   use: "logs [COMPONENT] [FLAGS]",
-  help: [`Components: ${components.join(", ")}.`, "", flagsHelp(flags)].join("\n"),
+  help: [
+    `Components: ${components.join(", ")}.`,
+    'What a pod says is shown by "kubectl logs"; what the containerd of a node says is in nodes/NODE/containerd.log of the',
+    'folder that "knarr status" names.',
+    "",
+    flagsHelp(flags),
+  ].join("\n"),
   async run(args) {
     const { flags: asked, rest } = parseFlags(flags, args);
     const [component, ...more] = rest;

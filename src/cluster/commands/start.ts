@@ -10,7 +10,7 @@ const flags = { ...placeFlags, ...startFlags };
 export const start: Command = {
   use: "start [FLAGS]",
   help: [
-    'Continues a cluster that was stopped. "knarr up" does the same, and may change its settings.',
+    'What it had is there again; its pods are started anew. "knarr up" does the same, and may change its settings.',
     "",
     flagsHelp(flags),
   ].join("\n"),

@@ -56,7 +56,7 @@ test("a stopped cluster may get more nodes and another port, but no other store"
   assert.throws(() => changedSettings(before, asked("--nodes=2", "--store=memory"), place), {
     name: "UsageError",
     message:
-      'cluster "stopped" is there already with other settings: --nodes is 3, not 2; --store is embedded, not memory. Run "knarr down" first to make it anew, or choose another --name',
+      'cluster "stopped" is there already with other settings: --nodes is 3, not 2; --store is embedded, not memory. Run "knarr down --name=stopped" first to make it anew, or choose another --name',
   });
 });
 
@@ -67,7 +67,10 @@ test("a running cluster changes nothing, and says how it could", () => {
   const lock = lockFolder(place.folder, processLock, "cluster");
   assert.equal(place.process?.pid, process.pid);
   assert.deepEqual(changedSettings(before, asked("--nodes=3"), place), before);
-  assert.throws(() => changedSettings(before, asked("--nodes=4"), place), /Run "knarr stop" first to change that/);
+  assert.throws(
+    () => changedSettings(before, asked("--nodes=4"), place),
+    /Run "knarr stop --name=\S+" first to change that/,
+  );
   lock.release();
   assert.equal(place.process, undefined);
 });

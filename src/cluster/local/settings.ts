@@ -117,9 +117,12 @@ export function changedSettings(before: Settings, asked: Asked, { name, process 
   const refused = process ? differing : fixed;
   if (refused.length > 0) {
     const what = refused.map((flag) => `--${flag} is ${shown(before[flag])}, not ${shown(asked[flag])}`).join("; ");
+    const which = name === "knarr" ? "" : ` --name=${name}`;
     throw new UsageError(
       `cluster ${JSON.stringify(name)} is there already with other settings: ${what}. ${
-        fixed.length === 0 ? `Run "knarr stop" first to change that` : `Run "knarr down" first to make it anew`
+        fixed.length === 0
+          ? `Run "knarr stop${which}" first to change that`
+          : `Run "knarr down${which}" first to make it anew`
       }, or choose another --name`,
     );
   }
