@@ -1,4 +1,5 @@
 // From a verb on a resource to the registry that serves it, in the version that was asked for.
+import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type {
@@ -42,7 +43,7 @@ export class Resources {
     return this.#virtual.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
   }
 
-  async handle(request: ApiRequest): Promise<ApiResponse> {
+  handle(request: ApiRequest): Soon<ApiResponse> {
     const served = this.find(request.group, request.version, request.resource);
     if (!served) return this.#handleVirtual(request);
     const { subresource } = request;
@@ -81,9 +82,7 @@ const connectIsNoVerbHere: SubresourceHandler = async () => {
 
 const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
   get(request, served) {
-    const found = getObject(served.registry, request);
-    if (found instanceof Promise) return found.then((stored) => answer(200, served, stored));
-    return answer(200, served, found);
+    return soon(getObject(served.registry, request), (stored) => answer(200, served, stored));
   },
   async list(request, served) {
     const { kind, registry } = served;

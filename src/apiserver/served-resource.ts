@@ -1,3 +1,4 @@
+import type { Soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb } from "#wire/api-request.ts";
 import type { Registry } from "./registry/registry.ts";
@@ -14,7 +15,7 @@ export interface ServedResource {
 }
 
 /** Answers every verb of a subresource. */
-export type SubresourceHandler = (request: ApiRequest, served: ServedResource) => Promise<ApiResponse> | ApiResponse;
+export type SubresourceHandler = (request: ApiRequest, served: ServedResource) => Soon<ApiResponse>;
 
 /** A resource of which nothing is stored: each request is answered by code. */
 export interface VirtualResource {

@@ -1,4 +1,5 @@
 // Runs the plugins in order: first all that may change the object, then, once it has been checked, all that may refuse it.
+import type { Soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { Admission, AdmissionCall } from "../registry/admission.ts";
@@ -83,7 +84,7 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
 /** One request before the plugins of a step. */
 class Round {
   readonly #step: Step;
-  readonly #ask: (part: PluginPart) => Refusal | Promise<Refusal>;
+  readonly #ask: (part: PluginPart) => Soon<Refusal>;
   readonly #refuse: (why: string) => Error;
   readonly #metrics: AdmissionMetrics | undefined;
   readonly #start: number;
@@ -91,7 +92,7 @@ class Round {
 
   constructor(
     step: Step,
-    ask: (part: PluginPart) => Refusal | Promise<Refusal>,
+    ask: (part: PluginPart) => Soon<Refusal>,
     refuse: (why: string) => Error,
     metrics: AdmissionMetrics | undefined,
   ) {

@@ -1,7 +1,9 @@
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { ApiError } from "#base/errors.ts";
+import { soon } from "#base/soon.ts";
+import type { ApiObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
-import { type AdmissionPlugin, admissionPlugin, pluginOf, refused } from "./plugin.ts";
+import { type AdmissionPlugin, type Asked, admissionPlugin, find, pluginOf, type Refusal, refused } from "./plugin.ts";
 
 const immortal = new Set(["default", "kube-system", "kube-public"]);
 /** How long the cache is not believed when it says that a namespace deleted here is still active. */
@@ -26,30 +28,33 @@ export function namespaceLifecycle(): AdmissionPlugin {
   const content = admissionPlugin({
     name: "NamespaceLifecycle",
     on: { verbs: ["create", "update"], through: ["*"] },
-    async mutate(asked) {
-      const { kind, namespace, operation, server, signal } = asked;
-      if (namespace === "" || kind === Namespace || kind.group === "authorization.k8s.io") return;
-      let found = server.get(Namespace, namespace);
-      const deletedAt = deleted.get(namespace);
-      const doubted = deletedAt !== undefined && server.clock.elapsed() - deletedAt <= doubtMs;
-      if (!found || (doubted && found.status.phase === "Active")) {
-        await server.settled(signal);
-        found = server.get(Namespace, namespace);
-      }
-      if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
-      if (operation === "update" || found.status.phase !== "Terminating") return;
-      const { code, reason, message, details } = refused(
-        asked,
-        `unable to create new content in namespace ${namespace} because it is being terminated`,
-      );
-      const cause = {
-        reason: "NamespaceTerminating",
-        message: `namespace ${namespace} is being terminated`,
-        field: "metadata.namespace",
-      };
-      throw new ApiError({ code, reason, message, details: { ...details, causes: [cause] } });
+    mutate(asked) {
+      const { kind, namespace, server, signal } = asked;
+      if (namespace === "" || kind === Namespace || kind.group === "authorization.k8s.io") return undefined;
+      return soon(find(asked, Namespace, namespace), (found) => {
+        const deletedAt = deleted.get(namespace);
+        const isDoubted = deletedAt !== undefined && server.clock.elapsed() - deletedAt <= doubtMs;
+        if (!isDoubted || found?.status.phase !== "Active") return judge(asked, found);
+        return server.settled(signal).then(() => judge(asked, server.get(Namespace, namespace)));
+      });
     },
   });
 
   return pluginOf("NamespaceLifecycle", deletion, content);
+}
+
+function judge(asked: Asked<ApiObject, ApiObject | undefined>, found: Namespace | undefined): Refusal {
+  const { namespace, operation } = asked;
+  if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
+  if (operation === "update" || found.status.phase !== "Terminating") return undefined;
+  const { code, reason, message, details } = refused(
+    asked,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+  );
+  const cause = {
+    reason: "NamespaceTerminating",
+    message: `namespace ${namespace} is being terminated`,
+    field: "metadata.namespace",
+  };
+  throw new ApiError({ code, reason, message, details: { ...details, causes: [cause] } });
 }

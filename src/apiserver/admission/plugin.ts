@@ -2,6 +2,7 @@
 //
 // `mutate` runs before the object is checked and may change it; `validate` runs last and may only refuse. Either refuses by answering
 // why, which becomes upstream's `pods "x" is forbidden: <why>`, or by throwing an ApiError where upstream answers otherwise.
+import type { Soon } from "#base/soon.ts";
 import type { Infer, Mutable } from "#schema/infer.ts";
 import type { AnyKind, Kind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -44,8 +45,8 @@ export interface PluginPart {
   readonly kinds: readonly AnyKind[] | undefined;
   readonly operations: readonly Operation[];
   readonly through: readonly string[] | undefined;
-  mutate?(asked: Asked<DraftObject | undefined, ApiObject | undefined>): Refusal | Promise<Refusal>;
-  validate?(asked: Asked<ApiObject | undefined>): Refusal | Promise<Refusal>;
+  mutate?(asked: Asked<DraftObject | undefined, ApiObject | undefined>): Soon<Refusal>;
+  validate?(asked: Asked<ApiObject | undefined>): Soon<Refusal>;
 }
 
 export interface AdmissionPlugin {
@@ -67,8 +68,8 @@ type Stored<T, V extends Operation> = V extends "update" | "delete" ? T : undefi
 interface Rules<K, T, M, V extends Operation> {
   readonly name: string;
   readonly on: On<K, V>;
-  mutate?(asked: Asked<Held<M, V>, Stored<T, V>, V>): Refusal | Promise<Refusal>;
-  validate?(asked: Asked<Held<T, V>, Stored<T, V>, V>): Refusal | Promise<Refusal>;
+  mutate?(asked: Asked<Held<M, V>, Stored<T, V>, V>): Soon<Refusal>;
+  validate?(asked: Asked<Held<T, V>, Stored<T, V>, V>): Soon<Refusal>;
 }
 
 /** Of a kind that is only known at run time, any object. */
@@ -104,6 +105,16 @@ export const pluginOf = (name: string, ...plugins: readonly AdmissionPlugin[]): 
   name,
   parts: plugins.flatMap(({ parts }) => parts),
 });
+
+/** What the cache has; if it has nothing, what it has once it holds every write that was acknowledged. */
+export function find<K extends AnyKind>(
+  { server, signal }: Pick<Asked<unknown>, "server" | "signal">,
+  kind: K,
+  name: string,
+  namespace?: string,
+): Soon<Infer<K> | undefined> {
+  return server.get(kind, name, namespace) ?? server.settled(signal).then(() => server.get(kind, name, namespace));
+}
 
 /** Upstream's name for what is refused: before a name has been generated, what it will begin with. */
 export const nameIn = ({ name, object }: Pick<Asked<ApiObject | undefined>, "name" | "object">): string =>

@@ -2,7 +2,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
 import { notFound } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin } from "./plugin.ts";
+import { type AdmissionPlugin, type Asked, admissionPlugin, find } from "./plugin.ts";
 
 /** Node selectors by namespace, which pods must keep to, and the one that namespaces without an annotation have. */
 export interface PodNodeSelectorConfiguration {
@@ -15,13 +15,9 @@ const annotation = "scheduler.alpha.kubernetes.io/node-selector";
 
 /** Pods of a namespace run on the nodes that its annotation chooses. */
 export const podNodeSelector = ({ clusterDefault, whitelists }: PodNodeSelectorConfiguration): AdmissionPlugin => {
-  const ofNamespace = async ({
-    namespace,
-    server,
-    signal,
-  }: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
-    if (!server.get(Namespace, namespace)) await server.settled(signal);
-    const found = server.get(Namespace, namespace);
+  const ofNamespace = async (asked: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
+    const { namespace } = asked;
+    const found = await find(asked, Namespace, namespace);
     if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
     return labelsOf(found.metadata.annotations?.[annotation] ?? clusterDefault);
   };

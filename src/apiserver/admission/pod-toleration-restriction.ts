@@ -6,7 +6,7 @@ import { ApiError } from "#base/errors.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { DecodeError, parseJson } from "#schema/json.ts";
 import { notFound } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, type Refusal } from "./plugin.ts";
+import { type AdmissionPlugin, type Asked, admissionPlugin, find, type Refusal } from "./plugin.ts";
 import { covers, mergeTolerations } from "./tolerations.ts";
 
 /** What holds for namespaces that say nothing themselves. */
@@ -48,9 +48,9 @@ export const podTolerationRestriction = ({ defaults, whitelist }: PodTolerationC
   });
 };
 
-async function namespaceOf({ namespace, server, signal }: Pick<Asked<unknown>, "namespace" | "server" | "signal">) {
-  if (!server.get(Namespace, namespace)) await server.settled(signal);
-  const found = server.get(Namespace, namespace);
+async function namespaceOf(asked: Pick<Asked<unknown>, "namespace" | "server" | "signal">) {
+  const { namespace } = asked;
+  const found = await find(asked, Namespace, namespace);
   if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
   return found;
 }

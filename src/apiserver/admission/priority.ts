@@ -1,33 +1,41 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
-import { admissionPlugin, pluginOf } from "./plugin.ts";
+import { soon } from "#base/soon.ts";
+import type { Mutable } from "#schema/infer.ts";
+import { admissionPlugin, find, pluginOf, type Refusal } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
 
 const ofPods = admissionPlugin({
   name: "Priority",
   on: { kind: Pod, verbs: ["create", "update"] },
-  async mutate({ object: { spec }, old, server, signal }) {
+  mutate(asked) {
+    const { spec } = asked.object;
+    const { old, server } = asked;
     if (old) {
       // Clients that do not know these fields leave them out of an update.
       if (old.spec.priority !== undefined) spec.priority ??= old.spec.priority;
       if (old.spec.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.spec.preemptionPolicy;
-      return;
+      return undefined;
     }
-    const asked = spec.priorityClassName;
-    if (asked && !server.get(PriorityClass, asked)) await server.settled(signal);
-    const found = asked ? server.get(PriorityClass, asked) : defaultOf(server);
-    if (asked && !found) return `no PriorityClass with name ${asked} was found`;
-    const { value = 0, preemptionPolicy = "PreemptLowerPriority" } = found ?? {};
-    if (found) spec.priorityClassName = found.metadata.name;
-    if (spec.priority !== undefined && spec.priority !== value)
-      return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
-    spec.priority = value;
-    if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
-      return `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
-    spec.preemptionPolicy = preemptionPolicy;
-    return;
+    const name = spec.priorityClassName;
+    if (!name) return setPriority(spec, defaultOf(server));
+    return soon(find(asked, PriorityClass, name), (found) =>
+      found ? setPriority(spec, found) : `no PriorityClass with name ${name} was found`,
+    );
   },
 });
+
+function setPriority(spec: Mutable<Pod>["spec"], found: PriorityClass | undefined): Refusal {
+  const { value = 0, preemptionPolicy = "PreemptLowerPriority" } = found ?? {};
+  if (found) spec.priorityClassName = found.metadata.name;
+  if (spec.priority !== undefined && spec.priority !== value)
+    return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
+  spec.priority = value;
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
+    return `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
+  spec.preemptionPolicy = preemptionPolicy;
+  return undefined;
+}
 
 const ofClasses = admissionPlugin({
   name: "Priority",

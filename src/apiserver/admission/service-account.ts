@@ -3,6 +3,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { deepFreeze } from "#base/collections.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import type { Draft, Mutable } from "#schema/infer.ts";
 import { generatedName } from "../registry/prepare.ts";
 import { type Asked, admissionPlugin, pluginOf, type Refusal } from "./plugin.ts";
@@ -20,27 +21,27 @@ const defaultMode = 0o644;
 const created = admissionPlugin({
   name: "ServiceAccount",
   on: { kind: Pod, verbs: ["create"] },
-  async mutate(asked) {
+  mutate(asked) {
     const { object: pod, server } = asked;
     if (isMirror(pod)) return mirrorRefusal(pod);
     const name = pod.spec.serviceAccountName || defaultName;
     pod.spec.serviceAccountName = name;
     pod.spec.serviceAccount = name;
-    const account = await accountOf(asked, name);
-    if (!account) return missing(asked, name);
-    if (pod.spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
-      mountToken(pod, () => generatedName(volumePrefix, server.random));
-    if ((pod.spec.imagePullSecrets ?? []).length === 0 && account.imagePullSecrets?.length)
-      pod.spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret }));
-    return secretRefusal(account, pod);
+    return soon(accountOf(asked, name), (account) => {
+      if (!account) return missing(asked, name);
+      if (pod.spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
+        mountToken(pod, () => generatedName(volumePrefix, server.random));
+      if ((pod.spec.imagePullSecrets ?? []).length === 0 && account.imagePullSecrets?.length)
+        pod.spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret }));
+      return secretRefusal(account, pod);
+    });
   },
-  async validate(asked) {
+  validate(asked) {
     const { object: pod, namespace } = asked;
     if (isMirror(pod)) return mirrorRefusal(pod);
     const name = pod.spec.serviceAccountName;
     if (!name) return `no service account specified for pod ${namespace}/${pod.metadata.name}`;
-    const account = await accountOf(asked, name);
-    return account ? secretRefusal(account, pod) : missing(asked, name);
+    return soon(accountOf(asked, name), (account) => (account ? secretRefusal(account, pod) : missing(asked, name)));
   },
 });
 
@@ -75,13 +76,16 @@ function mirrorRefusal(pod: Pod): Refusal {
 const missing = ({ namespace }: { readonly namespace: string }, name: string): string =>
   `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`;
 
+type Placed = Pick<Asked<unknown>, "namespace" | "server" | "signal">;
+
+const accountOf = (asked: Placed, name: string): Soon<ServiceAccount | undefined> =>
+  asked.server.get(ServiceAccount, name, asked.namespace) ?? awaitedAccount(asked, name);
+
 /** The default account of a new namespace is made by a controller: it is waited for, for a second or two. */
-async function accountOf(
-  { namespace, server, signal }: Pick<Asked<unknown>, "namespace" | "server" | "signal">,
+async function awaitedAccount(
+  { namespace, server, signal }: Placed,
   name: string,
 ): Promise<ServiceAccount | undefined> {
-  const cached = server.get(ServiceAccount, name, namespace);
-  if (cached) return cached;
   const tries = name === defaultName ? 10 : 1;
   const pauseMs = 100 + server.random.below(100);
   for (let i = 0; i < tries; i++) {

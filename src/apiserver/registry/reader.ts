@@ -1,5 +1,6 @@
 // Get, list and watch, served from the watch cache; only lists of the past go to the store.
 import { breathe } from "#base/breathe.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { Compacted, FutureRevision, type Revision } from "#store/engine.ts";
 import type { ApiRequest, ListPage, WatchEvent } from "#wire/api-request.ts";
@@ -15,7 +16,7 @@ import type { Registry } from "./registry.ts";
 const futureWaitMs = 3000;
 
 /** At once, if nothing has to be waited for. */
-export function getObject(registry: Registry, request: ApiRequest): Promise<Stored> | Stored {
+export function getObject(registry: Registry, request: ApiRequest): Soon<Stored> {
   const { name = "", namespace, signal, query } = request;
   const key = registry.keyOf(namespace, name);
   const present = (stored: Stored | undefined): Stored => {
@@ -25,7 +26,7 @@ export function getObject(registry: Registry, request: ApiRequest): Promise<Stor
   const asked = parseRevision(query.get("resourceVersion") ?? "", "get");
   if (asked !== undefined) return reached(registry, asked, signal).then(() => present(registry.options.cache.get(key)));
   const current = registry.current(key, signal);
-  return current instanceof Promise ? current.then(present) : present(current);
+  return soon(current, present);
 }
 
 export async function listObjects(registry: Registry, request: ApiRequest, options: ListOptions): Promise<ListPage> {

@@ -9,7 +9,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { type Problem, tooLong } from "#schema/problem.ts";
 import { validateObject, validateStatus } from "#schema/validate.ts";
-import { Conflict, OutOfSpace, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
+import { Conflict, OutOfSpace, type PutOptions, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
 import { MAX_KEY_BYTES } from "#store/key.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import {
@@ -354,36 +354,39 @@ export class Registry {
     dryRun: boolean,
     next?: () => void,
   ): Promise<Stored> {
-    const { form, cache } = this.options;
+    const { store, form, cache, strategy } = this.options;
     if (dryRun) {
       if (expected === 0 && cache.get(key)) throw alreadyExists(this.resource, object.metadata.name ?? "");
       return form.of({ key, value: form.encode(object as ApiObject), created: expected, modified: expected });
     }
-    const stored = await this.#written(key, object as ApiObject, expected, next).catch(storeError);
-    this.#committed(request, object.metadata.name ?? "", stored.revision);
-    return stored;
+    // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.
+    const how = { ttlSeconds: strategy.ttlSeconds, makesRoom: object.metadata.deletionTimestamp !== undefined };
+    try {
+      const begun = store.begin?.(key, form.encodeBriefly(object as ApiObject), expected, how);
+      const stored = begun
+        ? form.begun(object as ApiObject, begun.entry)
+        : await this.#putWhole(key, object as ApiObject, expected, how);
+      if (begun) await (next ? this.#asTip(key, { stored, durable: begun.durable }, next) : begun.durable);
+      this.#committed(request, object.metadata.name ?? "", stored.revision);
+      return stored;
+    } catch (error) {
+      return storeError(error);
+    }
   }
 
-  async #written(key: string, object: ApiObject, expected: number, next: (() => void) | undefined): Promise<Stored> {
-    const { store, form, strategy } = this.options;
-    // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.
-    const options = { ttlSeconds: strategy.ttlSeconds, makesRoom: object.metadata.deletionTimestamp !== undefined };
-    const begun = store.begin?.(key, form.encodeBriefly(object), expected, options);
-    if (!begun) {
-      const value = form.encode(object);
-      return form.written(value, await store.put(key, value, expected, options));
-    }
-    const stored = form.begun(object, begun.entry);
-    if (!next) {
-      await begun.durable;
-      return stored;
-    }
-    const tip = { stored, durable: begun.durable.catch(storeError) };
+  async #putWhole(key: string, object: ApiObject, expected: number, how: PutOptions): Promise<Stored> {
+    const { store, form } = this.options;
+    const value = form.encode(object);
+    return form.written(value, await store.put(key, value, expected, how));
+  }
+
+  /** Lets the next write of the key build on this one, which is on its way, until it has arrived. */
+  async #asTip(key: string, { stored, durable }: Tip, next: () => void): Promise<void> {
+    const tip = { stored, durable: durable.catch(storeError) };
     this.#tips.set(key, tip);
     next();
     try {
       await tip.durable;
-      return tip.stored;
     } finally {
       if (this.#tips.get(key) === tip) this.#tips.delete(key);
     }

@@ -11,10 +11,11 @@ import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { PodTemplate } from "#api/core/v1/pod-template.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { equal } from "#base/collections.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { internalError, invalidObject } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, pluginOf, type Refusal } from "../plugin.ts";
+import { type AdmissionPlugin, type Asked, admissionPlugin, find, pluginOf, type Refusal } from "../plugin.ts";
 import type { PodToCheck } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
 import { exemptionWarning, namespaceWarnings } from "./namespace-warnings.ts";
@@ -55,17 +56,17 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
 
   /** Objects in the cache do not change, so what was read from one namespace holds as long as it is there. */
   const known = new WeakMap<Namespace, LabelledPolicy>();
-  const policyFor = async ({ namespace, server, signal }: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
-    let found = server.get(Namespace, namespace);
-    if (!found) {
-      await server.settled(signal);
-      found = server.get(Namespace, namespace);
-    }
-    if (!found) return undefined;
-    const policy = known.get(found) ?? policyOf(found.metadata.labels, defaults);
-    known.set(found, policy);
+  const policyIn = (namespace: Namespace): LabelledPolicy => {
+    const present = known.get(namespace);
+    if (present) return present;
+    const policy = policyOf(namespace.metadata.labels, defaults);
+    known.set(namespace, policy);
     return policy;
   };
+  const policyFor = (
+    asked: Pick<Asked<unknown>, "namespace" | "server" | "signal">,
+  ): Soon<LabelledPolicy | undefined> =>
+    soon(find(asked, Namespace, asked.namespace), (found) => found && policyIn(found));
 
   const judge = (asked: Pick<Asked<unknown>, "warn">, pod: PodToCheck, policy: Policy, enforces: boolean): Refusal => {
     if (exemptions.runtimeClasses.includes(pod.spec.runtimeClassName ?? "")) return undefined;
@@ -81,14 +82,15 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
   const pods = admissionPlugin({
     name,
     on: { kind: Pod, verbs: ["create", "update"], through: ["", "ephemeralcontainers", "resize"] },
-    async validate(asked) {
+    validate(asked) {
       const { object, old, namespace } = asked;
       if (isExempt(asked)) return undefined;
-      const found = await policyFor(asked);
-      if (!found) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
-      if (found.problems.length === 0 && allowsEverything(found.policy)) return undefined;
-      if (old && !bringsImages(object.spec, old.spec)) return undefined;
-      return judge(asked, object, found.policy, true);
+      return soon(policyFor(asked), (found) => {
+        if (!found) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
+        if (found.problems.length === 0 && allowsEverything(found.policy)) return undefined;
+        if (old && !bringsImages(object.spec, old.spec)) return undefined;
+        return judge(asked, object, found.policy, true);
+      });
     },
   });
 
@@ -97,10 +99,10 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
     admissionPlugin({
       name,
       on: { kind, verbs: ["create", "update"] },
-      async validate(asked) {
-        const found = isExempt(asked) ? undefined : await policyFor(asked);
+      validate(asked) {
         const template = templateOf(asked.object);
-        return found && template && judge(asked, template, found.policy, false);
+        if (!template || isExempt(asked)) return undefined;
+        return soon(policyFor(asked), (found) => found && judge(asked, template, found.policy, false));
       },
     }),
   );

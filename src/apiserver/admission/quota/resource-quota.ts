@@ -53,15 +53,15 @@ export function resourceQuota({ limitedResources }: ResourceQuotaConfiguration):
   return admissionPlugin({
     name: "ResourceQuota",
     on: { verbs: ["create", "update"], through: ["*"] },
-    async validate(asked) {
+    validate(asked) {
       const { kind, namespace, server, object, old, operation, subresource } = asked;
       if (namespace === "") return undefined;
       const evaluator = evaluatorOf(kind);
       const write: QuotaWrite = { operation, subresource, object, old };
       if (!evaluator || !(evaluator.minds?.(write) ?? (operation === "create" && subresource === ""))) return undefined;
       if (limitedResources.length === 0 && quotasIn(server, namespace).length === 0) return undefined;
-      await new Promise<void>((resolve, reject) => {
-        const waiter: Waiter = { asked, write, evaluator, resolve, reject };
+      return new Promise<undefined>((resolve, reject) => {
+        const waiter: Waiter = { asked, write, evaluator, resolve: () => resolve(undefined), reject };
         const others = waiting.get(namespace);
         if (others) others.push(waiter);
         else {
@@ -69,7 +69,6 @@ export function resourceQuota({ limitedResources }: ResourceQuotaConfiguration):
           void work(namespace, server); // never rejects: who waits is told of every failure
         }
       });
-      return undefined;
     },
   });
 }
