@@ -36,6 +36,20 @@ function pattern(
 
 const fine: readonly string[] = [];
 
+/** The same, for names that come again and again: of those that are fine some are remembered. */
+function remembering(format: Format): Format {
+  const known = new Set<string>();
+  return (value) => {
+    if (known.has(value)) return fine;
+    const messages = format(value);
+    if (messages.length > 0) return messages;
+    if (known.size === mostKnown) known.clear();
+    known.add(value);
+    return fine;
+  };
+}
+const mostKnown = 1000;
+
 /** Bytes of the UTF-8 form, which is what upstream counts. */
 export function byteLength(value: string): number {
   let bytes = 0;
@@ -110,8 +124,7 @@ const nameMessage = patternMessage(
 );
 
 /** A label or annotation key: a name, with a DNS subdomain and a slash before it if it is not the user's own. */
-export const qualifiedName: Format = (value) => {
-  if (value.length <= 63 && wholeName.test(value)) return fine; // has no prefix
+export const qualifiedName = remembering((value) => {
   const parts = value.split("/");
   if (parts.length > 2)
     return [
@@ -134,7 +147,7 @@ export const qualifiedName: Format = (value) => {
   else if (byteLength(name) > 63) messages.push(`name part ${maxBytesMessage(63)}`);
   if (!wholeName.test(name)) messages.push(`name part ${nameMessage}`);
   return messages;
-};
+});
 
 const labelText = pattern(
   `(${namePart})?`,

@@ -43,23 +43,60 @@ function structValidator(struct: AnyStruct): Validator | undefined {
   return validator;
 }
 
+interface CheckedField {
+  readonly name: string;
+  readonly check: Validator;
+  readonly evenAbsent: boolean;
+}
+
 function compile(struct: AnyStruct): Validator | undefined {
-  const fields = Object.entries(struct.fields as Record<string, { spec: FieldSpec }>).flatMap(([name, { spec }]) => {
-    const check = fieldValidator(spec);
-    return check ? [{ name, check, evenAbsent: isCheckedEvenAbsent(spec) }] : [];
-  });
-  if (fields.length === 0 && !struct.check) return undefined;
+  const fields = Object.entries(struct.fields as Record<string, { spec: FieldSpec }>).flatMap(
+    ([name, { spec }]): readonly CheckedField[] => {
+      const check = fieldValidator(spec);
+      return check ? [{ name, check, evenAbsent: isCheckedEvenAbsent(spec) }] : [];
+    },
+  );
+  const { check, checkedAs } = struct;
+  if (fields.length === 0 && !check) return undefined;
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const evenAbsent = fields.filter((field) => field.evenAbsent);
   return (given: Values, old: Values | undefined, updating, problems) => {
-    const value = struct.checkedAs ? (struct.checkedAs(given as never) as Values) : given;
-    for (const { name, check, evenAbsent } of fields) {
+    const value = checkedAs ? (checkedAs.call(struct, given as never) as Values) : given;
+    const start = problems.length;
+    let missing = evenAbsent.length;
+    // Most fields of most structs are absent, and to ask for them takes longer than to check those that are there.
+    for (const name in value) {
+      const field = byName.get(name);
+      if (field === undefined) continue;
       const present = value[name];
-      if (present === undefined && !evenAbsent) continue; // most fields of most structs
-      const start = problems.length;
-      check(present, old?.[name], updating && old !== undefined, problems);
-      if (problems.length > start) prefix(name, problems, start);
+      if (present === undefined) continue;
+      if (field.evenAbsent) missing--;
+      field.check(present, old?.[name], updating && old !== undefined, problems);
     }
-    if (struct.check) collect(value, struct.check(value as never, old as never), problems);
+    if (missing > 0 && problems.length === start) checkInOrder(evenAbsent, value, old, updating, problems);
+    if (problems.length > start) {
+      problems.length = start;
+      checkInOrder(fields, value, old, updating, problems);
+    }
+    if (check) collect(value, check.call(struct, value as never, old as never), problems);
   };
+}
+
+/** Problems are told in the order in which fields are declared, whatever the order in which they were sent. */
+function checkInOrder(
+  fields: readonly CheckedField[],
+  value: Values,
+  old: Values | undefined,
+  updating: boolean,
+  problems: Problem[],
+): void {
+  for (const { name, check, evenAbsent } of fields) {
+    const present = value[name];
+    if (present === undefined && !evenAbsent) continue;
+    const start = problems.length;
+    check(present, old?.[name], updating && old !== undefined, problems);
+    if (problems.length > start) prefix(name, problems, start);
+  }
 }
 
 const mustExist = ({ nonEmpty, required, pointer }: FieldSpec): boolean => nonEmpty || (required && pointer) || false;
@@ -68,16 +105,17 @@ const isCheckedEvenAbsent = (spec: FieldSpec): boolean => spec.immutable || must
 function fieldValidator(spec: FieldSpec): Validator | undefined {
   const own = ownRules(spec);
   const inner = typeValidator(spec.type);
-  const { immutable } = spec;
-  if (own.length === 0 && !inner && !isCheckedEvenAbsent(spec)) return undefined;
+  if (own.length === 0 && !isCheckedEvenAbsent(spec)) return inner;
+  const { immutable, nonEmpty, whenMissing } = spec;
+  const isNeeded = mustExist(spec);
   return (value, old, updating, problems) => {
     if (immutable && updating && !equal(value, old)) problems.push(invalid("", "field is immutable", value ?? null));
     if (value === undefined) {
-      if (mustExist(spec)) problems.push(required("", spec.whenMissing));
+      if (isNeeded) problems.push(required("", whenMissing));
       return;
     }
-    if (spec.nonEmpty && isEmpty(value)) {
-      problems.push(required("", spec.whenMissing));
+    if (nonEmpty && isEmpty(value)) {
+      problems.push(required("", whenMissing));
       return;
     }
     for (const rule of own) rule(value, problems);
@@ -85,10 +123,12 @@ function fieldValidator(spec: FieldSpec): Validator | undefined {
   };
 }
 
-const isEmpty = (value: unknown): boolean =>
-  value === "" ||
-  (Array.isArray(value) && value.length === 0) ||
-  (typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0);
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === "";
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _ in value) return false;
+  return true;
+}
 
 function typeValidator(type: Type): Validator | undefined {
   switch (type.is) {
