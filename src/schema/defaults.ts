@@ -34,12 +34,14 @@ function compile(struct: AnyStruct): Defaulter | undefined {
       ? [{ name, make, zeroIsAbsent: spec.default !== undefined && !spec.pointer && spec.type.is !== "struct" }]
       : [];
   });
-  const parts = fields.flatMap(([name, { spec }]) => {
-    const run = typeDefaulter(spec.type);
-    return run ? [{ name, run }] : [];
-  });
+  const parts = new Map(
+    fields.flatMap(([name, { spec }]) => {
+      const run = typeDefaulter(spec.type);
+      return run ? [[name, run] as const] : [];
+    }),
+  );
   const complete = struct.complete as Defaulter | undefined;
-  if (fills.length === 0 && parts.length === 0 && !complete) return undefined;
+  if (fills.length === 0 && parts.size === 0 && !complete) return undefined;
 
   return (value: Values) => {
     for (const { name, make, zeroIsAbsent } of fills) {
@@ -48,9 +50,10 @@ function compile(struct: AnyStruct): Defaulter | undefined {
         value[name] = make();
     }
     complete?.call(struct, value);
-    for (const { name, run } of parts) {
+    if (parts.size === 0) return;
+    for (const name in value) {
       const part = value[name];
-      if (part !== undefined) run(part);
+      if (part !== undefined) parts.get(name)?.(part);
     }
   };
 }
