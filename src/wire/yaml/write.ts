@@ -101,6 +101,10 @@ class Printer {
 
   /** Text as it is; a line that is too long goes on below at the next single space. */
   #folded(text: string, { indent, isKey, isQuoted }: { indent: number; isKey: boolean; isQuoted: boolean }): void {
+    if (!text.includes(" ")) {
+      this.#write(isQuoted ? text.replaceAll("'", "''") : text); // as certificates are, and long
+      return;
+    }
     const letters = [...text];
     let isAfterSpace = false;
     for (const [i, letter] of letters.entries()) {
