@@ -1,7 +1,8 @@
 // The tour of the README, typed as it stands there. Its `./knarr` is a command in the folder of the test that adds what a test needs: a
 // name and addresses of its own, so that no other cluster is touched, no way out of the machine, any port, and nothing installed. Without
 // root or without containerd the nodes are simulated, and what takes real containers is left out.
-// KNARR_UPDATE=1 writes what the commands print into both READMEs; the reviewer reads the diff.
+// KNARR_UPDATE=1 writes what the commands print into both READMEs, all from one run with the addresses and the launcher that a person
+// has; the reviewer reads the diff.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -70,7 +71,6 @@ type Place = ReturnType<typeof placeFor>;
 function placeFor(kubectl: Kubectl, machine: Machine, cluster: RealCluster | undefined) {
   const name = cluster?.name ?? "knarr";
   const { folder, env } = makeHome(machine.home, kubectl);
-  // A page shows the addresses that a person would see.
   const theirs = isUpdate ? /^(up$|--nodes|--name|--\S*(range|cidr))/ : /^(up$|--nodes|--name)/;
   const flags = cluster?.upArgs("--no-install").filter((flag) => !theirs.test(flag)) ?? [
     "--runtime=simulated",
@@ -79,7 +79,7 @@ function placeFor(kubectl: Kubectl, machine: Machine, cluster: RealCluster | und
   const knarr = `#!/bin/sh
 case $1 in up) set -- "$@" ${flags.join(" ")} ;; esac
 case $1 in trace | why) ;; *) set -- "$@" --name=${name} ;; esac
-exec "${process.execPath}" "${root}src/main.ts" "$@"
+exec ${isUpdate ? `"${root}knarr"` : `"${process.execPath}" "${root}src/main.ts"`} "$@"
 `;
   writeFileSync(join(folder, "knarr"), knarr, { mode: 0o755 });
   const { KNARR_DATA_DIR, NODE_COMPILE_CACHE } = machine.env;

@@ -39,7 +39,7 @@ export interface RealNodeOptions {
 const kubeletPort = 10_250;
 const proxySettings = { table: "knarr-proxy", markBit: 0x4000 };
 
-/** Upstream puts pods out when a seventh of the disk is left, which is how most people's disks are. */
+/** Upstream puts pods out, and images away, when a seventh of the disk is left, which is how most people's disks are. */
 const patient = {
   ...evictionThresholds,
   nodeFsAvailable: 0.02,
@@ -72,6 +72,7 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       staticPodsFolder: join(folder, "manifests"),
       podPidsLimit: options.podPidsLimit,
       thresholds: patient,
+      imageThresholds: { highPercent: 98, lowPercent: 97 },
       peers: options.peers,
       endpoint: `unix://${containerd.socket}`,
       kubeletVersion: kubernetesVersion,

@@ -15,7 +15,7 @@ import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import { bytesOf, millisOf } from "../cgroups/limits.ts";
 import { podGroup } from "../cgroups/tree.ts";
 import { Evictor } from "../eviction.ts";
-import { ImageCollector } from "../images/image-collector.ts";
+import { ImageCollector, type ImageThresholds } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
 import type { Watched } from "../node/node-watch.ts";
@@ -40,6 +40,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly memoryFolder: string;
   /** Where the runtime keeps its images, if that is another disk. */
   readonly imageFolder?: string;
+  /** When images go that nobody uses; upstream's unless told. */
+  readonly imageThresholds?: ImageThresholds;
   /** Socket of the runtime: `unix:///run/containerd/containerd.sock`. */
   readonly endpoint: string;
   /** Acts as `system:node:NAME`. */
@@ -229,12 +231,13 @@ function machineStats(options: MachineKubeletOptions, { runtime, logs, meter, ..
 }
 
 const imageCollector = (
-  { folder, imageFolder = folder, clock, log }: MachineKubeletOptions,
+  { folder, imageFolder = folder, imageThresholds, clock, log }: MachineKubeletOptions,
   { runtime, kubelet: ours }: Pick<WatchParts, "runtime" | "kubelet">,
 ): ImageCollector =>
   new ImageCollector({
     runtime,
     imageFs: () => fileSystem(imageFolder),
+    ...(imageThresholds && { thresholds: imageThresholds }),
     event: (reason, message) => ours().report("Warning", reason, message),
     clock,
     log,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import type { Image } from "../runtime.ts";
-import { ImageCollector } from "./image-collector.ts";
+import { ImageCollector, type ImageThresholds } from "./image-collector.ts";
 
 const { signal } = new AbortController();
 const image = (id: string, sizeBytes = 10, rest: Partial<Image> = {}): Image => ({
@@ -13,7 +13,7 @@ const image = (id: string, sizeBytes = 10, rest: Partial<Image> = {}): Image => 
   ...rest,
 });
 
-function node(images: Image[], used: string[] = []) {
+function node(images: Image[], used: string[] = [], thresholds?: ImageThresholds) {
   const clock = new ManualClock();
   const state = { images, used, availableBytes: 500, capacityBytes: 1000 };
   const removed: string[] = [];
@@ -29,6 +29,7 @@ function node(images: Image[], used: string[] = []) {
     },
     imageFs: async () => ({ ...state, usedBytes: 0, inodes: 0, inodesFree: 0 }),
     event: (reason, message) => events.push(`${reason} ${message}`),
+    ...(thresholds && { thresholds }),
     clock,
     log: silentLog,
   });
@@ -78,4 +79,16 @@ test("images stay that are used, pinned, young, or could not be pulled again", a
     events[0] ?? "",
     /^FreeDiskSpaceFailed Insufficient free disk space .* \(100% of 1000\.0 B used\)\. .*freed 20 bytes/,
   );
+});
+
+test("a node may be more patient", async () => {
+  const { clock, state, removed, collector } = node([image("a", 60)], [], { highPercent: 98, lowPercent: 97 });
+  await collector.look(signal);
+  await clock.advance(200_000);
+  state.availableBytes = 30;
+  await collector.look(signal);
+  assert.deepEqual(removed, []);
+  state.availableBytes = 10;
+  await collector.look(signal);
+  assert.deepEqual(removed, ["a"]);
 });

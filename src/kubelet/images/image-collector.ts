@@ -15,15 +15,22 @@ export interface ImageCollectorOptions {
     removeImage(id: string, signal: AbortSignal): Promise<void>;
   };
   readonly imageFs: () => Promise<FileSystemState>;
+  /** Upstream's unless told. */
+  readonly thresholds?: ImageThresholds;
   /** Told to people, about the node. */
   readonly event: (reason: string, message: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
+/** From which use of the disk on images go, and until when. */
+export interface ImageThresholds {
+  readonly highPercent: number;
+  readonly lowPercent: number;
+}
+
 /** As upstream's imageGCHighThresholdPercent, imageGCLowThresholdPercent and imageMinimumGCAge. */
-const highPercent = 85;
-const lowPercent = 80;
+const usualThresholds: ImageThresholds = { highPercent: 85, lowPercent: 80 };
 const leastAgeMs = 120_000;
 const periodMs = 300_000;
 
@@ -56,7 +63,7 @@ export class ImageCollector implements Component {
 
   /** Frees what has to be freed. */
   async look(signal: AbortSignal): Promise<void> {
-    const { imageFs, event } = this.#options;
+    const { imageFs, event, thresholds: { highPercent, lowPercent } = usualThresholds } = this.#options;
     const unused = await this.#unused(signal);
     const { capacityBytes, availableBytes } = await imageFs();
     if (capacityBytes === 0) return event("InvalidDiskCapacity", "invalid capacity 0 on image filesystem");
