@@ -7,7 +7,8 @@ test("what is written is read again", () => {
   const content = fc.uint8Array({ maxLength: 70_000 });
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 255 }), content, (tag, bytes) => {
-      assert.deepEqual(derElement(der(tag, bytes)), { tag, content: bytes });
+      const whole = der(tag, bytes);
+      assert.deepEqual(derElement(whole), { tag, content: bytes, whole });
     }),
   );
 });

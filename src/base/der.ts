@@ -7,6 +7,8 @@ export class DerError extends Error {
 export interface DerElement {
   readonly tag: number;
   readonly content: Uint8Array;
+  /** With its tag and length. */
+  readonly whole: Uint8Array;
 }
 
 export const derTag = {
@@ -52,8 +54,9 @@ export function derElements(bytes: Uint8Array): readonly DerElement[] {
     const tag = bytes[at] ?? 0;
     const { length, start } = lengthAt(bytes, at + 1);
     if (start + length > bytes.length) throw truncated();
-    found.push({ tag, content: bytes.subarray(start, start + length) });
-    at = start + length;
+    const end = start + length;
+    found.push({ tag, content: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
+    at = end;
   }
   return found;
 }

@@ -137,7 +137,8 @@ export class Registry {
       if (generates) object.metadata.name = generatedName(generateName, random);
       prepareForCreate(kind, strategy, object, this.#context(call.request));
       applyDefaults(kind, object);
-      this.#refuseInvalid(object, validateObject(kind, object));
+      const verified = strategy.verify ? await strategy.verify(object as ApiObject) : [];
+      this.#refuseInvalid(object, [...verified, ...validateObject(kind, object)]);
       this.#warn(call.request, object, undefined);
       call.request.trace?.mark("validate");
       const admitted = admission.validate(call, object as ApiObject);

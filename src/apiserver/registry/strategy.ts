@@ -32,6 +32,8 @@ export interface Strategy {
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
   prepareForUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
   prepareForStatusUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  /** What is wrong with a new object, where finding out takes time. */
+  verify?(object: ApiObject): Promise<readonly Problem[]>;
   /** What a client should know about an object that is taken all the same. */
   warnings?(object: ApiObject, old: ApiObject | undefined): Iterable<string>;
   /** Subresources that are parts of the object, by name. */

@@ -3,7 +3,7 @@ import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from "#api/certificates/v1/certificate-signing-request.ts";
-import { checkDecisions, checkDecisionUpdate } from "#api/certificates/v1/checks.ts";
+import { checkDecisions, checkDecisionUpdate, signatureProblems } from "#api/certificates/v1/checks.ts";
 import { excluding } from "#schema/apply/filter.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
@@ -23,6 +23,7 @@ export const certificateSigningRequest: Strategy = {
       ...(user.extra && Object.keys(user.extra).length > 0 && { extra: user.extra }),
     };
   },
+  verify: ({ spec }) => signatureProblems("spec.request", spec?.request),
   prepareForUpdate(object, old) {
     object.spec = old.spec;
   },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
-import { csrOf } from "#api/certificates/v1/testing.ts";
+import { csrOf, ecdsaWithSha256 } from "#api/certificates/v1/testing.ts";
 import type { User } from "#wire/api-request.ts";
 import { type TestServer, testServer } from "../testing.ts";
 
@@ -139,6 +140,20 @@ async function addRequest(server: TestServer, more: object = {}) {
   assert.equal(made.code, 201, made.text);
   return made.json;
 }
+
+test("a certificate request that is not signed by its key is refused, with whatever else is wrong", async () => {
+  await using server = await testServer();
+  const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const foreign = { publicKey, algorithm: ecdsaWithSha256, sign: () => Buffer.from("3006020101020101", "hex") };
+  const request = csrOf({ CN: ["jane"] }, foreign);
+  const { code, text } = await server.call("POST", requests, {
+    metadata: { name: "r" },
+    spec: { request, signerName: "example.com/x", usages: [] },
+  });
+  assert.equal(code, 422);
+  assert.ok(text.includes(`spec.request: Invalid value: \\"${request}\\": x509: ECDSA verification failure`), text);
+  assert.match(text, /spec\.usages: Required value/);
+});
 
 test("a certificate request says who made it, whatever it claims", async () => {
   await using server = await testServer({ authenticators: [async () => ann] });

@@ -5,13 +5,14 @@ import { CertificateSigningRequest } from "./certificate-signing-request.ts";
 import { csrOf } from "./testing.ts";
 
 const pem = (type: string, body = "AAAA") => btoa(`-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`);
+const request = csrOf({ CN: ["jane"] });
 /** A request of which only so many bytes are left. */
 const truncated = (bytes: number) => {
-  const [, body = ""] = atob(csrOf({ CN: ["jane"] })).split("\n");
+  const [, body = ""] = atob(request).split("\n");
   return pem("CERTIFICATE REQUEST", btoa(atob(body).slice(0, bytes)));
 };
 const csr = {
-  spec: { request: csrOf({ CN: ["jane"] }), signerName: "example.com/serving", usages: ["server auth"] },
+  spec: { request, signerName: "example.com/serving", usages: ["server auth"] },
 };
 
 ruleTests(CertificateSigningRequest, csr, {

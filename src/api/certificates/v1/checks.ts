@@ -2,7 +2,8 @@ import { equal } from "#base/collections.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import type { CertificateSigningRequestCondition } from "./certificate-signing-request.ts";
-import { CsrError, csrSubject } from "./request.ts";
+import { CsrError, parseCsr } from "./request.ts";
+import { checkSignature } from "./signature.ts";
 
 /** `example.com/signer`: a domain of two parts or more, and a path. */
 export function* checkSignerName(field: string, name: string): Iterable<Problem> {
@@ -30,13 +31,25 @@ function* checkLabels(field: string, text: string, format: (label: string) => re
       yield invalid(field, `validating label ${JSON.stringify(wrong)}: ${detail}`, text);
 }
 
-/** Whether the request is one, and whole. Whether its signature is right is left to whoever signs it. */
+/** Whether the request is one, and whole. Whether its signature is right takes time to find out: `signatureProblems`. */
 export function* checkRequest(request: string): Iterable<Problem> {
   try {
-    csrSubject(request);
+    parseCsr(request);
   } catch (error) {
     if (!(error instanceof CsrError)) throw error;
     yield invalid("request", error.message);
+  }
+}
+
+/** Whether a request was signed with the key that it is for. Of one that is not whole, `checkRequest` tells. */
+export async function signatureProblems(field: string, request: unknown): Promise<readonly Problem[]> {
+  if (typeof request !== "string" || [...checkRequest(request)].length > 0) return [];
+  try {
+    await checkSignature(parseCsr(request));
+    return [];
+  } catch (error) {
+    if (!(error instanceof CsrError)) throw error;
+    return [invalid(field, error.message, request)];
   }
 }
 

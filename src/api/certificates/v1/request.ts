@@ -10,6 +10,23 @@ export interface CsrSubject {
   readonly organizations: readonly string[];
 }
 
+/** SEQUENCE { OID, parameters } */
+export interface Algorithm {
+  /** In hex. */
+  readonly oid: string;
+  readonly parameters: DerElement | undefined;
+}
+
+export interface Csr {
+  readonly subject: CsrSubject;
+  /** The key the certificate is to be for: as a whole, and the bits that are the key. */
+  readonly key: { readonly whole: Uint8Array; readonly algorithm: Algorithm; readonly bits: Uint8Array };
+  /** What was signed with it, how, and what came out. */
+  readonly info: Uint8Array;
+  readonly algorithm: Algorithm;
+  readonly signature: Uint8Array;
+}
+
 export class CsrError extends Error {
   override readonly name = "CsrError";
 }
@@ -18,30 +35,50 @@ const commonNameOid = "550403";
 const organizationOid = "55040a";
 const { sequence, set, integer, oid, bitString, bmpString } = derTag;
 
-/** The subject of a request in PEM, as an object carries it: in base64. Throws CsrError unless the request is whole. */
-export function csrSubject(request: string): CsrSubject {
+/** A request in PEM, as an object carries it: in base64. Throws CsrError unless it is whole; its signature may still be wrong. */
+export function parseCsr(request: string): Csr {
   const block = /-----BEGIN CERTIFICATE REQUEST-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----/.exec(
     atob(request),
   );
   if (!block?.[1]) throw new CsrError("PEM block type must be CERTIFICATE REQUEST");
   const bytes = bytesOf(block[1]);
   try {
-    return subjectIn(bytes);
+    return csrIn(bytes);
   } catch (cause) {
     if (cause instanceof DerError) throw new CsrError(cause.message, { cause });
     throw cause;
   }
 }
 
-function subjectIn(request: Uint8Array): CsrSubject {
+export const csrSubject = (request: string): CsrSubject => parseCsr(request).subject;
+
+function csrIn(request: Uint8Array): Csr {
   const [info, algorithm, signature, ...more] = derElements(derInside(derElement(request), sequence));
-  derInside(algorithm, sequence);
-  derInside(signature, bitString);
   if (more.length > 0) throw new DerError("asn1: structure error: sequence too long");
   const [version, subject, key] = derElements(derInside(info, sequence));
   derInside(version, integer);
-  derInside(key, sequence);
-  const parts = derElements(derInside(subject, sequence)).flatMap((one) => derElements(derInside(one, set)));
+  const [keyAlgorithm, bits] = derElements(derInside(key, sequence));
+  return {
+    subject: subjectIn(derInside(subject, sequence)),
+    key: { whole: wholeOf(key), algorithm: algorithmIn(keyAlgorithm), bits: bitsIn(bits) },
+    info: wholeOf(info),
+    algorithm: algorithmIn(algorithm),
+    signature: bitsIn(signature),
+  };
+}
+
+const wholeOf = (element: DerElement | undefined): Uint8Array => element?.whole ?? new Uint8Array();
+
+export function algorithmIn(element: DerElement | undefined): Algorithm {
+  const [id, parameters] = derElements(derInside(element, sequence));
+  return { oid: hex(derInside(id, oid)), parameters };
+}
+
+/** The first byte says how many bits of the last one do not count; keys and signatures are of whole bytes. */
+const bitsIn = (element: DerElement | undefined): Uint8Array => derInside(element, bitString).subarray(1);
+
+function subjectIn(name: Uint8Array): CsrSubject {
+  const parts = derElements(name).flatMap((one) => derElements(derInside(one, set)));
   const attributes = parts.map((one) => {
     const [type, value] = derElements(derInside(one, sequence));
     return { type: hex(derInside(type, oid)), text: value ? textOf(value) : "" };
