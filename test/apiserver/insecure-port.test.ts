@@ -34,7 +34,7 @@ function get(port: number, path: string, headers: IncomingHttpHeaders = {}): Pro
 }
 
 test("whoever connects to the insecure port may do everything, but pages may do nothing", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const port = await freePort();
   await using _server = await ServerProcess.start({ flags: [`--insecure-port=${port}`] });
@@ -52,7 +52,7 @@ test("whoever connects to the insecure port may do everything, but pages may do 
   assert.equal((await get(port, "/version", { host: `localhost:${port}` })).code, 200);
 });
 
-test("by the secure port nobody is let in for the sake of the other", { timeout: 60_000 }, async () => {
+test("by the secure port nobody is let in for the sake of the other", { timeout: 120_000 }, async () => {
   const port = await freePort();
   await using server = await ServerProcess.start({ flags: [`--insecure-port=${port}`] });
   const curl = spawnSync("curl", ["-sk", `${server.url}/api/v1/secrets`], { encoding: "utf8" });
@@ -64,7 +64,7 @@ test("an address that others can reach is refused", () => {
   const { status, stderr } = spawnSync(
     process.execPath,
     [main, "apiserver", "--store=memory", "--insecure-port=8080", "--insecure-bind-address=0.0.0.0"],
-    { encoding: "utf8", timeout: 30_000 },
+    { encoding: "utf8", timeout: 120_000 },
   );
   assert.equal(status, 2, stderr);
   assert.match(stderr, /--insecure-bind-address: "0\.0\.0\.0" can be reached from elsewhere/);
