@@ -1,6 +1,6 @@
 // Tests that run at the same time must not have the same addresses on the machine: each claims a number, for as long as its process lives.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Ranges } from "#network/conflicts.ts";
 
@@ -16,16 +16,21 @@ export function claimRanges(label: string): Ranges {
   const number = claimed.get(label) ?? claim();
   claimed.set(label, number);
   return {
-    nodeRange: `198.18.${number}.0/24`,
+    nodeRange: `${nodePrefix(number)}0/24`,
     podRange: `10.${100 + number}.0.0/16`,
     serviceRange: `198.19.${number}.0/25`,
     loadBalancerRange: `198.19.${number}.128/25`,
   };
 }
 
+const nodePrefix = (number: number): string => `198.18.${number}.`;
+
 function claim(): number {
   mkdirSync(folder, { recursive: true });
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
   for (let number = 0; number < most; number++) {
+    // A test that was killed has left its cluster.
+    if (addresses.some((address) => address.startsWith(nodePrefix(number)))) continue;
     const file = join(folder, String(number));
     try {
       writeFileSync(file, String(process.pid), { flag: "wx" });
