@@ -79,7 +79,7 @@ async function use(cluster: LocalCluster, report: Report): Promise<void> {
 async function start(cluster: LocalCluster): Promise<Times> {
   const begun = performance.now();
   const since = () => performance.now() - begun;
-  const returned = cluster.start().then(since);
+  const returned = cluster.start().then(() => cluster.startMs);
   const steps = async () => {
     const { client, read } = await cluster.connect();
     await until(async () => (await read("/readyz")) === "ok");
