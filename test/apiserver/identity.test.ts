@@ -16,7 +16,7 @@ import { kubeconfig } from "#cluster/kubeconfig.ts";
 import { httpsFront } from "#wire/host/https.ts";
 
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
-const withKubectl = { skip: hasKubectl ? false : "kubectl is not installed", timeout: 120_000 };
+const withKubectl = { skip: hasKubectl ? false : "kubectl is not installed" };
 
 /** A server that authorizes by Node and RBAC, with the certificates of its administrator. */
 async function world(t: TestContext) {

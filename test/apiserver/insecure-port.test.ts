@@ -33,9 +33,7 @@ function get(port: number, path: string, headers: IncomingHttpHeaders = {}): Pro
   });
 }
 
-test("whoever connects to the insecure port may do everything, but pages may do nothing", {
-  timeout: 120_000,
-}, async () => {
+test("whoever connects to the insecure port may do everything, but pages may do nothing", {}, async () => {
   const port = await freePort();
   await using _server = await ServerProcess.start({ flags: [`--insecure-port=${port}`] });
   const secrets = await get(port, "/api/v1/secrets");
@@ -52,7 +50,7 @@ test("whoever connects to the insecure port may do everything, but pages may do 
   assert.equal((await get(port, "/version", { host: `localhost:${port}` })).code, 200);
 });
 
-test("by the secure port nobody is let in for the sake of the other", { timeout: 120_000 }, async () => {
+test("by the secure port nobody is let in for the sake of the other", async () => {
   const port = await freePort();
   await using server = await ServerProcess.start({ flags: [`--insecure-port=${port}`] });
   const curl = spawnSync("curl", ["-sk", `${server.url}/api/v1/secrets`], { encoding: "utf8" });

@@ -22,7 +22,7 @@ import { kubeconfig } from "#cluster/kubeconfig.ts";
 import { httpsFront } from "#wire/host/https.ts";
 
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
-const withKubectl = { skip: hasKubectl ? false : "kubectl is not installed", timeout: 120_000 };
+const withKubectl = { skip: hasKubectl ? false : "kubectl is not installed" };
 
 interface World {
   readonly server: TestServer;
@@ -314,7 +314,7 @@ test("kubectl get --raw reaches pods and services through the proxy", withKubect
   assert.equal(headers, undefined); // a stream, which this caller does not take
 });
 
-test("@kubernetes/client-node runs a command, and its input ends", { timeout: 120_000 }, async (t) => {
+test("@kubernetes/client-node runs a command, and its input ends", async (t) => {
   const { config, open } = await world(t, { webSockets: true });
   const kc = new KubeConfig();
   kc.loadFromFile(config);
@@ -345,7 +345,7 @@ function socket({ port, config }: World, path: string, protocols: readonly strin
   });
 }
 
-test("every WebSocket protocol says how the command ended", { timeout: 120_000 }, async (t) => {
+test("every WebSocket protocol says how the command ended", async (t) => {
   const all = await world(t, { webSockets: true });
   const exec = `${pods}/web/exec?command=sh&command=-c&command=echo%20hi%3B%20exit%202&stdout=1&stderr=1`;
   const table: readonly [string[], string, RegExp][] = [
@@ -378,7 +378,7 @@ test("every WebSocket protocol says how the command ended", { timeout: 120_000 }
   await settled(all.open);
 });
 
-test("the old port-forward over channels names its ports, and carries both ways", { timeout: 120_000 }, async (t) => {
+test("the old port-forward over channels names its ports, and carries both ways", async (t) => {
   const all = await world(t, { webSockets: true });
   const echo = createServer((_request, response) => response.end("echoed"));
   await new Promise<void>((resolve) => echo.listen(0, "127.0.0.1", resolve));
@@ -395,7 +395,7 @@ test("the old port-forward over channels names its ports, and carries both ways"
   assert.match(Buffer.concat(data.slice(2).map((part) => part.subarray(1))).toString(), /echoed$/);
 });
 
-test("a client that leaves takes its command with it", { timeout: 120_000 }, async (t) => {
+test("a client that leaves takes its command with it", async (t) => {
   const all = await world(t, { webSockets: true });
   const ws = socket(all, `${pods}/web/exec?command=sleep&command=60&stdout=1`, ["v5.channel.k8s.io"]);
   await new Promise((resolve, reject) => ws.once("message", resolve).once("error", reject));
@@ -434,7 +434,7 @@ for (const webSockets of [true, false])
     await settled(async () => all.kubelet.running());
   });
 
-test("refusals come as a Status before anything is upgraded", { timeout: 120_000 }, async (t) => {
+test("refusals come as a Status before anything is upgraded", async (t) => {
   const all = await world(t, { webSockets: true });
   const { server } = all;
   const call = async (method: string, path: string, headers = {}) => {
@@ -482,7 +482,7 @@ test("refusals come as a Status before anything is upgraded", { timeout: 120_000
   assert.match(String(why), /^error dialing backend: dial tcp 127\.0\.0\.1:1: connect: connection refused$/);
 });
 
-test("a raw connection that upgrades and sends nonsense is closed", { timeout: 120_000 }, async (t) => {
+test("a raw connection that upgrades and sends nonsense is closed", async (t) => {
   const all = await world(t, { webSockets: true });
   const ws = socket(all, `${pods}/web/exec?command=cat&stdin=1&stdout=1`, ["v5.channel.k8s.io"]);
   await new Promise((resolve, reject) => ws.once("open", resolve).once("error", reject));

@@ -23,12 +23,12 @@ const names = Array.from({ length: 30 }, (_, i) => `pod-${i}`);
 const podsOf = (namespace: string | undefined) =>
   namespace === undefined ? "/api/v1/pods" : `/api/v1/namespaces/${namespace}/pods`;
 
-test("watchers end with the truth: memory", { timeout: 120_000 }, async () => {
+test("watchers end with the truth: memory", async () => {
   await using server = await testServer();
   await live(server, { watchers: 500, writes: 20_000, seed: 1 });
 });
 
-test("watchers end with the truth: embedded", { timeout: 120_000 }, async () => {
+test("watchers end with the truth: embedded", async () => {
   const folder = mkdtempSync(join(tmpdir(), "knarr-truth-"));
   try {
     await using server = await testServer({ store: await openLmdbStore({ folder, clock: systemClock }) });
@@ -39,7 +39,7 @@ test("watchers end with the truth: embedded", { timeout: 120_000 }, async () => 
 });
 
 // A real etcd flushes each write by itself, so it gets fewer of them.
-test("watchers end with the truth: etcd", { timeout: 120_000, skip: noEtcd }, async () => {
+test("watchers end with the truth: etcd", { skip: noEtcd }, async () => {
   const cluster = await startEtcd();
   try {
     const { endpoints } = cluster;

@@ -41,7 +41,7 @@ spec:
       - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}
 `;
 
-test("the tour on real containers", { skip: impossible, timeout: 600_000 }, async (t) => {
+test("the tour on real containers", { skip: impossible }, async (t) => {
   await using machine = new Machine();
   const knarr = (...args: readonly string[]) => machine.ok(...args, `--name=${name}`);
   const kubectl = (...args: readonly string[]) => machine.kubectl(...args);

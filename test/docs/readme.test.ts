@@ -44,7 +44,6 @@ for (const { path, text } of pages)
 
 test(`the tour of the README goes as it says, on ${isReal ? "real" : "simulated"} nodes`, {
   skip: newest ? false : "no kubectl was found",
-  timeout: 600_000,
 }, async (t) => {
   assert.ok(newest);
   await using machine = new Machine(newest.path);

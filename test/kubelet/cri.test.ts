@@ -95,7 +95,7 @@ async function ended(runtime: CriRuntime, uid: string, id: string): Promise<Cont
   return assert.fail("the runtime stopped telling");
 }
 
-test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, async (t) => {
+test("containers of a real runtime", { skip: impossible }, async (t) => {
   await using containerd = await TestContainerd.start();
   const runtime = await connect(containerd);
   await using _ = { [Symbol.asyncDispose]: () => clear(runtime) };
@@ -235,7 +235,7 @@ test("containers of a real runtime", { skip: impossible, timeout: 120_000 }, asy
   });
 });
 
-test("a kubelet on a real runtime", { skip: impossible, timeout: 120_000 }, async () => {
+test("a kubelet on a real runtime", { skip: impossible }, async () => {
   await using containerd = await TestContainerd.start();
   const runtime = await connect(containerd);
   await using _ = { [Symbol.asyncDispose]: () => clear(runtime) };

@@ -21,7 +21,6 @@ const never = {
 
 test("a pod that fills the disk is put out, and the node takes others again after a while", {
   skip: impossible,
-  timeout: 180_000,
 }, async () => {
   await using node = await MachineNode.start({ diskBytes });
   await node.startKubelet({ clock: fastClock(10) });
@@ -60,7 +59,6 @@ test("a pod that fills the disk is put out, and the node takes others again afte
 
 test("on a disk that others have filled pods go on, end, and start as soon as there is room", {
   skip: impossible,
-  timeout: 180_000,
 }, async () => {
   await using node = await MachineNode.start({ diskBytes });
   const { folder } = node.containerd;

@@ -12,7 +12,7 @@ import { fastClock, isReady, MachineNode, namespace, shell } from "./machine-nod
 
 const idOf = (pod: Pod) => pod.status.containerStatuses?.[0]?.containerID;
 
-test("a kubelet takes over what runs, and leaves it alone", { skip: impossible, timeout: 180_000 }, async () => {
+test("a kubelet takes over what runs, and leaves it alone", { skip: impossible }, async () => {
   await using node = await MachineNode.start();
   await node.startKubelet();
   const sleep = "trap 'exit 0' TERM; sleep 1000 & wait";
@@ -44,7 +44,6 @@ test("a kubelet takes over what runs, and leaves it alone", { skip: impossible, 
 
 test("a runtime that is killed or says nothing makes its node unready, and no pod", {
   skip: impossible,
-  timeout: 180_000,
 }, async () => {
   await using node = await MachineNode.start();
   await node.startKubelet({ clock: fastClock(20) });
@@ -77,7 +76,7 @@ test("a runtime that is killed or says nothing makes its node unready, and no po
   await node.untilPod("next", (pod) => pod.status.containerStatuses?.[0]?.lastState.terminated);
 });
 
-test("a flood of logs is cut, and nothing of a pod is left", { skip: impossible, timeout: 180_000 }, async () => {
+test("a flood of logs is cut, and nothing of a pod is left", { skip: impossible }, async () => {
   await using node = await MachineNode.start();
   await node.startKubelet({ clock: fastClock(20) });
   const line = "x".repeat(4000);
@@ -99,7 +98,6 @@ test("a flood of logs is cut, and nothing of a pod is left", { skip: impossible,
 
 test("limits bind, a fork bomb harms nobody, and no group is left", {
   skip: impossible,
-  timeout: 180_000,
 }, async () => {
   await using node = await MachineNode.start();
   await node.startKubelet({ podPidsLimit: 40 });
@@ -144,7 +142,7 @@ test("limits bind, a fork bomb harms nobody, and no group is left", {
     );
 });
 
-test("a container that takes too much memory is killed alone", { skip: impossible, timeout: 180_000 }, async () => {
+test("a container that takes too much memory is killed alone", { skip: impossible }, async () => {
   await using node = await MachineNode.start();
   await node.startKubelet();
   const limits = { memory: "32Mi" };
@@ -158,7 +156,6 @@ test("a container that takes too much memory is killed alone", { skip: impossibl
 
 test("a node tells what its pods use, and ends one that fills its volume", {
   skip: impossible,
-  timeout: 180_000,
 }, async () => {
   await using node = await MachineNode.start();
   const kubelet = await node.startKubelet({ clock: fastClock(20) });
@@ -191,7 +188,6 @@ test("a node tells what its pods use, and ends one that fills its volume", {
 
 test("volumes of a real pod hold what they should, and a link in the way leads nowhere", {
   skip: impossible,
-  timeout: 180_000,
 }, async () => {
   await using node = await MachineNode.start();
   await node.startKubelet();

@@ -42,7 +42,7 @@ while (accept(C, S)) {
 
 const skip = impossible || (kubectls.length === 0 && "no kubectl is installed");
 
-test("streams of a real runtime", { skip, timeout: 240_000 }, async (t) => {
+test("streams of a real runtime", { skip }, async (t) => {
   await using node = await ServedNode.start();
   await node.pod("web", {
     containers: [{ name: "web", image, command: ["perl", "-e", server] }],

@@ -31,7 +31,7 @@ async function served(ip: string): Promise<string> {
     }
 }
 
-test("demo images run in a real containerd", { skip: impossible, timeout: 120_000 }, async (t) => {
+test("demo images run in a real containerd", { skip: impossible }, async (t) => {
   await using node = await ImagesNode.start();
   const cacheFolder = join(node.machine.root, "cache");
   mkdirSync(cacheFolder);
@@ -84,7 +84,6 @@ test("demo images run in a real containerd", { skip: impossible, timeout: 120_00
 
 test("an archive of docker save, loaded into a node, runs there under the names that people use", {
   skip: impossible,
-  timeout: 60_000,
 }, async () => {
   await using node = await ImagesNode.start();
   const { machine, containerd, runtime } = node;

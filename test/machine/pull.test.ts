@@ -32,7 +32,6 @@ const image = { layers: [[{ name: "pause", mode: 0o755, content: pauseProgram() 
 
 test("a node pulls from the registry of its cluster, also what is pulled at every start", {
   skip: impossible,
-  timeout: 60_000,
 }, async () => {
   await using node = await ImagesNode.start();
   const { machine, runtime } = node;
@@ -55,7 +54,6 @@ test("a node pulls from the registry of its cluster, also what is pulled at ever
 
 test("a kubelet pulls from registries, with the pod's secrets, and tells what went wrong as upstream does", {
   skip: impossible || withoutRegistry,
-  timeout: 120_000,
 }, async () => {
   await using node = await ImagesNode.start();
   const { machine, runtime } = node;

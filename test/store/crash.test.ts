@@ -24,9 +24,7 @@ interface Note {
   readonly write: string | undefined;
 }
 
-test(`a store killed ${KILLS} times under 64 writers keeps every acknowledged write`, {
-  timeout: 600_000,
-}, async (t) => {
+test(`a store killed ${KILLS} times under 64 writers keeps every acknowledged write`, {}, async (t) => {
   const root = mkdtempSync(join(tmpdir(), "knarr-crash-"));
   const folder = join(root, "store");
   const random = seededRandom(Number(process.env.KNARR_SEED ?? 1));

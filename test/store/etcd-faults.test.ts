@@ -23,7 +23,6 @@ const isBack = (engine: EtcdStore) =>
 
 test("members may die, hang and come back: nothing acknowledged is lost, no watch event missed or repeated", {
   skip: noEtcd,
-  timeout: 300_000,
 }, async (t) => {
   const { strike, finish } = await startLoad(t, 1);
   await strike("the leader is killed", async (cluster) => (await cluster.leader()).kill());
@@ -61,7 +60,6 @@ test("members may die, hang and come back: nothing acknowledged is lost, no watc
 
 test("without a majority every call fails in time and says why, and all goes on when it is back", {
   skip: noEtcd,
-  timeout: 120_000,
 }, async (t) => {
   const { cluster, passed } = await startThree(t);
   const engine = openEtcd(cluster, 3);
@@ -105,7 +103,6 @@ test("without a majority every call fails in time and says why, and all goes on 
 
 test("a watch on a member that has lost its cluster does not wait there in silence", {
   skip: noEtcd,
-  timeout: 120_000,
 }, async (t) => {
   const { cluster, passed } = await startThree(t);
   const [alone, ...others] = cluster.members;

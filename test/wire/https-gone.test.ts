@@ -10,7 +10,7 @@ import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { httpsFront } from "#wire/host/https.ts";
 
-test("a stream whose client leaves is told so, however it leaves", { timeout: 30_000 }, async (t) => {
+test("a stream whose client leaves is told so, however it leaves", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "https-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const certificates = new Certificates(folder, systemClock);

@@ -89,9 +89,7 @@ function assertTooLarge({ code, text }: Answer): void {
   );
 }
 
-test("a body of 3 MiB is read, a larger one is refused with a Status, however it comes", {
-  timeout: 120_000,
-}, async () => {
+test("a body of 3 MiB is read, a larger one is refused with a Status, however it comes", {}, async () => {
   await using front = await startFront();
   assert.equal((await uploadHttp1(front, { bytes: 3 * MIB })).code, 400, "3 MiB of blanks are read, and are no object");
   assert.equal((await uploadHttp2(front, 3 * MIB)).code, 400);
@@ -100,7 +98,7 @@ test("a body of 3 MiB is read, a larger one is refused with a Status, however it
   assertTooLarge(await uploadHttp2(front, 3 * MIB + 1));
 });
 
-test("who goes on sending after the refusal is cut off", { timeout: 120_000 }, async () => {
+test("who goes on sending after the refusal is cut off", async () => {
   await using front = await startFront();
   const endless = 100_000 * MIB;
   const answer = await uploadHttp1(front, { bytes: endless, chunked: true });
@@ -121,7 +119,7 @@ test("who goes on sending after the refusal is cut off", { timeout: 120_000 }, a
   session.destroy();
 });
 
-test("a compressed body is not unpacked", { timeout: 120_000 }, async () => {
+test("a compressed body is not unpacked", async () => {
   await using front = await startFront();
   const bomb = gzipSync(Buffer.alloc(64 * MIB, " "));
   const session = connectHttp2(front.url, { ca: front.ca });
@@ -164,7 +162,7 @@ async function drip(socket: TLSSocket, pieces: Iterable<string>, pauseMs: number
   }
 }
 
-test("a connection without a handshake is closed", { timeout: 120_000 }, async () => {
+test("a connection without a handshake is closed", async () => {
   await using front = await startFront({ handshakeMs: 2000 });
   const silent = connectTcp(front.port, "127.0.0.1");
   silent.on("error", () => undefined); // reset or closed, either will do
@@ -174,7 +172,7 @@ test("a connection without a handshake is closed", { timeout: 120_000 }, async (
   await closed(silent);
 });
 
-test("what is not TLS at all is closed", { timeout: 120_000 }, async () => {
+test("what is not TLS at all is closed", async () => {
   await using front = await startFront();
   const plain = connectTcp(front.port, "127.0.0.1");
   plain.on("error", () => undefined); // as above
@@ -183,7 +181,7 @@ test("what is not TLS at all is closed", { timeout: 120_000 }, async () => {
   assert.equal((await ask(front)).code, 200);
 });
 
-test("headers that come one at a time are waited for in vain", { timeout: 120_000 }, async () => {
+test("headers that come one at a time are waited for in vain", async () => {
   await using front = await startFront({ headersMs: 1000 });
   const slow = await tls(front);
   const answer = rest(slow);
@@ -196,7 +194,7 @@ test("headers that come one at a time are waited for in vain", { timeout: 120_00
   assert.equal((await ask(front)).code, 200);
 });
 
-test("a client that connects and says nothing is let go, by either protocol", { timeout: 120_000 }, async () => {
+test("a client that connects and says nothing is let go, by either protocol", async () => {
   await using front = await startFront({ headersMs: 1000, idleMs: 1000 });
   const [silent1, silent2] = [await tls(front), await tls(front, "h2")];
   await Promise.all([rest(silent1), rest(silent2)]);
@@ -205,14 +203,14 @@ test("a client that connects and says nothing is let go, by either protocol", { 
   await once(session, "close");
 });
 
-test("a connection that was used and then forgotten is closed", { timeout: 120_000 }, async () => {
+test("a connection that was used and then forgotten is closed", async () => {
   await using front = await startFront({ idleMs: 1000 });
   const idle = await tls(front);
   idle.write("GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
   assert.match(await rest(idle), /^HTTP\/1\.1 200 /);
 });
 
-test("a body that comes byte by byte is refused in time, and its connection closed", { timeout: 120_000 }, async () => {
+test("a body that comes byte by byte is refused in time, and its connection closed", async () => {
   await using front = await startFront({ bodyMs: 300 });
   const slow = await tls(front);
   const answer = rest(slow);
@@ -234,7 +232,7 @@ test("a body that comes byte by byte is refused in time, and its connection clos
   session.destroy();
 });
 
-test("headers that are too large are refused", { timeout: 120_000 }, async () => {
+test("headers that are too large are refused", async () => {
   await using front = await startFront();
   for (const headers of [
     `X: ${"a".repeat(100_000)}\r\n`,
@@ -258,7 +256,7 @@ test("headers that are too large are refused", { timeout: 120_000 }, async () =>
   assert.equal((await ask(front)).code, 200);
 });
 
-test("connections beyond the limit are dropped, and those there are go on", { timeout: 120_000 }, async () => {
+test("connections beyond the limit are dropped, and those there are go on", async () => {
   await using front = await startFront({ connections: 10 });
   const open = await Promise.all(Array.from({ length: 10 }, () => tls(front)));
   const excess = connectTcp(front.port, "127.0.0.1");

@@ -35,9 +35,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-test(`${REQUESTS} damaged requests get right answers, and only what was accepted is stored`, {
-  timeout: 300_000,
-}, async (t) => {
+test(`${REQUESTS} damaged requests get right answers, and only what was accepted is stored`, {}, async (t) => {
   await using server = await ServerProcess.start();
   const tls = { ca: readFileSync(server.file("ca.crt")) };
   const admin = { ...tls, cert: readFileSync(server.file("admin.crt")), key: readFileSync(server.file("admin.key")) };

@@ -36,7 +36,7 @@ async function assertOthersAreServed(front: Front): Promise<void> {
   assert.equal((await ask(front)).code, 200);
 }
 
-test("requests that are cancelled as soon as they are made end the connection", { timeout: 120_000 }, async () => {
+test("requests that are cancelled as soon as they are made end the connection", async () => {
   await using front = await startFront({ resets: 200, resetsPerSecond: 1 });
   const client = await RawHttp2.connect(front.port, front.ca);
   const goaway = client.next(GOAWAY);
@@ -52,7 +52,7 @@ test("requests that are cancelled as soon as they are made end the connection", 
   await assertOthersAreServed(front);
 });
 
-test("requests that make the server cancel them end the connection, too", { timeout: 120_000 }, async () => {
+test("requests that make the server cancel them end the connection, too", async () => {
   await using front = await startFront({ resets: 200, resetsPerSecond: 1 });
   const client = await RawHttp2.connect(front.port, front.ca);
   await flood(client, (i) =>
@@ -63,7 +63,7 @@ test("requests that make the server cancel them end the connection, too", { time
   await assertOthersAreServed(front);
 });
 
-test("headers without an end are not collected", { timeout: 120_000 }, async () => {
+test("headers without an end are not collected", async () => {
   await using front = await startFront();
   const client = await RawHttp2.connect(front.port, front.ca);
   await client.write(frame(HEADERS, 0, 1, getHeaders));
@@ -116,7 +116,7 @@ const invalid: readonly (readonly [what: string, bytes: Buffer])[] = [
   ["noise", Buffer.from(Array.from({ length: 100 }, (_, i) => (i * 167) & 255))],
 ];
 for (const [what, bytes] of invalid)
-  test(`${what} ends the connection`, { timeout: 120_000 }, async () => {
+  test(`${what} ends the connection`, async () => {
     await using front = await startFront();
     const client = await RawHttp2.connect(front.port, front.ca);
     await client.write(bytes);
@@ -125,7 +125,7 @@ for (const [what, bytes] of invalid)
     await assertOthersAreServed(front);
   });
 
-test("a connection has so many streams at a time and no more", { timeout: 120_000 }, async () => {
+test("a connection has so many streams at a time and no more", async () => {
   await using front = await startFront({ streams: 10 });
   const client = await RawHttp2.connect(front.port, front.ca);
   for (let i = 0; i < 20; i++) await client.write(frame(HEADERS, END_HEADERS, 2 * i + 1, postHeaders));
