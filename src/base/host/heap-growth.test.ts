@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { growthOf } from "./heap-growth.ts";
+
+test("a heap grows by less the larger it is", () => {
+  const mebibytes: readonly (readonly [used: number, percent: number])[] = [
+    [1, 200],
+    [50, 200],
+    [100, 130],
+    [128, 100],
+    [256, 50],
+    [400, 30],
+    [4_000, 10],
+  ];
+  for (const [used, percent] of mebibytes) assert.equal(growthOf(used * 2 ** 20), percent, `${used} MiB`);
+});
