@@ -154,6 +154,7 @@ export class NodeContainerd {
     for (let pid = this.pid(); pid !== undefined; pid = this.pid()) {
       const connection = await connectionTo(this.socket);
       if (!connection) {
+        if (this.#starting) return; // it has ended before, and another is about to listen
         signalTo(pid, "SIGKILL");
         continue;
       }
