@@ -29,12 +29,15 @@ export function nodeResourcesBalancedAllocation({ resources = cpuAndMemory }: No
 
 /** How much more even it is with the pod than without it. */
 function gain(node: NodeState, scored: readonly ScoredResource[]): number {
-  const [one, other] = scored;
+  const one = scored[0];
+  const other = scored[1];
   // Nearly always there are two, processor and memory, and this is asked of hundreds of nodes for each pod.
   if (one && other && scored.length === 2) {
-    const [ofOne, ofOther] = [capacityOf(node, one.name), capacityOf(node, other.name)];
+    const ofOne = capacityOf(node, one.name);
+    const ofOther = capacityOf(node, other.name);
     if (ofOne > 0 && ofOther > 0) {
-      const [first, second] = [takenOf(node, one.name, false), takenOf(node, other.name, false)];
+      const first = takenOf(node, one.name, false);
+      const second = takenOf(node, other.name, false);
       const before = Math.min(1, first / ofOne) - Math.min(1, second / ofOther);
       const after = Math.min(1, (first + one.asked) / ofOne) - Math.min(1, (second + other.asked) / ofOther);
       return evenness(Math.abs(after / 2)) - evenness(Math.abs(before / 2));
