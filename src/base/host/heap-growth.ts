@@ -2,15 +2,13 @@
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 
-const mebibyte = 2 ** 20;
-/** A large heap grows by about so much between collections. A small one may triple: at 30 % there were twenty collections in place of three. */
-const room = 128 * mebibyte;
-const most = 200;
+/** A large heap grows by about so much between collections. A smaller one is V8's: at 30 % there were twenty collections in place of three. */
+const room = 128 * 2 ** 20;
 const step = 10;
 
-/** By how many percent of what is left after a collection the heap may grow until the next. */
+/** By how many percent of what is left after a collection the heap may grow until the next; 0 leaves that to V8. */
 export const growthOf = (usedBytes: number): number =>
-  Math.min(most, Math.max(step, Math.round((room / usedBytes) * (100 / step)) * step));
+  usedBytes < room ? 0 : Math.max(step, Math.round((room / usedBytes) * (100 / step)) * step);
 
 /**
  * Keeps a large heap from growing by as much as it holds. While a server is busy, V8 lets it double or triple, so that it need not look
