@@ -9,7 +9,6 @@ import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiser
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { compileSooner } from "#base/host/compile-sooner.ts";
-import { limitHeapGrowth } from "#base/host/heap-growth.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -151,7 +150,6 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
             if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
             log.info("serving", { port, address: settings["bind-address"] });
             compileSooner();
-            limitHeapGrowth();
             await system.run(inner);
             await front.close(5000);
           },

@@ -4,7 +4,6 @@ import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/servic
 import { systemClock } from "#base/clock.ts";
 import { compileSooner } from "#base/host/compile-sooner.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
-import { limitHeapGrowth } from "#base/host/heap-growth.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
@@ -75,7 +74,6 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         onStep({ is: "ready" });
         log.info("ready", { url: front.url, component: "cluster" });
         compileSooner();
-        limitHeapGrowth();
         await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
       },
     };
