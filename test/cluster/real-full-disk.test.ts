@@ -145,7 +145,7 @@ test("a store without room refuses writes with a sentence; reads and deletes go 
   });
   assert.match(await machine.kubectl("get", "pods"), /calm-1 +1\/1 +Running/);
   assert.match(await status(), /the disk is full/);
-  await machine.kubectl("delete", "pod", "leaving");
+  await machine.kubectl("delete", "pod", "leaving", "--timeout=120s");
   rmSync(ballast);
   await untilNone(patienceMs, async () => {
     const { code, err } = await write();

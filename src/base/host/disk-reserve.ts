@@ -11,15 +11,21 @@ export class DiskReserve {
     this.#file = file;
   }
 
-  /** Of the disk that it is on. */
+  /** Of the disk that it is on; without end where that does not tell, or where the folder is gone from under us. */
   get freeBytes(): number {
-    const { bavail, bsize } = statfsSync(dirname(this.#file));
-    return bavail * bsize;
+    const folder = dirname(this.#file);
+    if (!existsSync(folder)) return Number.POSITIVE_INFINITY;
+    const { bavail, blocks, bsize } = statfsSync(folder);
+    return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
+  }
+
+  get isKept(): boolean {
+    return existsSync(this.#file);
   }
 
   /** Makes it, unless it is there or there is little room. */
   keep(): void {
-    if (existsSync(this.#file) || this.freeBytes < 4 * reserveBytes) return;
+    if (this.isKept || this.freeBytes < 4 * reserveBytes) return;
     const file = openSync(this.#file, "w", 0o600);
     try {
       // Written, not just made long: blocks that were never written are not there when they are needed.
@@ -33,7 +39,7 @@ export class DiskReserve {
 
   /** Gives it up. Says whether there was one. */
   release(): boolean {
-    const wasThere = existsSync(this.#file);
+    const wasThere = this.isKept;
     rmSync(this.#file, { force: true });
     return wasThere;
   }

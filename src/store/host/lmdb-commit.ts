@@ -38,7 +38,14 @@ export interface CommitEvents {
   afterAnswers(): void;
   /** The disk is full; what makes room is tried again after this. Says whether there is some for it now. */
   outOfSpace(error: OutOfSpace): boolean;
+  /** What the disk has left, and whether something is kept that outOfSpace would give up. */
+  room(): { readonly freeBytes: number; readonly hasReserve: boolean };
 }
+
+/** LMDB writes about twice what it is given, and this much beside; more is left where another may be filling the disk at the same time. */
+const WRITE_FACTOR = 2;
+const PUT_MARGIN = 4 << 20;
+const DELETE_MARGIN = 1 << 20;
 
 export class Committer {
   readonly #databases: Databases;
@@ -49,6 +56,10 @@ export class Committer {
   #queue: Job[] = [];
   #running: Promise<void> | undefined;
   #broken: Unavailable | undefined;
+  /** As it was before the first job of the batch. */
+  #room = { freeBytes: 0, hasReserve: false };
+  /** Why the batch is not even handed to LMDB. */
+  #refusal: OutOfSpace | undefined;
 
   constructor(databases: Databases, events: CommitEvents) {
     this.#databases = databases;
@@ -93,15 +104,30 @@ export class Committer {
     if (!batch) return;
     let taken = 0;
     for (const job of this.#queue) {
-      if (batch.length > 0 && (batch.length >= MAX_JOBS || this.#batchBytes + job.bytes > MAX_BYTES)) break;
+      if (batch.length === 0) this.#room = this.#events.room();
+      else if (batch.length >= MAX_JOBS || this.#batchBytes + job.bytes > MAX_BYTES) break;
+      if (!this.#refusal && !this.#hasRoomFor(job)) {
+        if (batch.length > 0) break;
+        this.#refusal = new OutOfSpace(fullMessage(this.#databases.path));
+      }
       batch.push(job);
       this.#batchBytes += job.bytes;
       taken++;
-      if (!this.#broken) job.write();
+      if (!this.#broken && !this.#refusal) job.write();
     }
     if (taken === this.#queue.length) this.#queue = [];
     else this.#queue.splice(0, taken);
     if (taken > 0) this.#running ??= this.#run();
+  }
+
+  /**
+   * LMDB must not find the disk full by itself: it describes that in a buffer that is too small for the description, and the process may
+   * end for it. Only who makes room may try when nothing is left to give up: what the file has free within may be enough.
+   */
+  #hasRoomFor({ bytes, needsSpace }: Job): boolean {
+    const { freeBytes, hasReserve } = this.#room;
+    const left = freeBytes - WRITE_FACTOR * (this.#batchBytes + bytes);
+    return needsSpace ? left >= PUT_MARGIN : left >= DELETE_MARGIN || !hasReserve;
   }
 
   /** LMDB begins the transaction: what is added from now on belongs to the next. */
@@ -127,6 +153,7 @@ export class Committer {
       else await this.#answer(batch);
       this.#batch = [];
       this.#batchBytes = 0;
+      this.#refusal = undefined;
       this.#fill();
     }
     this.#running = undefined;
@@ -144,6 +171,7 @@ export class Committer {
   /** Waits until the batch is on disk; tells why it is not. */
   async #failureOf(batch: readonly Job[]): Promise<Error | undefined> {
     if (this.#broken) return this.#broken;
+    if (this.#refusal) return this.#refusal;
     const { root, path } = this.#databases;
     const { promise: tooLong, reject } = Promise.withResolvers<never>();
     const cancel = systemClock.after(PATIENCE_MS, () =>
@@ -160,7 +188,7 @@ export class Committer {
         return this.#broken;
       }
       return isFull(path, cause)
-        ? new OutOfSpace(`store ${path}: the disk is full; free some space there, or delete objects`, { cause })
+        ? new OutOfSpace(fullMessage(path), { cause })
         : new Unavailable(`store ${path}: a write failed, and nothing of it was written`, { cause });
     } finally {
       cancel();
@@ -187,6 +215,8 @@ export class Committer {
     for (const job of failed) job.failed(error);
   }
 }
+
+const fullMessage = (path: string) => `store ${path}: the disk is full; free some space there, or delete objects`;
 
 /** LMDB calls it an input/output error when only a part could be written, so the disk is asked. */
 function isFull(path: string, cause: Error): boolean {

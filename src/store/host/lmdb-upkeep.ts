@@ -1,6 +1,5 @@
 // What an embedded store does beside reading and writing: bringing the index on disk up to the log, removing history
 // that is no longer kept, and watching how much room is left.
-import { dirname } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { ImageEntry } from "../copy.ts";
@@ -9,13 +8,14 @@ import type { Committer } from "./lmdb-commit.ts";
 import type { LmdbHistory } from "./lmdb-history.ts";
 import type { Databases, Loaded, NumberName } from "./lmdb-open.ts";
 import { encodeIndexed, encodeLog, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
-import { Reserve } from "./reserve.ts";
+import type { Reserve } from "./reserve.ts";
 
 export interface UpkeepOptions {
   readonly databases: Databases;
   readonly loaded: Loaded;
   readonly history: LmdbHistory;
   readonly committer: Committer;
+  readonly reserve: Reserve;
   readonly clock: Clock;
   readonly log: Log;
   readonly quotaBytes?: number;
@@ -51,7 +51,7 @@ export class LmdbUpkeep {
   #measuredAt = Number.NEGATIVE_INFINITY;
   #quotaAlarm: string | undefined;
 
-  constructor({ databases, loaded, history, committer, clock, log, ...options }: UpkeepOptions) {
+  constructor({ databases, loaded, history, committer, reserve, clock, log, ...options }: UpkeepOptions) {
     this.#databases = databases;
     this.#history = history;
     this.#committer = committer;
@@ -59,7 +59,7 @@ export class LmdbUpkeep {
     this.#log = log;
     this.#quotaBytes = options.quotaBytes ?? 8 * 2 ** 30;
     this.#keepRevisions = options.keepRevisions ?? 10_000;
-    this.#reserve = new Reserve(dirname(databases.path), clock);
+    this.#reserve = reserve;
     this.#dirty = loaded.dirty;
     this.#checkpointed = loaded.checkpoint;
     this.#swept = loaded.swept;

@@ -39,6 +39,7 @@ import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
 import { afterwards, type Expiry, type Indexed, type LogRecord } from "./lmdb-records.ts";
 import { LmdbUpkeep } from "./lmdb-upkeep.ts";
 import { Slab, Write, type WriteContext } from "./lmdb-write.ts";
+import { Reserve } from "./reserve.ts";
 import { syncFile } from "./write-durably.ts";
 
 export interface LmdbStoreOptions extends RetentionOptions {
@@ -108,11 +109,13 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     this.#next = loaded.newest + 1;
     this.#history = new LmdbHistory(databases, loaded.newest, loaded.compacted);
     this.#hub = new WatchHub(this.#history, clock);
+    const reserve = new Reserve(parts.folder, clock);
     this.#committer = new Committer(databases, {
       afterAnswers: () => this.#told(),
       outOfSpace: (error) => this.#upkeep.diskIsFull(error),
+      room: () => reserve.room(),
     });
-    this.#upkeep = new LmdbUpkeep({ ...parts, log, history: this.#history, committer: this.#committer });
+    this.#upkeep = new LmdbUpkeep({ ...parts, log, history: this.#history, committer: this.#committer, reserve });
     this.#retention = new Retention(clock, parts, (revision) => this.#upkeep.forgetInBackground(revision));
     this.#leases = new Leases(clock, (key, modified) => void this.#expire(key, modified));
     for (const [key, { modified, expiry }] of loaded.index.range())

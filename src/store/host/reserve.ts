@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { DiskReserve, reserveBytes } from "#base/host/disk-reserve.ts";
 
-/** So much must be free before puts are taken again: the reserve, and something to write into. */
-const ENOUGH_BYTES = 2 * reserveBytes;
+/** So much must be free before puts are taken again: the reserve, what is left free beside it, and something to write into. */
+const ENOUGH_BYTES = 4 * reserveBytes;
 /** How often a full disk is looked at while someone wants to write. */
 const LOOK_MS = 500;
 
@@ -23,6 +23,12 @@ export class Reserve {
   /** Why nothing more may be put, in a sentence. */
   get alarm(): string | undefined {
     return this.#alarm;
+  }
+
+  /** What the disk has left, and whether there is still something to give up. */
+  room(): { readonly freeBytes: number; readonly hasReserve: boolean } {
+    const { freeBytes } = this.#disk;
+    return { freeBytes, hasReserve: freeBytes < ENOUGH_BYTES && this.#disk.isKept };
   }
 
   /** The disk is full: gives up the reserve. Says whether there was one. */
