@@ -2,7 +2,6 @@
 import { mkdirSync } from "node:fs";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
-import { compileSooner } from "#base/host/compile-sooner.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -73,7 +72,6 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         await cluster.ready(inner);
         onStep({ is: "ready" });
         log.info("ready", { url: front.url, component: "cluster" });
-        compileSooner();
         await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
       },
     };
