@@ -7,10 +7,8 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { impossible } from "../machine/machine.ts";
 import { Machine } from "./machine.ts";
-import { kill, RealCluster, untilNone } from "./real-cluster.ts";
+import { containerOf, kill, patienceMs, RealCluster, untilNone } from "./real-cluster.ts";
 
-/** For a machine that does much else at once. */
-const patienceMs = 120_000;
 const floodBytes = 50_000_000;
 const mostLogBytes = 10 * 2 ** 20;
 
@@ -54,7 +52,7 @@ before(async () => {
   await cluster.up();
   await cluster.hasImages();
   for (const [name, spec] of Object.entries(specs)) await create(name, spec);
-  await become("calm", ({ status }) => status.phase === "Running");
+  await cluster.become("calm", ({ status }) => status.phase === "Running");
 });
 
 after(async () => {
@@ -64,21 +62,7 @@ after(async () => {
 
 const create = (name: string, spec: Spec) => cluster.withClient((client) => client.create(Pod, podOf(name, spec)));
 
-/** The pod once it is like this. */
-async function become(name: string, isSo: (pod: Pod) => unknown): Promise<Pod> {
-  const found: Pod[] = [];
-  await untilNone(patienceMs, async () => {
-    const pod = (await cluster.pods()).find(({ metadata }) => metadata.name === name);
-    if (pod && isSo(pod)) found.push(pod);
-    return found.length > 0 ? [] : [`${name}: ${JSON.stringify(pod?.status)}`];
-  });
-  const [pod] = found;
-  assert.ok(pod);
-  return pod;
-}
-
-const main = ({ status }: Pod) => status.containerStatuses?.find(({ name }) => name === "main");
-const waitsFor = (pod: Pod) => main(pod)?.state?.waiting?.reason;
+const waitsFor = (pod: Pod) => containerOf(pod)?.state?.waiting?.reason;
 
 /** Resolves when knarr says this of a pod that is stuck: one that is started again and again is not all the time. */
 async function isSaid(name: string, what: RegExp): Promise<void> {
@@ -89,14 +73,14 @@ async function isSaid(name: string, what: RegExp): Promise<void> {
 }
 
 test("an image that does not exist is named", { skip: impossible }, async () => {
-  const pod = await become("unknown", (pod) => waitsFor(pod) === "ImagePullBackOff");
-  assert.match(main(pod)?.state?.waiting?.message ?? "", /knarr\.local\/unknown:1\.0/);
+  const pod = await cluster.become("unknown", (pod) => waitsFor(pod) === "ImagePullBackOff");
+  assert.match(containerOf(pod)?.state?.waiting?.message ?? "", /knarr\.local\/unknown:1\.0/);
   await isSaid("unknown", /image that cannot be pulled: knarr\.local\/unknown:1\.0/);
 });
 
 test("a program that does not exist is named", { skip: impossible }, async () => {
-  const pod = await become("command", (pod) => main(pod)?.lastState?.terminated);
-  const { reason, exitCode, message } = main(pod)?.lastState?.terminated ?? {};
+  const pod = await cluster.become("command", (pod) => containerOf(pod)?.lastState?.terminated);
+  const { reason, exitCode, message } = containerOf(pod)?.lastState?.terminated ?? {};
   assert.deepEqual({ reason, exitCode }, { reason: "StartError", exitCode: 128 });
   assert.match(message ?? "", /\/no\/such\/program/);
   await isSaid("command", /\/no\/such\/program/);
@@ -105,26 +89,29 @@ test("a program that does not exist is named", { skip: impossible }, async () =>
 test("a container that ends again and again is started ever more rarely, and its last words are shown", {
   skip: impossible,
 }, async () => {
-  const pod = await become("crash", (pod) => waitsFor(pod) === "CrashLoopBackOff" && main(pod)?.restartCount);
-  assert.equal(main(pod)?.lastState?.terminated?.exitCode, 3);
+  const pod = await cluster.become(
+    "crash",
+    (pod) => waitsFor(pod) === "CrashLoopBackOff" && containerOf(pod)?.restartCount,
+  );
+  assert.equal(containerOf(pod)?.lastState?.terminated?.exitCode, 3);
   await isSaid("crash", /ended with exit code 3, and was restarted.*log of main: all is lost/s);
 });
 
 test("a container that takes more memory than it may is killed, and says so", { skip: impossible }, async () => {
-  const pod = await become("hungry", (pod) => main(pod)?.lastState?.terminated);
-  assert.equal(main(pod)?.lastState?.terminated?.reason, "OOMKilled");
+  const pod = await cluster.become("hungry", (pod) => containerOf(pod)?.lastState?.terminated);
+  assert.equal(containerOf(pod)?.lastState?.terminated?.reason, "OOMKilled");
   await isSaid("hungry", /used more memory than it may/);
 });
 
 test("a subPath that leads out of its volume is not mounted", { skip: impossible }, async () => {
-  const pod = await become("symlink", (pod) => waitsFor(pod) === "CreateContainerConfigError");
-  assert.match(main(pod)?.state?.waiting?.message ?? "", /subPath/);
+  const pod = await cluster.become("symlink", (pod) => waitsFor(pod) === "CreateContainerConfigError");
+  assert.match(containerOf(pod)?.state?.waiting?.message ?? "", /subPath/);
 });
 
 test("a port of the node that is taken is named", { skip: impossible }, async () => {
-  await become("port", ({ status }) => status.phase === "Running");
+  await cluster.become("port", ({ status }) => status.phase === "Running");
   await create("port-again", specs.port ?? {});
-  const pod = await become("port-again", ({ status }) =>
+  const pod = await cluster.become("port-again", ({ status }) =>
     status.conditions?.some(({ reason }) => reason === "Unschedulable"),
   );
   assert.match(pod.status.conditions?.[0]?.message ?? "", /didn't have free ports/);
@@ -132,7 +119,7 @@ test("a port of the node that is taken is named", { skip: impossible }, async ()
 });
 
 test("a flood of log lines is cut into files", { skip: impossible }, async () => {
-  await become("flood", ({ status }) => status.phase === "Running");
+  await cluster.become("flood", ({ status }) => status.phase === "Running");
   const [node] = cluster.local.machines;
   assert.ok(node);
   const files = () => globSync(join(node.folder, "**/default_flood_*/main/0.log*"));
@@ -144,7 +131,7 @@ test("a flood of log lines is cut into files", { skip: impossible }, async () =>
 });
 
 test("containers outlive their containerd, and the node comes back", { skip: impossible }, async () => {
-  const calm = await become("calm", ({ status }) => status.phase === "Running");
+  const calm = await cluster.become("calm", ({ status }) => status.phase === "Running");
   const [pid, ...others] = cluster.programs("containerd");
   assert.deepEqual(others, []);
   await kill(pid ?? 0);
@@ -152,13 +139,13 @@ test("containers outlive their containerd, and the node comes back", { skip: imp
     cluster.programs("containerd").length === 1 ? [] : ["there is no containerd"],
   );
   await create("later", running(sleep));
-  await become("later", ({ status }) => status.phase === "Running");
-  const still = await become("calm", ({ status }) => status.phase === "Running");
-  assert.equal(main(still)?.containerID, main(calm)?.containerID);
+  await cluster.become("later", ({ status }) => status.phase === "Running");
+  const still = await cluster.become("calm", ({ status }) => status.phase === "Running");
+  assert.equal(containerOf(still)?.containerID, containerOf(calm)?.containerID);
   assert.equal(await machine.kubectl("exec", "calm", "--", "echo", "well"), "well\n");
 });
 
 test("the pod beside them has not noticed", { skip: impossible }, async () => {
-  const calm = await become("calm", ({ status }) => status.phase === "Running");
-  assert.equal(main(calm)?.restartCount, 0);
+  const calm = await cluster.become("calm", ({ status }) => status.phase === "Running");
+  assert.equal(containerOf(calm)?.restartCount, 0);
 });

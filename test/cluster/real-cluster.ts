@@ -1,4 +1,5 @@
 // A cluster of real nodes with a name and ranges of its own, how its API and its containerds agree, and what the machine has of it.
+import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -21,6 +22,8 @@ import type { Machine, Ran } from "./machine.ts";
 const { signal } = new AbortController();
 const lookMs = 100;
 const callMs = 30_000;
+/** For a machine that does much else at once. */
+export const patienceMs = 180_000;
 const criRunning = 1;
 const demoImages = ["knarr.local/busybox:1.0", "knarr.local/nginx:1.0"];
 
@@ -123,6 +126,19 @@ export class RealCluster implements AsyncDisposable {
     return this.withClient(async (client) => (await client.list(Pod, { namespace: "default" })).items);
   }
 
+  /** The pod once it is like this. */
+  async become(name: string, isSo: (pod: Pod) => unknown, namespace = "default"): Promise<Pod> {
+    const found: Pod[] = [];
+    await untilNone(patienceMs, async () => {
+      const pod = await this.withClient((client) => client.find(Pod, { namespace, name }));
+      if (pod && isSo(pod)) found.push(pod);
+      return found.length > 0 ? [] : [`${name}: ${JSON.stringify(pod?.status)}`];
+    });
+    const [pod] = found;
+    assert.ok(pod);
+    return pod;
+  }
+
   /** In what the API and the containerds disagree. Nothing when each pod that runs has exactly its containers, and no pod others. */
   async disagreements(): Promise<readonly string[]> {
     const pods = await this.pods();
@@ -152,6 +168,10 @@ export class RealCluster implements AsyncDisposable {
     await this.knarr("down");
   }
 }
+
+/** How the container of that name does. */
+export const containerOf = ({ status }: Pod, container = "main") =>
+  status.containerStatuses?.find(({ name }) => name === container);
 
 /** Asks until there is nothing to say any more; throws what is said last. */
 export async function untilNone(withinMs: number, ask: () => Promise<readonly string[]>): Promise<void> {

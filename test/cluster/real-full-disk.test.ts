@@ -12,10 +12,8 @@ import { findKubectls } from "../apiserver/kubectls.ts";
 import { fillDisk } from "../machine/fill-disk.ts";
 import { impossible } from "../machine/machine.ts";
 import { Machine } from "./machine.ts";
-import { RealCluster, untilNone } from "./real-cluster.ts";
+import { containerOf, patienceMs, RealCluster, untilNone } from "./real-cluster.ts";
 
-/** For a machine that does much else at once. */
-const patienceMs = 120_000;
 const busybox = "knarr.local/busybox:1.0";
 /** All names of images that have the same layers. */
 const lost = ["1.0", "1.1", "latest"].map((tag) => `knarr.local/nginx:${tag}`);
@@ -48,7 +46,8 @@ before(async () => {
     ["leaving", "node-2"],
   ] as const)
     await create(name, node, { command: sleep });
-  for (const name of ["calm-1", "calm-2", "leaving"]) await become(name, ({ status }) => status.phase === "Running");
+  for (const name of ["calm-1", "calm-2", "leaving"])
+    await cluster.become(name, ({ status }) => status.phase === "Running");
 });
 
 after(async () => {
@@ -72,21 +71,6 @@ const create = (name: string, nodeName: string, container: object, spec: object 
     }),
   );
 
-/** The pod once it is like this. */
-async function become(name: string, isSo: (pod: Pod) => unknown, namespace = "default"): Promise<Pod> {
-  const found: Pod[] = [];
-  await untilNone(patienceMs, async () => {
-    const pod = await cluster.withClient((client) => client.find(Pod, { namespace, name }));
-    if (pod && isSo(pod)) found.push(pod);
-    return found.length > 0 ? [] : [`${name}: ${JSON.stringify(pod?.status)}`];
-  });
-  const [pod] = found;
-  assert.ok(pod);
-  return pod;
-}
-
-const main = ({ status }: Pod) => status.containerStatuses?.find(({ name }) => name === "main");
-
 /** Asks until it is said. */
 const untilSaid = (said: RegExp, ask: () => Promise<string>) =>
   untilNone(patienceMs, async () => {
@@ -101,7 +85,7 @@ test("a pod that fills its node's disk is put out, and images that no registry h
   const data = { name: "data", mountPath: "/data" };
   const fill = ["sh", "-c", "cat /dev/zero > /data/big; sleep 3600"];
   await create("hog", "node-1", { command: fill, volumeMounts: [data] }, { volumes: [{ name: "data", emptyDir: {} }] });
-  const hog = await become("hog", (pod) => pod.status.phase === "Failed");
+  const hog = await cluster.become("hog", (pod) => pod.status.phase === "Failed");
   assert.equal(hog.status.reason, "Evicted");
   assert.match(hog.status.message ?? "", /^The node was low on resource: ephemeral-storage\. /);
   await untilSaid(/^node-1 +kubelet has disk pressure$/m, status);
@@ -125,10 +109,10 @@ test("an image for which there is no room says so, and is pulled when there is",
   // A node that is short of disk takes only what it cannot do without.
   const critical = { priorityClassName: "system-node-critical" };
   await create("pull", "node-1", { image: lost[0], imagePullPolicy: "Always" }, critical, "kube-system");
-  const isPulling = (pod: Pod) => /no space left on device/.test(main(pod)?.state?.waiting?.message ?? "");
-  await become("pull", isPulling, "kube-system");
+  const isPulling = (pod: Pod) => /no space left on device/.test(containerOf(pod)?.state?.waiting?.message ?? "");
+  await cluster.become("pull", isPulling, "kube-system");
   rmSync(ballast);
-  await become("pull", (pod) => main(pod)?.state?.running, "kube-system");
+  await cluster.become("pull", (pod) => containerOf(pod)?.state?.running, "kube-system");
   await machine.kubectl("delete", "pod", "pull", "--namespace=kube-system");
 });
 
@@ -156,8 +140,8 @@ test("a store without room refuses writes with a sentence; reads and deletes go 
 
 test("the pods beside them have not noticed, and nothing is left", { skip: impossible }, async () => {
   for (const name of ["calm-1", "calm-2"]) {
-    const calm = await become(name, ({ status }) => status.phase === "Running");
-    assert.equal(main(calm)?.restartCount, 0);
+    const calm = await cluster.become(name, ({ status }) => status.phase === "Running");
+    assert.equal(containerOf(calm)?.restartCount, 0);
     assert.equal(await machine.kubectl("exec", name, "--", "echo", "well"), "well\n");
   }
   await machine.ok("down", `--name=${cluster.name}`);

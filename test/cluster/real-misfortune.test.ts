@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { findKubectls } from "../apiserver/kubectls.ts";
+import { image, TestContainerd } from "../kubelet/containerd.ts";
 import { impossible } from "../machine/machine.ts";
 import { Machine } from "./machine.ts";
 import { kill, RealCluster } from "./real-cluster.ts";
@@ -107,6 +108,32 @@ test("an interrupted start leaves nothing, and says so", { skip: impossible }, a
     else assert.match(said, /interrupted; nothing is left behind/, `after ${afterMs} ms`);
     await cluster.leftNothing();
     assert.equal(existsSync(cluster.place.folder), false);
+  }
+});
+
+test("a containerd of somebody else's, and what runs in it, are left alone", { skip: impossible }, async () => {
+  await using foreign = await TestContainerd.start();
+  const ctr = (...args: readonly string[]) =>
+    execFileSync("ctr", ["--address", `${foreign.folder}/containerd.sock`, "-n", "k8s.io", ...args], {
+      encoding: "utf8",
+    });
+  ctr("run", "--detach", "--null-io", image, "theirs");
+  const before = ctr("task", "list");
+  assert.match(before, /^theirs +[0-9]+ +RUNNING$/m);
+  try {
+    await using cluster = await RealCluster.plan(machine, { label: "s", nodes: 1 });
+    await cluster.up();
+    await cluster.hasImages();
+    await machine.kubectl("run", "ours", "--image=knarr.local/busybox:1.0", "--", "sleep", "3600");
+    await cluster.become("ours", ({ status }) => status.phase === "Running");
+    assert.equal(ctr("task", "list"), before);
+    await kill(cluster.pid);
+    await machine.ok("down", `--name=${cluster.name}`);
+    await cluster.leftNothing();
+    assert.equal(ctr("task", "list"), before);
+  } finally {
+    ctr("task", "delete", "--force", "theirs");
+    ctr("container", "delete", "theirs");
   }
 });
 

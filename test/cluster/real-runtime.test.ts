@@ -9,10 +9,8 @@ import { processes } from "#cluster/machine/processes.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { impossible } from "../machine/machine.ts";
 import { Machine } from "./machine.ts";
-import { kill, RealCluster, untilNone } from "./real-cluster.ts";
+import { containerOf, kill, patienceMs, RealCluster, untilNone } from "./real-cluster.ts";
 
-/** For a machine that does much else at once. */
-const patienceMs = 180_000;
 const mostPids = 40;
 const down = "container runtime is down";
 const sleep = ["sleep", "3600"];
@@ -27,7 +25,7 @@ before(async () => {
   await cluster.up(`--pod-max-pids=${mostPids}`);
   await cluster.hasImages();
   for (const name of names) await create(`calm-${name}`, name, sleep);
-  for (const name of names) await become(`calm-${name}`, ({ status }) => status.phase === "Running");
+  for (const name of names) await cluster.become(`calm-${name}`, ({ status }) => status.phase === "Running");
 });
 
 after(async () => {
@@ -47,20 +45,6 @@ const create = (name: string, nodeName: string, command: readonly string[]) =>
     }),
   );
 
-/** The pod once it is like this. */
-async function become(name: string, isSo: (pod: Pod) => unknown): Promise<Pod> {
-  const found: Pod[] = [];
-  await untilNone(patienceMs, async () => {
-    const pod = (await cluster.pods()).find(({ metadata }) => metadata.name === name);
-    if (pod && isSo(pod)) found.push(pod);
-    return found.length > 0 ? [] : [`${name}: ${JSON.stringify(pod?.status)}`];
-  });
-  const [pod] = found;
-  assert.ok(pod);
-  return pod;
-}
-
-const main = ({ status }: Pod) => status.containerStatuses?.find(({ name }) => name === "main");
 const status = () => machine.ok("status", `--name=${cluster.name}`);
 
 const untilReady = (name: string, isReady: "True" | "False") =>
@@ -100,7 +84,7 @@ test("a runtime that stands still, and one that is dead, make their nodes unread
       assert.match(out, /see that the container runtime of the node runs and answers/);
     }
     await create("elsewhere", "node-3", sleep);
-    await become("elsewhere", ({ status: { phase } }) => phase === "Running");
+    await cluster.become("elsewhere", ({ status: { phase } }) => phase === "Running");
     assert.equal(await machine.kubectl("exec", "calm-node-3", "--", "echo", "well"), "well\n");
   } finally {
     process.kill(slowPid, "SIGCONT");
@@ -110,13 +94,13 @@ test("a runtime that stands still, and one that is dead, make their nodes unread
   for (const name of ["node-1", "node-2"]) {
     await untilReady(name, "True");
     await create(`next-${name}`, name, sleep);
-    await become(`next-${name}`, ({ status: { phase } }) => phase === "Running");
+    await cluster.become(`next-${name}`, ({ status: { phase } }) => phase === "Running");
     assert.equal(await machine.kubectl("exec", `calm-${name}`, "--", "echo", "well"), "well\n");
   }
   for (const { metadata, ...pod } of before) {
-    const now = await become(metadata.name ?? "", ({ status: { phase } }) => phase === "Running");
-    const ids = [main(now)?.containerID, main(now)?.restartCount];
-    assert.deepEqual(ids, [main({ metadata, ...pod })?.containerID, 0], metadata.name);
+    const now = await cluster.become(metadata.name ?? "", ({ status: { phase } }) => phase === "Running");
+    const ids = [containerOf(now)?.containerID, containerOf(now)?.restartCount];
+    assert.deepEqual(ids, [containerOf({ metadata, ...pod })?.containerID, 0], metadata.name);
   }
 });
 
@@ -127,7 +111,7 @@ test("a fork bomb goes off in its pod, and harms nobody else", { skip: impossibl
     return /can't fork/.test(log.out) ? [] : [`${log.out}${log.err}`];
   });
   await create("after", "node-3", sleep);
-  await become("after", ({ status: { phase } }) => phase === "Running");
+  await cluster.become("after", ({ status: { phase } }) => phase === "Running");
   assert.equal(await machine.kubectl("exec", "calm-node-3", "--", "echo", "well"), "well\n");
   await machine.kubectl("delete", "pod", "bomb");
   assert.match(await status(), /^nodes +3 of 3 ready$/m);
