@@ -113,6 +113,21 @@ const revisionsOf = (notes: string) =>
     .slice(0, -1)
     .map((line) => Number(line.split(" ")[1]));
 
+test("a holder that stands still is named, and not waited for without end", async (t) => {
+  const root = scratch(t);
+  const folder = join(root, "store");
+  const writer = fileURLToPath(new URL("crash-writer.ts", import.meta.url));
+  const child = spawn(process.execPath, [writer, folder, join(root, "notes"), "1"], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  child.stdin.write("go\n");
+  while (!existsSync(join(folder, "store.sock"))) await clock.sleep(20, t.signal);
+  child.kill("SIGSTOP");
+  await assert.rejects(figuresOf(folder), new RegExp(`held by process ${child.pid};.*asked, but did not answer`));
+});
+
 test("a store in use whose path is too long for a socket can be copied too", async (t) => {
   const root = join(scratch(t), "long".repeat(30));
   const store = await openLmdbStore({ folder: join(root, "store"), clock });

@@ -31,6 +31,8 @@ type Answer = { readonly result: unknown } | { readonly error: string };
 const SOCKET = "store.sock";
 const QUESTION_BYTES = 16_384;
 const QUESTION_MS = 10_000;
+/** Figures are at hand; a snapshot takes as long as it takes. */
+const FIGURES_MS = 10_000;
 /** The path of a socket is cut off after this, on the strictest of systems. */
 const PATH_BYTES = 103;
 
@@ -110,6 +112,8 @@ async function ask(folder: string, question: Question): Promise<unknown> {
   let given: string;
   try {
     const socket = createConnection(place.path);
+    if (question.ask === "figures")
+      socket.setTimeout(FIGURES_MS, () => socket.destroy(new Error(`no answer within ${FIGURES_MS / 1000} s`)));
     socket.end(JSON.stringify(question));
     given = await text(socket);
   } catch (cause) {

@@ -22,8 +22,8 @@ export interface CheckReport extends StoreFigures {
 type Progress = (done: number, total: number) => void;
 const unseen: Progress = () => undefined;
 
-/** Who has just taken a store, or is about to leave it, does not answer yet, or any more. */
-const HOLDER_TRIES = 100;
+/** Who has just taken a store, or is about to leave it, does not answer yet, or any more: he is asked again for so long. */
+const HOLDER_PATIENCE_MS = 10_000;
 const HOLDER_RETRY_MS = 100;
 
 /** The data file of a folder, or the file itself if it is one. */
@@ -127,7 +127,7 @@ async function visit<T>(path: string, { free, held }: Visit<T>): Promise<T> {
   const file = dataFile(path);
   if (basename(file) !== DATA_FILE) return await free(file);
   const folder = dirname(file);
-  for (let tries = 1; ; tries++) {
+  for (const until = systemClock.elapsed() + HOLDER_PATIENCE_MS; ; ) {
     const lock = lockIfFree(folder);
     if (!(lock instanceof FolderHeld))
       try {
@@ -139,7 +139,7 @@ async function visit<T>(path: string, { free, held }: Visit<T>): Promise<T> {
       return await held(holderIn(folder), folder);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      if (tries === HOLDER_TRIES)
+      if (systemClock.elapsed() >= until)
         throw new Error(`${lock.message} (it was asked, but did not answer)`, { cause: error });
     }
     await systemClock.sleep(HOLDER_RETRY_MS, NEVER);
