@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { standStill } from "#base/testing/stand-still.ts";
 import { processes } from "#cluster/machine/processes.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { impossible } from "../machine/machine.ts";
@@ -68,7 +69,7 @@ test("a runtime that stands still, and one that is dead, make their nodes unread
   const before = await cluster.pods();
   const [slow, dead] = [runtimeOf("node-1"), runtimeOf("node-2")];
   const slowPid = slow.pid();
-  process.kill(slowPid, "SIGSTOP");
+  await standStill(slowPid);
   try {
     renameSync(dead.root, `${dead.root}.away`);
     writeFileSync(dead.root, ""); // so that it cannot be started again

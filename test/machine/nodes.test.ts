@@ -5,6 +5,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLog } from "#base/log.ts";
+import { standStill } from "#base/testing/stand-still.ts";
 import { pauseReference } from "#cluster/images/pause.ts";
 import { networkAt, processes } from "#cluster/machine/processes.ts";
 import { makeNetwork } from "#network/host/local-network.ts";
@@ -29,7 +30,7 @@ test("a node's containerd starts, is found again, and has the image of sandboxes
 
 interface Damage {
   readonly title: string;
-  readonly done: (machine: TestMachine, pod: TestPod) => void;
+  readonly done: (machine: TestMachine, pod: TestPod) => Promise<void> | void;
 }
 
 const damages: readonly Damage[] = [
@@ -65,11 +66,11 @@ const damages: readonly Damage[] = [
   },
   {
     title: "stands still",
-    done(machine, pod) {
-      for (const { pid } of shimsOf(pod)) process.kill(pid, "SIGSTOP");
+    async done(machine, pod) {
+      for (const { pid } of shimsOf(pod)) await standStill(pid);
       const pid = at(machine.nodes, 0).pid();
       assert.ok(pid !== undefined);
-      process.kill(pid, "SIGSTOP");
+      await standStill(pid);
     },
   },
 ];
@@ -87,7 +88,7 @@ for (const { title, done } of damages)
       const seen = (await machine.traces()).map((line) => /^new in ([\w ]+):/.exec(line)?.[1]);
       for (const kind of ["processes", "namespaces", "mounts", "links", "routes", "cgroups", "files"])
         assert.ok(seen.includes(kind), `${kind} are seen`);
-      done(machine, pod);
+      await done(machine, pod);
     } finally {
       await machine?.[Symbol.asyncDispose]();
     }
@@ -141,7 +142,7 @@ test("a containerd that stands still is replaced, and its pods go on", { skip: i
   const pod = await machine.runPod(0);
   const before = containerd.pid();
   assert.ok(before !== undefined);
-  process.kill(before, "SIGSTOP");
+  await standStill(before);
   await machine.again(0).start(signal);
   assert.notEqual(containerd.pid(), before);
   assert.deepEqual(await machine.pods(0), [pod.id]);

@@ -14,7 +14,7 @@ test(`random faults for ${minutes} minutes, seed ${seed}`, {
   const random = seededRandom(seed);
   const { strike, finish } = await startLoad(t, seed);
   const hang = async (victims: readonly EtcdMember[]) => {
-    for (const member of victims) member.pause();
+    for (const member of victims) await member.pause();
     await pause(random.below(6_000));
     for (const member of victims) member.resume();
   };

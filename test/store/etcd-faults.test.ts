@@ -41,13 +41,13 @@ test("members may die, hang and come back: nothing acknowledged is lost, no watc
   });
   await strike("each member hangs for a while in turn", async ({ members }) => {
     for (const member of members) {
-      member.pause();
+      await member.pause();
       await pause(1_500);
       member.resume();
     }
   });
   await strike("the majority is gone for a while", async ({ members }) => {
-    for (const member of members.slice(1)) member.pause();
+    for (const member of members.slice(1)) await member.pause();
     await pause(3_000);
     for (const member of members.slice(1)) member.resume();
   });
@@ -70,7 +70,7 @@ test("without a majority every call fails in time and says why, and all goes on 
 
   const [one, two] = cluster.members;
   await one!.kill();
-  two!.pause();
+  await two!.pause();
   const begun = performance.now();
   const results = await Promise.allSettled([
     engine.get("/registry/a"),
@@ -115,7 +115,7 @@ test("a watch on a member that has lost its cluster does not wait there in silen
   const watcher = follow(engine, "/registry/", first.modified);
   await watcher.caughtUpTo(first.modified);
 
-  for (const member of others) member.pause();
+  for (const member of others) await member.pause();
   assert.match(await interrupted.promise, /etcd watch interrupted.*etcdserver: no leader/);
   for (const member of others) member.resume();
   await isBack(engine);

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { ManualClock, systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
+import { standStill } from "#base/testing/stand-still.ts";
 import { main } from "#cluster/main.ts";
 import { copyStore } from "#store/copy.ts";
 import { Damaged, type StoreEngine } from "#store/engine.ts";
@@ -124,7 +125,8 @@ test("a holder that stands still is named, and not waited for without end", asyn
   await once(child.stdout, "data");
   child.stdin.write("go\n");
   while (!existsSync(join(folder, "store.sock"))) await clock.sleep(20, t.signal);
-  child.kill("SIGSTOP");
+  assert.ok(child.pid !== undefined);
+  await standStill(child.pid);
   await assert.rejects(figuresOf(folder), new RegExp(`held by process ${child.pid};.*asked, but did not answer`));
 });
 

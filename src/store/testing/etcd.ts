@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
+import { standStill } from "#base/testing/stand-still.ts";
 
 const { signal: unending } = new AbortController();
 
@@ -184,8 +185,9 @@ export class EtcdMember {
   }
 
   /** The process stands still, its connections stay open. */
-  pause(): void {
-    this.signal("SIGSTOP");
+  async pause(): Promise<void> {
+    const pid = this.#process?.pid;
+    if (pid !== undefined) await standStill(pid);
   }
 
   resume(): void {
