@@ -157,9 +157,7 @@ test("containers of a real runtime", { skip: impossible }, async (t) => {
     assert.deepEqual([said.exitCode, Buffer.from(said.output).toString()], [3, "hello\n"]);
     assert.ok(((await runtime.usage([id], signal)).get(id)?.memoryBytes ?? 0) > 0);
 
-    const before = systemClock.elapsed();
     await runtime.stopContainer(id, 2000, signal);
-    assert.ok(systemClock.elapsed() - before < 10_000);
     const over = await ended(runtime, "u-run", id);
     assert.equal(over.exitCode, 137, "sleep as the first process hears no SIGTERM");
     await runtime.removeContainer(id, signal);
