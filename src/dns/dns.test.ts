@@ -4,7 +4,7 @@ import { Resolver as Asker } from "node:dns/promises";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { decode, encode } from "dns-packet";
+import { type Answer, decode, encode, type Packet } from "dns-packet";
 import fc from "fast-check";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -40,6 +40,7 @@ function sampleDirectory(): Directory {
   service("quiet", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] });
   service("out", { type: "ExternalName", externalName: "example.com" });
   service("alias", { type: "ExternalName", externalName: "web.default.svc.cluster.local" });
+  service("shared", { clusterIP: "10.96.0.9", clusterIPs: ["10.96.0.9"], ports: [{ name: "sql", port: 5432 }] });
   service("crowd", { clusterIP: "None", ports: [{ name: "x", port: 1 }] });
   const slice = (name: string, endpoints: EndpointSlice["endpoints"], port = 5432, portName = "sql") =>
     caches.slices.set(
@@ -57,6 +58,16 @@ function sampleDirectory(): Directory {
     at("10.244.1.3"),
     at("10.244.1.4", { conditions: { ready: false } }),
   ]);
+  for (const part of ["shared", "shared-2"])
+    caches.slices.set(
+      `default/${part}`,
+      w.have(EndpointSlice, {
+        metadata: { name: part, namespace: "default", labels: { "kubernetes.io/service-name": "shared" } },
+        addressType: "IPv4",
+        endpoints: [at("10.244.1.9")],
+        ports: [{ name: part, port: 1 }],
+      }),
+    );
   slice(
     "crowd",
     Array.from({ length: 90 }, (_, i) => at(`10.244.2.${i}`)),
@@ -76,14 +87,20 @@ const known: readonly (readonly [string, string, readonly string[] | "no such na
   ["nowhere.svc.cluster.local", "A", "no such name"],
   ["svc.cluster.local", "A", []],
   ["cluster.local", "NS", ["ns.dns.cluster.local"]],
+  ["cluster.local", "SOA", ["ns.dns.cluster.local hostmaster.cluster.local 1 7200 1800 86400 5"]],
+  ["cluster.local", "A", []],
   ["ns.dns.cluster.local", "A", ["10.96.0.10"]],
   ["dns-version.cluster.local", "TXT", ["1.1.0"]],
   ["db.default.svc.cluster.local", "A", ["10.244.1.2", "10.244.1.3"]],
   ["db-0.db.default.svc.cluster.local", "A", ["10.244.1.2"]],
   ["10-244-1-3.db.default.svc.cluster.local", "A", ["10.244.1.3"]],
   ["10-244-1-4.db.default.svc.cluster.local", "A", "no such name"],
+  ["db.default.svc.cluster.local", "AAAA", []],
   ["10-244-1-3.web.default.svc.cluster.local", "A", "no such name"],
-  ["quiet.default.svc.cluster.local", "A", []],
+  ["10-244-1-9.shared.default.svc.cluster.local", "A", ["10.244.1.9"]],
+  ["quiet.default.svc.cluster.local", "A", "no such name"],
+  ["quiet.default.svc.cluster.local", "SRV", "no such name"],
+  ["_sql._tcp.quiet.default.svc.cluster.local", "SRV", "no such name"],
   ["_http._tcp.web.default.svc.cluster.local", "SRV", ["0 100 80 web.default.svc.cluster.local"]],
   [
     "_sql._tcp.db.default.svc.cluster.local",
@@ -99,6 +116,7 @@ const known: readonly (readonly [string, string, readonly string[] | "no such na
   ["out.default.svc.cluster.local", "A", ["example.com"]],
   ["7.0.96.10.in-addr.arpa", "PTR", ["web.default.svc.cluster.local"]],
   ["2.1.244.10.in-addr.arpa", "PTR", ["db-0.db.default.svc.cluster.local"]],
+  ["9.1.244.10.in-addr.arpa", "PTR", ["10-244-1-9.shared.default.svc.cluster.local"]],
   ["1.1.1.10.in-addr.arpa", "PTR", "elsewhere"],
   ["example.com", "A", "elsewhere"],
   ["local", "A", "elsewhere"],
@@ -110,9 +128,7 @@ for (const [name, type, expected] of known)
     if (expected === "elsewhere") return assert.equal(found, undefined);
     assert.equal(found?.exists, expected !== "no such name");
     const told = found?.answers.map(({ data }) =>
-      typeof data === "object" && "port" in data
-        ? `${data.priority} ${data.weight} ${data.port} ${data.target}`
-        : String(data),
+      typeof data === "object" ? Object.values(data).join(" ") : String(data),
     );
     assert.deepEqual(told, expected === "no such name" ? [] : expected);
   });
@@ -150,7 +166,9 @@ test("dns answers a resolver that is not ours", () =>
     assert.deepEqual([srv?.name, srv?.port, srv?.weight], ["web.default.svc.cluster.local", 80, 100]);
     assert.deepEqual(await asker.resolve4("alias.default.svc.cluster.local"), ["10.96.0.7"], "a name for another");
     await assert.rejects(asker.resolve4("none.default.svc.cluster.local"), { code: "ENOTFOUND" });
-    await assert.rejects(asker.resolve4("quiet.default.svc.cluster.local"), { code: "ENODATA" });
+    await assert.rejects(asker.resolve4("quiet.default.svc.cluster.local"), { code: "ENOTFOUND" });
+    await assert.rejects(asker.resolve6("db.default.svc.cluster.local"), { code: "ENODATA" });
+    assert.equal((await asker.resolveSoa("cluster.local")).hostmaster, "hostmaster.cluster.local");
     await assert.rejects(asker.resolve4("example.com"), { code: "EREFUSED" });
   }));
 
@@ -180,6 +198,13 @@ test("dns asks others about other names, once while the answer is good", async (
   const before = asked;
   for (let i = 0; i < 3; i++) assert.equal((await resolver.answer(query, "udp"))?.readUInt16BE(0), 7);
   assert.equal(asked - before, 1);
+});
+
+test("dns asks servers by address, with or without a port", () => {
+  const ask = (server: string) => forwarder({ servers: [server], clock: systemClock, random: seededRandom(1) });
+  for (const server of ["192.0.2.1", "192.0.2.1:5353", "fd00::1", "[fd00::1]:5353"]) ask(server);
+  for (const server of ["example.com", "example.com:53", "[192.0.2.1", ""])
+    assert.throws(() => ask(server), { message: `resolver ${JSON.stringify(server)} is no address` });
 });
 
 test("dns says so when nobody can be asked", async () => {
@@ -221,6 +246,31 @@ test("dns forgets its answers when the zone changes", () => {
   assert.equal(code(), 0);
 });
 
+test("dns answers as it was asked: with the question, its kind and its extensions, whatever the answer", () => {
+  const resolver = resolverOf();
+  const opt = { type: "OPT", name: ".", udpPayloadSize: 4096 } as Answer;
+  const ask = (name: string, extra: Packet = {}) => {
+    const questions = [{ type: "NS", name, class: "IN" } as const];
+    return decode(
+      resolver.answer(encode({ type: "query", id: 7, flags: 0x100, questions, ...extra }), "udp") as Buffer,
+    );
+  };
+  const own = ask("cluster.local", { additionals: [opt] });
+  assert.deepEqual(
+    own.additionals?.map((one) => `${one.type} ${one.name}`),
+    ["A ns.dns.cluster.local", "OPT ."],
+  );
+  assert.deepEqual(ask("nowhere.cluster.local").additionals, []);
+  const update = 0x2800;
+  const refused = ask("cluster.local", { additionals: [opt], flags: update });
+  assert.equal((refused.flags ?? 0) & 0x7800, update);
+  assert.equal((refused.flags ?? 0) & 0xf, 4, "NOTIMP");
+  assert.deepEqual(
+    refused.additionals?.map(({ type }) => type),
+    ["OPT"],
+  );
+});
+
 test("dns survives whatever is sent to it", () => {
   const resolver = resolverOf();
   const question = encode({ type: "query", id: 9, questions: [{ type: "A", name: "web.default.svc.cluster.local" }] });
@@ -243,6 +293,16 @@ test("dns survives whatever is sent to it", () => {
     }),
     { numRuns: 3_000 },
   );
+});
+
+test("dns ends, whoever still keeps a connection to it", async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<unknown>();
+  await withServer(resolverOf(), async (_, { port }) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("close", resolve);
+    await once(socket, "connect");
+  });
+  await closed;
 });
 
 test("dns ends a connection that sends no questions", () =>

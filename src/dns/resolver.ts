@@ -6,7 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
-import type { Found, Zone, ZoneRecord } from "./zone.ts";
+import { type Found, ttlSeconds, type Zone, type ZoneRecord } from "./zone.ts";
 
 export interface ResolverOptions {
   readonly zone: Zone;
@@ -19,7 +19,6 @@ export interface ResolverOptions {
 
 export type Way = "udp" | "tcp";
 
-const ttlSeconds = 5;
 /** What a datagram may hold: what the asker says, at least what all can take, at most what no network cuts into pieces. */
 const datagram = { least: 512, most: 1232 };
 const headBytes = 12;
@@ -111,7 +110,7 @@ export class Resolver {
       flags,
       answers: shuffled(answers, random).map(toAnswer),
       additionals: additionals.map(toAnswer),
-      ...(answers.length === 0 && { authorities: [authorityOf(zone.domain)] }),
+      ...(answers.length === 0 && { authorities: [toAnswer(zone.authority)] }),
     });
   }
 
@@ -143,24 +142,27 @@ function numbered(bytes: Buffer, query: Buffer): Buffer {
 
 /** An answer that says no more than the code, with the question if it could be read: some askers want to see it again. */
 function failure(query: Buffer, code: keyof typeof codes, asked?: Packet): Buffer {
-  const bytes = asked ? encode({ type: "response", questions: asked.questions ?? [] }) : Buffer.alloc(headBytes);
+  if (asked) return fitted(query, asked, "udp", { flags: codes[code] });
+  const bytes = Buffer.alloc(headBytes);
   query.copy(bytes, 0, 0, 2);
-  bytes[2] = 0x80 | ((query[2] ?? 0) & 0x79); // the kind of question, and whether others were to be asked
+  bytes[2] = 0x80 | kindOf(query);
   bytes[3] = codes[code];
   return bytes;
 }
+
+/** What is asked for besides the question: the kind of it, and whether others are to be asked. */
+const kindOf = (query: Buffer): number => (query[2] ?? 0) & 0x79;
 
 /** The message in no more bytes than the asker can take; what does not fit is left out, and that is said. */
 function fitted(query: Buffer, asked: Packet, way: Way, { flags = 0, ...rest }: Packet): Buffer {
   const edns = asked.additionals?.find((one) => one.type === "OPT");
   const said = edns?.type === "OPT" ? (edns.udpPayloadSize ?? 0) : 0;
   const limit = way === "tcp" ? 65_535 : Math.min(Math.max(said, datagram.least), datagram.most);
-  const isRecursionDesired = ((query[2] ?? 0) & 1) !== 0;
   const message = (parts: Packet, isCut: boolean): Buffer => {
     const bytes = encode({
       type: "response",
       id: asked.id ?? 0,
-      flags: flags | recursionAvailable | (isRecursionDesired ? 0x100 : 0) | (isCut ? TRUNCATED_RESPONSE : 0),
+      flags: flags | recursionAvailable | (kindOf(query) << 8) | (isCut ? TRUNCATED_RESPONSE : 0),
       questions: asked.questions ?? [],
       ...parts,
       additionals: [
@@ -187,27 +189,11 @@ function fitted(query: Buffer, asked: Packet, way: Way, { flags = 0, ...rest }: 
 
 const toAnswer = (record: ZoneRecord): Answer => ({ ...record, ttl: ttlSeconds, class: "IN" }) as Answer;
 
-/** Who answers for the domain, and how long a "no" may be remembered. */
-const authorityOf = (domain: string): Answer => ({
-  type: "SOA",
-  name: domain,
-  ttl: ttlSeconds,
-  data: {
-    mname: `ns.dns.${domain}`,
-    rname: `hostmaster.${domain}`,
-    serial: 1,
-    refresh: 7200,
-    retry: 1800,
-    expire: 86_400,
-    minimum: ttlSeconds,
-  },
-});
-
 /** Askers tend to take the first. */
 function shuffled<T>(all: readonly T[], random: Random): readonly T[] {
   const mixed = [...all];
   for (let i = mixed.length - 1; i > 0; i--) {
-    const other = Math.floor(random.next() * (i + 1));
+    const other = random.below(i + 1);
     [mixed[i], mixed[other]] = [mixed[other] as T, mixed[i] as T];
   }
   return mixed;

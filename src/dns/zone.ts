@@ -9,6 +9,18 @@ export type Data =
   | { readonly type: "A" | "AAAA" | "CNAME" | "PTR" | "NS"; readonly data: string }
   | { readonly type: "TXT"; readonly data: readonly string[] }
   | {
+      readonly type: "SOA";
+      readonly data: {
+        readonly mname: string;
+        readonly rname: string;
+        readonly serial: number;
+        readonly refresh: number;
+        readonly retry: number;
+        readonly expire: number;
+        readonly minimum: number;
+      };
+    }
+  | {
       readonly type: "SRV";
       readonly data: {
         readonly priority: number;
@@ -27,6 +39,8 @@ export interface Found {
 }
 
 const specificationVersion = "1.1.0";
+/** How long an answer may be remembered, and a "no", too. */
+export const ttlSeconds = 5;
 const absent: Found = { exists: false, answers: [], additionals: [] };
 const empty: Found = { exists: true, answers: [], additionals: [] };
 const answered = (answers: readonly ZoneRecord[], additionals: readonly ZoneRecord[] = []): Found => ({
@@ -55,8 +69,18 @@ export class Zone {
     return name.endsWith(".arpa") ? this.#reverse(name, type) : undefined;
   }
 
+  /** Who answers for the domain. */
+  get authority(): ZoneRecord {
+    const times = { serial: 1, refresh: 7200, retry: 1800, expire: 86_400, minimum: ttlSeconds };
+    const data = { mname: this.#serverName, rname: `hostmaster.${this.domain}`, ...times };
+    return { name: this.domain, type: "SOA", data };
+  }
+
   #apex(type: string): Found {
-    return type === "NS" ? answered([{ name: this.domain, type: "NS", data: this.#serverName }]) : empty;
+    if (type === "SOA") return answered([this.authority]);
+    if (type !== "NS") return empty;
+    const server = this.#serverName;
+    return answered([{ name: this.domain, type, data: server }], addressRecords(server, this.#servers));
   }
 
   get #serverName(): string {
@@ -94,22 +118,15 @@ export class Zone {
 
   #own(name: string, service: Service, type: string): Found {
     const own = clusterAddresses(service.spec);
-    return answered(
-      addressRecords(name, own.length > 0 ? own : this.#endpointsOf(service).map(({ address }) => address), type),
-    );
+    return own.length > 0
+      ? answered(addressRecords(name, own, type))
+      : atEndpoints(name, this.#endpointsOf(service), type);
   }
 
+  /** One of a service with an address of its own has a name, too. */
   #endpoint(name: string, service: Service, label: string, type: string): Found {
-    if (clusterAddresses(service.spec).length > 0) return absent;
     const meant = this.#endpointsOf(service).filter((endpoint) => endpoint.label === label);
-    if (meant.length === 0) return absent;
-    return answered(
-      addressRecords(
-        name,
-        meant.map(({ address }) => address),
-        type,
-      ),
-    );
+    return atEndpoints(name, meant, type);
   }
 
   #ports(name: string, service: Service, matches: (port: { name: string; protocol: string }) => boolean): Found {
@@ -123,6 +140,7 @@ export class Zone {
             addresses: [address],
             ports,
           }));
+    if (places.length === 0) return absent;
     const wanted = places.flatMap(({ target, ports }) => ports.filter(matches).map(({ port }) => ({ target, port })));
     const weight = Math.max(1, Math.floor(100 / Math.max(1, wanted.length)));
     const targets = new Set(wanted.map(({ target }) => target));
@@ -145,9 +163,8 @@ export class Zone {
   #namesAt(address: string): readonly string[] {
     const service = this.#directory.serviceAt(address);
     if (service) return [this.#nameOf(service)];
-    return this.#directory
-      .endpointsAt(address)
-      .map((one) => `${one.label}.${one.service}.${one.namespace}.svc.${this.domain}`);
+    const endpoints = this.#directory.endpointsAt(address);
+    return [...new Set(endpoints.map((one) => `${one.label}.${one.service}.${one.namespace}.svc.${this.domain}`))];
   }
 
   #nameOf({ metadata }: Service): string {
@@ -157,6 +174,13 @@ export class Zone {
   #endpointsOf({ metadata }: Service): readonly EndpointAddress[] {
     return this.#directory.endpoints(metadata.namespace ?? "", metadata.name);
   }
+}
+
+/** A name that stands for endpoints is none while there are none. */
+function atEndpoints(name: string, endpoints: readonly EndpointAddress[], type: string): Found {
+  if (endpoints.length === 0) return absent;
+  const addresses = new Set(endpoints.map(({ address }) => address)); // one may be in several slices, for different ports
+  return answered(addressRecords(name, [...addresses], type));
 }
 
 const external = (name: string, target: string, type: string): Found =>

@@ -1,8 +1,8 @@
 // What the nodes of this machine do, and what serves all of them: names, images, and the host's way to services.
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import type { Component } from "#base/supervise.ts";
-import { machineResolvers } from "#dns/host/forwarder.ts";
-import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
+import { parseResolverConfig, withoutLoopback } from "#kubelet/inputs/resolver-config.ts";
 import { applySteps } from "#network/host/apply-steps.ts";
 import { ServiceRoutes } from "#network/service-routes.ts";
 import type { NodeParts } from "../cluster.ts";
@@ -34,19 +34,14 @@ export function nodeWork(options: NodeWorkOptions, parts: NodeParts): NodeWork {
   const { local, dnsAddress } = options;
   const { log } = parts;
   const { egress } = local.network.options;
-  const resolver = {
-    server: dnsAddress,
-    domain: clusterDomain,
-    machine: egress
-      ? parseResolverConfig(readFileSync("/etc/resolv.conf", "utf8"))
-      : { servers: [], searches: [], options: [] },
-  };
+  const machine = parseResolverConfig(egress ? readFileSync("/etc/resolv.conf", "utf8") : "");
+  const resolver = { server: dnsAddress, domain: clusterDomain, machine: withoutLoopback(machine, dnsAddress) };
   const dns = clusterDns({
     ...parts,
     log: log.with({ component: "dns" }),
     address: local.network.hostAddress,
     serviceAddress: dnsAddress,
-    resolvers: egress ? machineResolvers() : [],
+    resolvers: machine.servers.filter((server) => isIP(server) !== 0),
   });
   const supply = new ImageSupply({
     ...parts,

@@ -1,13 +1,12 @@
 // Questions about names outside of the cluster go to the resolvers of the machine, one after the other until one answers.
 import { createSocket, type Socket } from "node:dgram";
-import { readFileSync } from "node:fs";
 import { connect, isIP } from "node:net";
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
 import type { Way } from "../resolver.ts";
 
 export interface ForwarderOptions {
-  /** `10.0.0.2`, `10.0.0.2:5353` or `[fd00::2]:53`. */
+  /** `10.0.0.2`, `fd00::2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
   readonly servers: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -33,22 +32,14 @@ export function forwarder({ servers, clock, random, waitMs = 2_000 }: ForwarderO
   };
 }
 
-/** The resolvers that resolv.conf names, but for those on loopback: they are another network's. */
-export function machineResolvers(path = "/etc/resolv.conf"): readonly string[] {
-  return readFileSync(path, "utf8")
-    .split("\n")
-    .flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
-    .filter((address) => isIP(address) !== 0 && !address.startsWith("127.") && address !== "::1")
-    .map((address) => (address.includes(":") ? `[${address}]` : address));
-}
-
 interface Place {
   readonly host: string;
   readonly port: number;
 }
 
 function placeOf(text: string): Place {
-  const [, bracketed, plain, port = "53"] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+  if (isIP(text) !== 0) return { host: text, port: 53 };
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
   const host = bracketed ?? plain ?? "";
   if (isIP(host) === 0) throw new Error(`resolver ${JSON.stringify(text)} is no address`);
   return { host, port: Number(port) };
@@ -57,7 +48,7 @@ function placeOf(text: string): Place {
 /** A number nobody can guess, so that nobody else can answer. */
 function withNumber(query: Uint8Array, random: Random): Buffer {
   const copy = Buffer.from(query);
-  copy.writeUInt16BE(Math.floor(random.next() * 65_536), 0);
+  copy.set(random.bytes(2), 0);
   return copy;
 }
 

@@ -23,7 +23,12 @@ const tcp = { idleMs: 10_000, connections: 1_000, inFlight: 100 };
 /** Serves over UDP and TCP on one port. Rejects if it cannot have the port. */
 export async function serveDns(options: DnsServerOptions): Promise<DnsServer> {
   const { address } = options;
-  const stream = createServer((socket) => serveStream(socket, options));
+  const open = new Set<TcpSocket>();
+  const stream = createServer((socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    serveStream(socket, options);
+  });
   stream.maxConnections = tcp.connections;
   const port = await listen(stream, options);
   const datagrams = createSocket({ type: isIPv6(address) ? "udp6" : "udp4" });
@@ -47,6 +52,7 @@ export async function serveDns(options: DnsServerOptions): Promise<DnsServer> {
     async close() {
       datagrams.close();
       stream.close();
+      for (const socket of open) socket.destroy(); // those who ask nothing would keep it open
       await once(stream, "close");
     },
   };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
-import { parseResolverConfig, resolverConfigOf } from "./resolver-config.ts";
+import { parseResolverConfig, resolverConfigOf, withoutLoopback } from "./resolver-config.ts";
 
 const cluster = {
   server: "10.96.0.10",
@@ -56,4 +56,16 @@ test("a resolv.conf is read as C libraries read it", () => {
     ),
     { servers: ["192.0.2.1", "192.0.2.2"], searches: ["c.test"], options: ["ndots:1", "rotate"] },
   );
+});
+
+test("pods are not sent to a loopback that is not theirs", () => {
+  const rest = { searches: ["example.org"], options: [] };
+  const table: readonly (readonly [servers: string[], expected: string[]])[] = [
+    [["192.0.2.1"], ["192.0.2.1"]],
+    [["127.0.0.1", "192.0.2.1", "::1"], ["192.0.2.1"]],
+    [["127.0.0.53"], ["10.96.0.10"]],
+    [[], []],
+  ];
+  for (const [servers, expected] of table)
+    assert.deepEqual(withoutLoopback({ servers, ...rest }, "10.96.0.10"), { servers: expected, ...rest });
 });

@@ -11,7 +11,7 @@ export interface ClusterResolver {
   /** Address of the cluster's own server. */
   readonly server: string;
   readonly domain: string;
-  /** What the machine's own resolv.conf says. */
+  /** What the machine's own resolv.conf says to pods. */
   readonly machine: ResolverConfig;
 }
 
@@ -59,6 +59,14 @@ export function parseResolverConfig(text: string): ResolverConfig {
     else if (word === "options") options = rest;
   }
   return { servers, searches, options };
+}
+
+const isLoopback = (address: string): boolean => address.startsWith("127.") || address === "::1";
+
+/** What pods can use of it. A server on its loopback answers the machine alone; where there is no other, another asks it for them. */
+export function withoutLoopback(machine: ResolverConfig, instead: string): ResolverConfig {
+  const servers = machine.servers.filter((server) => !isLoopback(server));
+  return { ...machine, servers: servers.length === 0 && machine.servers.length > 0 ? [instead] : servers };
 }
 
 const unique = (values: readonly string[]): readonly string[] => [...new Set(values)];
