@@ -19,7 +19,7 @@ import type { PodGround } from "./grounds.ts";
 import { imageCredentials } from "./image-credentials.ts";
 import type { ApiSources } from "./inputs/api-sources.ts";
 import { Lanes } from "./lanes.ts";
-import { admitPod, admitUnderPressure } from "./node/admit.ts";
+import { admitPod, admitUnderPressure, admitWithoutAppArmor } from "./node/admit.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
 import { healthEvents } from "./node/health-events.ts";
 import { NodeAgent } from "./node/node-agent.ts";
@@ -112,7 +112,11 @@ export function kubelet(options: KubeletOptions): Kubelet {
     },
     admit(pod, others) {
       const present = self.cache.get(name);
-      return admitUnderPressure(pod, health ?? {}) ?? (present && admitPod(pod, present, others));
+      return (
+        admitUnderPressure(pod, health ?? {}) ??
+        (description.hasAppArmor === false ? admitWithoutAppArmor(pod) : undefined) ??
+        (present && admitPod(pod, present, others))
+      );
     },
   };
   const report: Kubelet["report"] = (type, reason, message) =>

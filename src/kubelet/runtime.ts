@@ -70,6 +70,8 @@ export interface Image {
   readonly sizeBytes: number;
   /** Whether the runtime itself needs it. */
   readonly isPinned?: boolean;
+  /** Whom it runs as unless told otherwise, where the runtime says so. */
+  readonly user?: { readonly id: number } | { readonly name: string };
 }
 
 export interface Credentials {

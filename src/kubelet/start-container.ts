@@ -8,6 +8,7 @@ import { InputMissing } from "./inputs/sources.ts";
 import { type Delay, type DelayLimits, nextDelay } from "./pod/restart.ts";
 import type { StartContainer, StartFailure } from "./pod/view.ts";
 import type { PodsContext } from "./pods.ts";
+import { rootProblem } from "./root-user.ts";
 import type { Image } from "./runtime.ts";
 
 /** A start that has to be tried again later. */
@@ -64,6 +65,8 @@ export async function startContainer(
 
   const make = async (): Promise<string> => {
     const image = await ensureImage(container, subject, context, signal);
+    const problem = rootProblem(pod, container, image.user);
+    if (problem !== undefined) throw failed("CreateContainerConfigError", new Error(problem));
     const config = { pod, container, kind, attempt, imageId: image.id };
     const id = await step("create", createFailure, runtime.createContainer(sandbox, config, signal));
     tell("Normal", "Created", "Container created");

@@ -51,6 +51,9 @@ const connect = (containerd: TestContainerd) =>
       logsDirectory: `${containerd.folder}/logs`,
       podsDirectory: `${containerd.folder}/pods`,
       memoryBytes: 4 * 2 ** 30,
+      seccompDirectory: `${containerd.folder}/seccomp`,
+      clusterDomain: "cluster.local",
+      runtimeHandler: async (name) => name,
       inputs: containerInputs({
         sources,
         volumes: new Volumes({ podsDirectory: `${containerd.folder}/pods`, sources, stamp: () => systemRandom.uuid() }),
@@ -138,6 +141,81 @@ test("containers of a real runtime", { skip: impossible }, async (t) => {
     assert.ok(said.includes(`${ip}\tinputs`), log);
     await runtime.stopSandbox(sandbox, signal);
     await runtime.removeSandbox(sandbox, signal);
+  });
+
+  await t.test("a container runs as whom it is told, with the groups of its pod, and knows its full name", async () => {
+    const script = "cat /proc/self/status /proc/sys/kernel/hostname";
+    const pod = podOf(
+      {
+        ...shell(script, { securityContext: { runAsUser: 1000, allowPrivilegeEscalation: false } }),
+        securityContext: { runAsUser: 5, runAsGroup: 6, fsGroup: 2000, supplementalGroups: [3000, 4000] },
+        hostname: "one",
+        subdomain: "many",
+        setHostnameAsFQDN: true,
+      },
+      { metadata: { uid: "u-who", name: "who" } },
+    );
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    const id = await start(runtime, pod, sandbox);
+    await ended(runtime, "u-who", id);
+    const log = readFileSync(`${containerd.folder}/logs/default_who_u-who/web/0.log`, "utf8");
+    const said = log
+      .replace(/^\S+ stdout F /gm, "")
+      .trim()
+      .split("\n");
+    const told = said.map((line) => line.trim().replaceAll(/\s+/g, " "));
+    assert.deepEqual(
+      told.filter((line) => /^(Uid|Gid|Groups|NoNewPrivs):|cluster/.test(line)),
+      [
+        "Uid: 1000 1000 1000 1000",
+        "Gid: 6 6 6 6",
+        "Groups: 6 2000 3000 4000",
+        "NoNewPrivs: 1",
+        "one.many.default.svc.cluster.local",
+      ],
+    );
+    await runtime.stopSandbox(sandbox, signal);
+    await runtime.removeSandbox(sandbox, signal);
+  });
+
+  await t.test("a container for a while sees the processes of the one it is aimed at", async () => {
+    const ephemeralContainers = ["web", "nobody"].map((targetContainerName) => ({
+      name: `look-at-${targetContainerName}`,
+      image,
+      command: ["/bin/sh", "-c", "cat /proc/1/cmdline; echo"],
+      targetContainerName,
+    }));
+    const pod = podOf(
+      { ...shell("exec sleep 1234"), ephemeralContainers },
+      { metadata: { uid: "u-aim", name: "aim" } },
+    );
+    const sandbox = await runtime.runSandbox({ pod, attempt: 0 }, signal);
+    await start(runtime, pod, sandbox);
+    const imageId = (await runtime.findImage(image, signal))?.id ?? "";
+    const make = (name: string) => {
+      const container = pod.spec.ephemeralContainers?.find((one) => one.name === name);
+      assert.ok(container);
+      return runtime.createContainer(sandbox, { pod, container, kind: "ephemeral", attempt: 0, imageId }, signal);
+    };
+    const id = await make("look-at-web");
+    await runtime.startContainer(id, signal);
+    await ended(runtime, "u-aim", id);
+    const log = readFileSync(`${containerd.folder}/logs/default_aim_u-aim/look-at-web/0.log`, "utf8");
+    assert.ok(log.includes("sleep\x001234"), log);
+    await assert.rejects(make("look-at-nobody"), { message: "unable to find target container nobody" });
+    await runtime.stopSandbox(sandbox, signal);
+    await runtime.removeSandbox(sandbox, signal);
+  });
+
+  await t.test("what the runtime cannot give is refused, not left out", async () => {
+    const metadata = { uid: "u-not", name: "not" };
+    const users = podOf({ ...shell("true"), hostUsers: false }, { metadata });
+    await assert.rejects(
+      runtime.runSandbox({ pod: users, attempt: 0 }, signal),
+      /runtime does not support user namespaces/,
+    );
+    const other = podOf({ ...shell("true"), runtimeClassName: "gvisor" }, { metadata });
+    await assert.rejects(runtime.runSandbox({ pod: other, attempt: 1 }, signal), /no runtime for "gvisor"/);
   });
 
   await t.test("a pod has a sandbox with an address", async () => {

@@ -53,6 +53,8 @@ export class ImagesNode implements AsyncDisposable {
           logsDirectory: join(machine.root, "logs"),
           podsDirectory,
           memoryBytes: 2 ** 30,
+          seccompDirectory: join(machine.root, "seccomp"),
+          runtimeHandler: async (name) => name,
           inputs: containerInputs({
             sources,
             volumes: new Volumes({ podsDirectory, sources, stamp: () => systemRandom.uuid() }),

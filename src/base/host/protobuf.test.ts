@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { message, pairs, signed } from "./protobuf.ts";
+import { ints, message, pairs, signed } from "./protobuf.ts";
 
 test("numbers may be negative, and texts may be kept by text", () => {
   const Sample = message("Sample", { code: signed(1), labels: pairs(2) });
@@ -14,4 +14,11 @@ test("numbers may be negative, and texts may be kept by text", () => {
   assert.deepEqual({ ...Sample.decode(Sample.encode({ labels })).labels }, labels);
   assert.throws(() => Sample.encode({ code: 1.5 }), RangeError);
   assert.throws(() => Sample.decode(Uint8Array.of(8, 255, 255, 255, 255, 255, 255, 255, 127)), /decode Sample/);
+});
+
+test("counts are written one behind the other", () => {
+  const Sample = message("Sample", { groups: ints(5) });
+  assert.deepEqual([...Sample.encode({ groups: [1, 300] })], [42, 3, 1, 172, 2]);
+  for (const groups of [[], [0], [2000, 3000, 2 ** 31 - 1]])
+    assert.deepEqual(Sample.decode(Sample.encode({ groups })).groups, groups);
 });

@@ -2,6 +2,7 @@
 import { mkdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service } from "#api/core/v1/service.ts";
+import { RuntimeClass } from "#api/node/v1/runtime-class.ts";
 import type { Clock } from "#base/clock.ts";
 import { DiskReserve } from "#base/host/disk-reserve.ts";
 import { runProgram } from "#base/host/run-program.ts";
@@ -122,7 +123,7 @@ const logFolders = (folder: string) => ({
 });
 
 function connect(
-  { endpoint, clock, dns, cgroupRoot, folder }: MachineKubeletOptions,
+  { endpoint, client, clock, dns, clusterDomain, cgroupRoot, folder }: MachineKubeletOptions,
   { podsDirectory, hierarchy, memory, inputs }: RuntimeParts,
   signal: AbortSignal,
 ): Promise<CriRuntime> {
@@ -138,6 +139,9 @@ function connect(
       isUnified: hierarchy.isUnified,
       ...(cgroupRoot !== undefined && { cgroupOf: (pod) => podGroup(cgroupRoot, pod) }),
       ...(dns && { dns }),
+      ...(clusterDomain !== undefined && { clusterDomain }),
+      seccompDirectory: join(folder, "seccomp"),
+      runtimeHandler: async (name) => (await client.get(RuntimeClass, { name })).handler,
       inputs,
     },
     signal,

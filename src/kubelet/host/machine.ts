@@ -37,6 +37,7 @@ export async function describeMachine(options: MachineOptions): Promise<NodeDesc
     ...(podCidrs && { podCidrs }),
     ...(await machineCapacity(options)),
     system: await systemInfo(runtime, kubeletVersion),
+    hasAppArmor: (await firstLine("/sys/module/apparmor/parameters/enabled")) === "Y",
   };
 }
 

@@ -5,7 +5,7 @@ import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft } from "#schema/infer.ts";
 import { podOf } from "../testing.ts";
-import { admitPod } from "./admit.ts";
+import { admitPod, admitWithoutAppArmor } from "./admit.ts";
 
 const node = applyDefaults(Node, {
   apiVersion: "v1",
@@ -34,6 +34,22 @@ const terms = (...expressions: object[]): Draft<PodSpec> => ({
       },
     },
   },
+});
+
+const sysctl = (name: string): Draft<PodSpec> => ({ securityContext: { sysctls: [{ name, value: "1" }] } });
+
+test("a node that cannot confine processes takes no pods that want to be", () => {
+  const profile = (type: "RuntimeDefault" | "Unconfined") => ({ securityContext: { appArmorProfile: { type } } });
+  const of = (spec: Draft<PodSpec>, own = {}, phase: "Pending" | "Running" = "Pending") =>
+    admitWithoutAppArmor(podOf({ containers: [{ name: "web", image: "i", ...own }], ...spec }, { status: { phase } }));
+  assert.equal(of({}), undefined);
+  assert.equal(of(profile("Unconfined")), undefined);
+  assert.equal(of(profile("RuntimeDefault"), {}, "Running"), undefined);
+  for (const rejection of [of(profile("RuntimeDefault")), of({}, profile("RuntimeDefault"))])
+    assert.deepEqual(rejection, {
+      reason: "AppArmor",
+      message: "Cannot enforce AppArmor: AppArmor is not enabled on the host",
+    });
 });
 
 test("a node takes what fits, and says why not", () => {
@@ -98,6 +114,28 @@ test("a node takes what fits, and says why not", () => {
       "a taint that drives out",
       asking({}, { tolerations: [] }),
       "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
+    ],
+    ["a parameter that may be set", asking({}, sysctl("net.ipv4.tcp_rmem")), undefined],
+    ["the same with slashes", asking({}, sysctl("net/ipv4/tcp_rmem")), undefined],
+    [
+      "a parameter that may disturb others",
+      asking({}, sysctl("net.core.somaxconn")),
+      'SysctlForbidden: forbidden sysctl: "net.core.somaxconn" not allowlisted',
+    ],
+    [
+      "a parameter of the node's own network",
+      asking({}, { ...sysctl("net.ipv4.tcp_rmem"), hostNetwork: true }),
+      'SysctlForbidden: forbidden sysctl: "net.ipv4.tcp_rmem" not allowed with host Net enabled',
+    ],
+    [
+      "a parameter of the node's own messages",
+      asking({}, { ...sysctl("kernel.shm_rmid_forced"), hostIPC: true }),
+      'SysctlForbidden: forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host IPC enabled',
+    ],
+    [
+      "groups that its runtime cannot leave out",
+      asking({}, { securityContext: { supplementalGroupsPolicy: "Strict" } }),
+      "SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node",
     ],
     [
       "another system",

@@ -16,12 +16,21 @@ import {
 import { labelMatcher, makeRequirement, type SelectorOperator } from "#schema/selector.ts";
 import type { Rejection } from "../pods.ts";
 import type { NodeHealth } from "./description.ts";
+import { admitSysctls } from "./sysctls.ts";
 
 export function admitPod(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
   const { os } = pod.spec;
   if (os && os.name !== node.status.nodeInfo.operatingSystem)
     return { reason: "PodOSNotSupported", message: "Failed to admit pod as the OS field doesn't match node OS" };
-  return insufficient(pod, node, others) ?? predicate(pod, node, others);
+  if (
+    pod.spec.securityContext?.supplementalGroupsPolicy === "Strict" &&
+    !node.status.features?.supplementalGroupsPolicy
+  )
+    return {
+      reason: "SupplementalGroupsPolicyNotSupported",
+      message: "SupplementalGroupsPolicy=Strict is not supported in this node",
+    };
+  return admitSysctls(pod) ?? insufficient(pod, node, others) ?? predicate(pod, node, others);
 }
 
 /** Why a node that runs out of something does not take the pod, if it does not. */
@@ -35,6 +44,17 @@ export function admitUnderPressure(pod: Pod, health: NodeHealth): Rejection | un
   const isMemoryOnly = health.memoryPressure && conditions.length === 1;
   if (isMemoryOnly && (qosClassOf(pod.spec) !== "BestEffort" || tolerates(pod, memoryTaint))) return undefined;
   return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` };
+}
+
+/** Why a node that cannot confine it does not take the pod, if it wants to be confined. */
+export function admitWithoutAppArmor({ spec, status }: Pod): Rejection | undefined {
+  const all = [...spec.containers, ...(spec.initContainers ?? []), spec];
+  const isConfined = all.some(({ securityContext }) => {
+    const type = securityContext?.appArmorProfile?.type;
+    return type !== undefined && type !== "Unconfined";
+  });
+  if (!isConfined || status.phase !== "Pending") return undefined;
+  return { reason: "AppArmor", message: "Cannot enforce AppArmor: AppArmor is not enabled on the host" };
 }
 
 const memoryTaint = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };

@@ -1,6 +1,14 @@
 // What a kubelet tells of its node.
 import type { Amounts } from "#api/core/v1/amounts.ts";
-import type { ContainerImage, Node, NodeCondition, NodeStatus, NodeSystemInfo, Taint } from "#api/core/v1/node.ts";
+import type {
+  ContainerImage,
+  Node,
+  NodeCondition,
+  NodeFeatures,
+  NodeStatus,
+  NodeSystemInfo,
+  Taint,
+} from "#api/core/v1/node.ts";
 import type { Draft } from "#schema/infer.ts";
 import { timeOf } from "#schema/time.ts";
 
@@ -19,6 +27,9 @@ export interface NodeDescription {
   /** Networks of the pods, where the node itself knows them. */
   readonly podCidrs?: readonly string[];
   readonly port: number;
+  readonly features?: NodeFeatures;
+  /** Whether the kernel confines processes by AppArmor; taken for granted unless told. */
+  readonly hasAppArmor?: boolean;
 }
 
 /** What is known of how the node is; all is well where nothing is said. */
@@ -66,7 +77,7 @@ export function nodeStatus(
   before: readonly NodeCondition[],
   now: number,
 ): Draft<NodeStatus> {
-  const { capacity, allocatable = capacity, addresses, system, port } = description;
+  const { capacity, allocatable = capacity, addresses, system, port, features } = description;
   return {
     capacity,
     allocatable,
@@ -75,6 +86,7 @@ export function nodeStatus(
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo: system,
     ...(health.images && { images: [...health.images] }),
+    ...(features && { features }),
     declaredFeatures: [...declaredFeatures],
   };
 }

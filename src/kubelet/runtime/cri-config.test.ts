@@ -4,8 +4,9 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Draft } from "#schema/infer.ts";
 import { podOf } from "../testing.ts";
 import { criContainer, criResources, criSandbox } from "./cri-config.ts";
+import { containerSecurity } from "./cri-security.ts";
 
-const settings = { logsDirectory: "/var/log/pods", memoryBytes: 4 * 2 ** 30 };
+const settings = { logsDirectory: "/var/log/pods", seccompDirectory: "/seccomp", memoryBytes: 4 * 2 ** 30 };
 const one = (container: Draft<Container>, spec: object = {}) =>
   podOf({ ...spec, containers: [{ name: "web", image: "nginx", ...container }] });
 
@@ -84,4 +85,43 @@ test("a container gets its command with variables, its rights and its places", (
     [runAsUser, runAsGroup, noNewPrivs, capabilities.drop, privileged],
     [{ value: 7 }, { value: 6 }, true, ["ALL"], false],
   );
+});
+
+test("a pod and a container say what it may do, the container last", () => {
+  const securityContext = {
+    fsGroup: 2000,
+    supplementalGroups: [3000],
+    supplementalGroupsPolicy: "Strict" as const,
+    seLinuxOptions: { level: "s0:c1,c2" },
+    appArmorProfile: { type: "RuntimeDefault" as const },
+    seccompProfile: { type: "Localhost" as const, localhostProfile: "strict.json" },
+  };
+  const pod = one({}, { securityContext });
+  const ofSandbox = criSandbox({ pod, attempt: 0 }, settings).linux.securityContext;
+  assert.deepEqual(ofSandbox.supplementalGroups, [2000, 3000]);
+  assert.equal(ofSandbox.supplementalGroupsPolicy, 1);
+  const selinuxOptions = { user: "", role: "", type: "", level: "s0:c1,c2" };
+  const inherited = containerSecurity(pod, pod.spec.containers[0]!, settings);
+  assert.deepEqual(inherited.supplementalGroups, [2000, 3000]);
+  assert.deepEqual(inherited.seccomp, { profileType: 2, localhostRef: "/seccomp/strict.json" });
+  const { selinuxOptions: label, apparmor, apparmorProfile } = { selinuxOptions: undefined, ...inherited };
+  assert.deepEqual(label, selinuxOptions);
+  assert.deepEqual([apparmor, apparmorProfile], [{ profileType: 0, localhostRef: "" }, "runtime/default"]);
+
+  const own = one(
+    {
+      securityContext: {
+        appArmorProfile: { type: "Localhost", localhostProfile: "mine" },
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+    },
+    { securityContext },
+  );
+  const chosen = containerSecurity(own, own.spec.containers[0]!, { ...settings, target: "c9" });
+  assert.deepEqual(chosen.seccomp, { profileType: 0, localhostRef: "" });
+  assert.deepEqual(
+    [chosen.apparmor, chosen.apparmorProfile],
+    [{ profileType: 2, localhostRef: "mine" }, "localhost/mine"],
+  );
+  assert.deepEqual(chosen.namespaceOptions, { network: 0, pid: 3, ipc: 0, targetId: "c9" });
 });

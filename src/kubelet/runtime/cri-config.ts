@@ -2,17 +2,23 @@
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { bytesOf, cpuPeriod, hugepageLimits, millisOf, oomScore, quotaOf, sharesOf } from "../cgroups/limits.ts";
+import { kernelNameOf } from "../inputs/host-name.ts";
 import { expand } from "../probes/ask.ts";
 import type { ContainerConfig, SandboxConfig } from "../runtime.ts";
+import { containerSecurity, sandboxSecurity } from "./cri-security.ts";
 
 /** What the node adds to every pod. */
 export interface CriSettings {
   /** `/var/log/pods`. */
   readonly logsDirectory: string;
+  /** Where seccomp profiles of the node's own are: `/var/lib/kubelet/seccomp`. */
+  readonly seccompDirectory: string;
   /** The control group that holds all of a pod; the runtime's choice unless told. */
   readonly cgroupOf?: (pod: Pod) => string;
   /** Whether groups are of the second version alone, where all of a container is killed when it runs out of memory. */
   readonly isUnified?: boolean;
+  /** The domain that the names of pods are in; none unless told. */
+  readonly clusterDomain?: string;
   /** Memory of the node, by which scores for the kernel's killer are made. */
   readonly memoryBytes: number;
   /** What a pod's resolv.conf says; the node's own unless told. */
@@ -32,6 +38,8 @@ export interface ContainerInputs {
     readonly readonly: boolean;
     readonly propagation: number;
   }[];
+  /** Id of the container whose processes it is to see. */
+  readonly target?: string | undefined;
 }
 
 export const criLabels = {
@@ -47,9 +55,6 @@ export const criAnnotations = {
   messagePolicy: "io.kubernetes.container.terminationMessagePolicy",
 } as const;
 
-const inPod = 0;
-const inContainer = 1;
-const onNode = 2;
 const protocols: Readonly<Record<string, number>> = { TCP: 0, UDP: 1, SCTP: 2 };
 
 const labelsOf = ({ metadata }: Pod) => ({
@@ -58,23 +63,15 @@ const labelsOf = ({ metadata }: Pod) => ({
   [criLabels.podUid]: metadata.uid ?? "",
 });
 
-const namespacesOf = ({ hostNetwork, hostPID, hostIPC, shareProcessNamespace }: Pod["spec"]) => ({
-  network: hostNetwork ? onNode : inPod,
-  pid: hostPID ? onNode : shareProcessNamespace ? inPod : inContainer,
-  ipc: hostIPC ? onNode : inPod,
-});
-
 export const logDirectoryOf = ({ metadata }: Pod, { logsDirectory }: Pick<CriSettings, "logsDirectory">): string =>
   `${logsDirectory}/${metadata.namespace}_${metadata.name}_${metadata.uid}`;
 
 export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSettings) {
   const { metadata, spec } = pod;
-  const { securityContext } = spec;
-  const { runAsUser, runAsGroup } = securityContext ?? {};
   const all = [...(spec.initContainers ?? []), ...spec.containers];
   return {
     metadata: { name: metadata.name, uid: metadata.uid ?? "", namespace: metadata.namespace ?? "", attempt },
-    hostname: spec.hostNetwork ? "" : (spec.hostname ?? metadata.name).slice(0, 63).replace(/[.-]+$/, ""),
+    hostname: kernelNameOf(pod, settings.clusterDomain),
     logDirectory: logDirectoryOf(pod, settings),
     ...(settings.dns && { dnsConfig: settings.dns(pod) }),
     portMappings: all.flatMap(({ ports = [] }) =>
@@ -88,20 +85,11 @@ export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSetting
     annotations: metadata.annotations ?? {},
     linux: {
       cgroupParent: settings.cgroupOf?.(pod) ?? "",
-      securityContext: {
-        namespaceOptions: namespacesOf(spec),
-        privileged: all.some((container) => container.securityContext?.privileged),
-        seccomp: runtimeDefault,
-        ...(runAsUser !== undefined && { runAsUser: { value: runAsUser } }),
-        ...(runAsUser !== undefined && runAsGroup !== undefined && { runAsGroup: { value: runAsGroup } }),
-      },
-      sysctls: Object.fromEntries((securityContext?.sysctls ?? []).map(({ name, value }) => [name, value])),
+      securityContext: sandboxSecurity(pod),
+      sysctls: Object.fromEntries((spec.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value])),
     },
   };
 }
-
-const runtimeDefault = { profileType: 0, localhostRef: "" };
-const unconfined = { profileType: 1, localhostRef: "" };
 
 export function criContainer(config: ContainerConfig, inputs: ContainerInputs, settings: CriSettings) {
   const { pod, container, attempt, imageId } = config;
@@ -127,7 +115,7 @@ export function criContainer(config: ContainerConfig, inputs: ContainerInputs, s
     tty: container.tty ?? false,
     linux: {
       resources: criResources(pod, container, settings),
-      securityContext: criSecurity(pod, container),
+      securityContext: containerSecurity(pod, container, { ...settings, target: inputs.target }),
     },
   };
 }
@@ -148,45 +136,5 @@ export function criResources(
     oomScoreAdj: oomScore(pod, container, memoryBytes),
     hugepageLimits: hugepageLimits(Object.entries(limits)),
     ...(isUnified && { unified: { "memory.oom.group": "1" } }),
-  };
-}
-
-/** What most containers must not see of the kernel. */
-const masked = [
-  "acpi",
-  "asound",
-  "kcore",
-  "keys",
-  "latency_stats",
-  "timer_list",
-  "timer_stats",
-  "sched_debug",
-  "scsi",
-].map((name) => `/proc/${name}`);
-const readOnly = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
-
-function criSecurity({ spec }: Pod, { securityContext: own }: Container) {
-  const pod = spec.securityContext;
-  const runAsUser = own?.runAsUser ?? pod?.runAsUser;
-  const runAsGroup = own?.runAsGroup ?? pod?.runAsGroup;
-  const seccomp = own?.seccompProfile ?? pod?.seccompProfile;
-  const privileged = own?.privileged ?? false;
-  const isBare = own?.procMount === "Unmasked";
-  return {
-    capabilities: { add: own?.capabilities?.add ?? [], drop: own?.capabilities?.drop ?? [] },
-    privileged,
-    namespaceOptions: namespacesOf(spec),
-    readonlyRootfs: own?.readOnlyRootFilesystem ?? false,
-    noNewPrivs: own?.allowPrivilegeEscalation === false,
-    maskedPaths: privileged || isBare ? [] : [...masked, "/sys/firmware"],
-    readonlyPaths: privileged || isBare ? [] : readOnly,
-    seccomp:
-      seccomp?.type === "RuntimeDefault"
-        ? runtimeDefault
-        : seccomp?.type === "Localhost"
-          ? { profileType: 2, localhostRef: seccomp.localhostProfile ?? "" }
-          : unconfined,
-    ...(runAsUser !== undefined && { runAsUser: { value: runAsUser } }),
-    ...(runAsGroup !== undefined && { runAsGroup: { value: runAsGroup } }),
   };
 }

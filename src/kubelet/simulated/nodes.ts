@@ -236,5 +236,6 @@ function describe(options: SimulatedNodesOptions, name: string, index: number): 
     },
     podCidrs: [partOf(podRange, podMask, index)],
     port: kubeletPort,
+    features: { supplementalGroupsPolicy: true },
   };
 }

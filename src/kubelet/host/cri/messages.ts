@@ -4,6 +4,7 @@ import {
   bytes,
   id,
   int,
+  ints,
   type Message,
   many,
   message,
@@ -29,7 +30,6 @@ const rpc =
     response,
   });
 
-export const namespaceMode = { pod: 0, container: 1, node: 2, target: 3 } as const;
 export const containerStates = ["created", "running", "exited", "unknown"] as const;
 export const sandboxReady = 0;
 
@@ -45,13 +45,17 @@ const SandboxMetadata = message("PodSandboxMetadata", {
 });
 const NamespaceOption = message("NamespaceOption", { network: int(1), pid: int(2), ipc: int(3), targetId: text(4) });
 const SecurityProfile = message("SecurityProfile", { profileType: int(1), localhostRef: text(2) });
+const SELinuxOption = message("SELinuxOption", { user: text(1), role: text(2), type: text(3), level: text(4) });
 const SandboxSecurity = message("LinuxSandboxSecurityContext", {
   namespaceOptions: one(1, NamespaceOption),
+  selinuxOptions: one(2, SELinuxOption),
   runAsUser: one(3, Int64Value),
   readonlyRootfs: bool(4),
+  supplementalGroups: ints(5),
   privileged: bool(6),
   runAsGroup: one(8, Int64Value),
   seccomp: one(9, SecurityProfile),
+  supplementalGroupsPolicy: int(11),
 });
 const Resources = message("LinuxContainerResources", {
   cpuPeriod: int(1),
@@ -90,13 +94,18 @@ const ContainerSecurity = message("LinuxContainerSecurityContext", {
   capabilities: one(1, message("Capability", { add: texts(1), drop: texts(2) })),
   privileged: bool(2),
   namespaceOptions: one(3, NamespaceOption),
+  selinuxOptions: one(4, SELinuxOption),
   runAsUser: one(5, Int64Value),
   readonlyRootfs: bool(7),
+  supplementalGroups: ints(8),
+  apparmorProfile: text(9),
   noNewPrivs: bool(11),
   runAsGroup: one(12, Int64Value),
   maskedPaths: texts(13),
   readonlyPaths: texts(14),
   seccomp: one(15, SecurityProfile),
+  apparmor: one(16, SecurityProfile),
+  supplementalGroupsPolicy: int(17),
 });
 export const ContainerConfigMessage = message("ContainerConfig", {
   metadata: one(1, ContainerMetadata),
@@ -156,7 +165,15 @@ export const ContainerStatus = message("ContainerStatus", {
   annotations: pairs(13),
   logPath: text(15),
 });
-const Image = message("Image", { id: text(1), tags: texts(2), digests: texts(3), size: int(4), pinned: bool(8) });
+export const Image = message("Image", {
+  id: text(1),
+  tags: texts(2),
+  digests: texts(3),
+  size: int(4),
+  uid: one(5, Int64Value),
+  username: text(6),
+  pinned: bool(8),
+});
 const labelled = (name: string, field: number) =>
   message(`List${name}Request`, { filter: one(1, message(`${name}Filter`, { labels: pairs(field) })) });
 const byContainer = message("ContainerRequest", { id: text(1) });

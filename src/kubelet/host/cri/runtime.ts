@@ -3,6 +3,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Decoded } from "#base/host/protobuf.ts";
+import { InputMissing } from "../../inputs/sources.ts";
 import { ChangeFeed } from "../../runtime/change-feed.ts";
 import {
   type ContainerInputs,
@@ -35,6 +36,7 @@ import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
   type ContainerStatus,
+  type Image as CriImage,
   containerdEvents,
   containerdTasks,
   containerStates,
@@ -52,6 +54,8 @@ export interface CriRuntimeOptions extends CriSettings {
   readonly podsDirectory: string;
   /** Where the log of each container is found by a name that tells whose it is: `/var/log/containers`; nowhere unless told. */
   readonly logLinksDirectory?: string;
+  /** What the runtime calls a class of runtimes. Rejects if there is no such class. */
+  readonly runtimeHandler: (runtimeClass: string) => Promise<string>;
   /** Fetches and mounts what a container needs, in a pod with these addresses. */
   readonly inputs: (config: ContainerConfig, podIps: readonly string[]) => Promise<ContainerInputs>;
 }
@@ -156,7 +160,11 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async runSandbox(config: SandboxConfig, signal: AbortSignal): Promise<string> {
-    const request = { config: criSandbox(config, this.#options), handler: "" };
+    const { hostUsers, runtimeClassName } = config.pod.spec;
+    if (hostUsers === false)
+      throw new Error("can't set `spec.hostUsers: false`, runtime does not support user namespaces");
+    const handler = runtimeClassName ? await this.#options.runtimeHandler(runtimeClassName) : "";
+    const request = { config: criSandbox(config, this.#options), handler };
     await mkdir(request.config.logDirectory, { recursive: true });
     const { id } = await this.#call(rpcs.runSandbox, request, signal);
     this.#owners.set(id, config.pod.metadata.uid ?? "");
@@ -183,7 +191,8 @@ export class CriRuntime implements ContainerRuntime {
       readonly: false,
       propagation: 0,
     };
-    const described = criContainer(config, { ...inputs, mounts: [...inputs.mounts, mount] }, this.#options);
+    const target = await this.#targetOf(config, signal);
+    const described = criContainer(config, { ...inputs, mounts: [...inputs.mounts, mount], target }, this.#options);
     await mkdir(`${logDirectoryOf(pod, this.#options)}/${container.name}`, { recursive: true });
     const sandboxConfig = criSandbox({ pod, attempt: 0 }, this.#options);
     const { id } = await this.#call(rpcs.createContainer, { sandbox, config: described, sandboxConfig }, signal);
@@ -323,6 +332,18 @@ export class CriRuntime implements ContainerRuntime {
     return ips;
   }
 
+  /** The newest container of the name that one for a while is aimed at, whether it runs or not. */
+  async #targetOf({ pod, container }: ContainerConfig, signal: AbortSignal): Promise<string | undefined> {
+    const name = pod.spec.ephemeralContainers?.find((one) => one.name === container.name)?.targetContainerName;
+    if (!name) return undefined;
+    const { metadata } = pod;
+    const filter = { labels: { [criLabels.podUid]: metadata.uid ?? "", [criLabels.containerName]: name } };
+    const { containers } = await this.#call(rpcs.listContainers, { filter }, signal);
+    const newest = containers.toSorted((a, b) => Number(b.createdAt - a.createdAt))[0];
+    if (!newest) throw new InputMissing(`unable to find target container ${name}`);
+    return newest.id;
+  }
+
   async #linkLog({ pod, container, attempt }: ContainerConfig, id: string): Promise<void> {
     const { logLinksDirectory } = this.#options;
     if (logLinksDirectory === undefined) return;
@@ -453,21 +474,10 @@ function usageOf({ cpu, memory, writableLayer }: Decoded<typeof Stats>): Contain
 
 const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);
 
-const imageOf = ({
-  id,
-  tags,
-  digests,
-  size,
-  pinned,
-}: {
-  id: string;
-  tags: readonly string[];
-  digests: readonly string[];
-  size: number;
-  pinned: boolean;
-}): Image => ({
+const imageOf = ({ id, tags, digests, size, pinned, uid, username }: Decoded<typeof CriImage>): Image => ({
   id,
   names: [...digests, ...tags],
   sizeBytes: size,
   ...(pinned && { isPinned: true }),
+  user: uid || username === "" ? { id: uid?.value ?? 0 } : { name: username },
 });

@@ -1,11 +1,10 @@
 import type { Pod } from "#api/core/v1/pod.ts";
+import { hostNameOf } from "../../inputs/host-name.ts";
 
 /** As upstream writes it, so that programs that look for its first line find it. */
-export function hostsFile({ metadata, spec }: Pod, podIps: readonly string[], clusterDomain: string): string {
-  const { hostname = metadata.name, subdomain, hostAliases = [] } = spec;
-  const names = subdomain
-    ? `${hostname}.${subdomain}.${metadata.namespace}.svc.${clusterDomain}\t${hostname}`
-    : hostname;
+export function hostsFile(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
+  const { name, domain } = hostNameOf(pod, clusterDomain);
+  const names = domain === "" ? name : `${name}.${domain}\t${name}`;
   const lines = [
     "# Kubernetes-managed hosts file.",
     "127.0.0.1\tlocalhost",
@@ -15,8 +14,16 @@ export function hostsFile({ metadata, spec }: Pod, podIps: readonly string[], cl
     "fe00::1\tip6-allnodes",
     "fe00::2\tip6-allrouters",
     ...podIps.map((ip) => `${ip}\t${names}`),
-    ...(hostAliases.length > 0 ? ["", "# Entries added by HostAliases."] : []),
-    ...hostAliases.map(({ ip, hostnames = [] }) => [ip, ...hostnames].join("\t")),
   ];
-  return `${lines.join("\n")}\n`;
+  return `${lines.join("\n")}\n${aliasesOf(pod)}`;
+}
+
+/** Of a pod in the node's network: what the node's own says, and what the pod adds. */
+export const nodeHostsFile = (pod: Pod, ofNode: string): string =>
+  `# Kubernetes-managed hosts file (host network).\n${ofNode}${aliasesOf(pod)}`;
+
+function aliasesOf({ spec: { hostAliases = [] } }: Pod): string {
+  if (hostAliases.length === 0) return "";
+  const lines = hostAliases.map(({ ip, hostnames = [] }) => [ip, ...hostnames].join("\t"));
+  return `\n# Entries added by HostAliases.\n${lines.join("\n")}\n`;
 }

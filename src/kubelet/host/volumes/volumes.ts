@@ -4,7 +4,7 @@
 //   MEMORY/UID/TYPE/NAME                             files that must not be on a disk: secrets, tokens, fields of the pod
 //   PODS/UID/volume-subpaths/NAME/CONTAINER/N        parts of volumes, bound
 //   PODS/UID/etc-hosts
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -17,7 +17,7 @@ import type { ContainerInputs } from "../../runtime/cri-config.ts";
 import { type PodVolumes, VolumeFailed } from "../../volume-ground.ts";
 import { hasCode } from "./files.ts";
 import { claimedVolume, emptyDir, hostPath, persistentFolder } from "./folders.ts";
-import { hostsFile } from "./hosts-file.ts";
+import { hostsFile, nodeHostsFile } from "./hosts-file.ts";
 import { unmountBelow } from "./mounts.ts";
 import { writeObjectFolder } from "./object-folder.ts";
 import { giveToGroup } from "./ownership.ts";
@@ -79,7 +79,7 @@ export class Volumes implements PodVolumes {
         propagation: propagations[mountPropagation] ?? 0,
       });
     }
-    if (!pod.spec.hostNetwork && !mounts.some(({ containerPath }) => containerPath === "/etc/hosts"))
+    if (!mounts.some(({ containerPath }) => containerPath === "/etc/hosts"))
       mounts.push({
         containerPath: "/etc/hosts",
         hostPath: await this.#hostsFile(pod, place),
@@ -169,7 +169,10 @@ export class Volumes implements PodVolumes {
     const { podsDirectory, clusterDomain } = this.#options;
     const path = join(podsDirectory, pod.metadata.uid, "etc-hosts");
     await mkdir(join(path, ".."), { recursive: true, mode: 0o750 });
-    await writeFile(path, hostsFile(pod, podIps, clusterDomain), { mode: 0o644 });
+    const content = pod.spec.hostNetwork
+      ? nodeHostsFile(pod, await readFile("/etc/hosts", "utf8"))
+      : hostsFile(pod, podIps, clusterDomain);
+    await writeFile(path, content, { mode: 0o644 });
     return path;
   }
 }

@@ -1,0 +1,33 @@
+// What a pod calls itself.
+import type { Pod } from "#api/core/v1/pod.ts";
+
+export interface HostName {
+  readonly name: string;
+  /** What is behind its name when others call it: `db.shop.svc.cluster.local`; empty if nobody can. */
+  readonly domain: string;
+}
+
+const longestName = 63;
+const longestFullName = 64;
+const fitting = (name: string): string =>
+  name.length <= longestName ? name : name.slice(0, longestName).replace(/[.-]+$/, "");
+
+export function hostNameOf({ metadata, spec }: Pod, clusterDomain: string): HostName {
+  const { hostname, subdomain, hostnameOverride } = spec;
+  if (hostnameOverride !== undefined) return { name: fitting(hostnameOverride), domain: "" };
+  const domain = subdomain ? `${subdomain}.${metadata.namespace}.svc.${clusterDomain}` : "";
+  return { name: fitting(hostname || metadata.name), domain };
+}
+
+/** What the kernel is to call it: the node's own name in the node's network, which nobody says then. */
+export function kernelNameOf(pod: Pod, clusterDomain = ""): string {
+  if (pod.spec.hostNetwork) return "";
+  const { name, domain } = hostNameOf(pod, clusterDomain);
+  if (domain === "" || !pod.spec.setHostnameAsFQDN) return name;
+  const full = `${name}.${domain}`;
+  if (full.length <= longestFullName) return full;
+  const limits = `${longestFullName} characters is the max, ${full.length} characters requested`;
+  throw new Error(
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${full} is too long (${limits})`,
+  );
+}

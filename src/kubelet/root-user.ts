@@ -1,0 +1,28 @@
+// Whether a container would run as root that must not.
+import type { Container } from "#api/core/v1/container.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { Image } from "./runtime.ts";
+
+const mostId = 2 ** 31 - 1;
+
+/** Why it must not be started, in upstream's words; undefined if it may. */
+export function rootProblem(
+  pod: Pod,
+  { name, securityContext: own }: Container,
+  user: Image["user"],
+): string | undefined {
+  const all = pod.spec.securityContext;
+  if (!(own?.runAsNonRoot ?? all?.runAsNonRoot)) return undefined;
+  const { metadata } = pod;
+  const who = `(pod: "${metadata.name}_${metadata.namespace}(${metadata.uid})", container: ${name})`;
+  const runAsUser = own?.runAsUser ?? all?.runAsUser;
+  if (runAsUser !== undefined)
+    return runAsUser === 0 ? `container's runAsUser breaks non-root policy ${who}` : undefined;
+  if (user === undefined) return undefined;
+  const said = "container has runAsNonRoot and image";
+  if ("name" in user) return `${said} has non-numeric user (${user.name}), cannot verify user is non-root ${who}`;
+  if (user.id === 0) return `${said} will run as root ${who}`;
+  if (user.id < 0 || user.id > mostId)
+    return `${said} has an invalid user id (${user.id}). (Must be 1-(${mostId})): must be between 0 and ${mostId}, inclusive ${who}`;
+  return undefined;
+}

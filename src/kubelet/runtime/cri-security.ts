@@ -1,0 +1,103 @@
+// What containers may do, as CRI wants it described. A container's own say goes before its pod's.
+import type { Container } from "#api/core/v1/container.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import type { AppArmorProfile, SELinuxOptions, SeccompProfile } from "#api/core/v1/security-context.ts";
+
+/** Whose namespace a container is in. */
+const namespaceMode = { pod: 0, container: 1, node: 2, target: 3 } as const;
+
+const profileType = { RuntimeDefault: 0, Unconfined: 1, Localhost: 2 } as const;
+const groupsPolicy = { Merge: 0, Strict: 1 } as const;
+
+const namespacesOf = ({ hostNetwork, hostPID, hostIPC, shareProcessNamespace }: Pod["spec"]) => ({
+  network: hostNetwork ? namespaceMode.node : namespaceMode.pod,
+  pid: hostPID ? namespaceMode.node : shareProcessNamespace ? namespaceMode.pod : namespaceMode.container,
+  ipc: hostIPC ? namespaceMode.node : namespaceMode.pod,
+});
+
+export function sandboxSecurity(pod: Pod) {
+  const { securityContext, initContainers = [], containers } = pod.spec;
+  const { runAsUser, runAsGroup, seLinuxOptions } = securityContext ?? {};
+  return {
+    namespaceOptions: namespacesOf(pod.spec),
+    privileged: [...initContainers, ...containers].some((container) => container.securityContext?.privileged),
+    seccomp: { profileType: profileType.RuntimeDefault, localhostRef: "" },
+    ...labelOf(seLinuxOptions),
+    ...groupsOf(pod),
+    ...idsOf(runAsUser, runAsUser === undefined ? undefined : runAsGroup),
+  };
+}
+
+/** The target is the id of the container whose processes the container is to see. */
+export function containerSecurity(
+  pod: Pod,
+  { securityContext: own }: Container,
+  { seccompDirectory, target }: { readonly seccompDirectory: string; readonly target?: string | undefined },
+) {
+  const all = pod.spec.securityContext;
+  const privileged = own?.privileged ?? false;
+  const isBare = privileged || own?.procMount === "Unmasked";
+  return {
+    capabilities: { add: own?.capabilities?.add ?? [], drop: own?.capabilities?.drop ?? [] },
+    privileged,
+    namespaceOptions: {
+      ...namespacesOf(pod.spec),
+      ...(target !== undefined && { pid: namespaceMode.target, targetId: target }),
+    },
+    readonlyRootfs: own?.readOnlyRootFilesystem ?? false,
+    noNewPrivs: own?.allowPrivilegeEscalation === false,
+    maskedPaths: isBare ? [] : masked,
+    readonlyPaths: isBare ? [] : readOnly,
+    seccomp: seccompOf(own?.seccompProfile ?? all?.seccompProfile, seccompDirectory),
+    ...appArmorOf(own?.appArmorProfile ?? all?.appArmorProfile),
+    ...labelOf(own?.seLinuxOptions ?? all?.seLinuxOptions),
+    ...groupsOf(pod),
+    ...idsOf(own?.runAsUser ?? all?.runAsUser, own?.runAsGroup ?? all?.runAsGroup),
+  };
+}
+
+/** What most containers must not see of the kernel. */
+const masked = [
+  ...["acpi", "asound", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi"].map(
+    (name) => `/proc/${name}`,
+  ),
+  "/sys/firmware",
+];
+const readOnly = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
+
+/** Groups of all processes besides their own. That of the volumes is among them: their files belong to it. */
+function groupsOf({ spec: { securityContext } }: Pod) {
+  const { fsGroup, supplementalGroups = [], supplementalGroupsPolicy = "Merge" } = securityContext ?? {};
+  return {
+    supplementalGroups: [...(fsGroup === undefined ? [] : [fsGroup]), ...supplementalGroups],
+    supplementalGroupsPolicy: groupsPolicy[supplementalGroupsPolicy],
+  };
+}
+
+const idsOf = (runAsUser: number | undefined, runAsGroup: number | undefined) => ({
+  ...(runAsUser !== undefined && { runAsUser: { value: runAsUser } }),
+  ...(runAsGroup !== undefined && { runAsGroup: { value: runAsGroup } }),
+});
+
+function labelOf(options: SELinuxOptions | undefined) {
+  if (!options) return {};
+  const { user = "", role = "", type = "", level = "" } = options;
+  return { selinuxOptions: { user, role, type, level } };
+}
+
+const seccompOf = (profile: SeccompProfile | undefined, folder: string) => ({
+  profileType: profileType[profile?.type ?? "Unconfined"],
+  localhostRef: profile?.type === "Localhost" ? `${folder}/${profile.localhostProfile ?? ""}` : "",
+});
+
+/** In the old words, too, for runtimes that know no others. */
+function appArmorOf(profile: AppArmorProfile | undefined) {
+  if (!profile) return {};
+  const { type, localhostProfile: localhostRef = "" } = profile;
+  const inOldWords = {
+    RuntimeDefault: "runtime/default",
+    Unconfined: "unconfined",
+    Localhost: `localhost/${localhostRef}`,
+  };
+  return { apparmor: { profileType: profileType[type], localhostRef }, apparmorProfile: inOldWords[type] };
+}
