@@ -41,4 +41,6 @@ export function askHealth(host: string, port: number, service: string, signal: A
 const refusal = (code: number, details: string, host: string, port: number): string =>
   code === codes.UNIMPLEMENTED
     ? `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${details}`
-    : `error: health rpc to ${host}:${port} failed: ${details}`;
+    : code === codes.UNAVAILABLE
+      ? `error: failed to connect service at "${host}:${port}": ${details}`
+      : `error: health rpc probe failed: ${details}`;

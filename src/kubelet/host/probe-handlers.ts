@@ -42,7 +42,7 @@ function get({ url, headers }: HttpProbe, signal: AbortSignal): Promise<Answer |
     const request = send(url, { headers, signal, agent: false, rejectUnauthorized: false });
     const failed = (error: Error) => {
       if (signal.aborted) reject(signal.reason);
-      else resolve(`Get ${JSON.stringify(url)}: ${error.message}`);
+      else resolve(`Get ${JSON.stringify(url)}: ${wordsOf(error)}`);
     };
     request.on("error", failed);
     request.on("response", (response: IncomingMessage) => {
@@ -80,6 +80,34 @@ function probeTcp(host: string, port: number, signal: AbortSignal): Promise<Outc
     };
     signal.addEventListener("abort", aborted, { once: true });
     socket.on("connect", () => finish({ result: "success", output: "" }));
-    socket.on("error", ({ message }) => finish(failure(`dial tcp ${host}:${port}: ${message}`)));
+    socket.on("error", (error) => finish(failure(wordsOf(error))));
   });
+}
+
+const causes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset by peer",
+  EHOSTUNREACH: "no route to host",
+  ENETUNREACH: "network is unreachable",
+  ETIMEDOUT: "connection timed out",
+};
+
+/** Why nobody was reached, in the words of upstream's probes: people search for them. */
+function wordsOf(error: NetworkError): string {
+  const { code = "", syscall = "", address, port, hostname } = error;
+  const cause = causes[code];
+  if (code === "ENOTFOUND") return `dial tcp: lookup ${hostname}: no such host`;
+  if (error.message === "socket hang up") return "EOF";
+  if (cause === undefined) return error.message;
+  const place = address?.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+  return syscall === "connect" ? `dial tcp ${place}: connect: ${cause}` : `${syscall}: ${cause}`;
+}
+
+/** What Node tells of a connection that failed. */
+interface NetworkError extends Error {
+  readonly code?: string;
+  readonly syscall?: string;
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
 }

@@ -3,7 +3,6 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HTTPGetAction, Probe } from "#api/core/v1/probe.ts";
 import type { Clock } from "#base/clock.ts";
-import { explain } from "#base/errors.ts";
 import { formatDuration } from "#schema/duration.ts";
 import type { ContainerRuntime } from "../runtime.ts";
 
@@ -61,13 +60,26 @@ export async function askProbe(
     return await ask(probe, target, context, timeout.signal);
   } catch (error) {
     if (!isLate || signal.aborted) throw error;
-    const time = formatDuration(BigInt(limitMs) * 1_000_000n);
-    return { result: "failure", output: `no answer within ${time}: ${explain(error)}` };
+    return { result: "failure", output: lateWords(probe, target, formatDuration(BigInt(limitMs) * 1_000_000n)) };
   } finally {
     cancel();
     signal.removeEventListener("abort", abort);
   }
 }
+
+/** What took too long, in upstream's words. */
+function lateWords({ exec, httpGet, tcpSocket, grpc }: Probe, { container, ip }: ProbeTarget, time: string): string {
+  const late = "context deadline exceeded";
+  if (exec) return `command timed out: "${expand(exec.command ?? [], container).join(" ")}" timed out after ${time}`;
+  if (httpGet) {
+    const { url } = httpProbeOf(httpGet, container, ip, "");
+    return `Get "${url}": ${late} (Client.Timeout exceeded while awaiting headers)`;
+  }
+  if (tcpSocket) return `dial tcp ${placeOf(tcpSocket.host || ip, portOf(tcpSocket.port, container))}: i/o timeout`;
+  return `timeout: failed to connect service "${placeOf(ip, grpc?.port ?? 0)}" within ${time}: ${late}`;
+}
+
+const placeOf = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 async function ask(
   { exec, httpGet, tcpSocket, grpc }: Probe,
@@ -86,9 +98,7 @@ async function ask(
 }
 
 export function httpProbeOf(action: HTTPGetAction, container: Container, ip: string, userAgent: string): HttpProbe {
-  const host = action.host || ip;
-  const authority = host.includes(":") ? `[${host}]` : host;
-  const port = portOf(action.port, container);
+  const place = placeOf(action.host || ip, portOf(action.port, container));
   const path = action.path.startsWith("/") ? action.path : `/${action.path}`;
   const headers: Record<string, string> = { "user-agent": userAgent, accept: "*/*" };
   for (const { name, value } of action.httpHeaders ?? []) {
@@ -97,7 +107,7 @@ export function httpProbeOf(action: HTTPGetAction, container: Container, ip: str
     if (key === "accept" && value === "") delete headers.accept;
     else headers[key] = value;
   }
-  return { url: `${action.scheme.toLowerCase()}://${authority}:${port}${path}`, headers };
+  return { url: `${action.scheme.toLowerCase()}://${place}${path}`, headers };
 }
 
 /** A port by number, or by the name the container gives it. */

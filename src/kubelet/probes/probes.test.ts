@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
+import type { Probe } from "#api/core/v1/probe.ts";
 import { turn } from "#base/breathe.ts";
 import { ManualClock } from "#base/clock.ts";
 import type { Draft } from "#schema/infer.ts";
@@ -123,8 +124,8 @@ function world(container: Draft<PodSpec["containers"][number]>): ProberWorld {
   const prober = new Prober({
     handlers,
     runtime: {
-      async exec() {
-        const { result, output } = await tell("exec")(w.stop.signal);
+      async exec(_id, _command, signal) {
+        const { result, output } = await tell("exec")(signal);
         return { exitCode: result === "failure" ? 1 : 0, output: new TextEncoder().encode(output) };
       },
     },
@@ -193,15 +194,33 @@ test("other probes wait until a container has started up", async () => {
   w.stop.abort();
 });
 
+test("what took too long is said as upstream says it", async () => {
+  const table: readonly (readonly [Draft<Probe>, string])[] = [
+    [{ tcpSocket: { port: 80 } }, "dial tcp 10.0.0.2:80: i/o timeout"],
+    [
+      { httpGet: { port: 80, path: "/ok" } },
+      'Get "http://10.0.0.2:80/ok": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
+    ],
+    [{ exec: { command: ["cat", "/ok"] } }, 'command timed out: "cat /ok" timed out after 2s'],
+    [{ grpc: { port: 80 } }, 'timeout: failed to connect service "10.0.0.2:80" within 2s: context deadline exceeded'],
+  ];
+  for (const [probe, expected] of table) {
+    const w = world({ readinessProbe: { ...probe, timeoutSeconds: 2, failureThreshold: 1 } });
+    w.answer = "silence";
+    w.look();
+    await w.advance(2500);
+    assert.deepEqual(w.events, [`Warning Unhealthy Readiness probe failed: ${expected}`]);
+    w.stop.abort();
+  }
+});
+
 test("no answer in time is a failure; what cannot be asked is none", async () => {
   const w = world({ readinessProbe: { tcpSocket: { port: 80 }, timeoutSeconds: 2, failureThreshold: 1 } });
   w.answer = "silence";
   w.look();
   await w.advance(2500);
   assert.deepEqual(w.look(), [[undefined, undefined, "failure"]]);
-  assert.deepEqual(w.events, [
-    "Warning Unhealthy Readiness probe failed: no answer within 2s: the probe took too long",
-  ]);
+  assert.equal(w.events.length, 1);
   w.answer = "error";
   await w.advance(10_000);
   assert.deepEqual(w.look(), [[undefined, undefined, "failure"]]);
