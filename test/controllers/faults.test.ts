@@ -1,16 +1,23 @@
 // The whole control plane against a server that fails, a clock that is set, others who undo its work, and wishes nobody can grant.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import { CronJob } from "#api/batch/v1/cron-job.ts";
 import { Job } from "#api/batch/v1/job.ts";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { Endpoints } from "#api/core/v1/endpoints.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
+import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
+import { Service } from "#api/core/v1/service.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { turn } from "#base/breathe.ts";
 import { ApiError } from "#base/errors.ts";
@@ -256,6 +263,67 @@ const fights: Readonly<
         await client.delete(Pod, metadata, { graceSeconds: 0 });
     },
   },
+  "who deletes the pods of a daemon set": {
+    async start(client) {
+      await client.create(Node, { metadata: { name: "n1" } });
+      const { metadata, spec } = template("v1", labels("agent"));
+      // Nobody tells that the node lives.
+      const everywhere = { metadata, spec: { ...spec, tolerations: [{ operator: "Exists" as const }] } };
+      await client.create(DaemonSet, {
+        metadata: { namespace, name: "agent" },
+        spec: { selector: { matchLabels: labels("agent") }, template: everywhere },
+      });
+    },
+    async undo(client) {
+      for (const { metadata } of (await client.list(Pod)).items)
+        await client.delete(Pod, metadata, { graceSeconds: 0 });
+    },
+  },
+  "who deletes the slices and endpoints of a service": {
+    async start(client) {
+      await client.create(Service, {
+        metadata: { namespace, name: "web" },
+        spec: { selector: labels("web"), ports: [{ port: 80 }] },
+      });
+    },
+    async undo(client) {
+      for (const { metadata } of (await client.list(EndpointSlice)).items) await client.delete(EndpointSlice, metadata);
+      for (const { metadata } of (await client.list(Endpoints)).items) await client.delete(Endpoints, metadata);
+    },
+  },
+  "who deletes what every namespace has": {
+    start: async () => undefined,
+    async undo(client) {
+      await client.delete(ServiceAccount, { namespace, name: "default" });
+      await client.delete(ConfigMap, { namespace, name: "kube-root-ca.crt" });
+    },
+  },
+  "who empties the statuses of a budget and a quota": {
+    async start(client) {
+      await client.create(PodDisruptionBudget, {
+        metadata: { namespace, name: "web" },
+        spec: { minAvailable: 1, selector: { matchLabels: labels("web") } },
+      });
+      await client.create(ResourceQuota, { metadata: { namespace, name: "few" }, spec: { hard: { pods: "5" } } });
+    },
+    async undo(client) {
+      const budget = await client.get(PodDisruptionBudget, { namespace, name: "web" });
+      if (budget.status.observedGeneration !== undefined)
+        await client.update(PodDisruptionBudget, { ...budget, status: {} as never }, "status");
+      const quota = await client.get(ResourceQuota, { namespace, name: "few" });
+      if (quota.status.hard !== undefined) await client.update(ResourceQuota, { ...quota, status: {} }, "status");
+    },
+  },
+  "who deletes the jobs of a cron job": {
+    start: (client) =>
+      client.create(CronJob, {
+        metadata: { namespace, name: "often" },
+        spec: { schedule: "* * * * *", jobTemplate: { spec: { template: jobTemplate } } },
+      }),
+    async undo(client) {
+      for (const { metadata } of (await client.list(Job)).items) await client.delete(Job, metadata);
+    },
+  },
   "who empties the status of a deployment": {
     start: (client) => client.create(Deployment, sized("web", "v1", 1)),
     async undo(client) {
@@ -274,6 +342,7 @@ for (const [name, { start, undo }] of Object.entries(fights))
     await using cluster = await controlPlane(transport);
     await start(cluster.client);
     await fight(cluster, settled + seconds, () => undo(cluster.client));
+    assert.ok(writes.size > 0, "nobody wrote anything");
     for (const [what, count] of writes) assert.ok(count <= 2 * seconds + 5, `${what}: ${count} in ${seconds} s`);
   });
 
