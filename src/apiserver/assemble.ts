@@ -26,9 +26,10 @@ import { writeGuard } from "./authorization/write-guard.ts";
 import type { Wanted } from "./bootstrap/objects.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
+import type { HealthCheck } from "./health.ts";
 import { storeMeter } from "./measured-store.ts";
 import type { NodeConnection } from "./node-connection.ts";
-import { type HealthCheck, pathHandler, type SchedulingOf } from "./paths.ts";
+import { pathHandler, type SchedulingOf } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
 import { StoreClaims } from "./registry/store-claims.ts";
@@ -74,6 +75,8 @@ export interface AssemblyOptions {
   readonly components: readonly HealthCheck[];
   /** What a scheduler in the same process says of pods that wait for a node. */
   readonly schedulingOf?: SchedulingOf;
+  /** Aborts when the server is told to stop: from then on it is not ready. */
+  readonly stopping?: AbortSignal;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
   /** What `/metrics` shows: what this server counts is added. One of its own unless told. */
@@ -175,7 +178,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     paths: pathHandler({
       catalog: { kinds: catalog, priorities: groupPriorities, Scale },
       openApi,
-      healthChecks: healthChecks(store, follower, () => isPolicyReady),
+      healthChecks: healthChecks(options, follower, () => isPolicyReady),
       version,
       causality,
       metrics,
@@ -265,25 +268,33 @@ function declareBuild(metrics: MetricRegistry, version: AssemblyOptions["version
 }
 
 /** As upstream names the first endpoint of the store, whichever store it is. */
-const etcdOf = (store: StoreEngine): HealthCheck => ({ ...storeCheck(store), name: "etcd-0" });
-
-const storeCheck = (store: StoreEngine): HealthCheck => ({
-  name: "etcd",
+const etcdOf = (store: StoreEngine): HealthCheck => ({
+  name: "etcd-0",
   check: async (signal) => {
     const { alarm } = await store.status(signal);
     if (alarm !== undefined) throw new Error(alarm);
   },
 });
 
+/** A store that is full still answers, and takes deletions: who would stop its server could free nothing any more. */
+const storeCheck = (store: StoreEngine): HealthCheck => ({
+  name: "etcd",
+  check: async (signal) => {
+    await store.status(signal);
+  },
+});
+
 const healthChecks = (
-  store: StoreEngine,
+  { store, stopping }: AssemblyOptions,
   follower: StoreFollower,
   isPolicyReady: () => boolean,
 ): readonly HealthCheck[] => [
   { name: "ping", check: async () => undefined },
   storeCheck(store),
+  { ...storeCheck(store), name: "etcd-readiness", isOfReadiness: true },
   {
     name: "informer-sync",
+    isOfReadiness: true,
     check: async () => {
       if (follower.revision < 0) throw new Error("the caches are not filled yet");
     },
@@ -292,6 +303,13 @@ const healthChecks = (
     name: "poststarthook/rbac/bootstrap-roles",
     check: async () => {
       if (!isPolicyReady()) throw new Error("not finished");
+    },
+  },
+  {
+    name: "shutdown",
+    isOfReadiness: true,
+    check: async () => {
+      if (stopping?.aborted) throw new Error("process is shutting down");
     },
   },
 ];

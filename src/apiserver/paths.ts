@@ -8,13 +8,8 @@ import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import type { Causality } from "./causality.ts";
+import { type HealthCheck, health } from "./health.ts";
 import { HealthMetrics } from "./health-metrics.ts";
-
-export interface HealthCheck {
-  readonly name: string;
-  /** Resolves when all is well, rejects with the reason if not. */
-  check(signal: AbortSignal): Promise<void>;
-}
 
 export interface PathOptions {
   readonly catalog: Catalog;
@@ -208,44 +203,6 @@ async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string)
   return hash === served.etag
     ? { ...response, headers: { ...response.headers, "cache-control": "public, immutable" } }
     : response;
-}
-
-/** The answer of `/healthz` and its kin: all checks together, or one. */
-export async function health(
-  request: HttpRequest,
-  kind: string,
-  only: string | undefined,
-  checks: readonly HealthCheck[],
-  slis?: HealthMetrics,
-): Promise<HttpResponse | undefined> {
-  const excluded = new Set(request.query.getAll("exclude"));
-  const chosen = checks.filter(({ name }) => (only === undefined ? !excluded.has(name) : name === only));
-  if (only !== undefined && chosen.length === 0) return undefined;
-  const lines: string[] = [];
-  let failed = 0;
-  for (const { name, check } of chosen) {
-    try {
-      await check(request.signal);
-      slis?.note(kind, name, true);
-      lines.push(`[+]${name} ok`);
-    } catch (error) {
-      failed++;
-      slis?.note(kind, name, false);
-      lines.push(`[-]${name} failed: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  for (const name of excluded) lines.push(`[+]${name} excluded: ok`);
-  const headers = {
-    "content-type": "text/plain; charset=utf-8",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-cache, private",
-  };
-  if (failed > 0) return { code: 500, headers, body: `${lines.join("\n")}\n${kind} check failed\n` };
-  return {
-    code: 200,
-    headers,
-    body: request.query.has("verbose") ? `${lines.join("\n")}\n${kind} check passed\n` : "ok",
-  };
 }
 
 function rootPaths(catalog: Catalog, openApi: OpenApi, issuer: Issuer | undefined): readonly string[] {

@@ -5,7 +5,7 @@ import { ApiError, explain } from "./errors.ts";
 import { createLog } from "./log.ts";
 import { seededRandom, systemRandom } from "./random.ts";
 import { retry } from "./retry.ts";
-import { type Component, supervise } from "./supervise.ts";
+import { type Component, outlive, supervise } from "./supervise.ts";
 
 const untilAborted = (name: string, ended: string[]): Component => ({
   name,
@@ -43,6 +43,38 @@ test("a component that ends early has failed", async () => {
     supervise([early], new AbortController().signal),
     (error) => explain(error) === "component early failed: ended before it was asked to",
   );
+});
+
+test("who serves outlives its user, who may take his time to end", async () => {
+  const ended: string[] = [];
+  const stop = new AbortController();
+  const mayEnd = Promise.withResolvers<void>();
+  const user: Component = {
+    name: "user",
+    async run() {
+      await mayEnd.promise;
+      ended.push("user");
+    },
+  };
+  const running = outlive(untilAborted("server", ended), user, stop.signal);
+  stop.abort(new Error("bye"));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(ended, []);
+  mayEnd.resolve();
+  await running;
+  assert.deepEqual(ended, ["user", "server"]);
+});
+
+test("who serves and his user fail together, for the reason of the one that failed", async () => {
+  const failing = (name: string): Component => ({ name, run: () => Promise.reject(new Error("disk on fire")) });
+  for (const [server, user] of [
+    [failing("a"), untilAborted("b", [])],
+    [untilAborted("b", []), failing("a")],
+  ] as const)
+    await assert.rejects(
+      outlive(server, user, new AbortController().signal),
+      (error) => explain(error) === "component a failed: disk on fire",
+    );
 });
 
 test("retry waits longer each time, and gives up as told", async () => {

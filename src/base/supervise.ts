@@ -25,6 +25,34 @@ export async function supervise(components: readonly Component[], outer: AbortSi
   if (failed) throw failed.reason;
 }
 
+/** Runs both, where `server` goes on until `user` has ended: what that has under way at the end still finds it there. */
+export async function outlive(server: Component, user: Component, outer: AbortSignal): Promise<void> {
+  const left = new AbortController();
+  const leaving: Component = {
+    name: user.name,
+    run: (signal) => user.run(signal).finally(() => left.abort(new Error(`${user.name} has ended`))),
+  };
+  const lasting: Component = {
+    name: server.name,
+    async run(signal) {
+      try {
+        await server.run(left.signal);
+      } catch (error) {
+        if (!left.signal.aborted || !isAbort(error, left.signal)) throw error;
+      }
+      // Whatever ended its user ends this, too: it is told in a moment.
+      if (left.signal.aborted) await untilAborted(signal);
+    },
+  };
+  await supervise([leaving, lasting], outer);
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
 /** Node's own APIs reject with an AbortError that wraps the reason; ours reject with the reason itself. */
 export const isAbort = (error: unknown, signal: AbortSignal): boolean =>
   error === signal.reason || (error instanceof Error && error.name === "AbortError");

@@ -11,13 +11,13 @@ import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
-import type { HealthCheck } from "#apiserver/paths.ts";
+import type { HealthCheck } from "#apiserver/health.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
-import { type Component, supervise } from "#base/supervise.ts";
+import { type Component, outlive, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
@@ -197,7 +197,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     name: "cluster",
     nodes,
     clientFor,
-    run: (signal) => supervise([server, whenServed], signal),
+    run: (signal) => outlive(server, whenServed, signal),
     serving: (signal) => unlessAborted(served.promise, signal),
     async ready(signal) {
       await this.serving(signal);

@@ -1,5 +1,5 @@
 import { get } from "node:https";
-import type { HealthCheck } from "#apiserver/paths.ts";
+import type { HealthCheck } from "#apiserver/health.ts";
 
 const timeoutMs = 20_000;
 

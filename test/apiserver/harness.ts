@@ -70,12 +70,14 @@ export class ServerProcess implements AsyncDisposable {
     this.#port = await servingPort(child);
   }
 
-  async kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<void> {
+  /** Resolves with the exit code; null if it was killed, or did not run. */
+  async kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<number | null> {
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return null;
     const exited = once(child, "exit");
     child.kill(signal);
-    await exited;
+    const [code] = await exited;
+    return code;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

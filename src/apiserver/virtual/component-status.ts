@@ -3,7 +3,7 @@ import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { explain } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
-import type { HealthCheck } from "../paths.ts";
+import type { HealthCheck } from "../health.ts";
 import { parseListOptions } from "../registry/options.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";

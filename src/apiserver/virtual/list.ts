@@ -13,7 +13,7 @@ import type { User } from "#wire/api-request.ts";
 import type { TokenOwner } from "../authentication/authenticator.ts";
 import type { Authorize } from "../authorization/authorizer.ts";
 import type { ListedRules } from "../authorization/rbac/policy.ts";
-import type { HealthCheck } from "../paths.ts";
+import type { HealthCheck } from "../health.ts";
 import type { ServedResource, VirtualResource } from "../served-resource.ts";
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from "./access-review.ts";
 import { bindings } from "./bindings.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { type HealthCheck, health } from "#apiserver/health.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
-import { type HealthCheck, health } from "#apiserver/paths.ts";
 import { respondError } from "#apiserver/respond.ts";
 import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";

@@ -7,12 +7,12 @@ import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
-import { UsageError } from "#base/errors.ts";
+import { explain, UsageError } from "#base/errors.ts";
 import { compileSooner } from "#base/host/compile-sooner.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
-import { supervise } from "#base/supervise.ts";
+import { type Component, outlive } from "#base/supervise.ts";
 import { parseIp } from "#schema/ip.ts";
 import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
 import { isLoopback } from "#wire/host/unsecured.ts";
@@ -20,6 +20,7 @@ import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import type { Command } from "../command.ts";
 import { componentProbe } from "../component-probe.ts";
+import { delayFlag } from "../duration-flag.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 import { identityFlags, identityOptions } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
@@ -90,9 +91,18 @@ const flags = {
     help: "Which addresses of nodes lead to their kubelets, best first; Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP unless told",
   },
   ...admissionFlags,
+  "shutdown-delay-duration": {
+    type: "string",
+    value: "DURATION",
+    default: "0s",
+    help: "How long to go on serving when told to stop, while /readyz says so: time for others to turn elsewhere",
+  },
   v: { type: "int", default: 0, help: "Log more: 2 adds details" },
 } as const;
 type Settings = Parsed<typeof flags>;
+
+/** How long requests that are under way at the end may still take. */
+const graceMs = 10_000;
 
 export const apiserver: Command = {
   use: "apiserver [FLAGS]",
@@ -108,7 +118,8 @@ export const apiserver: Command = {
 };
 
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
-  checkInsecurePort(settings);
+  checkPorts(settings);
+  const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
   const { cert, key, clientCa, writeKubeconfig } = servingCertificates(settings);
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
@@ -133,30 +144,28 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(),
+      stopping: signal,
       metrics: processMetrics(),
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log });
-    await supervise(
-      [
-        server,
-        {
-          name: "https",
-          async run(inner) {
-            const port = await front.listen(settings["secure-port"], settings["bind-address"]);
-            await server.ready(inner);
-            const system = server.system({ address: addressFor(settings, network), port });
-            await system.attempt(inner);
-            writeKubeconfig(port);
-            if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
-            log.info("serving", { port, address: settings["bind-address"] });
-            compileSooner();
-            await system.run(inner);
-            await front.close(5000);
-          },
-        },
-      ],
-      signal,
-    );
+    const https: Component = {
+      name: "https",
+      async run(inner) {
+        const port = await front.listen(settings["secure-port"], settings["bind-address"]);
+        await server.ready(inner);
+        const system = server.system({ address: addressFor(settings, network), port });
+        await system.attempt(inner);
+        writeKubeconfig(port);
+        if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
+        log.info("serving", { port, address: settings["bind-address"] });
+        compileSooner();
+        await system.run(inner);
+        log.info("stopping", { reason: explain(inner.reason) });
+        if (delayMs > 0) await systemClock.sleep(delayMs, new AbortController().signal);
+        await front.close(graceMs);
+      },
+    };
+    await outlive(server, https, signal);
   } finally {
     nodes.close();
     await store.close();
@@ -164,9 +173,12 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
 }
 
 /** Before anything is opened: nobody should find this out from a log. */
-function checkInsecurePort(settings: Settings): void {
-  const [port, address] = [settings["insecure-port"], settings["insecure-bind-address"]];
-  if (port < 0 || port > 65_535) throw new UsageError(`--insecure-port: ${port} is no port`);
+function checkPorts(settings: Settings): void {
+  for (const name of ["secure-port", "insecure-port"] as const) {
+    const port = settings[name];
+    if (port < 0 || port > 65_535) throw new UsageError(`--${name}: ${port} is no port`);
+  }
+  const address = settings["insecure-bind-address"];
   if (!isLoopback(address))
     throw new UsageError(
       `--insecure-bind-address: ${JSON.stringify(address)} can be reached from elsewhere; only 127.0.0.1 and ::1 are taken`,

@@ -48,7 +48,10 @@ export interface HttpsFront {
   listenOn(handle: ListenHandle): Promise<number>;
   /** The same without TLS, to this machine alone; requests that come that way say so. Resolves with the port. */
   listenUnsecured(port: number, address: string): Promise<number>;
-  /** Takes no new requests, aborts the signals of those under way, and waits for their ends, at most `graceMs`. */
+  /**
+   * Takes no new connections, and waits for the requests under way, at most `graceMs`. Answers without an end, as watches are,
+   * come to one: their signals abort, as all do when the time is over.
+   */
   close(graceMs: number): Promise<void>;
   readonly server: Http2SecureServer;
 }
@@ -70,6 +73,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   const bodies = new Bodies(limits, clock);
   const endings = new Endings();
   const sockets = new Set<Socket>();
+  const sessions = new Set<Http2Session>();
   const peers = new Peers();
   const joiner = new Joiner();
 
@@ -107,6 +111,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       log.error("request failed", { method: request.method, path: request.path, error });
       response = { code: 500, headers: { "content-type": "text/plain" }, body: "internal error\n" };
     }
+    if (endings.isStopping) endings.end(request.signal);
     try {
       const answer = encoded(response, request.headers["accept-encoding"], joiner);
       await send(answer instanceof Promise ? await answer : answer);
@@ -119,7 +124,12 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   const onRequest = (message: IncomingMessage, response: ServerResponse, peer: Peer) => {
     const { method = "GET", url = "/" } = message;
     const request = new FrontRequest(method, url, message, message, peer, bodies, () => endings.of(response));
-    void respond(request, (answer) => sendHttp1(response, answer).then(() => lingerFor(message, clock)));
+    void respond(request, async (answer) => {
+      if (endings.isStopping) response.shouldKeepAlive = false;
+      await sendHttp1(response, answer);
+      lingerFor(message, clock);
+      if (endings.isStopping) message.socket.end();
+    });
   };
   const onUpgrade = (message: IncomingMessage, socket: Duplex, head: Buffer, peer: Peer) => {
     const { method = "GET", url = "/" } = message;
@@ -153,7 +163,11 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     });
   });
   // Streams that are open end on their own; without any the connection ends at once.
-  server.on("session", (session) => session.setTimeout(limits.idleMs, () => session.close()));
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    session.setTimeout(limits.idleMs, () => session.close());
+  });
   server.on("drop", () => log.warn("connection dropped: too many are open", { limit: limits.connections }));
   server.on("sessionError", (error) => log.debug("session failed", { error }));
   server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
@@ -174,19 +188,19 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       return listening(unsecured, () => unsecured.listen(port, address));
     },
     async close(graceMs) {
-      unsecured.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const closed = Promise.all([server, unsecured].map((one) => new Promise((resolve) => one.close(resolve))));
+      for (const session of sessions) session.close();
       endings.stop(new Error("the server is stopping"));
-      bodies.close();
       const deadline = AbortSignal.timeout(graceMs);
       const cut = new Promise<void>((resolve) =>
         deadline.addEventListener("abort", () => {
+          endings.cutOff();
           for (const socket of sockets) socket.destroy();
           resolve();
         }),
       );
-      for (const socket of sockets) if ("encrypted" in socket) socket.end();
       await Promise.race([closed, cut]);
+      bodies.close();
     },
   };
 }
@@ -269,15 +283,19 @@ class FrontRequest implements HttpRequest {
 
 /** Signals that abort when a client is gone before its answer is, or when the server stops. AbortSignal.any costs 6 µs a request. */
 class Endings {
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Map<AbortController, Writable>();
   #reason: Error | undefined;
+
+  get isStopping(): boolean {
+    return this.#reason !== undefined;
+  }
 
   of(answer: Writable): AbortSignal {
     const controller = new AbortController();
-    if (this.#reason) controller.abort(this.#reason);
+    if (this.#reason && isBegun(answer)) controller.abort(this.#reason);
     else if (answer.destroyed) controller.abort(clientIsGone);
     else {
-      this.#open.add(controller);
+      this.#open.set(controller, answer);
       answer.on("close", () => {
         this.#open.delete(controller);
         // Node ends the answer of an HTTP/2 stream that its client has reset, so that it looks finished.
@@ -288,11 +306,24 @@ class Endings {
     return controller.signal;
   }
 
+  /** What is being answered goes on only if it has an end; what is not yet is waited for. */
   stop(reason: Error): void {
     this.#reason = reason;
-    for (const controller of this.#open) controller.abort(reason);
+    for (const [controller, answer] of this.#open) if (isBegun(answer)) controller.abort(reason);
+  }
+
+  /** For a request whose answer begins after the server was told to stop. */
+  end(signal: AbortSignal): void {
+    for (const controller of this.#open.keys()) if (controller.signal === signal) controller.abort(this.#reason);
+  }
+
+  cutOff(): void {
+    for (const controller of this.#open.keys()) controller.abort(this.#reason);
   }
 }
+
+/** A connection that was taken over has no headers, and no end of its own. */
+const isBegun = (answer: Writable): boolean => !("headersSent" in answer) || answer.headersSent === true;
 
 interface Peer {
   readonly clientCertificate: Uint8Array | undefined;

@@ -1,0 +1,72 @@
+// The answers of /healthz, /livez and /readyz: all checks together, or one.
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import type { HealthMetrics } from "./health-metrics.ts";
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Who is not ready need not be ill: only `/readyz` asks. */
+  readonly isOfReadiness?: boolean;
+  /** Resolves when all is well, rejects with the reason if not. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+/** The answer to a path below `kind`, which is "healthz", "livez" or "readyz"; undefined if there is no such check. */
+export async function health(
+  request: HttpRequest,
+  kind: string,
+  only: string | undefined,
+  all: readonly HealthCheck[],
+  slis?: HealthMetrics,
+): Promise<HttpResponse | undefined> {
+  const checks = all.filter(({ isOfReadiness }) => kind === "readyz" || !isOfReadiness);
+  if (only === undefined) return together(request, kind, checks, slis);
+  const check = checks.find(({ name }) => name === only);
+  return check && alone(check, request.signal);
+}
+
+/** Everybody may ask this, so it does not say why something failed. */
+async function together(
+  { query, signal }: HttpRequest,
+  kind: string,
+  checks: readonly HealthCheck[],
+  slis: HealthMetrics | undefined,
+): Promise<HttpResponse> {
+  const excluded = new Set(query.getAll("exclude"));
+  const lines: string[] = [];
+  let failed = 0;
+  for (const { name, check } of checks) {
+    if (excluded.delete(name)) {
+      lines.push(`[+]${name} excluded: ok`);
+      continue;
+    }
+    const isWell = await check(signal).then(
+      () => true,
+      () => false,
+    );
+    slis?.note(kind, name, isWell);
+    lines.push(isWell ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
+    if (!isWell) failed++;
+  }
+  if (excluded.size > 0) {
+    const unknown = [...excluded].sort().map((name) => JSON.stringify(name));
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown.join(",")}`);
+  }
+  if (failed > 0) return plainText(500, `${lines.join("\n")}\n${kind} check failed\n`);
+  return plainText(200, query.has("verbose") ? `${lines.join("\n")}\n${kind} check passed\n` : "ok");
+}
+
+const alone = ({ check }: HealthCheck, signal: AbortSignal): Promise<HttpResponse> =>
+  check(signal).then(
+    () => plainText(200, "ok"),
+    (error) => plainText(500, `internal server error: ${error instanceof Error ? error.message : String(error)}\n`),
+  );
+
+const plainText = (code: number, body: string): HttpResponse => ({
+  code,
+  headers: {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache, private",
+  },
+  body,
+});
