@@ -1,6 +1,7 @@
 // The answers of /healthz, /livez and /readyz: all checks together, or one.
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
+import { uncached } from "./respond.ts";
 
 export interface HealthCheck {
   readonly name: string;
@@ -66,7 +67,7 @@ const plainText = (code: number, body: string): HttpResponse => ({
   headers: {
     "content-type": "text/plain; charset=utf-8",
     "x-content-type-options": "nosniff",
-    "cache-control": "no-cache, private",
+    ...uncached,
   },
   body,
 });

@@ -10,6 +10,7 @@ import type { WriteRecord } from "#wire/write-record.ts";
 import type { Causality } from "./causality.ts";
 import { type HealthCheck, health } from "./health.ts";
 import { HealthMetrics } from "./health-metrics.ts";
+import { isForPerson, uncached } from "./respond.ts";
 
 export interface PathOptions {
   readonly catalog: Catalog;
@@ -63,7 +64,7 @@ export function pathHandler(options: PathOptions): PathHandler {
             () => apiVersions(request.headers.host ?? request.headers[":authority"] ?? ""),
             () => groupDiscoveryList(catalog, "api"),
           );
-        return third === undefined ? maybeJson(apiResourceList(catalog, "", second)) : undefined;
+        return third === undefined ? maybeJson(request, apiResourceList(catalog, "", second)) : undefined;
       case "apis":
         if (second === undefined)
           return discovery(
@@ -71,8 +72,8 @@ export function pathHandler(options: PathOptions): PathHandler {
             () => apiGroupList(catalog),
             () => groupDiscoveryList(catalog, "apis"),
           );
-        if (third === undefined) return maybeJson(apiGroup(catalog, second));
-        return fourth === undefined ? maybeJson(apiResourceList(catalog, second, third)) : undefined;
+        if (third === undefined) return maybeJson(request, apiGroup(catalog, second));
+        return fourth === undefined ? maybeJson(request, apiResourceList(catalog, second, third)) : undefined;
       case "knarr":
         return second === "v1" ? observationPath(request, options, third, fourth) : undefined;
       case ".well-known":
@@ -87,17 +88,22 @@ export function pathHandler(options: PathOptions): PathHandler {
   };
 }
 
-const plainJson = (object: object): HttpResponse => ({
+const json = (text: string): HttpResponse => ({
   code: 200,
-  headers: { "content-type": "application/json" },
-  body: `${JSON.stringify(object)}\n`,
+  headers: { "content-type": "application/json", ...uncached },
+  body: text,
 });
+const plainJson = (request: HttpRequest, object: object): HttpResponse =>
+  json(`${JSON.stringify(object, null, isForPerson(request) ? 2 : undefined)}\n`);
 /** As upstream writes what people read. */
-const indentedJson = (object: object): HttpResponse => ({
-  ...plainJson(object),
-  body: JSON.stringify(object, null, 2),
+const indentedJson = (object: object): HttpResponse => json(JSON.stringify(object, null, 2));
+const maybeJson = (request: HttpRequest, object: object | undefined): HttpResponse | undefined =>
+  object && plainJson(request, object);
+
+const withHeader = (response: HttpResponse, header: Readonly<Record<string, string>>): HttpResponse => ({
+  ...response,
+  headers: { ...response.headers, ...header },
 });
-const maybeJson = (object: object | undefined): HttpResponse | undefined => object && plainJson(object);
 
 /** What only this server tells: why things are as they are. */
 function observationPath(
@@ -106,12 +112,12 @@ function observationPath(
   what: string | undefined,
   which: string | undefined,
 ): HttpResponse | undefined {
-  if (what === "trace") return plainJson({ writes: tracePath(request, causality, which) });
+  if (what === "trace") return plainJson(request, { writes: tracePath(request, causality, which) });
   if (what !== "scheduling" || which !== undefined || !schedulingOf) return undefined;
   const namespace = request.query.get("namespace");
   const name = request.query.get("name");
   if (!namespace || !name) throw badRequest("say which pod: ?namespace=default&name=web");
-  return plainJson({ attempt: schedulingOf({ namespace, name }) });
+  return plainJson(request, { attempt: schedulingOf({ namespace, name }) });
 }
 
 /** `/knarr/v1/trace/TRACE-ID`, or `/knarr/v1/trace?resource=deployments.apps&namespace=default&name=web`. */
@@ -128,7 +134,7 @@ function tracePath({ query }: HttpRequest, causality: Causality, traceId: string
 
 const metricsOf = async (registry: MetricRegistry): Promise<HttpResponse> => ({
   code: 200,
-  headers: { "content-type": metricsMediaType },
+  headers: { "content-type": metricsMediaType, ...uncached },
   body: await registry.text(),
 });
 
@@ -162,7 +168,7 @@ const aggregated = /application\/json;[^,]*as=APIGroupDiscoveryList/;
 function discovery(request: HttpRequest, plain: () => object, whole: () => object): HttpResponse {
   const accept = request.headers.accept ?? "";
   if (!aggregated.test(accept) || !accept.includes("v=v2;"))
-    return { ...plainJson(plain()), headers: { "content-type": "application/json", vary: "Accept" } };
+    return withHeader(plainJson(request, plain()), { vary: "Accept" });
   const content = JSON.stringify(whole());
   const contentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   return tagged(request, { content, etag: hash(content) }, contentType);
@@ -178,7 +184,7 @@ function tagged(
     "content-type": contentType,
     etag: `"${etag}"`,
     vary: "Accept",
-    "cache-control": "no-cache, private",
+    ...uncached,
   };
   if (request.headers["if-none-match"]?.includes(`"${etag}"`)) return { code: 304, headers, body: "" };
   return { code: 200, headers, body: content };
@@ -200,9 +206,7 @@ async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string)
   if (!served) return undefined;
   const response = tagged(request, served, "application/json");
   const hash = request.query.get("hash");
-  return hash === served.etag
-    ? { ...response, headers: { ...response.headers, "cache-control": "public, immutable" } }
-    : response;
+  return hash === served.etag ? withHeader(response, { "cache-control": "public, immutable" }) : response;
 }
 
 function rootPaths(catalog: Catalog, openApi: OpenApi, issuer: Issuer | undefined): readonly string[] {

@@ -4,7 +4,7 @@ import { PartialObjectMetadata, PartialObjectMetadataList } from "#api/meta/part
 import { Status } from "#api/meta/status.ts";
 import { Table } from "#api/meta/table.ts";
 import type { Clock } from "#base/clock.ts";
-import type { ApiError } from "#base/errors.ts";
+import { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { listStruct } from "#schema/protobuf/list.ts";
@@ -46,17 +46,32 @@ const shapes: Readonly<Record<string, Wanted["as"]>> = {
 };
 
 /** Throws ApiError 406 if there is nothing the client would take. */
-export function wantedBy({ headers, query }: HttpRequest, isWatch: boolean): Wanted {
+export function wantedBy(request: HttpRequest, isWatch: boolean): Wanted {
+  const { headers, query } = request;
   const { mediaType, convert, isPretty } = accepted(headers.accept ?? "", isWatch);
-  const asked = query.get("pretty");
-  const isPerson = /^(curl|Wget|Mozilla)\//.test(headers["user-agent"] ?? "");
   return {
     codec: codecs.get(mediaType) ?? jsonCodec,
     as: shapes[convert?.kind ?? ""] ?? "object",
     metaVersion: convert?.version === "v1beta1" ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1",
     includeObject: parseIncludeObject(query.get("includeObject") ?? undefined),
-    pretty: isPretty || (asked === null ? isPerson : asked !== "false" && asked !== "0"),
+    pretty: isPretty || isForPerson(request),
   };
+}
+
+/** Whether JSON is to be indented: as asked, or as the client's name suggests. */
+export function isForPerson({ headers, query }: HttpRequest): boolean {
+  const asked = query.get("pretty");
+  return asked ? /^(1|t|true)$/i.test(asked) : /^(curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "");
+}
+
+/** For refusals of requests that never got so far as to say what they want: if there is nothing they would take, in plain sight. */
+export function wantedOfRefusal(request: HttpRequest): Wanted {
+  try {
+    return { ...wantedBy(request, false), as: "object" };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return indentedJson;
+  }
 }
 
 /** A cluster's clients send the same few headers over and over. */
@@ -80,13 +95,12 @@ const isAllowed = ({ kind, group, version }: Conversion, mediaType: string): boo
   shapes[kind] !== undefined &&
   (kind !== "Table" || mediaType !== protobufCodec.mediaType);
 
-/** For refusals of requests that never got so far as to say what they want. */
-const plainJson: Wanted = {
+const indentedJson: Wanted = {
   codec: jsonCodec,
   as: "object",
   metaVersion: "meta.k8s.io/v1",
   includeObject: "Metadata",
-  pretty: false,
+  pretty: true,
 };
 
 const statusNamed: Named = { apiVersion: "v1", kind: "Status", struct: Status };
@@ -123,14 +137,18 @@ export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): Ht
 
 function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): NonNullable<HttpResponse["headers"]> {
   const contentType = type === "watch" ? contentTypeOfWatch(codec) : codec.mediaType;
-  if (warnings.length === 0) return { "content-type": contentType };
-  return { "content-type": contentType, warning: warningHeaders(warnings) };
+  if (warnings.length === 0) return { "content-type": contentType, ...uncached };
+  return { "content-type": contentType, ...uncached, warning: warningHeaders(warnings) };
 }
 
-export const respondError = (error: ApiError, wanted: Wanted = plainJson): HttpResponse => ({
+/** What one user may see is not for the next, and not for long. */
+export const uncached = { "cache-control": "no-cache, private" } as const;
+
+export const respondError = (error: ApiError, wanted: Wanted): HttpResponse => ({
   code: error.code,
   headers: {
     "content-type": wanted.codec.mediaType,
+    ...uncached,
     ...(error.details?.retryAfterSeconds !== undefined && { "retry-after": String(error.details.retryAfterSeconds) }),
     ...(error.code === 401 && { "www-authenticate": 'Bearer realm="kubernetes"' }),
   },

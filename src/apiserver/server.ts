@@ -37,7 +37,7 @@ import type { PathHandler } from "./paths.ts";
 import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
-import { respond, respondError, type Wanted, wantedBy } from "./respond.ts";
+import { respond, respondError, uncached, type Wanted, wantedBy, wantedOfRefusal } from "./respond.ts";
 
 export interface ApiServerOptions {
   readonly identify: (request: HttpRequest) => Promise<User> | User;
@@ -116,7 +116,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
         measure.leave();
         throw error;
       }
-      return measure.answered(respondError(asApiError(error, http), wanted));
+      return measure.answered(respondError(asApiError(error, http), wanted ?? wantedOfRefusal(http)));
     }
   };
 
@@ -151,7 +151,11 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       return response;
     }
     if (http.path.startsWith("/api")) throw unknownPath();
-    return { code: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" };
+    return {
+      code: 404,
+      headers: { "content-type": "text/plain; charset=utf-8", ...uncached },
+      body: "404 page not found\n",
+    };
   };
 
   /** Anything but a refusal is a bug of ours: the client learns that there was one, the log learns which. */

@@ -10,8 +10,8 @@ import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts"
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
-import type { NodeConnection } from "#apiserver/node-connection.ts";
 import type { HealthCheck } from "#apiserver/health.ts";
+import type { NodeConnection } from "#apiserver/node-connection.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import type { Clock } from "#base/clock.ts";

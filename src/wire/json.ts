@@ -11,7 +11,7 @@ export const jsonCodec: Codec = {
   supports: () => true,
   encode: (subject, object, { isPretty = false } = {}) =>
     encoder.encode(
-      isPretty ? `${JSON.stringify(withNames(subject, object), null, 2)}\n` : `${text(subject, object)}\n`,
+      isPretty ? `${JSON.stringify(inReadingOrder(subject, object), null, 2)}\n` : `${text(subject, object)}\n`,
     ),
   decode: (subject, body) => decodeText(subject, decodeUtf8(body)),
   watch: {
@@ -27,6 +27,14 @@ const text = (subject: Named, object: object): string => JSON.stringify(withName
 /** Names first, as clients that read by eye or by stream expect. */
 export const withNames = ({ apiVersion, kind }: Named, object: object): object =>
   "apiVersion" in object && "kind" in object ? object : { kind, apiVersion, ...object };
+
+/** For people: what it is and what it is called, before what it says. */
+const inReadingOrder = ({ apiVersion, kind }: Named, object: { readonly metadata?: unknown }): object => ({
+  kind,
+  apiVersion,
+  ...("metadata" in object && { metadata: object.metadata }),
+  ...object,
+});
 
 /** Events as lines of JSON. */
 class Lines implements Frames {

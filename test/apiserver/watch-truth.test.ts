@@ -38,14 +38,13 @@ test("watchers end with the truth: embedded", async () => {
   }
 });
 
-// A real etcd flushes each write by itself, so it gets fewer of them.
 test("watchers end with the truth: etcd", { skip: noEtcd }, async () => {
   const cluster = await startEtcd();
   try {
     const { endpoints } = cluster;
     const store: StoreEngine = new EtcdStore({ endpoints, clock: systemClock, random: systemRandom, log: silentLog });
     await using server = await testServer({ store });
-    await live(server, { watchers: 500, writes: 4_000, seed: 3 });
+    await live(server, { watchers: 500, writes: 20_000, seed: 3 });
   } finally {
     await cluster.stop();
   }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { type HealthCheck, health } from "#apiserver/health.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
-import { respondError } from "#apiserver/respond.ts";
+import { respondError, wantedOfRefusal } from "#apiserver/respond.ts";
 import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError, UsageError } from "#base/errors.ts";
@@ -64,7 +64,7 @@ const handlerOf =
     try {
       await guard(request);
     } catch (error) {
-      if (error instanceof ApiError) return respondError(error);
+      if (error instanceof ApiError) return respondError(error, wantedOfRefusal(request));
       throw error;
     }
     if (!isRead || request.path !== "/metrics") return notFound;
