@@ -46,7 +46,7 @@ async function measure(netns: string, report: Report): Promise<void> {
         applied.resolve();
       },
     },
-    node: { name: "n1" },
+    node: "n1",
     families: ["IPv4"],
     settings: { table: "knarr-proxy", podRanges: ["10.244.0.0/16"], markBit: 0x4000 },
   });

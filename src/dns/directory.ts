@@ -5,6 +5,7 @@ import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { type Cache, index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
+import { slicesOf } from "#client/service-slices.ts";
 
 /** One address that traffic for a service may be sent to, and the ports it has there. */
 export interface EndpointAddress {
@@ -35,7 +36,6 @@ export interface Directory {
 }
 
 const serviceOf = ({ metadata }: EndpointSlice): string => metadata.labels?.[serviceNameLabel] ?? "";
-const slicesOfService = index(EndpointSlice, (slice) => [`${slice.metadata.namespace}/${serviceOf(slice)}`]);
 const slicesAtAddress = index(EndpointSlice, ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses));
 const servicesAtAddress = index(Service, ({ spec }) => clusterAddresses(spec));
 
@@ -59,7 +59,7 @@ export interface DirectoryCaches {
 export const directoryOf = ({ namespaces, services, slices }: DirectoryCaches): Directory => ({
   hasNamespace: (name) => namespaces.get(name) !== undefined,
   service: (namespace, name) => services.get({ namespace, name }),
-  endpoints: (namespace, service) => slices.by(slicesOfService.values, `${namespace}/${service}`).flatMap(addressesOf),
+  endpoints: (namespace, service) => slicesOf(slices, `${namespace}/${service}`).flatMap(addressesOf),
   serviceAt: (address) => services.by(servicesAtAddress.values, address)[0],
   endpointsAt: (address) =>
     slices.by(slicesAtAddress.values, address).flatMap((slice) =>

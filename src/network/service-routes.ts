@@ -1,6 +1,5 @@
 // Has the host reach services through the nodes that are alive, and addresses of load balancers that only nodes with an endpoint answer
 // for (`externalTrafficPolicy: Local`) through those: what the health checks of a real load balancer are for.
-import { serviceNameLabel } from "#api/core/services.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -10,6 +9,8 @@ import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
+import { keyOf } from "#client/place.ts";
+import { slicesOf } from "#client/service-slices.ts";
 import {
   type LocalNetwork,
   type LocalNode,
@@ -30,9 +31,6 @@ export interface ServiceRoutesOptions {
 
 const isPinned = ({ spec }: Service): boolean => spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 const pinnedServices = index(Service, (service) => (isPinned(service) ? [""] : []));
-const slicesOfPinned = index(EndpointSlice, ({ metadata }) => [
-  `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`,
-]);
 /** Changes come in flocks: those of so long are taken together. */
 const gatherMs = 20;
 const retryMs = 1_000;
@@ -91,9 +89,7 @@ export class ServiceRoutes implements Component {
     const services = informers.of(Service).cache.by(pinnedServices.values, "");
     return {
       alive,
-      pins: pinsOf(services, alive, ({ metadata }) =>
-        slices.by(slicesOfPinned.values, `${metadata.namespace}/${metadata.name}`),
-      ),
+      pins: pinsOf(services, alive, (service) => slicesOf(slices, keyOf(service.metadata))),
     };
   }
 }
@@ -124,12 +120,12 @@ const isReady = ({ status }: Node): boolean =>
 export function pinsOf(
   services: readonly Service[],
   alive: readonly LocalNode[],
-  slicesOf: (service: Service) => readonly EndpointSlice[],
+  endpointsOf: (service: Service) => readonly EndpointSlice[],
 ): Pins {
   return new Map(
     services.flatMap((service) => {
       const places = new Set(
-        slicesOf(service).flatMap(({ endpoints }) =>
+        endpointsOf(service).flatMap(({ endpoints }) =>
           endpoints
             .filter(({ conditions: { ready = true, serving = ready } }) => ready || serving)
             .map(({ nodeName }) => nodeName),

@@ -1,15 +1,15 @@
 // Keeps the packet rules of one node as the services and their endpoints say. A change wakes the services it is about; all that
 // have woken by the time the kernel is free go to it in one transaction.
-import { serviceNameLabel } from "#api/core/services.ts";
+import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
-import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
-import { type Family, type Frontend, frontendsOf, type NodeView } from "./frontends.ts";
+import { serviceKeyOf, slicesOf } from "#client/service-slices.ts";
+import { type Family, type Frontend, frontendsOf } from "./frontends.ts";
 import { type Contribution, contributionOf, type NftSettings } from "./nft-rules.ts";
 import { RuleBook } from "./rule-book.ts";
 
@@ -33,7 +33,8 @@ export interface StaleFlow {
 export interface ProxyOptions {
   readonly informers: Informers;
   readonly filter: PacketFilter;
-  readonly node: NodeView;
+  /** The name of the node. */
+  readonly node: string;
   readonly families: readonly Family[];
   readonly settings: NftSettings;
   readonly clock: Clock;
@@ -41,9 +42,7 @@ export interface ProxyOptions {
 }
 
 const foreignProxy = "service.kubernetes.io/service-proxy-name";
-const slicesOfService = index(EndpointSlice, ({ metadata }) => [
-  `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`,
-]);
+const zoneLabel = "topology.kubernetes.io/zone";
 const retryMs = { first: 1_000, most: 30_000 };
 
 export class ServiceProxy implements Component {
@@ -69,17 +68,22 @@ export class ServiceProxy implements Component {
     const { informers } = this.#options;
     const services = informers.of(Service);
     const slices = informers.of(EndpointSlice);
+    const nodes = informers.of(Node);
     const stops = [
       services.onChange(({ key }) => this.#enqueue(key)),
       slices.onChange(({ old, object }) => {
         for (const one of [old, object]) {
-          const service = one?.metadata.labels?.[serviceNameLabel];
-          if (service) this.#enqueue(`${one?.metadata.namespace}/${service}`);
+          const service = one && serviceKeyOf(one);
+          if (service !== undefined) this.#enqueue(service);
         }
+      }),
+      nodes.onChange(({ key, old, object }) => {
+        if (key !== this.#options.node || zoneOf(old) === zoneOf(object)) return;
+        for (const service of services.cache.keys()) this.#enqueue(service);
       }),
     ];
     try {
-      await Promise.all([services.synced(signal), slices.synced(signal)]);
+      await Promise.all([services.synced(signal), slices.synced(signal), nodes.synced(signal)]);
       await this.#loop(signal);
     } finally {
       for (const stop of stops) stop();
@@ -134,7 +138,8 @@ export class ServiceProxy implements Component {
     const { informers, node } = this.#options;
     const service = informers.of(Service).cache.get(key);
     if (!service || service.metadata.labels?.[foreignProxy] !== undefined) return [];
-    return frontendsOf(service, informers.of(EndpointSlice).cache.by(slicesOfService.values, key), node, family);
+    const zone = zoneOf(informers.of(Node).cache.get(node));
+    return frontendsOf(service, slicesOf(informers.of(EndpointSlice).cache, key), { name: node, zone }, family);
   }
 
   /** Datagrams know no end: a sender that goes on would be sent to the old target for as long as it does. */
@@ -168,3 +173,5 @@ export class ServiceProxy implements Component {
     return promise.finally(() => signal.removeEventListener("abort", abort));
   }
 }
+
+const zoneOf = (node: Node | undefined): string | undefined => node?.metadata.labels?.[zoneLabel];

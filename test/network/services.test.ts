@@ -47,7 +47,7 @@ class Stage implements AsyncDisposable {
           ...parts,
           informers,
           filter: nftFilter(["nsenter", `--net=/run/netns/${netns}`]),
-          node: { name },
+          node: name,
           families: ["IPv4"],
           settings: { table: "knarr-proxy", podRanges: ["10.244.0.0/16"], markBit: 0x4000 },
         }),

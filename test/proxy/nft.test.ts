@@ -55,7 +55,7 @@ async function stage(): Promise<Stage> {
         await kernel.apply(script, stopped);
       },
     },
-    node: { name: "n1" },
+    node: "n1",
     families: ["IPv4", "IPv6"],
     settings: { table: "knarr-proxy", podRanges: ["10.244.0.0/16"], markBit: 0x4000 },
   });

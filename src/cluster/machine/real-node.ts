@@ -7,6 +7,7 @@ import { machineKubelet } from "#kubelet/host/machine-kubelet.ts";
 import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import { evictionThresholds } from "#kubelet/node/pressure.ts";
+import { HealthPorts } from "#proxy/health-ports.ts";
 import { nftFilter } from "#proxy/host/nft.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
 import type { KeyPair } from "../certificates.ts";
@@ -16,6 +17,7 @@ import { kubernetesVersion } from "../version.ts";
 import { registriesIn } from "./containerd-config.ts";
 import { kubeletListener } from "./kubelet-listener.ts";
 import type { NodeMachine } from "./local-nodes.ts";
+import { serveInside } from "./serve-inside.ts";
 
 export interface RealNodeOptions {
   readonly machine: NodeMachine;
@@ -90,9 +92,17 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
   const proxy = new ServiceProxy({
     informers,
     filter: nftFilter(["nsenter", `--net=/run/netns/${netns}`]),
-    node: { name },
+    node: name,
     families: ["IPv4"],
     settings: { ...proxySettings, podRanges },
+    clock,
+    log: log.with({ component: "proxy" }),
+  });
+  const healthPorts = new HealthPorts({
+    informers,
+    node: name,
+    isHealthy: () => proxy.hasSynced,
+    serve: (at, answer, stop) => serveInside({ namespace: netns, address, port: at }, answer, stop),
     clock,
     log: log.with({ component: "proxy" }),
   });
@@ -117,5 +127,5 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
     },
   };
   options.onKubelet(kubelet);
-  await supervise([daemon, kubelet, proxy, port, images], signal);
+  await supervise([daemon, kubelet, proxy, healthPorts, port, images], signal);
 }
