@@ -40,7 +40,7 @@ function reasonOf(container: ContainerStatus, facts: PodFacts): Reason | undefin
 interface Wait {
   readonly code: string;
   /** Goes on from "waits: its container web". */
-  readonly says: (container: ContainerStatus) => string;
+  readonly says: (container: ContainerStatus, message: string) => string;
   /** Of which events it is told. */
   readonly events: readonly string[];
   readonly remedies: (pod: Pod, message: string) => readonly string[];
@@ -66,6 +66,9 @@ const imagePull: Wait = {
 
 const never = (): readonly string[] => [];
 
+/** What kubelets say of a container that has runAsNonRoot. */
+const asRoot = /runAsNonRoot|breaks non-root policy/;
+
 /** By the reason for which a container waits: what it means, and what helps. */
 const waits: Readonly<Record<string, Wait>> = {
   ErrImagePull: imagePull,
@@ -90,9 +93,16 @@ const waits: Readonly<Record<string, Wait>> = {
   },
   CreateContainerConfigError: {
     code: "CreateContainerConfigError",
-    says: () => "cannot be made, since something it refers to is missing",
+    says: (_, message) =>
+      asRoot.test(message)
+        ? "would run as root, which it must not"
+        : "cannot be made, since something it refers to is missing",
     events: ["Failed"],
-    remedies: (_, message) => [missingInput(message)],
+    remedies: (_, message) => [
+      asRoot.test(message)
+        ? "say whom it is to run as with securityContext.runAsUser, by a number that is not 0, or take an image that does"
+        : missingInput(message),
+    ],
   },
   CreateContainerError: {
     code: "CreateContainerError",
@@ -146,7 +156,7 @@ function stuck(container: ContainerStatus, waiting: Waiting, known: Wait, facts:
     code: known.code,
     state: "wrong",
     alike: `${container.name} ${container.image}`,
-    says: `waits: its container ${container.name} ${known.says(container)}`,
+    says: `waits: its container ${container.name} ${known.says(container, message)}`,
     ...sinceOf(told ? (told.firstTimestamp ?? told.eventTime) : pod.status.startTime),
     evidence: [
       ...containerEvidence(container.name, [waiting.reason, waiting.message].filter(Boolean).join(": ")),

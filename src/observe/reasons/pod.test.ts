@@ -417,6 +417,11 @@ test("why says what is missing for a container", () => {
   assert.deepEqual(cureOf("couldn't find key b in ConfigMap default/settings"), [
     "add the key b to the ConfigMap default/settings, or mark the reference as optional",
   ]);
+  const root = podRunning(
+    waiting("CreateContainerConfigError", 'container has runAsNonRoot and image will run as root (pod: "web")'),
+  );
+  assert.match(podReason(root).says, /its container main would run as root, which it must not$/);
+  assert.match(podReason(root).remedies?.[0] ?? "", /^say whom it is to run as with securityContext\.runAsUser/);
   assert.deepEqual(cureOf("?"), ["create the ConfigMap, Secret or key that the message names"]);
 });
 
