@@ -66,7 +66,7 @@ test("image: the index leads to a manifest, a config and a layer whose digests f
     assert.deepEqual((read(blob(config)).rootfs as { diff_ids: string[] }).diff_ids, [layers[0].digest]);
   }));
 
-test("pause: the program waits without using the processor, and buries its children", {
+test("pause: the program waits without using the processor, buries its children, and ends when asked", {
   skip: process.platform !== "linux" && "it is a program for Linux",
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "knarr-pause-"));
@@ -84,6 +84,9 @@ test("pause: the program waits without using the processor, and buries its child
     const wakeups = (text: string) => /^voluntary_ctxt_switches:\s+\d+$/m.exec(text)?.[0];
     await pause(100);
     assert.equal(wakeups(statusNow()), wakeups(status), "nothing wakes it up");
+    const end = once(child, "exit");
+    child.kill("SIGTERM");
+    assert.deepEqual(await end, [0, null]);
   } finally {
     child.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });
