@@ -51,8 +51,10 @@ export interface KubeletOptions {
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
   /** What the node looks at to know how it is; without, it is well until told otherwise. */
   readonly watched?: Watched;
-  /** What else pods stand on, made before their volumes. */
+  /** What else pods stand on. */
   readonly grounds?: readonly PodGround[];
+  /** How many pods are made at once: more take longer, each and all together. As many as there are unless told. */
+  readonly madeAtOnce?: number;
   /** What the node and its pods use, for /stats/summary. */
   readonly stats?: (which: WhichStats, signal: AbortSignal) => Promise<Summary>;
   /** Pods of the node's own. */
@@ -144,6 +146,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     credentials: imageCredentials(client),
     nodeOf: (asked) => (asked === name ? node : undefined),
     grounds: [...(options.grounds ?? []), ...(volumes ? [volumes] : [])],
+    madeAtOnce: options.madeAtOnce,
   });
   const serve = kubeletServer({
     ...(options.stats && { stats: options.stats }),

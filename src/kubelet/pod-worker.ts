@@ -1,6 +1,7 @@
 // One pod on its node: asks the machine what to do, and does it. Whatever takes time goes on beside the worker, which is woken when it
 // is over; so a grace period can be shortened, and a pod deleted, while an image is being pulled.
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
+import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { backoffMs } from "#base/retry.ts";
 import { causeOf, keyOf } from "#client/place.ts";
@@ -66,6 +67,8 @@ export class PodWorker {
   isGone = false;
   /** Whether the node has decided if it takes the pod. */
   isAdmitted = false;
+  /** The status that is being written: a watch may show it before the write is answered. */
+  telling: PodStatus | undefined;
   #state: PodState = nothingObserved;
   #plan: Plan | undefined;
   #probes = noProbes;
@@ -105,12 +108,13 @@ export class PodWorker {
     return this.#ending !== undefined || this.#plan?.isEnding === true;
   }
 
-  /** The pod as the API shows it; whether there is anything new in that. */
+  /** The pod as the API shows it; whether there is anything new in that. What is being told of it is none. */
   saw(pod: Pod): boolean {
-    const isNews = versionOf(pod) > versionOf(this.pod);
-    if (isNews && isOtherwiseAsked(this.pod, pod)) this.#askedVersion = pod.metadata.resourceVersion ?? "";
+    const isNewer = versionOf(pod) > versionOf(this.pod);
+    const isEcho = isNewer && this.telling !== undefined && isShownAs(pod, this.pod, this.telling);
+    if (isNewer && isOtherwiseAsked(this.pod, pod)) this.#askedVersion = pod.metadata.resourceVersion ?? "";
     if (versionOf(pod) >= versionOf(this.pod)) this.pod = pod;
-    return isNews;
+    return isNewer && !isEcho;
   }
 
   /** What led to whatever the node now tells of the pod, as `Knarr-Because` has it. */
@@ -238,7 +242,7 @@ export class PodWorker {
     const work = this.#work;
     switch (action.type) {
       case "createSandbox":
-        this.#withSandbox(() => this.#createSandbox(action.attempt, signal));
+        this.#withSandbox(() => this.#context.entry.pass(() => this.#createSandbox(action.attempt, signal), signal));
         break;
       case "stopSandbox":
         this.#withSandbox(() => runtime.stopSandbox(action.id, signal));
@@ -273,10 +277,11 @@ export class PodWorker {
   }
 
   async #createSandbox(attempt: number, signal: AbortSignal): Promise<void> {
-    const { runtime, clock, grounds } = this.#context;
+    if (this.isEnding) return; // since it came to the entry
+    const { runtime, clock } = this.#context;
     const work = this.#work;
     try {
-      for (const ground of grounds) await ground.prepare?.(this.pod, signal);
+      await this.#prepareGrounds(signal);
       work.groundFailures = 0;
     } catch (error) {
       if (signal.aborted || !(error instanceof GroundError)) throw error;
@@ -295,6 +300,12 @@ export class PodWorker {
       work.sandboxRetryAt = clock.now() + sandboxRetryMs;
       this.#event("Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${explain(error)}`);
     }
+  }
+
+  /** All at once. Whatever fails, nothing is still being made when this is over: what comes next may be to remove it. */
+  async #prepareGrounds(signal: AbortSignal): Promise<void> {
+    const made = await Promise.allSettled(this.#context.grounds.map((ground) => ground.prepare?.(this.pod, signal)));
+    for (const one of made) if (one.status === "rejected") throw one.reason;
   }
 
   #start(action: StartContainer): void {
@@ -400,6 +411,12 @@ export class PodWorker {
 /** Whether the pod is to be another one, or to end; a change of its labels or by a status is nothing to a node. */
 const isOtherwiseAsked = ({ metadata: before }: Pod, { metadata: after }: Pod): boolean =>
   before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
+
+/** Whether the pod is as it was, but for this status. */
+function isShownAs(pod: Pod, before: Pod, status: PodStatus): boolean {
+  const lasting = ({ metadata }: Pod) => ({ ...metadata, resourceVersion: undefined, managedFields: undefined });
+  return !isOtherwiseAsked(before, pod) && equal(pod.status, status) && equal(lasting(pod), lasting(before));
+}
 
 const versionOf = ({ metadata }: Pod): number => Number(metadata.resourceVersion);
 

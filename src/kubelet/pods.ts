@@ -22,6 +22,7 @@ import type { ContainerRuntime, Credentials } from "./runtime.ts";
 import { removeMirror, writeMirror } from "./static-pods/mirror.ts";
 import { isStatic, mirroredHash } from "./static-pods/static-pod.ts";
 import { writeStatus } from "./status-writer.ts";
+import { Turnstile } from "./turnstile.ts";
 
 /** A node as its pods see it. */
 export interface PodNode {
@@ -62,14 +63,18 @@ export interface PodsOptions {
   readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<Credentials | undefined>;
   /** The node of that name, if it is one of ours. */
   readonly nodeOf: (name: string) => PodNode | undefined;
-  /** What pods stand on here, in the order in which it is made. */
+  /** What pods stand on here; given up in the opposite order. */
   readonly grounds?: readonly PodGround[];
+  /** How many pods are made at once; as many as there are unless told. */
+  readonly madeAtOnce?: number | undefined;
 }
 
 /** What a worker works with. */
-export interface PodsContext extends Omit<PodsOptions, "informer"> {
+export interface PodsContext extends Omit<PodsOptions, "informer" | "madeAtOnce"> {
   readonly grounds: readonly PodGround[];
   readonly alarm: Alarm<PodWorker>;
+  /** Through which each pod goes to get a sandbox. */
+  readonly entry: Turnstile;
   /** Something has happened to the pod: look again soon. */
   readonly wake: (worker: PodWorker) => void;
   /** Something has gone wrong: look again in a while. */
@@ -81,6 +86,8 @@ const statusLanes = 64;
 /** What cannot be cleared at once is tried again ever more seldom. */
 const clearing = { firstMs: 1_000, maxMs: 60_000 };
 const retryMs = 1000;
+/** A pod that takes longer to be made has met some trouble. */
+const patienceMs = 5000;
 
 export class Pods implements Component {
   readonly name = "pods";
@@ -97,12 +104,14 @@ export class Pods implements Component {
 
   constructor(options: PodsOptions) {
     this.#options = options;
-    const alarm = new Alarm<PodWorker>(options.clock, (worker) => this.#syncs.add(worker));
+    const { clock, madeAtOnce = Number.POSITIVE_INFINITY } = options;
+    const alarm = new Alarm<PodWorker>(clock, (worker) => this.#syncs.add(worker));
     this.#alarm = alarm;
     this.#context = {
       ...options,
       grounds: options.grounds ?? [],
       alarm,
+      entry: new Turnstile({ count: madeAtOnce, patienceMs, clock }),
       wake: (worker) => this.#syncs.add(worker, "first"),
       later: (worker) => alarm.set(worker, retryMs),
     };

@@ -16,6 +16,7 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
     const steps = worker.takeSteps();
     noteNews(worker, pod.status, status);
     const told = [...steps, ...worker.takeSteps()];
+    worker.telling = status;
     try {
       const teller = told.length === 0 ? api : api.bound({ steps: formatSteps(told) });
       worker.saw(await teller.update(Pod, { ...pod, status }, "status"));
@@ -25,6 +26,8 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
       if (!isConflict(error)) throw error;
       const present = await api.find(Pod, { namespace, name });
       return present?.metadata.uid === uid && worker.saw(present);
+    } finally {
+      worker.telling = undefined;
     }
   }
   const { phase } = worker.pod.status;

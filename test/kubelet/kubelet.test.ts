@@ -6,7 +6,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
-import { type Kubelet, kubelet } from "#kubelet/kubelet.ts";
+import { type Kubelet, type KubeletOptions, kubelet } from "#kubelet/kubelet.ts";
 import type { Outcome } from "#kubelet/probes/ask.ts";
 import { SimulatedRuntime } from "#kubelet/runtime/simulated.ts";
 import { simulatedStreams } from "#kubelet/simulated/streams.ts";
@@ -23,7 +23,7 @@ interface World extends TestCluster {
   untilPod(name: string, isDone: (pod: Pod | undefined) => boolean): Promise<void>;
 }
 
-async function world(): Promise<World> {
+async function world(rest: Pick<KubeletOptions, "madeAtOnce"> = {}): Promise<World> {
   let made: Pick<World, "kubelet" | "runtime"> | undefined;
   const state: { health: Outcome["result"] } = { health: "success" };
   const cluster = await testCluster({
@@ -50,6 +50,7 @@ async function world(): Promise<World> {
         clock,
         random: seededRandom(5),
         log: silentLog,
+        ...rest,
       });
       made = { kubelet: one, runtime };
       return [one];
@@ -182,4 +183,27 @@ test("a pod that is put out of the node fails with the reason", async () => {
   const evicted = await w.pod("web");
   assert.equal(evicted?.status.reason, "Evicted");
   assert.equal(condition(evicted, "DisruptionTarget"), "True");
+});
+
+test("a kubelet makes few pods at once, and none that was deleted meanwhile", async () => {
+  await using w = await world({ madeAtOnce: 1 });
+  const asked: (string | undefined)[] = [];
+  const gate = Promise.withResolvers<void>();
+  const make = w.runtime.runSandbox.bind(w.runtime);
+  w.runtime.runSandbox = async (config) => {
+    asked.push(config.pod.metadata.name);
+    await gate.promise;
+    return make(config);
+  };
+  await w.create("a");
+  await w.until(async () => asked.length === 1);
+  await w.create("b");
+  await w.create("c");
+  await w.client.delete(Pod, { namespace: "default", name: "b" });
+  await w.untilPod("c", (pod) => pod?.status.startTime !== undefined);
+  assert.deepEqual(asked, ["a"]);
+  gate.resolve();
+  await w.untilPod("c", isReady);
+  await w.untilPod("b", (pod) => pod === undefined);
+  assert.deepEqual(asked, ["a", "c"]);
 });

@@ -1,5 +1,6 @@
 // A kubelet for a node of this machine, put together: its runtime, its volumes, its probes, and what it tells of the machine.
 import { mkdir, statfs } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Service } from "#api/core/v1/service.ts";
 import { RuntimeClass } from "#api/node/v1/runtime-class.ts";
@@ -109,6 +110,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     ...staticPodsOf(options),
     stats: (which, stop) => stats.summary(which, stop),
     grounds: [...cgroups, logs],
+    madeAtOnce: 2 * availableParallelism(),
     parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => made })],
     clock,
     random,

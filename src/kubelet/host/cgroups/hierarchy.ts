@@ -38,19 +38,23 @@ export class Hierarchy {
   /** Makes a group with these limits, or changes it. */
   async set(group: string, limits: GroupLimits): Promise<void> {
     if (this.#unified !== undefined) return this.#setUnified(this.#unified, group, limits);
-    const write = async (controller: string, file: string, value: number) => {
+    const write = async (controller: string, files: Readonly<Record<string, number>>) => {
       const place = this.placeOf(controller, group);
       if (place === undefined) return;
       await mkdir(place, { recursive: true });
-      await writeFile(join(place, file), String(value));
+      for (const [file, value] of Object.entries(files)) await writeFile(join(place, file), String(value));
     };
-    await write("cpu", "cpu.shares", limits.cpuShares);
-    await write("cpu", "cpu.cfs_period_us", cpuPeriod);
-    await write("cpu", "cpu.cfs_quota_us", limits.cpuQuota || -1);
-    await write("memory", "memory.limit_in_bytes", limits.memoryBytes || -1);
-    if (limits.pids !== undefined) await write("pids", "pids.max", limits.pids);
-    for (const { pageSize, limit } of limits.hugepages ?? [])
-      await write("hugetlb", `hugetlb.${pageSize}.limit_in_bytes`, limit);
+    const hugepages = limits.hugepages?.map(({ pageSize, limit }) => [`hugetlb.${pageSize}.limit_in_bytes`, limit]);
+    await Promise.all([
+      write("cpu", {
+        "cpu.shares": limits.cpuShares,
+        "cpu.cfs_period_us": cpuPeriod,
+        "cpu.cfs_quota_us": limits.cpuQuota || -1,
+      }),
+      write("memory", { "memory.limit_in_bytes": limits.memoryBytes || -1 }),
+      limits.pids !== undefined && write("pids", { "pids.max": limits.pids }),
+      hugepages && write("hugetlb", Object.fromEntries(hugepages)),
+    ]);
   }
 
   async #setUnified(root: string, group: string, limits: GroupLimits): Promise<void> {

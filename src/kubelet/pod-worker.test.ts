@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { ManualClock } from "#base/clock.ts";
+import { PodWorker } from "./pod-worker.ts";
+import type { PodsContext } from "./pods.ts";
+import { now, podOf } from "./testing.ts";
+
+test("what a worker itself tells of its pod is no news to it; all else is", () => {
+  const pod = podOf();
+  const told = { ...pod.status, phase: "Running" as const };
+  const at = (version: string, rest: { metadata?: object; status?: object } = {}): Pod => ({
+    ...pod,
+    metadata: { ...pod.metadata, resourceVersion: version, ...rest.metadata },
+    status: { ...told, ...rest.status },
+  });
+  const table: readonly [string, Pod, boolean][] = [
+    ["the same pod again", pod, false],
+    ["the status that is being written", at("2"), false],
+    ["that, and who wrote it", at("2", { metadata: { managedFields: [{ manager: "kubelet" }] } }), false],
+    ["another status", at("2", { status: { phase: "Failed" } }), true],
+    ["other labels, too", at("2", { metadata: { labels: { a: "b" } } }), true],
+    ["another spec, too", at("2", { metadata: { generation: 2 } }), true],
+    ["its end, too", at("2", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), true],
+  ];
+  for (const [name, seen, isNews] of table) {
+    const context = { clock: new ManualClock(now) } as unknown as PodsContext;
+    const worker = new PodWorker(pod, context);
+    worker.telling = told;
+    assert.equal(worker.saw(seen), isNews, name);
+    assert.equal(worker.pod, seen, name);
+    worker.telling = undefined;
+    assert.equal(worker.saw(at("3")), true, "nothing is being told any more");
+  }
+});
