@@ -62,6 +62,15 @@ test("a sandbox has the pod's name, ports and namespaces", () => {
   assert.deepEqual(host.linux.securityContext.namespaceOptions, { network: 2, pid: 2, ipc: 2 });
 });
 
+test("a sandbox that containers can see is held by the runtime's filter", () => {
+  const filtered = (spec: object) =>
+    criSandbox({ pod: one({}, spec), attempt: 0 }, settings).linux.securityContext.seccomp.profileType === 0;
+  assert.deepEqual(
+    [{}, { shareProcessNamespace: true }, { hostPID: true }, { hostNetwork: true, hostIPC: true }].map(filtered),
+    [false, true, true, false],
+  );
+});
+
 test("a container gets its command with variables, its rights and its places", () => {
   const pod = one(
     {
