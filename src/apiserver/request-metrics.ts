@@ -2,11 +2,15 @@
 // rest, which is additions.
 import type { Clock } from "#base/clock.ts";
 import type { Counter, Gauge, Histogram, MetricRegistry } from "#base/metrics.ts";
+import type { AnyKind } from "#schema/kind.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import { type HttpRequest, type HttpResponse, isParts, isStream } from "#wire/http.ts";
 
 const component = "apiserver";
 const resourceLabels = ["verb", "group", "version", "resource", "subresource", "scope", "component"] as const;
+
+/** In place of the release that no longer serves something. */
+const stillServed = "";
 
 /** What requests are told apart by. */
 interface Counted {
@@ -31,8 +35,8 @@ interface Series extends Counted {
 export interface RequestMetricsOptions {
   readonly registry: MetricRegistry;
   readonly clock: Clock;
-  /** Whether there is such a resource and subresource: names that clients make up are not counted by. */
-  readonly isServed: (address: ResourceAddress) => boolean;
+  /** The kind that is served at such a resource and subresource: names that clients make up are not counted by. */
+  readonly kindAt: (address: ResourceAddress) => AnyKind | undefined;
 }
 
 export class RequestMetrics {
@@ -41,6 +45,7 @@ export class RequestMetrics {
   readonly #duration;
   readonly #size;
   readonly #longRunning;
+  readonly #deprecated;
   readonly #inflight;
   /** By resource; of each there are a few, those first that came first. */
   readonly #known = new Map<string, Series[]>();
@@ -73,6 +78,12 @@ export class RequestMetrics {
       name: "apiserver_longrunning_requests",
       help: "Watches and connections that are open.",
       labels: resourceLabels,
+      stability: "STABLE",
+    });
+    this.#deprecated = registry.gauge({
+      name: "apiserver_requested_deprecated_apis",
+      help: "Resources that are deprecated and were asked for.",
+      labels: ["group", "version", "resource", "subresource", "removed_release"],
       stability: "STABLE",
     });
     const inflight = registry.gauge({
@@ -143,7 +154,9 @@ export class RequestMetrics {
         one.dryRun === dryRun
       )
         return one;
-    if (address && !this.#options.isServed(address)) return undefined;
+    const kind = address && this.#options.kindAt(address);
+    if (address && !kind) return undefined;
+    if (kind?.deprecated) this.#deprecated.of(group, version, resource, subresource, stillServed).set(1);
     const series = this.#make({ verb, group, version, resource, subresource, scope, code, dryRun });
     if (ofResource) ofResource.push(series);
     else this.#known.set(resource, [series]);

@@ -29,10 +29,10 @@ export class Resources {
     this.#virtual = Map.groupBy(virtual, ({ kind }) => kind.plural);
   }
 
-  /** Whether there is such a resource, and such a subresource of it. */
-  isServed({ group, version, resource, subresource }: ResourceAddress): boolean {
+  /** The kind that is served there; undefined if there is no such resource, or no such subresource of it. */
+  kindAt({ group, version, resource, subresource }: ResourceAddress): AnyKind | undefined {
     const kind = (this.find(group, version, resource) ?? this.#findVirtual(group, version, resource))?.kind;
-    return kind !== undefined && (subresource === undefined || Object.hasOwn(kind.subresources ?? {}, subresource));
+    return subresource === undefined || Object.hasOwn(kind?.subresources ?? {}, subresource) ? kind : undefined;
   }
 
   find(group: string, version: string, resource: string): ServedResource | undefined {

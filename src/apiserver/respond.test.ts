@@ -56,3 +56,29 @@ test("nobody may keep an answer", async () => {
   ])
     assert.equal((await s.call("GET", path)).headers?.["cache-control"], "no-cache, private", path);
 });
+
+test("what is not stored has a table, too", async () => {
+  await using s = await testServer({ components: [{ name: "part", check: async () => undefined }] });
+  const tableOf = async (path: string) => {
+    const { json } = await s.call("GET", path, undefined, { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" });
+    return [json.columnDefinitions.map(({ name }: { name: string }) => name), json.rows[0].cells];
+  };
+  const status = [
+    ["Name", "Status", "Message", "Error"],
+    ["part", "Healthy", "ok", ""],
+  ];
+  assert.deepEqual(await tableOf("/api/v1/componentstatuses"), status);
+  assert.deepEqual(await tableOf("/api/v1/componentstatuses/part"), status);
+  await s.call("POST", "/api/v1/namespaces", { metadata: { name: "a" } });
+  await s.call("POST", "/api/v1/namespaces/a/replicationcontrollers", {
+    metadata: { name: "web" },
+    spec: {
+      replicas: 3,
+      template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+    },
+  });
+  assert.deepEqual(await tableOf("/api/v1/namespaces/a/replicationcontrollers/web/scale"), [
+    ["Name", "Desired", "Available", "Age"],
+    ["web", 3, 0, "0s"],
+  ]);
+});

@@ -120,7 +120,8 @@ export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): Ht
     }
     case "plain": {
       const { kind, object, code } = response;
-      return { code, headers, body: encode(wanted, { named: kind ? named(kind) : statusNamed, object }) };
+      const one = kind ? shaped(kind, object as ApiObject, wanted, now) : { named: statusNamed, object };
+      return { code, headers, body: encode(wanted, one) };
     }
     case "list": {
       const { page } = response;

@@ -62,7 +62,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   const metrics = new RequestMetrics({
     registry: options.metrics,
     clock,
-    isServed: (address) => resources.isServed(address),
+    kindAt: (address) => resources.kindAt(address),
   });
 
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {

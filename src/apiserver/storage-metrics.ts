@@ -32,6 +32,11 @@ export function declareStorageMetrics(
     help: "Up to where the caches have followed the store.",
     ...ofGroup,
   });
+  const notices = registry.counter({
+    name: "etcd_bookmark_total",
+    help: "Notices of the store that it is further, though nothing has changed; one is for all resources.",
+    ...ofGroup,
+  });
   const size = registry.gauge({
     name: "apiserver_storage_size_bytes",
     help: "Bytes that the store occupies.",
@@ -45,6 +50,7 @@ export function declareStorageMetrics(
       byGroup.of(group, plural).set(cache.size);
       stored.of(group, plural).value = cache.received;
       received.of(group, plural).value = cache.received;
+      notices.of(group, plural).value = follower.notices;
       position.of(group, plural).set(Math.max(follower.revision, 0));
     }
     size.clear();

@@ -25,6 +25,7 @@ export class StoreFollower {
   /** How far it was when, oldest first. */
   readonly #marks: { readonly at: number; readonly revision: Revision }[] = [];
   #revision: Revision = -1;
+  #notices = 0;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -33,6 +34,11 @@ export class StoreFollower {
   /** Everything up to here is in the caches; -1 before they are filled. */
   get revision(): Revision {
     return this.#revision;
+  }
+
+  /** How often the store has told how far it is although nothing had changed. */
+  get notices(): number {
+    return this.#notices;
   }
 
   /** Makes the cache of all keys under `prefix`. To be called before `run`. */
@@ -81,6 +87,7 @@ export class StoreFollower {
         if (this.#revision < 0) await this.#fill(signal);
         for await (const { changes, revision } of store.watch("", this.#revision, signal)) {
           failures = 0;
+          if (changes.length === 0) this.#notices++;
           this.#dispatch(changes);
           this.#advance(revision);
           this.#forgetOld();

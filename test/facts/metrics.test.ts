@@ -48,6 +48,7 @@ async function busyServer(): Promise<TestServer> {
   await call("GET", "/api/v1/nodes/none/proxy/");
   await call("DELETE", "/api/v1/namespaces/a/configmaps/c");
   await call("GET", "/readyz");
+  await call("GET", "/api/v1/componentstatuses");
   const measure = { host: "in-process", clock: server.clock, metrics };
   const transport = measuredTransport(server.server.request, measure);
   await new Client({ transport, user: testUser, userAgent: "test/1", signal }).list(ConfigMap);
@@ -92,6 +93,9 @@ test("metrics can be read strictly, and say what happened", async () => {
   assert.equal(value("etcd_request_duration_seconds_count", { ...inStore, operation: "create" }), 1);
   assert.equal(value("apiserver_storage_events_received_total", inStore), 2);
   assert.equal(value("rest_client_requests_total", { code: "200", method: "GET", host: "in-process" }), 1);
+  assert.ok((value("etcd_bookmark_total", inStore) ?? 0) > 0, "the store tells when there is nothing more to read");
+  assert.equal(value("apiserver_requested_deprecated_apis", { resource: "componentstatuses" }), 1);
+  assert.equal(value("apiserver_requested_deprecated_apis", { resource: "configmaps" }), undefined);
   const ofStep = { operation: "CREATE", type: "admit", rejected: "false" };
   assert.ok((value("apiserver_admission_step_admission_duration_seconds_count", ofStep) ?? 0) > 0);
   const ofPlugin = { ...ofStep, name: "NamespaceLifecycle" };
