@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nodeTermMatcher, requiredNodeMatcher } from "./node-selection.ts";
+import { nodeSelector, requiredNodes } from "./node-selection.ts";
 import { tolerates, untoleratedTaint } from "./tolerations.ts";
 import type { NodeSelectorTerm, Toleration } from "./v1/affinity.ts";
 
-const node = { metadata: { name: "n1", labels: { zone: "a", cores: "8", empty: "" } } };
+const labels = { zone: "a", cores: "8", empty: "" };
+const node = { name: "n1", labels };
 
 test("a term of a node selector holds if all of its requirements do", () => {
   const rows: readonly [NodeSelectorTerm, boolean][] = [
@@ -30,7 +31,10 @@ test("a term of a node selector holds if all of its requirements do", () => {
       false,
     ],
   ];
-  for (const [term, holds] of rows) assert.equal(nodeTermMatcher(term)(node), holds, JSON.stringify(term));
+  for (const [term, holds] of rows)
+    assert.equal(nodeSelector({ nodeSelectorTerms: [term] })(node), holds, JSON.stringify(term));
+  const byName = { matchFields: [{ key: "metadata.name", operator: "In" as const, values: ["n2"] }] };
+  assert.equal(nodeSelector({ nodeSelectorTerms: [byName] })({ labels }), true, "whose name is not told");
 });
 
 test("a pod asks for nodes by selector and by affinity, of which one term must hold", () => {
@@ -38,11 +42,11 @@ test("a pod asks for nodes by selector and by affinity, of which one term must h
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } },
   });
   const inZone = (zone: string) => ({ matchExpressions: [{ key: "zone", operator: "In" as const, values: [zone] }] });
-  assert.equal(requiredNodeMatcher({})(node), true);
-  assert.equal(requiredNodeMatcher({ nodeSelector: { zone: "b" } })(node), false);
-  assert.equal(requiredNodeMatcher({ affinity: affinity() })(node), false);
-  assert.equal(requiredNodeMatcher({ affinity: affinity(inZone("b"), inZone("a")) })(node), true);
-  assert.equal(requiredNodeMatcher({ nodeSelector: { zone: "a" }, affinity: affinity(inZone("b")) })(node), false);
+  assert.equal(requiredNodes({}), undefined, "any will do");
+  assert.equal(requiredNodes({ nodeSelector: { zone: "b" } })?.(node), false);
+  assert.equal(requiredNodes({ affinity: affinity() })?.(node), false);
+  assert.equal(requiredNodes({ affinity: affinity(inZone("b"), inZone("a")) })?.(node), true);
+  assert.equal(requiredNodes({ nodeSelector: { zone: "a" }, affinity: affinity(inZone("b")) })?.(node), false);
 });
 
 test("a toleration is about taints of its key, value and effect", () => {

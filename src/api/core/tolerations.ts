@@ -2,13 +2,18 @@
 import type { Toleration } from "./v1/affinity.ts";
 import type { Taint } from "./v1/node.ts";
 
+type TaintLike = Pick<Taint, "key" | "value" | "effect">;
+
 /** Whether the toleration is about this taint. Gt and Lt are about none: upstream has them switched off. */
-export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+export function tolerates({ key, operator, value, effect }: Toleration, taint: TaintLike): boolean {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
   if (!operator || operator === "Equal") return (value ?? "") === (taint.value ?? "");
   return operator === "Exists";
 }
+
+export const isTolerated = (taint: TaintLike, tolerations: readonly Toleration[]): boolean =>
+  tolerations.some((toleration) => tolerates(toleration, taint));
 
 /** The first taint with one of the effects that none of the tolerations is about. */
 export const untoleratedTaint = (
@@ -16,4 +21,4 @@ export const untoleratedTaint = (
   tolerations: readonly Toleration[] | undefined,
   effects: readonly Taint["effect"][],
 ): Taint | undefined =>
-  taints?.find((taint) => effects.includes(taint.effect) && !tolerations?.some((one) => tolerates(one, taint)));
+  taints?.find((taint) => effects.includes(taint.effect) && !isTolerated(taint, tolerations ?? []));

@@ -1,6 +1,6 @@
 // On which nodes the pod of a DaemonSet should run, and what it is like there.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
-import { requiredNodeMatcher } from "#api/core/node-selection.ts";
+import { requiredNodes, selectable } from "#api/core/node-selection.ts";
 import { untoleratedTaint } from "#api/core/tolerations.ts";
 import type { Affinity, Toleration } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
@@ -31,10 +31,10 @@ export function placementsOf(ds: DaemonSet): (node: Node) => Placement {
 
 export function placementOf({ spec }: DaemonSet): (node: Node) => Placement {
   const pod = spec.template.spec;
-  const isSelected = requiredNodeMatcher(pod);
+  const selected = requiredNodes(pod);
   const tolerations = daemonTolerations(pod);
   return (node) => {
-    if ((pod.nodeName && pod.nodeName !== node.metadata.name) || !isSelected(node)) return never;
+    if ((pod.nodeName && pod.nodeName !== node.metadata.name) || selected?.(selectable(node)) === false) return never;
     const { taints = [] } = node.spec;
     if (taints.length === 0) return always;
     return {

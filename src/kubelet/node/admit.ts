@@ -1,6 +1,7 @@
 // Whether a node takes a pod that was bound to it: the scheduler has looked before, but with older eyes, and some pods come without.
 
-import type { NodeSelectorTerm } from "#api/core/v1/affinity.ts";
+import { requiredNodes, selectable } from "#api/core/node-selection.ts";
+import { isTolerated, untoleratedTaint } from "#api/core/tolerations.ts";
 import { amountOf, containerAmounts, isNative } from "#api/core/v1/amounts.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -13,7 +14,6 @@ import {
   quantityValue,
   zeroQuantity,
 } from "#schema/quantity.ts";
-import { labelMatcher, makeRequirement, type SelectorOperator } from "#schema/selector.ts";
 import type { Rejection } from "../pods.ts";
 import type { NodeHealth } from "./description.ts";
 import { admitSysctls } from "./sysctls.ts";
@@ -42,7 +42,8 @@ export function admitUnderPressure(pod: Pod, health: NodeHealth): Rejection | un
   ];
   if (conditions.length === 0 || isCritical(pod)) return undefined;
   const isMemoryOnly = health.memoryPressure && conditions.length === 1;
-  if (isMemoryOnly && (qosClassOf(pod.spec) !== "BestEffort" || tolerates(pod, memoryTaint))) return undefined;
+  if (isMemoryOnly && (qosClassOf(pod.spec) !== "BestEffort" || isTolerated(memoryTaint, pod.spec.tolerations ?? [])))
+    return undefined;
   return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` };
 }
 
@@ -57,7 +58,7 @@ export function admitWithoutAppArmor({ spec, status }: Pod): Rejection | undefin
   return { reason: "AppArmor", message: "Cannot enforce AppArmor: AppArmor is not enabled on the host" };
 }
 
-const memoryTaint = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
+const memoryTaint = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" } as const;
 const systemCritical = 2_000_000_000;
 
 /** Pods that the node or the cluster cannot do without. */
@@ -70,10 +71,11 @@ const failed = (name: string, why: string): Rejection => ({
 });
 
 function predicate(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
-  if (!matchesNode(pod, node)) return failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+  if (requiredNodes(pod.spec)?.(selectable(node)) === false)
+    return failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   if (portsOf(pod).some((port) => others.some((other) => portsOf(other).includes(port))))
     return failed("NodePorts", "node(s) didn't have free ports for the requested pod ports");
-  if (!toleratesExecution(pod, node))
+  if (untoleratedTaint(node.spec.taints, pod.spec.tolerations, ["NoExecute"]))
     return failed("TaintToleration", "node(s) had taints that the pod didn't tolerate");
   return undefined;
 }
@@ -127,57 +129,10 @@ function total(pods: readonly Pod[], wanted: ReadonlyMap<string, Quantity>): Rea
   return sum;
 }
 
-function matchesNode({ spec }: Pod, { metadata }: Node): boolean {
-  const labels = metadata.labels ?? {};
-  for (const [key, value] of Object.entries(spec.nodeSelector ?? {}))
-    if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
-  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return !required || (required.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, labels, metadata.name));
-}
-
-const operators: Readonly<Record<string, SelectorOperator>> = {
-  In: "in",
-  NotIn: "notin",
-  Exists: "exists",
-  DoesNotExist: "!",
-  Gt: "gt",
-  Lt: "lt",
-};
-
-/** A term without any expression matches nothing. */
-function matchesTerm(
-  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
-  labels: Readonly<Record<string, string>>,
-  name: string,
-): boolean {
-  const requirements = (
-    expressions: readonly { key: string; operator: string; values?: readonly string[] | undefined }[],
-  ) => expressions.map(({ key, operator, values = [] }) => makeRequirement(key, operators[operator] ?? "in", values));
-  return (
-    matchExpressions.length + matchFields.length > 0 &&
-    labelMatcher(requirements(matchExpressions))(labels) &&
-    labelMatcher(requirements(matchFields))({ "metadata.name": name })
-  );
-}
-
 /** `TCP/0.0.0.0:80`, for each port of the node that the pod takes. */
 const portsOf = ({ spec }: Pod): readonly string[] =>
   [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports = [] }) =>
     ports.flatMap(({ hostPort, hostIP = "0.0.0.0", protocol }) =>
       hostPort ? [`${protocol}/${hostIP}:${hostPort}`] : [],
     ),
-  );
-
-const toleratesExecution = (pod: Pod, node: Node): boolean =>
-  (node.spec.taints ?? []).every((taint) => taint.effect !== "NoExecute" || tolerates(pod, taint));
-
-const tolerates = (
-  { spec }: Pod,
-  taint: { readonly key: string; readonly value?: string | undefined; readonly effect: string },
-): boolean =>
-  (spec.tolerations ?? []).some(
-    ({ key, operator, value = "", effect }) =>
-      (!effect || effect === taint.effect) &&
-      (!key || key === taint.key) &&
-      (operator === "Exists" || value === (taint.value ?? "")),
   );

@@ -1,11 +1,12 @@
 // What volume claims and volumes say that scheduling depends on.
+
+import { nodeSelector, type Selectable } from "#api/core/node-selection.ts";
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import type { CacheView } from "#client/controller.ts";
 import type { PodView } from "../pod-view.ts";
 import { amount } from "../resources.ts";
-import { nodeSelector, type Selectable } from "./node-selector.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 const bindCompleted = "pv.kubernetes.io/bind-completed";
@@ -39,7 +40,7 @@ export const volumeBytes = ({ spec }: PersistentVolume): number => amount("stora
 /** Whether the volume can be reached from the node. */
 export function isReachable({ spec }: PersistentVolume, { labels }: Selectable): boolean {
   const required = spec.nodeAffinity?.required;
-  return required === undefined || nodeSelector(required)({ labels, name: "" });
+  return required === undefined || nodeSelector(required)({ labels });
 }
 
 /** Whether the volume has this claim, or insists on it. */

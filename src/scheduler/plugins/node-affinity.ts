@@ -1,10 +1,9 @@
+import type { NodeMatcher, Selectable } from "#api/core/node-selection.ts";
+import { nodePreference, nodeSelector, requiredNodes, requiredNodesId, selectable } from "#api/core/node-selection.ts";
 import type { NodeAffinity } from "#api/core/v1/affinity.ts";
-import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 import type { NodeSelection } from "../node-selection.ts";
-import type { NodeMatcher, Selectable } from "./node-selector.ts";
-import { nodePreference, nodeSelector, requiredNodes, requiredNodesId } from "./node-selector.ts";
 import { proportional } from "./normalize.ts";
 
 export interface NodeAffinityArgs {
@@ -31,7 +30,7 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs) {
         kind: "Node",
         on: ["add", "labels"],
         cures({ pod }, { old, now }) {
-          const matches = requiredNodes(pod) ?? anyNode;
+          const matches = requiredNodes(pod.spec) ?? anyNode;
           const suits = (node: Selectable) => matches(node) && (added?.(node) ?? true);
           return now !== undefined && suits(selectable(now)) && (!old || !suits(selectable(old)));
         },
@@ -39,11 +38,11 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs) {
     ],
 
     preFilter({ pod }, snapshot) {
-      const id = requiredNodesId(pod);
+      const id = requiredNodesId(pod.spec);
       if (id === undefined && !added) return undefined;
       const names = namedNodes(pod);
       if (names?.size === 0) return conflict;
-      const state = snapshot.selection(id ?? "", () => requiredNodes(pod) ?? anyNode);
+      const state = snapshot.selection(id ?? "", () => requiredNodes(pod.spec) ?? anyNode);
       return { state, ...(names && { only: names }) };
     },
     filter(_pod, node, selection: NodeSelection) {
@@ -59,8 +58,6 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs) {
     normalize: proportional,
   });
 }
-
-const selectable = ({ metadata }: Node): Selectable => ({ name: metadata.name ?? "", labels: metadata.labels ?? {} });
 
 /** The nodes a pod selects by name, if it can be on no others: one pod of a DaemonSet need not be tried everywhere. */
 function namedNodes({ spec }: Pod): ReadonlySet<string> | undefined {

@@ -1,6 +1,6 @@
+import { isTolerated } from "#api/core/tolerations.ts";
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
-import { isTolerated } from "./tolerations.ts";
 
 const cordoned: Refusal = { reason: "node(s) were unschedulable", stuck: true };
 const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;

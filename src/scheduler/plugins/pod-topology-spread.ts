@@ -1,3 +1,5 @@
+import { requiredNodes, requiredNodesId } from "#api/core/node-selection.ts";
+import { isTolerated } from "#api/core/tolerations.ts";
 import type { TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import { equal } from "#base/collections.ts";
@@ -5,7 +7,6 @@ import { type ObjectChange, type PluginContext, type Refusal, schedulerPlugin } 
 import type { NodeState } from "../node-state.ts";
 import type { PodView } from "../pod-view.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { requiredNodes, requiredNodesId } from "./node-selector.ts";
 import { Spread } from "./spread.ts";
 import {
   defaultConstraints,
@@ -16,7 +17,6 @@ import {
   type WhenUnsatisfiable,
   workloadKinds,
 } from "./spread-constraint.ts";
-import { isTolerated } from "./tolerations.ts";
 
 export interface PodTopologySpreadArgs {
   readonly defaultConstraints?: readonly TopologySpreadConstraint[];
@@ -148,8 +148,9 @@ function spreadsOf(
         self: constraint.selector.matches(pod.labels) ? 1 : 0,
       }),
   );
-  const id = requiredNodesId(pod.pod);
-  const selected = id === undefined ? undefined : snapshot.selection(id, () => requiredNodes(pod.pod) ?? (() => true));
+  const id = requiredNodesId(pod.pod.spec);
+  const selected =
+    id === undefined ? undefined : snapshot.selection(id, () => requiredNodes(pod.pod.spec) ?? (() => true));
   const selects = selected && ((node: NodeState) => selected.has(node));
   for (const spread of spreads) {
     const { heedsAffinity, heedsTaints } = spread.constraint;
@@ -177,7 +178,7 @@ function isIncluded(
 function moved(spreads: readonly Spread[], other: PodView, node: NodeState, pod: PodView, by: 1 | -1): void {
   if (other.isEnding || other.namespace !== pod.namespace) return;
   if (!spreads.every((spread) => spread.has(node))) return;
-  const selects = requiredNodes(pod.pod);
+  const selects = requiredNodes(pod.pod.spec);
   for (const spread of spreads)
     if (spread.constraint.selector.matches(other.labels) && isIncluded(spread.constraint, pod, node, selects))
       spread.add(node, by);

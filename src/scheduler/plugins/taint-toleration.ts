@@ -1,8 +1,8 @@
+import { isTolerated } from "#api/core/tolerations.ts";
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import type { Node, Taint } from "#api/core/v1/node.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 import { reversed } from "./normalize.ts";
-import { isTolerated } from "./tolerations.ts";
 
 const tainted: Refusal = { reason: "node(s) had untolerated taint(s)", stuck: true };
 

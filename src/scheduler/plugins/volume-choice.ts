@@ -1,4 +1,6 @@
 // Which volumes a pod's claims would get on a node: one that is there, or one that can be made.
+
+import type { Selectable } from "#api/core/node-selection.ts";
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
@@ -9,7 +11,6 @@ import { selectedBy } from "../affinity-term.ts";
 import type { Refusal } from "../framework.ts";
 import { amount } from "../resources.ts";
 import { classOf, isFor, isReachable, noProvisioner, requestedBytes, selectedNode, volumeBytes } from "./claims.ts";
-import type { Selectable } from "./node-selector.ts";
 
 export interface VolumeChoice {
   readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
