@@ -41,18 +41,21 @@ export const logs: Command = {
     const stop = new AbortController();
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
     process.stdout.on("error", () => stop.abort()); // whoever read it has gone
-    const lines = () =>
-      log
-        .read()
+    const shown = (lines: readonly string[]) =>
+      lines
         .map((line) => ({ line, ...readEntry(line) }))
         .filter((entry) => component === undefined || entry.component === component)
         .map(({ line, text }) => (asked.output === "json" ? line : text));
     const print = (texts: readonly string[]) => {
       if (texts.length > 0) process.stdout.write(`${texts.join("\n")}\n`);
     };
-    const past = lines();
-    print(asked.tail < 0 ? past : past.slice(Math.max(0, past.length - asked.tail)));
-    if (asked.follow) await followFile(place.log, () => print(lines()), stop.signal);
-    log.close();
+    const most = asked.tail < 0 ? Number.POSITIVE_INFINITY : asked.tail;
+    let past = shown(log.read());
+    for (const older of log.past()) {
+      if (past.length >= most) break;
+      past = [...shown(older), ...past];
+    }
+    print(past.slice(Math.max(0, past.length - most)));
+    if (asked.follow) await followFile(place.log, () => print(shown(log.read())), stop.signal);
   },
 };

@@ -1,7 +1,6 @@
 import { flushCompileCache } from "node:module";
 import { systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
-import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Command } from "../command.ts";
@@ -11,13 +10,14 @@ import { Place, placeFlags } from "../local/place.ts";
 import { runCluster } from "../local/run.ts";
 import { readSettings } from "../local/settings.ts";
 import type { Step } from "../local/steps.ts";
+import { logWriter } from "../log-rotation.ts";
 
 /** The process of a cluster, as `knarr up` starts it. */
 export const runClusterCommand: Command = {
   use: "run-cluster [FLAGS]",
   async run(args) {
     const place = new Place(parseFlags(placeFlags, args).flags);
-    const log = createLog({ clock: systemClock, write: writeToStderr });
+    const log = createLog({ clock: systemClock, write: logWriter(place.log) });
     const stop = new AbortController();
     // Resolves also when nobody listens any more: whoever started this cluster need not wait until it is ready.
     const tell = (told: Told) =>

@@ -2,7 +2,7 @@
 // at the machine while that one loads, that one tells how far it is. If either ends before, so does the other.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
@@ -15,8 +15,6 @@ import type { Step } from "./steps.ts";
 export type Told = { readonly step: Step } | { readonly failed: string };
 /** What it is told: that its settings are there; and that it is from now on alone. */
 export type Order = "proceed" | "stay";
-
-const logLimit = 10 * 1024 * 1024;
 
 export interface BackgroundOptions {
   readonly place: Place;
@@ -66,7 +64,6 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
 }
 
 function spawnCluster(place: Place): ChildProcess {
-  if (existsSync(place.log) && statSync(place.log).size > logLimit) renameSync(place.log, `${place.log}.1`);
   const log = openSync(place.log, "a", 0o600);
   try {
     const args = [resolve(process.argv[1] ?? ""), "run-cluster", `--name=${place.name}`, `--data-dir=${place.root}`];

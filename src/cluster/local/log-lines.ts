@@ -3,36 +3,108 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from "node:fs";
 import { aborted } from "#base/aborted.ts";
 import { parseJson } from "#schema/json.ts";
+import { copyOf, keptCopies } from "../log-rotation.ts";
 
 export interface LogReader {
-  /** What was written since the last call, in whole lines. */
+  /** What was written since the last call, in whole lines, also if it is in a copy by now; at first what is in the log itself. */
   read(): readonly string[];
-  close(): void;
+  /** What is in the copies from before that, newest copy first. */
+  past(): Iterable<readonly string[]>;
 }
 
-const chunkBytes = 1 << 20;
-
-/** Reads a log from its beginning; begins anew when the file has been replaced by a shorter one. */
+/** Reads a log that is copied and emptied from time to time. */
 export function openLog(file: string): LogReader {
-  const descriptor = openSync(file, "r");
-  const buffer = Buffer.alloc(chunkBytes);
-  const decoder = new TextDecoder();
-  let position = 0;
-  let rest = "";
+  const lines = new Lines();
+  let at = beginning(file);
   return {
     read() {
-      if (fstatSync(descriptor).size < position) position = 0;
-      for (let count = 0; ; position += count) {
-        count = readSync(descriptor, buffer, 0, chunkBytes, position);
-        if (count === 0) break;
-        rest += decoder.decode(buffer.subarray(0, count), { stream: true });
+      for (;;) {
+        if (wasEmptied(file, at)) {
+          for (const rest of sinceEmptied(file, at)) lines.add(rest);
+          at = beginning(file);
+        }
+        const added = contents(file, at.position);
+        if (wasEmptied(file, at)) continue; // meanwhile: this may be of another place in it
+        const head = at.position === 0 ? added.subarray(0, headBytes) : at.head;
+        at = { ...at, head, position: at.position + added.length };
+        lines.add(added);
+        return lines.take();
       }
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      return lines.filter((line) => line !== "");
     },
-    close: () => closeSync(descriptor),
+    *past() {
+      const ages = Array.from({ length: keptCopies }, (_, i) => i + 1);
+      const read = ages.findIndex((age) => isReached(copyOf(file, age), at));
+      for (const age of ages.slice(at.head.length > 0 ? read + 1 : Math.max(0, read))) {
+        const older = new Lines();
+        older.add(contents(copyOf(file, age)));
+        yield older.take();
+      }
+    },
   };
+}
+
+/** How far a log was read. */
+interface Mark {
+  /** How the log begins, and how its newest copy did: entries begin with a time, so no two logs begin alike. */
+  readonly head: Buffer;
+  readonly before: Buffer;
+  readonly position: number;
+}
+
+const headBytes = 256;
+const headOf = (file: string): Buffer => contents(file, 0, headBytes);
+
+const beginning = (file: string): Mark => ({ before: headOf(copyOf(file, 1)), head: headOf(file), position: 0 });
+
+/** Whether a copy is of the log that was read, or, if nothing of it was, of the one before it. */
+const isReached = (copy: string, { head, before }: Mark): boolean =>
+  head.length > 0 ? headOf(copy).subarray(0, head.length).equals(head) : headOf(copy).equals(before);
+
+const wasEmptied = (file: string, at: Mark): boolean =>
+  at.head.length > 0 ? !isReached(file, at) : !isReached(copyOf(file, 1), at);
+
+/** What followed in the log until it was emptied last; all there is if that is no longer kept. */
+function sinceEmptied(file: string, at: Mark): readonly Buffer[] {
+  const found: Buffer[] = [];
+  for (let age = 1; age <= keptCopies; age++) {
+    const copy = copyOf(file, age);
+    if (isReached(copy, at)) return at.head.length > 0 ? [contents(copy, at.position), ...found] : found;
+    found.unshift(contents(copy));
+  }
+  return found;
+}
+
+/** Nothing if there is no such file. */
+function contents(file: string, from = 0, most = Number.POSITIVE_INFINITY): Buffer {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "r");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return Buffer.alloc(0);
+    throw error;
+  }
+  try {
+    const buffer = Buffer.alloc(Math.max(0, Math.min(fstatSync(descriptor).size - from, most)));
+    return buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, from));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Whole lines of what comes in pieces. */
+class Lines {
+  readonly #decoder = new TextDecoder();
+  #text = "";
+
+  add(bytes: Uint8Array): void {
+    this.#text += this.#decoder.decode(bytes, { stream: true });
+  }
+
+  take(): readonly string[] {
+    const lines = this.#text.split("\n");
+    this.#text = lines.pop() ?? "";
+    return lines.filter((line) => line !== "");
+  }
 }
 
 /** Calls `look` whenever the file may have grown, until the signal aborts. */

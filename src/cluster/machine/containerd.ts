@@ -9,6 +9,7 @@ import { explain } from "#base/errors.ts";
 import { programPath, runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
+import { rotateIfLong } from "../log-rotation.ts";
 import { cniConfig, containerdConfig } from "./containerd-config.ts";
 import { containerdOf, endAll, type Home, removeFolders } from "./leftovers.ts";
 import { networkAt, signalTo } from "./processes.ts";
@@ -152,6 +153,7 @@ export class NodeContainerd {
   /** Resolves when it has ended, or can be reached no more and so has been ended. Costs nothing while it runs. */
   async #end(signal: AbortSignal): Promise<void> {
     for (let pid = this.pid(); pid !== undefined; pid = this.pid()) {
+      rotateIfLong(this.#log); // it complains for long if it complains at all
       const connection = await connectionTo(this.socket);
       if (!connection) {
         if (this.#starting) return; // it has ended before, and another is about to listen
