@@ -26,6 +26,8 @@ export interface ContainerState {
   /** How often the container had been started before. */
   readonly attempt: number;
   readonly phase: ContainerPhase;
+  /** Whether the hook that follows its start has not run to its end; if it runs, that is. */
+  readonly isHookDue?: boolean;
   readonly createdAt: number;
   /** Milliseconds since 1970; 0 if it has not been started. */
   readonly startedAt: number;
@@ -113,6 +115,8 @@ export interface ContainerRuntime {
   createContainer(sandbox: string, config: ContainerConfig, signal: AbortSignal): Promise<string>;
   /** Starts one that has not been started; refuses if somebody has, or is about to. */
   startContainer(id: string, signal: AbortSignal): Promise<void>;
+  /** The hook after its start has run; whoever takes it over is not told that it is due. */
+  hookDone(id: string): Promise<void>;
   /** Asks it to end, and kills it after the grace. Resolves when it has ended. A later call with less grace shortens an earlier one. */
   stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void>;
   removeContainer(id: string, signal: AbortSignal): Promise<void>;

@@ -38,7 +38,7 @@ export interface StartSubject {
 }
 
 export async function startContainer(
-  { container, sandbox, attempt, made, kind }: StartContainer,
+  { container, sandbox, attempt, made, isStarted, kind }: StartContainer,
   subject: StartSubject,
   context: PodsContext,
   signal: AbortSignal,
@@ -74,8 +74,10 @@ export async function startContainer(
   };
 
   const id = made ?? (await make());
-  await step("start", () => "RunContainerError", runtime.startContainer(id, signal));
-  tell("Normal", "Started", "Container started");
+  if (!isStarted) {
+    await step("start", () => "RunContainerError", runtime.startContainer(id, signal));
+    tell("Normal", "Started", "Container started");
+  }
 
   const handler = container.lifecycle?.postStart;
   if (!handler) return;
@@ -88,6 +90,7 @@ export async function startContainer(
     await runtime.stopContainer(id, pod.spec.terminationGracePeriodSeconds * 1000, signal);
     throw new StartError({ reason: "PostStartHookError", message: explain(error), retryAt: clock.now() }, error);
   }
+  await runtime.hookDone(id);
 }
 
 /** Whether what the container needs is missing, or the runtime would not have it. */

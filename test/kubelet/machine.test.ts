@@ -1,6 +1,6 @@
 // A whole kubelet on a real containerd.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Event } from "#api/core/v1/event.ts";
@@ -40,6 +40,46 @@ test("a kubelet takes over what runs, and leaves it alone", { skip: impossible }
   assert.equal(readySince(after), readySince(web), "it was never called unready");
   assert.ok(crash);
   for (const name of ["web", "crash"]) await node.remove(name);
+});
+
+test("a hook that a kubelet did not run to its end is run by the next, and no other is", {
+  skip: impossible,
+}, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet();
+  const hooked = (hook: string) => ({
+    ...shell("trap 'exit 0' TERM; sleep 1000 & wait", {
+      volumeMounts: [{ name: "work", mountPath: "/work" }],
+      lifecycle: { postStart: { exec: { command: ["/bin/sh", "-c", `echo ran >> /work/hooks; ${hook}`] } } },
+    }),
+    volumes: [{ name: "work", emptyDir: {} }],
+  });
+  const slow = await node.create("slow", hooked("until [ -e /work/go ]; do sleep 1; done"));
+  const quick = await node.create("quick", hooked("true"));
+  const work = ({ metadata }: Pod) =>
+    `${node.containerd.folder}/kubelet/pods/${metadata.uid}/volumes/kubernetes.io~empty-dir/work`;
+  const runs = (pod: Pod) =>
+    existsSync(`${work(pod)}/hooks`) ? readFileSync(`${work(pod)}/hooks`, "utf8").match(/ran/g)?.length : 0;
+  const started = await node.untilPod("quick", isReady);
+  await node.until(async () => runs(slow) === 1, "the first run of the hook");
+  assert.equal((await node.pod("slow"))?.status.phase, "Pending");
+
+  await node.dropKubelet();
+  await node.startKubelet();
+  await node.until(async () => runs(slow) === 2, "the second run of the hook");
+  assert.equal((await node.pod("slow"))?.status.phase, "Pending");
+  writeFileSync(`${work(slow)}/go`, "");
+  const after = await node.untilPod("slow", isReady);
+  assert.equal(after.status.containerStatuses?.[0]?.restartCount, 0);
+  assert.deepEqual([runs(slow), runs(quick)], [2, 1]);
+
+  await node.dropKubelet();
+  await node.startKubelet();
+  await node.create("later", shell("exit 0"));
+  await node.untilPod("later", (pod) => pod.status.containerStatuses?.[0]?.containerID);
+  for (const pod of [after, started]) assert.equal(idOf((await node.pod(pod.metadata.name)) as Pod), idOf(pod));
+  assert.deepEqual([runs(slow), runs(quick)], [2, 1], "what has run is not run again");
+  for (const name of ["slow", "quick", "later"]) await node.remove(name);
 });
 
 test("a runtime that is killed or says nothing makes its node unready, and no pod", {

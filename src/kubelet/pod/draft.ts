@@ -27,7 +27,8 @@ export class Draft {
 
   /**
    * Starts a container, or says why that has to wait. One that was made by a kubelet before us is taken: the runtime may still be about
-   * to start it, and alone knows. Were it removed and made again, it could have run meanwhile.
+   * to start it, and alone knows. Were it removed and made again, it could have run meanwhile. If only its hook is due, that is run, maybe
+   * a second time: users are told that hooks run at least once. (Upstream's kubelet forgets it.)
    */
   start(kind: ContainerKind, container: Container, sandbox: SandboxState): void {
     const { view } = this;
@@ -45,7 +46,9 @@ export class Draft {
       return;
     }
     const before = latest(view.state, name);
-    const made = before?.phase === "created" && before.sandbox === sandbox.id ? before : undefined;
+    const isStarted = before !== undefined && isHookDue(view, before, sandbox);
+    const isMade = before?.phase === "created" && before.sandbox === sandbox.id;
+    const made = isMade || isStarted ? before : undefined;
     if (before && !made && !hasRun(before)) {
       this.discard(before);
       return;
@@ -65,6 +68,7 @@ export class Draft {
       sandbox: sandbox.id,
       attempt: made?.attempt ?? attemptAfter(before, view.pod, name),
       made: made?.id,
+      isStarted,
       delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
     });
   }
@@ -124,6 +128,13 @@ export interface StopOptions {
 
 /** Containers always get a moment to end by themselves. */
 export const leastGraceMs = 2000;
+
+/** Whether a kubelet before us has started it, and not run its hook to the end. */
+export const isHookDue = (
+  { stopping }: PodView,
+  { id, phase, sandbox, isHookDue: isDue = false }: ContainerState,
+  present: SandboxState,
+): boolean => isDue && phase === "running" && sandbox === present.id && !stopping.has(id);
 
 /** Why a running container has to go, if it has to. */
 export function mustStop(

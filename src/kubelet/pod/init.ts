@@ -2,7 +2,7 @@
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import { type ContainerState, isLive, latest, type SandboxState } from "../runtime.ts";
-import { type Draft, mustStop } from "./draft.ts";
+import { type Draft, isHookDue, mustStop } from "./draft.ts";
 import { restartsAfter } from "./restart.ts";
 
 /** Whether the containers may start: not yet, now, or never. */
@@ -45,7 +45,7 @@ function keep(
 ): "busy" | "done" {
   const { view } = draft;
   const isStarting = view.starting.has(container.name);
-  if (isStarting || !current || !isLive(current)) {
+  if (isStarting || !current || !isLive(current) || isHookDue(view, current, sandbox)) {
     draft.start("init", container, sandbox);
     return "busy";
   }

@@ -25,6 +25,7 @@ function wordsOf(action: Action): string {
         `start ${action.container.name}`,
         ...(action.attempt === 0 ? [] : [`#${action.attempt}`]),
         ...(action.made === undefined ? [] : [`as ${action.made}`]),
+        ...(action.isStarted ? ["by its hook"] : []),
       ].join(" ");
     case "beginStop":
       return `kill ${action.name}${action.hook ? " after its hook" : ""}: ${action.message}`;
@@ -169,6 +170,23 @@ test("containers start together, and are started again as their policy says", ()
       name: "one that was made and never started is taken as it is",
       state: stateOf([dead("web created", { attempt: 2 }), dead("web exited 1", { attempt: 1 })]),
       does: ["start web #2 as web-2"],
+    },
+    {
+      name: "one that was started, but whose hook was not run to its end, has only that to come",
+      state: stateOf([containerOf("web running", { attempt: 2, isHookDue: true })]),
+      does: ["start web #2 as web-2 by its hook"],
+    },
+    {
+      name: "once",
+      state: stateOf([containerOf("web running", { isHookDue: true })]),
+      view: { starting: new Set(["web"]) },
+      does: [],
+    },
+    {
+      name: "not if it has ended since",
+      spec: { restartPolicy: "Never" },
+      state: stateOf([containerOf("web exited 0", { isHookDue: true })]),
+      does: ["stopSandbox s1", "ends"],
     },
     {
       name: "unless its sandbox is gone",

@@ -8,7 +8,7 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import { type ContainerState, hasRun, isLive, latest, type SandboxState } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
-import { Draft, graceOf, mustStop, stopMessage } from "./draft.ts";
+import { Draft, graceOf, isHookDue, mustStop, stopMessage } from "./draft.ts";
 import { type EndReason, planEnd } from "./end.ts";
 import { planInit } from "./init.ts";
 import { restartPolicyOf, restartsAfter, restartsAll } from "./restart.ts";
@@ -101,7 +101,7 @@ function planContainers(draft: Draft, sandbox: SandboxState): boolean {
   for (const container of pod.spec.containers) {
     const { name } = container;
     const current = latest(state, name);
-    if (view.starting.has(name) || !current || !hasRun(current)) {
+    if (view.starting.has(name) || !current || !hasRun(current) || isHookDue(view, current, sandbox)) {
       draft.start("app", container, sandbox);
       isAlive = true;
     } else if (current.phase === "exited") {

@@ -91,6 +91,8 @@ export interface StartContainer {
   readonly attempt: number;
   /** The container, if it was made before and has only to be started. */
   readonly made: string | undefined;
+  /** Whether even that was done, and only the hook is left. */
+  readonly isStarted: boolean;
   /** What to wait after its next end; undefined to leave that as it is. */
   readonly delay: Delay | undefined;
 }

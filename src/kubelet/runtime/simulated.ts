@@ -175,6 +175,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       message: "",
       image: container.image ?? "",
       imageId,
+      ...(container.lifecycle?.postStart && { isHookDue: true }),
     };
     this.#pods.set(uid, { sandboxes, containers: [state, ...containers] });
     return id;
@@ -186,6 +187,10 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (script.startError !== undefined) throw new Error(script.startError);
     this.#change(id, { phase: "running", startedAt: this.#options.clock.now() });
     if (script.runMs !== Number.POSITIVE_INFINITY) this.#endIn(id, script.runMs, script.exitCode, script.exitReason);
+  }
+
+  async hookDone(id: string): Promise<void> {
+    this.#change(id, { isHookDue: false });
   }
 
   async stopContainer(id: string, graceMs: number): Promise<void> {

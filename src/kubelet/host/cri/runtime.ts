@@ -32,6 +32,7 @@ import { removeLog } from "../logs/files.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { hasCode } from "../volumes/files.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
+import { DueHooks } from "./due-hooks.ts";
 import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
@@ -81,12 +82,14 @@ export class CriRuntime implements ContainerRuntime {
   readonly #owners = new Map<string, string>();
   /** What has ended does not change any more. */
   readonly #ended = new Map<string, ContainerState>();
+  readonly #hooks: DueHooks;
   /** Addresses of sandboxes. */
   readonly #ips = new Map<string, readonly string[]>();
 
   private constructor(options: CriRuntimeOptions, connection: CriConnection, name: string, version: string) {
     this.#options = options;
     this.#connection = connection;
+    this.#hooks = new DueHooks(options.podsDirectory);
     this.name = name;
     this.version = version;
   }
@@ -195,10 +198,17 @@ export class CriRuntime implements ContainerRuntime {
     const described = criContainer(config, { ...inputs, mounts: [...inputs.mounts, mount], target }, this.#options);
     await mkdir(`${logDirectoryOf(pod, this.#options)}/${container.name}`, { recursive: true });
     const sandboxConfig = criSandbox({ pod, attempt: 0 }, this.#options);
+    const hook = { podUid: pod.metadata.uid ?? "", container: container.name, attempt };
+    if (container.lifecycle?.postStart) await this.#hooks.expect(hook);
     const { id } = await this.#call(rpcs.createContainer, { sandbox, config: described, sandboxConfig }, signal);
     this.#owners.set(id, pod.metadata.uid ?? "");
+    if (container.lifecycle?.postStart) this.#hooks.made(id, hook);
     await this.#linkLog(config, id);
     return id;
+  }
+
+  async hookDone(id: string): Promise<void> {
+    await this.#hooks.done(id);
   }
 
   async startContainer(id: string, signal: AbortSignal): Promise<void> {
@@ -223,6 +233,7 @@ export class CriRuntime implements ContainerRuntime {
     }
     if (logPath !== "") await removeLog(logPath);
     this.#ended.delete(id);
+    this.#hooks.forget(id);
     this.#owners.delete(id);
   }
 
@@ -365,12 +376,16 @@ export class CriRuntime implements ContainerRuntime {
     const phase = phaseOf(status);
     const attempt = status.metadata?.attempt ?? 0;
     const finishedAt = millis(status.finishedAt);
+    const name = status.metadata?.name ?? "";
+    const place = { podUid: status.labels[criLabels.podUid] ?? "", container: name, attempt };
+    const isHookDue = phase === "running" && (await this.#hooks.isDue(id, place));
     const state: ContainerState = {
       id,
       sandbox,
-      name: status.metadata?.name ?? "",
+      name,
       attempt,
       phase,
+      ...(isHookDue && { isHookDue }),
       createdAt: millis(status.createdAt),
       // containerd notes the start when the shim has answered: a short life may have ended by then.
       startedAt: phase === "exited" ? Math.min(millis(status.startedAt), finishedAt) : millis(status.startedAt),
