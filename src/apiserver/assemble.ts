@@ -55,6 +55,8 @@ export interface AssemblyOptions {
   readonly authenticators: readonly Authenticator[];
   /** Who knows tokens, besides the service accounts' own. */
   readonly tokens: readonly TokenAuthenticator[];
+  /** Whether those are served who show nothing; they are unless told. */
+  readonly servesAnonymous?: boolean;
   /** How tokens of service accounts are made and checked; without this there are none. */
   readonly serviceAccounts?: ServiceAccountTokenSettings;
   /** Names of the server, for which a token must be good that is shown to it. */
@@ -73,6 +75,8 @@ export interface AssemblyOptions {
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
   readonly components: readonly HealthCheck[];
+  /** How long events are kept; an hour unless told. */
+  readonly eventSeconds?: number;
   /** What a scheduler in the same process says of pods that wait for a node. */
   readonly schedulingOf?: SchedulingOf;
   /** Aborts when the server is told to stop: from then on it is not ready. */
@@ -220,10 +224,12 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     return registry.options.cache;
   }
 
-  function registryOf(kind: AnyKind, { network, protect }: AssemblyOptions): Registry {
+  function registryOf(kind: AnyKind, { network, protect, eventSeconds }: AssemblyOptions): Registry {
     const form = new StoredForm(kind, protect);
     const cache = follower.add(keyPrefix(kind), form);
-    const strategy = strategyOf(kind);
+    const usual = strategyOf(kind);
+    const strategy =
+      usual.ttlSeconds === undefined ? usual : { ...usual, ttlSeconds: eventSeconds ?? usual.ttlSeconds };
     const reserver = strategy.reserver?.({ cache, follower, random, network });
     // An engine that knows its newest revision by itself is nobody else's.
     const claims = reserver && !store.newest ? new StoreClaims({ store, follower, of: kind.plural }) : undefined;

@@ -1,8 +1,9 @@
 // The cluster's own certificates: an authority made once, and what it signs. Keys are readable by their owner alone.
 import { X509Certificate } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import { makeAuthority, makeCertificate, type Validity } from "./certificate-maker.ts";
 
 export interface KeyPair {
@@ -79,7 +80,7 @@ export class Certificates {
   }
 
   #write(name: string, pair: KeyPair): KeyPair {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.#folder);
     writeFileSync(join(this.#folder, `${name}.key`), pair.key, { mode: 0o600 });
     writeFileSync(join(this.#folder, `${name}.crt`), pair.cert);
     return pair;

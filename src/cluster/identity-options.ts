@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AssemblyOptions } from "#apiserver/assemble.ts";
 import { staticTokens } from "#apiserver/authentication/authenticator.ts";
@@ -7,12 +7,20 @@ import { certificateAuthenticator } from "#apiserver/host/certificate-authentica
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import { DurationError, parseDuration } from "#schema/duration.ts";
-import { certificateFolder } from "./serving-certificates.ts";
+import { asPrivateKey, asPublicKey, flagFile } from "./flag-file.ts";
+import { type Parsed, parseFlags } from "./flags.ts";
+import { type CertificateFlags, certificateFolder } from "./serving-certificates.ts";
 
 /** How the API server knows who asks, by the names of its flags. */
 export const identityFlags = {
   "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
+  "anonymous-auth": {
+    type: "bool",
+    default: true,
+    help: "Serve those who show nothing, as system:anonymous; otherwise they are refused, also by the paths of health",
+  },
   "service-account-issuer": {
     type: "strings",
     value: "URLS",
@@ -46,24 +54,23 @@ export const identityFlags = {
   },
 } as const;
 
-export interface IdentitySettings {
-  readonly "token-auth-file": string | undefined;
-  readonly "service-account-issuer": readonly string[];
-  readonly "service-account-signing-key-file": string | undefined;
-  readonly "service-account-key-file": readonly string[];
-  readonly "service-account-jwks-uri": string | undefined;
-  readonly "service-account-max-token-expiration": string | undefined;
-  readonly "service-account-extend-token-expiration": boolean;
-  readonly "api-audiences": readonly string[];
-  readonly "cert-dir": string | undefined;
-  readonly "data-dir": string | undefined;
-}
+export type IdentitySettings = Parsed<typeof identityFlags> & Pick<CertificateFlags, "cert-dir" | "data-dir">;
+
+/** As they are where nobody gives flags; own keys are kept in this folder. */
+export const usualIdentity = (folder: string): IdentitySettings => ({
+  ...parseFlags(identityFlags, []).flags,
+  "cert-dir": folder,
+  "data-dir": undefined,
+});
 
 const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
 const minMaxSeconds = 3600;
 const maxMaxSeconds = 2 ** 32;
 
-type IdentityOptions = Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
+type IdentityOptions = Pick<
+  AssemblyOptions,
+  "authenticators" | "tokens" | "servesAnonymous" | "serviceAccounts" | "audiences"
+>;
 
 export function identityOptions(settings: IdentitySettings, clientCa: string | undefined): IdentityOptions {
   const given = settings["service-account-issuer"];
@@ -72,10 +79,15 @@ export function identityOptions(settings: IdentitySettings, clientCa: string | u
   const tokenFile = settings["token-auth-file"];
   return {
     authenticators: clientCa === undefined ? [] : [certificateAuthenticator(systemClock)],
-    tokens: tokenFile === undefined ? [] : [staticTokens(read(tokenFile), audiences)],
+    tokens:
+      tokenFile === undefined ? [] : [flagFile("token-auth-file", tokenFile, (text) => staticTokens(text, audiences))],
+    servesAnonymous: settings["anonymous-auth"],
     audiences,
     serviceAccounts: {
-      keys: tokenKeys(signingKey(settings), settings["service-account-key-file"].map(read)),
+      keys: tokenKeys(
+        signingKey(settings),
+        settings["service-account-key-file"].map((file) => flagFile("service-account-key-file", file, asPublicKey)),
+      ),
       issuers,
       keySetUrl: settings["service-account-jwks-uri"],
       maxExpirationSeconds: maxExpirationSeconds(settings["service-account-max-token-expiration"]),
@@ -84,22 +96,20 @@ export function identityOptions(settings: IdentitySettings, clientCa: string | u
   };
 }
 
-const read = (file: string): string => readFileSync(file, "utf8");
-
 /** The one that was given, or our own: made at the first start beside the certificates, or for this run alone where there is no folder. */
 function signingKey(settings: IdentitySettings): string {
   const given = settings["service-account-signing-key-file"];
-  if (given !== undefined) return read(given);
+  if (given !== undefined) return flagFile("service-account-signing-key-file", given, asPrivateKey);
   const folder = certificateFolder(settings);
   const file = folder === undefined ? undefined : join(folder, "sa.key");
-  if (file !== undefined && existsSync(file)) return read(file);
+  if (file !== undefined && existsSync(file)) return readFileSync(file, "utf8");
   const { privateKey } = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
     publicKeyEncoding: { type: "spki", format: "pem" },
   });
   if (folder !== undefined && file !== undefined) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     writeFileSync(file, privateKey, { mode: 0o600 });
   }
   return privateKey;

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -6,6 +5,7 @@ import { systemRandom } from "#base/random.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { MemoryStore } from "#store/memory.ts";
+import { asText, flagFile } from "./flag-file.ts";
 
 /** Which engine to use, by the names of the API server's flags. */
 export interface StoreFlags {
@@ -17,7 +17,21 @@ export interface StoreFlags {
   readonly "etcd-keyfile": string | undefined;
 }
 
+/** To be called before anything else is made, such as certificates. Throws UsageError for a store that cannot be. */
+export function checkStore(settings: StoreFlags): void {
+  if (settings.store !== "memory" && settings.store !== "embedded")
+    throw new UsageError(`--store is embedded or memory, not ${JSON.stringify(settings.store)}`);
+  if (settings.store === "embedded" && settings["etcd-servers"].length === 0) folderOf(settings);
+}
+
+function folderOf(settings: StoreFlags): string {
+  const folder = settings["data-dir"];
+  if (folder !== undefined) return folder;
+  throw new UsageError("--data-dir says where the embedded store lives; or use --store=memory or --etcd-servers");
+}
+
 export async function openStore(settings: StoreFlags, log: Log): Promise<StoreEngine> {
+  checkStore(settings);
   const endpoints = settings["etcd-servers"];
   const [clock, random] = [systemClock, systemRandom];
   if (endpoints.length > 0) {
@@ -25,21 +39,17 @@ export async function openStore(settings: StoreFlags, log: Log): Promise<StoreEn
     return new EtcdStore({ endpoints, clock, random, log, ...etcdTls(settings) });
   }
   if (settings.store === "memory") return new MemoryStore({ clock });
-  if (settings.store !== "embedded")
-    throw new UsageError(`--store is embedded or memory, not ${JSON.stringify(settings.store)}`);
-  const folder = settings["data-dir"];
-  if (folder === undefined)
-    throw new UsageError("--data-dir says where the embedded store lives; or use --store=memory or --etcd-servers");
-  return openLmdbStore({ folder, clock, log });
+  return openLmdbStore({ folder: folderOf(settings), clock, log });
 }
 
 function etcdTls(settings: StoreFlags) {
-  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, "utf8"));
-  const [ca, cert, key] = [
-    read(settings["etcd-cafile"]),
-    read(settings["etcd-certfile"]),
-    read(settings["etcd-keyfile"]),
-  ];
+  const read = (name: "etcd-cafile" | "etcd-certfile" | "etcd-keyfile") => {
+    const file = settings[name];
+    return file === undefined ? undefined : flagFile(name, file, asText);
+  };
+  const [ca, cert, key] = [read("etcd-cafile"), read("etcd-certfile"), read("etcd-keyfile")];
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError("--etcd-certfile and --etcd-keyfile belong together");
   if (ca === undefined && cert === undefined) return {};
   return {
     tls: { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) },

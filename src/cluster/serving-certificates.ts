@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { controlPlaneCertificates } from "./control-plane-certificates.ts";
+import { asCertificates, asPrivateKey, flagFile, isPair } from "./flag-file.ts";
 
 /** Where the API server's certificates come from, by the names of its flags. */
 export interface CertificateFlags {
@@ -36,14 +36,14 @@ export function servingCertificates(settings: CertificateFlags): ServingCertific
     settings["tls-private-key-file"],
     settings["client-ca-file"],
   ];
-  const given = clientCaFile === undefined ? undefined : readFileSync(clientCaFile, "utf8");
-  if (certFile !== undefined && keyFile !== undefined)
-    return {
-      cert: readFileSync(certFile, "utf8"),
-      key: readFileSync(keyFile, "utf8"),
-      clientCa: given,
-      writeKubeconfig: () => undefined,
-    };
+  const given = clientCaFile === undefined ? undefined : flagFile("client-ca-file", clientCaFile, asCertificates);
+  if (certFile !== undefined && keyFile !== undefined) {
+    const cert = flagFile("tls-cert-file", certFile, asCertificates);
+    const key = flagFile("tls-private-key-file", keyFile, asPrivateKey);
+    if (!isPair(cert, key))
+      throw new UsageError(`--tls-private-key-file: ${keyFile} is not the key of the certificate in ${certFile}`);
+    return { cert, key, clientCa: given, writeKubeconfig: () => undefined };
+  }
   if (certFile !== undefined || keyFile !== undefined)
     throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
   const folder = certificateFolder(settings);

@@ -11,7 +11,7 @@ import { testServer } from "#apiserver/testing.ts";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { identityOptions } from "#cluster/identity-options.ts";
+import { identityOptions, usualIdentity } from "#cluster/identity-options.ts";
 import { kubeconfig } from "#cluster/kubeconfig.ts";
 import { httpsFront } from "#wire/host/https.ts";
 
@@ -28,21 +28,7 @@ async function world(t: TestContext) {
   const admin = certificates.issue("admin", { commonName: "admin", organizations: ["system:masters"] });
   const tokenFile = join(folder, "tokens.csv");
   writeFileSync(tokenFile, 'bobs,bob,7,"devs"\n');
-  const identity = identityOptions(
-    {
-      "token-auth-file": tokenFile,
-      "service-account-issuer": [],
-      "service-account-signing-key-file": undefined,
-      "service-account-key-file": [],
-      "service-account-jwks-uri": undefined,
-      "service-account-max-token-expiration": undefined,
-      "service-account-extend-token-expiration": true,
-      "api-audiences": [],
-      "cert-dir": folder,
-      "data-dir": undefined,
-    },
-    ca,
-  );
+  const identity = identityOptions({ ...usualIdentity(folder), "token-auth-file": tokenFile }, ca);
   const server = await testServer({
     ...identity,
     bootstrapPolicy: true,

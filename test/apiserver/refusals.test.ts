@@ -11,7 +11,7 @@ import { type TestServer, testServer } from "#apiserver/testing.ts";
 import { systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { identityOptions } from "#cluster/identity-options.ts";
+import { identityOptions, usualIdentity } from "#cluster/identity-options.ts";
 import { httpsFront } from "#wire/host/https.ts";
 
 interface Sent {
@@ -46,18 +46,7 @@ async function world(t: TestContext): Promise<World> {
   const tokenFile = join(folder, "tokens.csv");
   writeFileSync(tokenFile, 'bobs-secret-token,bob,7,"devs"\nadmins-secret-token,admin,1,"system:masters"\n');
   const identity = identityOptions(
-    {
-      "token-auth-file": tokenFile,
-      "service-account-issuer": [],
-      "service-account-signing-key-file": undefined,
-      "service-account-key-file": [],
-      "service-account-jwks-uri": undefined,
-      "service-account-max-token-expiration": undefined,
-      "service-account-extend-token-expiration": false,
-      "api-audiences": [],
-      "cert-dir": folder,
-      "data-dir": undefined,
-    },
+    { ...usualIdentity(folder), "token-auth-file": tokenFile, "service-account-extend-token-expiration": false },
     ca,
   );
   const lines: string[] = [];

@@ -54,22 +54,23 @@ export const anyToken =
 export interface IdentifyOptions {
   readonly authenticators: readonly Authenticator[];
   readonly authenticateToken: (token: string) => Promise<TokenOwner>;
+  /** Whether those are served who show nothing; they are unless told. */
+  readonly servesAnonymous?: boolean;
 }
 
 export const identifyBy =
-  ({ authenticators, authenticateToken }: IdentifyOptions): ((request: HttpRequest) => Promise<User> | User) =>
+  (options: IdentifyOptions): ((request: HttpRequest) => Promise<User> | User) =>
   (request) => {
     // Whoever shows a certificate is known at once, and shows it with every request.
-    const first = authenticators[0]?.(request);
+    const first = options.authenticators[0]?.(request);
     if (first && !(first instanceof Promise)) return asAuthenticated(first);
-    return identifyByAll(request, first, authenticators, authenticateToken);
+    return identifyByAll(request, first, options);
   };
 
 async function identifyByAll(
   request: HttpRequest,
   first: ReturnType<Authenticator>,
-  [, ...others]: readonly Authenticator[],
-  authenticateToken: IdentifyOptions["authenticateToken"],
+  { authenticators: [, ...others], authenticateToken, servesAnonymous = true }: IdentifyOptions,
 ): Promise<User> {
   const known = await first;
   if (known) return asAuthenticated(known);
@@ -79,8 +80,10 @@ async function identifyByAll(
   }
   const { authorization } = request.headers;
   const token = authorization ? bearerToken(authorization) : protocolToken(request.headers["sec-websocket-protocol"]);
-  if (token === undefined && authorization) throw unauthorized();
-  if (token === undefined) return anonymousUser;
+  if (token === undefined) {
+    if (authorization || !servesAnonymous) throw unauthorized();
+    return anonymousUser;
+  }
   try {
     return (await authenticateToken(token)).user;
   } catch (error) {
@@ -103,7 +106,7 @@ export function staticTokens(csv: string, audiences: readonly string[]): TokenAu
       (match[1] ?? match[2] ?? "").trim(),
     );
     if (!token || !name || uid === undefined)
-      throw new Error(`token file, line ${index + 1}: expected token,user,uid and, if wanted, groups`);
+      throw new Error(`line ${index + 1}: expected token,user,uid and, if wanted, groups`);
     users.set(token, {
       name,
       ...(uid && { uid }),

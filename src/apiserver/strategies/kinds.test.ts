@@ -229,6 +229,22 @@ test("generations are counted as each kind counts them", async () => {
   assert.equal(changed.json.metadata.generation, 1);
 });
 
+test("events are gone after an hour, or when they are told to be", async () => {
+  for (const [eventSeconds, seconds] of [
+    [undefined, 3600],
+    [90, 90],
+  ] as const) {
+    await using server = await testServer(eventSeconds === undefined ? {} : { eventSeconds });
+    const events = "/api/v1/namespaces/a/events";
+    const involvedObject = { kind: "Pod", name: "p", namespace: "a" };
+    assert.equal((await server.call("POST", events, { metadata: { name: "e" }, involvedObject })).code, 201);
+    await server.clock.advance((seconds - 5) * 1000);
+    assert.equal((await server.call("GET", `${events}/e`)).code, 200);
+    await server.clock.advance(10_000);
+    assert.equal((await server.call("GET", `${events}/e`)).code, 404, `after ${seconds} s`);
+  }
+});
+
 test("an event is one object in two APIs", async () => {
   await using server = await testServer();
   const core = "/api/v1/namespaces/a/events";

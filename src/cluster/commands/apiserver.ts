@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
 import { unsecured } from "#apiserver/authentication/authenticator.ts";
@@ -14,16 +13,17 @@ import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { type Component, outlive } from "#base/supervise.ts";
 import { parseIp } from "#schema/ip.ts";
-import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { type HttpsFront, type HttpsOptions, httpsFront } from "#wire/host/https.ts";
 import { isLoopback } from "#wire/host/unsecured.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import type { Command } from "../command.ts";
 import { componentProbe } from "../component-probe.ts";
-import { delayFlag } from "../duration-flag.ts";
+import { delayFlag, durationFlag } from "../duration-flag.ts";
+import { asText, flagFile } from "../flag-file.ts";
 import { flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 import { identityFlags, identityOptions } from "../identity-options.ts";
-import { openStore } from "../open-store.ts";
+import { checkStore, openStore } from "../open-store.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { servingCertificates } from "../serving-certificates.ts";
 import { apiVersionInfo } from "../version.ts";
@@ -48,6 +48,17 @@ const flags = {
   },
   "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with" },
   "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
+  "tls-min-version": {
+    type: "string",
+    value: "VersionTLS12|VersionTLS13",
+    default: "VersionTLS12",
+    help: "Oldest version of TLS that is spoken",
+  },
+  "http2-max-streams-per-connection": {
+    type: "int",
+    default: 0,
+    help: "How many requests at a time a client may have on one connection; 0 is 1000",
+  },
   "cert-dir": {
     type: "string",
     value: "FOLDER",
@@ -91,6 +102,7 @@ const flags = {
     help: "Which addresses of nodes lead to their kubelets, best first; Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP unless told",
   },
   ...admissionFlags,
+  "event-ttl": { type: "string", value: "DURATION", default: "1h0m0s", help: "How long events are kept" },
   "shutdown-delay-duration": {
     type: "string",
     value: "DURATION",
@@ -119,12 +131,16 @@ export const apiserver: Command = {
 
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
   checkPorts(settings);
+  checkStore(settings);
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
+  const eventSeconds = Math.ceil(durationFlag("event-ttl", settings["event-ttl"]) / 1000);
+  const spoken = spokenBy(settings);
   const { cert, key, clientCa, writeKubeconfig } = servingCertificates(settings);
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(settings["service-node-port-range"]),
   };
+  const address = addressFor(settings, network);
   const nodes = kubeletConnection(kubeletOptions(settings));
   const identity = identityOptions(settings, clientCa);
   const admission = admissionOf(admissionSettings(settings));
@@ -145,15 +161,16 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(),
       stopping: signal,
+      eventSeconds,
       metrics: processMetrics(),
     });
-    const front = httpsFront({ cert, key, clientCa, handler: server.handle, log });
+    const front = httpsFront({ cert, key, clientCa, handler: server.handle, log, ...spoken });
     const https: Component = {
       name: "https",
       async run(inner) {
         const port = await front.listen(settings["secure-port"], settings["bind-address"]);
         await server.ready(inner);
-        const system = server.system({ address: addressFor(settings, network), port });
+        const system = server.system({ address, port });
         await system.attempt(inner);
         writeKubeconfig(port);
         if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
@@ -185,6 +202,23 @@ function checkPorts(settings: Settings): void {
     );
 }
 
+const tlsVersions: Readonly<Record<string, HttpsOptions["minVersion"]>> = {
+  VersionTLS12: "TLSv1.2",
+  VersionTLS13: "TLSv1.3",
+};
+
+function spokenBy(settings: Settings): Pick<HttpsOptions, "minVersion" | "limits"> {
+  const asked = settings["tls-min-version"];
+  const minVersion = tlsVersions[asked];
+  if (!minVersion)
+    throw new UsageError(
+      `--tls-min-version: ${JSON.stringify(asked)} is not spoken; use ${Object.keys(tlsVersions).join(" or ")}`,
+    );
+  const streams = settings["http2-max-streams-per-connection"];
+  if (streams < 0) throw new UsageError(`--http2-max-streams-per-connection: ${streams} is less than none`);
+  return { minVersion, ...(streams > 0 && { limits: { streams } }) };
+}
+
 async function serveInsecurely(front: HttpsFront, settings: Settings, log: Log): Promise<void> {
   const address = settings["insecure-bind-address"];
   const port = await front.listenUnsecured(settings["insecure-port"], address);
@@ -206,7 +240,7 @@ const nodeAddressTypes: ReadonlySet<string> = new Set(usualAddressTypes);
 function kubeletOptions(settings: Settings): KubeletConnectionOptions {
   const read = (name: "kubelet-client-certificate" | "kubelet-client-key" | "kubelet-certificate-authority") => {
     const file = settings[name];
-    return file === undefined ? undefined : readFileSync(file, "utf8");
+    return file === undefined ? undefined : flagFile(name, file, asText);
   };
   const [cert, key] = [read("kubelet-client-certificate"), read("kubelet-client-key")];
   const ca = read("kubelet-certificate-authority");

@@ -1,14 +1,14 @@
 // Runs a cluster of this machine in this process, until it is told to end.
-import { mkdirSync } from "node:fs";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster } from "../cluster.ts";
-import { identityOptions } from "../identity-options.ts";
+import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
 import { certificatesOf } from "./certificates.ts";
 import { localFront, urlOf } from "./front.ts";
@@ -29,7 +29,7 @@ export interface RunOptions {
 
 export async function runCluster(options: RunOptions, signal: AbortSignal): Promise<void> {
   const { place } = options;
-  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  makeFolder(place.folder);
   const lock = lockFolder(place.folder, processLock, "cluster");
   try {
     await runLocked(options, signal);
@@ -81,19 +81,4 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
   }
 }
 
-const identityOf = (place: Place, clientCa: string) =>
-  identityOptions(
-    {
-      "token-auth-file": undefined,
-      "service-account-issuer": [],
-      "service-account-signing-key-file": undefined,
-      "service-account-key-file": [],
-      "service-account-jwks-uri": undefined,
-      "service-account-max-token-expiration": undefined,
-      "service-account-extend-token-expiration": true,
-      "api-audiences": [],
-      "cert-dir": place.certificates,
-      "data-dir": undefined,
-    },
-    clientCa,
-  );
+const identityOf = (place: Place, clientCa: string) => identityOptions(usualIdentity(place.certificates), clientCa);

@@ -1,9 +1,10 @@
 // What a cluster of this machine is made with, by the names of the flags that say so. Kept in its folder, so that it starts again as
 // it was, and so that another `knarr up` can say what it would have to change.
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import type { Parsed } from "../flags.ts";
@@ -195,7 +196,7 @@ export function readSettings(place: Place): Settings | undefined {
 }
 
 export function writeSettings(place: Place, settings: Settings): void {
-  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  makeFolder(place.folder);
   writeFileSync(`${place.settings}.new`, `${JSON.stringify(settings, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(`${place.settings}.new`, place.settings);
 }

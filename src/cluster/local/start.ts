@@ -1,7 +1,7 @@
 // Starts a cluster of this machine for a person: shows how far it is, puts it into their kubeconfig, and says what to type next.
-import { mkdirSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
 import { durationFlag } from "../duration-flag.ts";
@@ -101,7 +101,7 @@ async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: 
 
 /** Two who start a cluster at once would take its folder from each other. */
 function lockStart(place: Place): () => void {
-  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  makeFolder(place.folder);
   try {
     const lock = lockFolder(place.folder, "starting", "cluster");
     return () => lock.release();

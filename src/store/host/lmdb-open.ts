@@ -1,9 +1,10 @@
 // Opens the file of an embedded store, or makes it, and never the one in place of the other.
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { breathe } from "#base/breathe.ts";
 import { type FolderLock, lockFolder } from "#base/host/folder-lock.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import type { Random } from "#base/random.ts";
 import { SortedMap } from "#base/sorted-map.ts";
 import { Damaged, type Revision } from "../engine.ts";
@@ -78,11 +79,10 @@ export async function openFolder(folder: string, random: Random): Promise<Opened
 
 function enterFolder(folder: string): FolderLock {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return lockFolder(folder, "store.lock");
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    // Node says ENOENT when a folder cannot be made on a read-only file system.
     if (code === "EROFS" || code === "EACCES" || code === "EPERM" || code === "ENOENT")
       throw new Error(`store folder ${folder} cannot be written; make it writable, or use another folder`, { cause });
     if (code === "ENOSPC" || code === "EDQUOT")

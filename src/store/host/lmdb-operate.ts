@@ -1,11 +1,12 @@
 // What an administrator does with an embedded store: snapshot, restore, check, shrink. All work on copies and put them in
 // place as a whole, so that nothing is lost when one of them is interrupted. A store in use is left to the process that holds it,
 // which is asked for figures and copies.
-import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, constants, copyFileSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { breathe } from "#base/breathe.ts";
 import { systemClock } from "#base/clock.ts";
 import { FolderHeld, type FolderLock, lockFolder } from "#base/host/folder-lock.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
 import { Damaged, Unavailable } from "../engine.ts";
 import { type FileReport, verifyFile } from "./lmdb-file.ts";
 import { holderIn, type StoreFigures, type StoreHolder } from "./lmdb-holder.ts";
@@ -62,7 +63,7 @@ export async function snapshotStore(path: string, target: string, onProgress = u
 export async function restoreStore(snapshot: string, folder: string, onProgress = unseen): Promise<CheckReport> {
   const source = dataFile(snapshot);
   const report = await checkFile(source, onProgress);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const lock = lockFolder(folder, "store.lock");
   const target = join(folder, DATA_FILE);
   try {

@@ -30,6 +30,8 @@ export interface HttpsOptions {
   readonly clientCa: string | undefined;
   readonly handler: HttpHandler;
   readonly log: Log;
+  /** The oldest version of TLS that is spoken; 1.2 unless told. */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
   /** Those that differ from the usual. */
   readonly limits?: Partial<FrontLimits>;
   /** Times how long bodies take. */
@@ -84,7 +86,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     requestCert: true,
     rejectUnauthorized: false,
     allowHTTP1: true,
-    minVersion: "TLSv1.2",
+    minVersion: options.minVersion ?? "TLSv1.2",
     handshakeTimeout: limits.handshakeMs,
     keepAlive: true,
     keepAliveInitialDelay: silenceMs,
