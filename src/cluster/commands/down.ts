@@ -35,6 +35,6 @@ export const down: Command = {
 
 /** Whether there is no folder any more, but nodes still run. */
 async function isForgotten(place: Place): Promise<boolean> {
-  const { forgottenNodes } = await import("../machine/local-nodes.ts");
+  const { forgottenNodes } = await import("../machine/forgotten-nodes.ts");
   return forgottenNodes(place) !== undefined;
 }

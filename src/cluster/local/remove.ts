@@ -7,7 +7,10 @@ export async function removeCluster(place: Place): Promise<void> {
   const settings = readSettings(place);
   const kubeconfig = settings?.kubeconfig;
   if (settings?.runtime !== "simulated") {
-    const { forgottenNodes, localNodes } = await import("../machine/local-nodes.ts");
+    const [{ forgottenNodes }, { localNodes }] = await Promise.all([
+      import("../machine/forgotten-nodes.ts"),
+      import("../machine/local-nodes.ts"),
+    ]);
     const nodes = settings ? localNodes(place, settings) : forgottenNodes(place);
     await nodes?.remove();
   }

@@ -1,13 +1,13 @@
 // The nodes of a cluster on this machine: which there are follows from its settings alone, so that any command finds them again.
-import { readdirSync, rmdirSync, rmSync } from "node:fs";
+import { rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
 import type { LocalNetwork, LocalNode } from "#network/local-network.ts";
 import type { Place } from "../local/place.ts";
-import { type Settings, usual } from "../local/settings.ts";
+import type { Settings } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
-import { homeOf, markHome } from "./home.ts";
+import { markHome } from "./home.ts";
 import { plannedNetwork } from "./planned-network.ts";
 
 export interface NodeMachine extends LocalNode {
@@ -75,13 +75,6 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
     return { ...node, ...own, containerd: new NodeContainerd({ ...node, ...own, pluginFolder, clock: systemClock }) };
   };
   return new LocalNodes(network, network.nodes.map(machineOf), place);
-}
-
-/** The nodes of a cluster whose settings somebody has removed, if it had some since the machine was started. */
-export function forgottenNodes(place: Place): LocalNodes | undefined {
-  if (homeOf(place) !== place.folder) return undefined;
-  const numbers = readdirSync(place.runFolder).map((name) => Number(/^node-(\d+)$/.exec(name)?.[1] ?? 1));
-  return localNodes(place, { ...usual, nodes: Math.max(1, ...numbers) });
 }
 
 /** Other clusters may be in it. */
