@@ -26,6 +26,7 @@ import { serviceAccountController } from "./serviceaccount.ts";
 import { statefulSetController } from "./statefulset/statefulset.ts";
 import { taintEvictionController } from "./taint-eviction.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
+import { claimProtectionController, volumeProtectionController } from "./volume-protection.ts";
 
 export interface ListedController {
   /** As `--controllers` names it. */
@@ -68,6 +69,8 @@ export const controllers = ({
   listed("namespace-controller", namespaceController(discover)),
   ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
+  listed("persistentvolume-protection-controller", volumeProtectionController, "pv-protection-controller"),
+  listed("persistentvolumeclaim-protection-controller", claimProtectionController, "pvc-protection-controller"),
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
