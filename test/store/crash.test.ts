@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -15,6 +15,7 @@ import { follow } from "#store/testing.ts";
 import { crashStoreOptions, writeOf } from "./crash-values.ts";
 
 const KILLS = 200;
+const { signal: never } = new AbortController();
 const writer = fileURLToPath(new URL("crash-writer.ts", import.meta.url));
 
 interface Note {
@@ -47,6 +48,8 @@ test(`a store killed ${KILLS} times under 64 writers keeps every acknowledged wr
   const model = new Map<string, { readonly revision: Revision; readonly write: string }>();
   let seen = 1;
   let acknowledged = 0;
+  /** How many were killed that had written something. */
+  let struck = 0;
   let unexamined: Note[] = [];
   let next = start(0);
 
@@ -55,11 +58,15 @@ test(`a store killed ${KILLS} times under 64 writers keeps every acknowledged wr
     await ready;
     child.stdin.write("go\n");
     next = start(round + 1);
-    await systemClock.sleep(random.below(200), new AbortController().signal);
+    // At any moment, also while it opens the store; more often amid its writes, however slow the machine is.
+    if (random.next() < 0.25) await systemClock.sleep(random.below(200), never);
+    else await writtenTo(notesOf(round), 1 + random.below(8_000), exited);
     child.kill("SIGKILL");
     const [code, signal] = await exited;
     assert.deepEqual([code, signal], [null, "SIGKILL"], "the writer must not end by itself");
-    unexamined.push(...readNotes(notesOf(round)));
+    const notes = readNotes(notesOf(round));
+    if (notes.length > 0) struck++;
+    unexamined.push(...notes);
     // Now and then the next victim, not the examiner, is the first to open what was left behind.
     if (random.next() < 0.3 && round < KILLS - 1) continue;
 
@@ -96,11 +103,20 @@ test(`a store killed ${KILLS} times under 64 writers keeps every acknowledged wr
     seen = revision;
     await store.close();
   }
-  t.diagnostic(`${acknowledged} acknowledged writes, newest revision ${seen}`);
-  assert.ok(acknowledged > KILLS, "the writers must have written something");
+  t.diagnostic(`${acknowledged} acknowledged writes, newest revision ${seen}; ${struck} were killed amid their writes`);
+  assert.ok(struck > KILLS / 2, `only ${struck} had written something when they were killed`);
 });
 
 const byKey = ([a]: readonly unknown[], [b]: readonly unknown[]) => (String(a) < String(b) ? -1 : 1);
+
+/** Resolves when the file has so many bytes, or the process that writes it has ended. */
+async function writtenTo(path: string, bytes: number, exited: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  void exited.then(() => {
+    isOver = true;
+  });
+  while (!isOver && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) < bytes) await systemClock.sleep(1, never);
+}
 
 /** The last line may be cut off: then it was not acknowledged to anyone. */
 function readNotes(path: string): Note[] {
