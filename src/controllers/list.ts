@@ -26,7 +26,11 @@ import { serviceAccountController } from "./serviceaccount.ts";
 import { statefulSetController } from "./statefulset/statefulset.ts";
 import { taintEvictionController } from "./taint-eviction.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
-import { claimProtectionController, volumeProtectionController } from "./volume-protection.ts";
+import {
+  attributesClassProtectionController,
+  claimProtectionController,
+  volumeProtectionController,
+} from "./volume-protection.ts";
 
 export interface ListedController {
   /** As `--controllers` names it. */
@@ -79,6 +83,7 @@ export const controllers = ({
   listed("statefulset-controller", statefulSetController),
   listed("taint-eviction-controller", taintEvictionController(), "node-controller"),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
+  listed("volumeattributesclass-protection-controller", attributesClassProtectionController),
 ];
 
 const listed = (name: string, controller: Controller<AnyKind>, serviceAccount = name): ListedController => ({

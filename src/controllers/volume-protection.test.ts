@@ -3,9 +3,14 @@ import { test } from "node:test";
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import { world } from "#client/testing.ts";
+import { VolumeAttributesClass } from "#api/storage/v1/volume-attributes-class.ts";
+import { type World, world } from "#client/testing.ts";
 import type { Draft } from "#schema/infer.ts";
-import { claimProtectionController, volumeProtectionController } from "./volume-protection.ts";
+import {
+  attributesClassProtectionController,
+  claimProtectionController,
+  volumeProtectionController,
+} from "./volume-protection.ts";
 
 const namespace = "default";
 const deletionTimestamp = "2026-01-01T00:00:00Z";
@@ -67,5 +72,27 @@ test("a volume stays while it is bound", async () => {
     const volume = w.have(PersistentVolume, { metadata, status: { phase } });
     await w.reconcile(volumeProtectionController, volume);
     assert.deepEqual(w.writes(), goes ? ["update PersistentVolume pv"] : [], phase);
+  }
+});
+
+test("a class of attributes stays while a claim or a volume has it, or is to have it", async () => {
+  const users: readonly (readonly [string, (w: World) => unknown, boolean])[] = [
+    ["nobody", () => undefined, true],
+    ["a claim", (w) => w.have(PersistentVolumeClaim, { spec: { volumeAttributesClassName: "fast" } }), false],
+    ["a claim of another", (w) => w.have(PersistentVolumeClaim, { spec: { volumeAttributesClassName: "slow" } }), true],
+    [
+      "a claim that had it",
+      (w) => w.have(PersistentVolumeClaim, { status: { currentVolumeAttributesClassName: "fast" } }),
+      false,
+    ],
+    ["a volume", (w) => w.have(PersistentVolume, { spec: { volumeAttributesClassName: "fast" } }), false],
+  ];
+  for (const [name, use, goes] of users) {
+    const w = world();
+    use(w);
+    const metadata = { name: "fast", deletionTimestamp, finalizers: ["kubernetes.io/vac-protection"] };
+    const one = w.have(VolumeAttributesClass, { metadata, driverName: "d" });
+    await w.reconcile(attributesClassProtectionController, one);
+    assert.deepEqual(w.writes(), goes ? ["update VolumeAttributesClass fast"] : [], name);
   }
 });

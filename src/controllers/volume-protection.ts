@@ -1,12 +1,14 @@
-// Lets claims and volumes go when nobody uses them any more, and not before: admission gives each a finalizer, which is taken away here.
+// Lets claims, volumes and classes of them go when nobody uses them any more, and not before: admission gives each a finalizer, which is taken away here.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { VolumeAttributesClass } from "#api/storage/v1/volume-attributes-class.ts";
 import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
 import { controllerOf, keyOf, type Place } from "#client/place.ts";
 
 const claimFinalizer = "kubernetes.io/pvc-protection";
+const classFinalizer = "kubernetes.io/vac-protection";
 const volumeFinalizer = "kubernetes.io/pv-protection";
 
 /** Claims that a pod has for its volumes, or would have if they were made for it. */
@@ -47,6 +49,38 @@ export const volumeProtectionController = controller({
     const change = changeOf(volume, volumeFinalizer);
     if (change === undefined || (change === "remove" && volume.status.phase === "Bound")) return;
     await client.update(PersistentVolume, changed(volume, volumeFinalizer, change));
+  },
+});
+
+/** Classes that a claim has, wants, or is on its way to. */
+const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): readonly string[] =>
+  [
+    spec.volumeAttributesClassName,
+    status.currentVolumeAttributesClassName,
+    status.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ].flatMap((name) => (name ? [name] : []));
+const classesOfVolume = ({ spec: { volumeAttributesClassName: name } }: PersistentVolume): readonly string[] =>
+  name ? [name] : [];
+
+const claimsByClass = index(PersistentVolumeClaim, classesOfClaim);
+const volumesByClass = index(PersistentVolume, classesOfVolume);
+const places = (names: readonly string[]): readonly Place[] => names.map((name) => ({ name }));
+
+export const attributesClassProtectionController = controller({
+  name: "volumeattributesclass-protection",
+  queue: "vacprotection",
+  for: VolumeAttributesClass,
+  watches: [
+    watching(PersistentVolumeClaim, (claim) => places(classesOfClaim(claim))),
+    watching(PersistentVolume, (volume) => places(classesOfVolume(volume))),
+  ],
+
+  async reconcile(one, { client, cache }) {
+    const { name } = one.metadata;
+    const change = changeOf(one, classFinalizer);
+    const isUsed = () => cache.count(claimsByClass, name) + cache.count(volumesByClass, name) > 0;
+    if (change === undefined || (change === "remove" && isUsed())) return;
+    await client.update(VolumeAttributesClass, changed(one, classFinalizer, change));
   },
 });
 
