@@ -4,6 +4,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";
 import { formatDuration } from "#schema/duration.ts";
 import type { StepName } from "#wire/steps.ts";
+import { imageNameProblem } from "./images/image-name.ts";
 import { InputMissing } from "./inputs/sources.ts";
 import { type Delay, type DelayLimits, nextDelay } from "./pod/restart.ts";
 import type { StartContainer, StartFailure } from "./pod/view.ts";
@@ -105,6 +106,14 @@ async function ensureImage(
   signal: AbortSignal,
 ): Promise<Image> {
   const tell = (type: "Normal" | "Warning", reason: string, message: string) => event(pod, type, reason, message, name);
+  const problem = imageNameProblem(image);
+  if (problem !== undefined) {
+    const quoted = JSON.stringify(image);
+    const message = `Failed to apply default image tag ${quoted}: couldn't parse image name ${quoted}: ${problem}`;
+    tell("Warning", "InspectFailed", message);
+    tell("Warning", "Failed", "Error: InvalidImageName");
+    throw new StartError({ reason: "InvalidImageName", message, retryAt: clock.now() + retryMs });
+  }
   const start = clock.elapsed();
   const present = imagePullPolicy === "Always" ? undefined : await runtime.findImage(image, signal);
   if (present) {

@@ -207,3 +207,12 @@ test("a kubelet makes few pods at once, and none that was deleted meanwhile", as
   await w.untilPod("b", (pod) => pod === undefined);
   assert.deepEqual(asked, ["a", "c"]);
 });
+
+test("a name that no image can have is not asked for", async () => {
+  await using w = await world();
+  await w.create("web", { containers: [{ name: "web", image: "My Image" }] });
+  await w.untilPod("web", (pod) => pod?.status.containerStatuses?.[0]?.state.waiting?.reason === "InvalidImageName");
+  const { items } = await w.client.list(Event, { namespace: "default" });
+  assert.ok(items.some(({ reason }) => reason === "InspectFailed"));
+  assert.ok(!items.some(({ reason }) => reason === "Pulling"));
+});
