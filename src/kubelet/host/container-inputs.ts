@@ -14,6 +14,7 @@ export const containerInputs =
   ({ sources, volumes, ...node }: InputsOptions) =>
   async ({ pod, container }: ContainerConfig, podIps: readonly string[]): Promise<ContainerInputs> => {
     const place = { ...node, podIps };
-    const env = await environmentOf(pod, container, sources, place);
+    const fileOf = (volume: string, path: string) => volumes.read(pod, volume, path, place);
+    const env = await environmentOf(pod, container, sources, { ...place, fileOf });
     return { env, mounts: await volumes.mountsOf(pod, container, place, env) };
   };

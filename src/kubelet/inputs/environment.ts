@@ -1,9 +1,11 @@
 // The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
 import { clusterAddresses } from "#api/core/services.ts";
 import type { Container } from "#api/core/v1/container.ts";
+import type { FileKeySelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import { decodeUtf8 } from "#schema/json.ts";
+import { envFileValue } from "./env-file.ts";
 import { amountOf, fieldOf } from "./fields.ts";
 import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
 
@@ -41,7 +43,7 @@ type ValueSource = NonNullable<NonNullable<Container["env"]>[number]["valueFrom"
 async function sourcedValue(
   pod: Pod,
   container: Container,
-  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: ValueSource,
+  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef }: ValueSource,
   sources: InputSources,
   place: PodPlace,
 ): Promise<string | undefined> {
@@ -59,7 +61,24 @@ async function sourcedValue(
     const value = data?.[key];
     return value === undefined ? keyAbsent(key, `Secret ${namespace}/${name}`, optional) : fromBase64(value);
   }
+  if (fileKeyRef && place.fileOf) return fileValue(fileKeyRef, place.fileOf);
   throw new InputMissing("a variable has a source that this kubelet does not know");
+}
+
+/** An empty value is as good as none. */
+async function fileValue(
+  { volumeName, path, key, optional }: FileKeySelector,
+  fileOf: NonNullable<PodPlace["fileOf"]>,
+): Promise<string | undefined> {
+  let value: string;
+  try {
+    value = envFileValue(await fileOf(volumeName, path), key);
+  } catch (cause) {
+    throw new InputMissing("couldn't parse env file", { cause });
+  }
+  if (value !== "") return value;
+  if (!optional) throw new InputMissing(`environment variable key "${key}" not found in file "${path}"`);
+  return undefined;
 }
 
 function absent(message: string, optional: boolean | undefined): { readonly data?: undefined } {

@@ -83,6 +83,32 @@ const cases: readonly (readonly [string, object, Record<string, string>])[] = [
     { P_COLOUR: "blue", "P_a.txt": "A", PASSWORD: "geheim" },
   ],
 ];
+test("the environment takes a variable of a file that was written before", async () => {
+  const of = (file: { key: string; optional?: boolean }, text = "COLOUR='blue'\nNONE=''") => {
+    const fileKeyRef = { volumeName: "v", path: "conf/env", ...file };
+    const pod = podOf({ containers: [{ name: "c", image: "i", env: [{ name: "X", valueFrom: { fileKeyRef } }] }] });
+    const [own] = pod.spec.containers;
+    assert.ok(own);
+    const fileOf = async (volume: string, path: string) => {
+      assert.deepEqual([volume, path], ["v", "conf/env"]);
+      return text;
+    };
+    return environmentOf(pod, own, sources, { ...place, fileOf });
+  };
+  const found = async (file: { key: string; optional?: boolean }) =>
+    (await of(file)).find(({ name }) => name === "X")?.value;
+  assert.equal(await found({ key: "COLOUR" }), "blue");
+  assert.equal(await found({ key: "NONE", optional: true }), undefined);
+  await assert.rejects(
+    of({ key: "NONE" }),
+    new InputMissing('environment variable key "NONE" not found in file "conf/env"'),
+  );
+  await assert.rejects(of({ key: "X", optional: true }, "?"), {
+    name: "InputMissing",
+    message: "couldn't parse env file",
+  });
+});
+
 for (const [name, container, expected] of cases)
   test(`the environment takes ${name}`, async () => assert.deepEqual(await variables(container), expected));
 

@@ -23,6 +23,8 @@ export interface PodPlace {
   readonly hostIps: readonly string[];
   /** What the node has for pods, for limits that are not set. */
   readonly allocatable: Readonly<Record<string, string>>;
+  /** What a file of one of the pod's volumes says; no volume can be read unless told. */
+  readonly fileOf?: (volume: string, path: string) => Promise<string>;
 }
 
 /** Something that a container needs is not there: it shows as CreateContainerConfigError. */

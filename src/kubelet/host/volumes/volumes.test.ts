@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -298,6 +299,28 @@ test("a link that is put in the way while a path is opened leads nowhere", async
   assert.ok(found.opened > 0 && found.refused > 0, JSON.stringify(found));
   assert.ok(!existsSync("/etc/deep"));
   rmSync(folder, { recursive: true });
+});
+
+test("a file of a volume is read, but nothing outside, and nothing that is no file", async () => {
+  await using s = atFolder();
+  const pod = podOf({ volumes: [{ name: "v", emptyDir: {} }] });
+  const read = (path: string, volume = "v") => s.volumes.read(pod, volume, path, place);
+  await assert.rejects(read("env"), /"env" is not there/);
+  const folder = s.volumes.emptyFolder(pod, "v");
+  mkdirSync(join(folder, "conf"));
+  writeFileSync(join(folder, "conf/env"), "A='b'");
+  writeFileSync(join(folder, "huge"), Buffer.alloc(2 ** 20 + 1));
+  symlinkSync("conf/env", join(folder, "inside"));
+  symlinkSync("/etc/passwd", join(folder, "outside"));
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  assert.equal(await read("conf/env"), "A='b'");
+  assert.equal(await read("inside"), "A='b'");
+  await assert.rejects(read("outside"), /leads out of its volume/);
+  await assert.rejects(read("../volumes"), /leads out of its volume/);
+  await assert.rejects(read("pipe"), { message: "pipe is no file" });
+  await assert.rejects(read("conf"), { message: "conf is no file" });
+  await assert.rejects(read("huge"), /more than 1048576 bytes/);
+  await assert.rejects(read("env", "other"), { message: "volume other is not one of the pod's" });
 });
 
 test("what a folder takes is counted once for each file", async () => {

@@ -23,6 +23,9 @@ import { writeObjectFolder } from "./object-folder.ts";
 import { giveToGroup } from "./ownership.ts";
 import { bindTo, openBelow } from "./sub-path.ts";
 
+/** Of files that are read for variables: a process cannot be given more. */
+const mostFileBytes = 2 ** 20;
+
 export interface VolumesOptions {
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
@@ -87,6 +90,21 @@ export class Volumes implements PodVolumes {
         propagation: 0,
       });
     return mounts;
+  }
+
+  /** What a file says that a container of the pod has written. A link that leads out of the volume is not followed. */
+  async read(pod: Pod, volumeName: string, path: string, place: PodPlace): Promise<string> {
+    const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
+    if (!volume) throw new InputMissing(`volume ${volumeName} is not one of the pod's`);
+    const handle = await openBelow(await this.#provide(pod, volume, place), path, false);
+    try {
+      const found = await handle.stat();
+      if (!found.isFile()) throw new InputMissing(`${path} is no file`); // a pipe would never end, a device is the machine's
+      if (found.size > mostFileBytes) throw new InputMissing(`file ${path} has more than ${mostFileBytes} bytes`);
+      return await readFile(`/proc/self/fd/${handle.fd}`, "utf8");
+    } finally {
+      await handle.close();
+    }
   }
 
   /** Nothing of the pod runs any more: its volumes go, what its containers said stays. */
