@@ -290,7 +290,7 @@ function frame(type: WatchEventType, json: Uint8Array): Uint8Array {
   return line;
 }
 
-export const bookmarkAt = (bookmark: object, revision: Revision, endsInitial: boolean): WatchEvent =>
+const bookmarkAt = (bookmark: object, revision: Revision, endsInitial: boolean): WatchEvent =>
   plain("BOOKMARK", {
     ...bookmark,
     metadata: {

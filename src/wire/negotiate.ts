@@ -78,7 +78,7 @@ interface Clause {
 }
 
 /** Clauses that say more come before those that say less, at the same quality; otherwise in the order sent. */
-export function parseAccept(header: string): readonly Clause[] {
+function parseAccept(header: string): readonly Clause[] {
   return header
     .slice(0, longestHeader)
     .split(",")

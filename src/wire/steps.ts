@@ -1,7 +1,7 @@
 // What a node did on the way to a status, as it tells it beside the status: `Knarr-Steps: sandbox@1767225600123+12,start/web@…`.
 // Events say the same to people, but by the second; a trace wants to know which of them took the time.
 
-export const stepNames = ["sandbox", "image-present", "image-pulled", "create", "start", "ready", "end"] as const;
+const stepNames = ["sandbox", "image-present", "image-pulled", "create", "start", "ready", "end"] as const;
 export type StepName = (typeof stepNames)[number];
 
 export interface DoneStep {

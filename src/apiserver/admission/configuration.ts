@@ -23,7 +23,7 @@ export interface AdmissionConfiguration {
 
 const privileged = { level: "privileged", minor: "latest" } as const;
 
-export const usualConfiguration: AdmissionConfiguration = {
+const usualConfiguration: AdmissionConfiguration = {
   tolerationSeconds: { notReady: 300, unreachable: 300 },
   podSecurity: {
     defaults: { enforce: privileged, audit: privileged, warn: privileged },

@@ -26,7 +26,7 @@ export const unauthenticated = "system:unauthenticated";
 export const anonymousUser: User = { name: "system:anonymous", groups: [unauthenticated] };
 
 /** Whoever comes by the insecure port, as upstream had it while it had one: may do everything, whatever else it shows. */
-export const unsecuredUser: User = { name: "system:unsecured", groups: ["system:masters", authenticated] };
+const unsecuredUser: User = { name: "system:unsecured", groups: ["system:masters", authenticated] };
 export const unsecured: Authenticator = ({ isUnsecured }) => (isUnsecured ? unsecuredUser : undefined);
 
 /** No token of ours is nearly as long; longer ones are not worth a look. */

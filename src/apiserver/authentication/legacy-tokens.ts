@@ -8,7 +8,7 @@ import type { CacheOf } from "../watch-cache.ts";
 import { type TokenAuthenticator, TokenError } from "./authenticator.ts";
 import { serviceAccountUser, type TokenKeys } from "./service-account-tokens.ts";
 
-export const legacyIssuer = "kubernetes/serviceaccount";
+const legacyIssuer = "kubernetes/serviceaccount";
 const invalidSince = "kubernetes.io/legacy-token-invalid-since";
 
 export interface LegacyTokenOptions {

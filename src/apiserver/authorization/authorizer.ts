@@ -117,7 +117,7 @@ export function refusal(question: Question, reason: string | undefined): ApiErro
 }
 
 /** Upstream's words for a refusal, which people and tools search for. */
-export function refusalText(question: Question): string {
+function refusalText(question: Question): string {
   const { user, verb } = question;
   const who = `User ${JSON.stringify(user.name)} cannot`;
   if (question.type === "path") return `${who} ${verb} path ${JSON.stringify(question.path)}`;

@@ -56,5 +56,3 @@ export interface PartStrategy {
   /** Which fields a writer through this path can own. */
   readonly owned: Filter;
 }
-
-export const plainStrategy: Strategy = {};

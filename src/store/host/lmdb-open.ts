@@ -196,7 +196,7 @@ export async function load(databases: Databases): Promise<Loaded> {
 /** `adopting` is there only while another store is being copied into this one. */
 export type NumberName = "checkpoint" | "compacted" | "swept" | "adopting";
 
-export function readNumber({ meta }: Databases, name: NumberName): number | undefined {
+function readNumber({ meta }: Databases, name: NumberName): number | undefined {
   const bytes = meta.get(Buffer.from(name));
   return bytes && decodeIndexed(Buffer.from(name), bytes).created;
 }

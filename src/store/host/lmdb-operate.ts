@@ -28,7 +28,7 @@ const HOLDER_PATIENCE_MS = 10_000;
 const HOLDER_RETRY_MS = 100;
 
 /** The data file of a folder, or the file itself if it is one. */
-export function dataFile(path: string): string {
+function dataFile(path: string): string {
   if (!existsSync(path)) throw new Error(`${path} does not exist`);
   if (!statSync(path).isDirectory()) return path;
   const file = join(path, DATA_FILE);

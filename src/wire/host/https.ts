@@ -394,11 +394,13 @@ interface Sendable {
 
 async function sendHttp1(response: ServerResponse, { code, headers, body }: Sendable): Promise<void> {
   if (code === 101) throw new Error("the connection cannot be upgraded");
-  response.writeHead(code, { ...headers } as Record<string, string | string[]>);
+  const head = { ...headers } as Record<string, string | string[] | number>;
   if (typeof body === "string" || body instanceof Uint8Array) {
-    response.end(body);
+    if (body.length > 0) head["content-length"] = Buffer.byteLength(body);
+    response.writeHead(code, head).end(body);
     return;
   }
+  response.writeHead(code, head);
   response.flushHeaders();
   await pump(response, body);
   response.end();

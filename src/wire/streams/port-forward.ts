@@ -31,7 +31,7 @@ export interface PortForwardServer {
   readonly idleMs?: number;
 }
 
-export const portForwardProtocol = "portforward.k8s.io";
+const portForwardProtocol = "portforward.k8s.io";
 export const tunnelPrefix = "SPDY/3.1+";
 const channelProtocols = ["", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"];
 const fourHours = 4 * 3600 * 1000;

@@ -81,7 +81,7 @@ async function acceptKey(key: string): Promise<string> {
   return toBase64(new Uint8Array(await crypto.subtle.digest("SHA-1", text)));
 }
 
-export function webSocket(stream: ByteStream, messageLimit: number): WebSocket {
+function webSocket(stream: ByteStream, messageLimit: number): WebSocket {
   let closed = false;
   const send = async (opcode: WebSocketFrame["opcode"], payload: Uint8Array) => {
     if (!closed) await stream.write(encodeWebSocketFrame(opcode, payload));

@@ -156,7 +156,7 @@ function subjectKey({ kind, name, namespace }: Subject, ofBinding: string): stri
   return kind === "ServiceAccount" && place ? `u:system:serviceaccount:${place}:${name}` : undefined;
 }
 
-export const missingRole = ({ kind, name }: RoleReference): string =>
+const missingRole = ({ kind, name }: RoleReference): string =>
   kind === "Role" || kind === "ClusterRole"
     ? `${kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(name)} not found`
     : `unsupported role reference kind: ${JSON.stringify(kind)}`;

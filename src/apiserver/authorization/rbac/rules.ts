@@ -73,7 +73,7 @@ export function describeRules(rules: readonly Rule[]): string {
   return [...new Set(lines)].sort().join("\n");
 }
 
-export function describeRule({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: Rule): string {
+function describeRule({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: Rule): string {
   const parts = [
     ["APIGroups", apiGroups],
     ["Resources", resources],
