@@ -21,7 +21,7 @@ import type { ApiSources } from "./inputs/api-sources.ts";
 import { Lanes } from "./lanes.ts";
 import { admitPod, admitUnderPressure, admitWithoutAppArmor } from "./node/admit.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
-import { healthEvents } from "./node/health-events.ts";
+import { healthEvents, schedulingEvent, statusNews } from "./node/health-events.ts";
 import { NodeAgent } from "./node/node-agent.ts";
 import { NodeAgents } from "./node/node-agents.ts";
 import { NodeWatch, type Watched } from "./node/node-watch.ts";
@@ -126,9 +126,14 @@ export function kubelet(options: KubeletOptions): Kubelet {
       { kind: "Node", apiVersion: "v1", name, uid: name },
       { type, reason, message, component: "kubelet", host: name },
     );
+  const tellNews = (reason: string) => report("Normal", reason, statusNews(name, reason));
+  self.onChange(({ old, object }) => {
+    const reason = schedulingEvent(old, object);
+    if (reason !== undefined) tellNews(reason);
+  });
   let health: NodeHealth | undefined;
   const setHealth = (found: NodeHealth) => {
-    for (const reason of healthEvents(health, found)) report("Normal", reason, `Node ${name} status is now: ${reason}`);
+    for (const reason of healthEvents(health, found)) tellNews(reason);
     const isNews = !equal(health, found);
     health = found;
     agent.health = found;

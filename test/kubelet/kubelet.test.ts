@@ -114,6 +114,20 @@ test("a kubelet registers its node and runs the pods bound to it, and no others"
   assert.equal(node.status.capacity?.memory, "4Gi");
 });
 
+test("a kubelet tells when its node is cordoned and uncordoned", async () => {
+  await using w = await world();
+  const told = async () => {
+    const { items } = await w.client.list(Event);
+    return items.filter(({ reason }) => reason?.includes("Schedulable")).map(({ message }) => message);
+  };
+  const cordon = (unschedulable: boolean) => w.client.patch(Node, { name: "n1" }, "merge", { spec: { unschedulable } });
+  await cordon(true);
+  await w.until(async () => (await told()).includes("Node n1 status is now: NodeNotSchedulable"));
+  assert.equal((await told()).length, 1);
+  await cordon(false);
+  await w.until(async () => (await told()).includes("Node n1 status is now: NodeSchedulable"));
+});
+
 test("a kubelet tells at once that its node is not ready, and how it is every five minutes", async () => {
   await using w = await world();
   const ready = async () =>

@@ -8,7 +8,7 @@ import { isSwitchedOff, switchNode } from "../local/switches.ts";
 export const node: Command = {
   use: "node stop|start NODE [FLAGS]",
   help: [
-    "Switches a node off, as if its power were cut: its containers end, and nobody hears of it any more. After 40 seconds the cluster",
+    "Switches a node off, as if its power were cut: its containers end, and nobody hears of it any more. After 50 seconds the cluster",
     "takes it for dead; its pods move as soon as they tolerate that no longer, which is after 5 minutes unless they say otherwise.",
     "",
     flagsHelp(placeFlags),

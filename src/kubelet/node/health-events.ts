@@ -1,4 +1,5 @@
 // What a kubelet reports about its node, besides its conditions.
+import type { Node } from "#api/core/v1/node.ts";
 import type { NodeHealth } from "./description.ts";
 
 type Flag = "memoryPressure" | "diskPressure" | "pidPressure";
@@ -20,3 +21,12 @@ export function healthEvents(before: NodeHealth | undefined, after: NodeHealth):
   if (!before || (before.notReady === undefined) !== isReady) news.push(isReady ? "NodeReady" : "NodeNotReady");
   return news;
 }
+
+/** What is news of whether it takes pods; nothing of one that does from the start. */
+export function schedulingEvent(before: Node | undefined, after: Node | undefined): string | undefined {
+  const [was, is] = [before, after].map((node) => node?.spec.unschedulable === true);
+  if (was === is || !after) return undefined;
+  return is ? "NodeNotSchedulable" : "NodeSchedulable";
+}
+
+export const statusNews = (name: string, reason: string): string => `Node ${name} status is now: ${reason}`;

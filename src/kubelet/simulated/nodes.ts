@@ -15,6 +15,7 @@ import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { type EventPace, kubeletPace, podEvents } from "../events.ts";
 import { admitPod } from "../node/admit.ts";
 import type { NodeDescription, NodeHealth } from "../node/description.ts";
+import { schedulingEvent, statusNews } from "../node/health-events.ts";
 import { NodeAgent } from "../node/node-agent.ts";
 import { NodeAgents } from "../node/node-agents.ts";
 import { NodeUnreachable } from "../node-unreachable.ts";
@@ -148,6 +149,10 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
       },
       list: () => pods.on(node),
     });
+  known.onChange(({ key, old, object }) => {
+    const reason = nodes.get(key)?.isRunning ? schedulingEvent(old, object) : undefined;
+    if (reason !== undefined) tell(key, recorder, reason, statusNews(key, reason));
+  });
   let registered = 0;
   const agents = new NodeAgents({
     clock,
@@ -196,10 +201,13 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
 }
 
 function tellReady(name: string, recorder: EventRecorder): void {
-  const report = { type: "Normal", component: "kubelet", host: name } as const;
+  tell(name, recorder, "Starting", "Starting kubelet.");
+  tell(name, recorder, "NodeReady", statusNews(name, "NodeReady"));
+}
+
+function tell(name: string, recorder: EventRecorder, reason: string, message: string): void {
   const about = { apiVersion: "v1", kind: "Node", name, uid: name };
-  recorder.record(about, { ...report, reason: "Starting", message: "Starting kubelet." });
-  recorder.record(about, { ...report, reason: "NodeReady", message: `Node ${name} status is now: NodeReady` });
+  recorder.record(about, { type: "Normal", component: "kubelet", host: name, reason, message });
 }
 
 const noSpdy = (): never => {

@@ -301,6 +301,19 @@ test("a link that is put in the way while a path is opened leads nowhere", async
   rmSync(folder, { recursive: true });
 });
 
+test("what the runtime cannot make read-only with all that is mounted in it is refused", async () => {
+  await using s = atFolder();
+  const mount = { name: "v", mountPath: "/v", readOnly: true };
+  const spec = (recursiveReadOnly: string) => ({
+    ...container([{ ...mount, recursiveReadOnly }]),
+    volumes: [{ name: "v", emptyDir: {} }],
+  });
+  assert.equal((await s.mountsOf(spec("IfPossible")))[0]?.readonly, true);
+  await assert.rejects(s.mountsOf(spec("Enabled")), {
+    message: 'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+  });
+});
+
 test("a file of a volume is read, but nothing outside, and nothing that is no file", async () => {
   await using s = atFolder();
   const pod = podOf({ volumes: [{ name: "v", emptyDir: {} }] });

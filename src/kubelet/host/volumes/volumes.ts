@@ -69,7 +69,11 @@ export class Volumes implements PodVolumes {
   ): Promise<readonly Mount[]> {
     const mounts: Mount[] = [];
     for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
-      const { name, mountPath, readOnly = false, mountPropagation = "None" } = mount;
+      const { name, mountPath, readOnly = false, recursiveReadOnly, mountPropagation = "None" } = mount;
+      if (recursiveReadOnly === "Enabled")
+        throw new InputMissing(
+          `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`,
+        );
       const volume = pod.spec.volumes?.find((one) => one.name === name);
       if (!volume) throw new InputMissing(`volume ${name} is not one of the pod's`);
       const root = await this.#provide(pod, volume, place);
