@@ -67,11 +67,15 @@ export class Cache<O> {
     return entries;
   }
 
-  /** Returns what was there before. */
+  /** Returns what was there before. It is replaced where it is: a map that is deleted from and added to is made anew again and again. */
   set(key: string, object: O): O | undefined {
-    const old = this.delete(key);
+    const old = this.#objects.get(key);
     this.#objects.set(key, object);
-    for (const [values, entries] of this.#indexes) for (const one of values(object)) enter(entries, one, key, object);
+    for (const [values, entries] of this.#indexes) {
+      const now = values(object);
+      if (old !== undefined) for (const one of values(old)) if (!now.includes(one)) leave(entries, one, key);
+      for (const one of now) enter(entries, one, key, object);
+    }
     return old;
   }
 
@@ -79,13 +83,7 @@ export class Cache<O> {
     const old = this.#objects.get(key);
     if (old === undefined) return undefined;
     this.#objects.delete(key);
-    for (const [values, entries] of this.#indexes) {
-      for (const one of values(old)) {
-        const same = entries.get(one);
-        same?.delete(key);
-        if (same?.size === 0) entries.delete(one);
-      }
-    }
+    for (const [values, entries] of this.#indexes) for (const one of values(old)) leave(entries, one, key);
     return old;
   }
 }
@@ -94,4 +92,10 @@ function enter<O>(entries: Entries<O>, value: string, key: string, object: O): v
   const same = entries.get(value);
   if (same) same.set(key, object);
   else entries.set(value, new Map([[key, object]]));
+}
+
+function leave<O>(entries: Entries<O>, value: string, key: string): void {
+  const same = entries.get(value);
+  same?.delete(key);
+  if (same?.size === 0) entries.delete(value);
 }
