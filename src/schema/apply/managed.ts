@@ -44,6 +44,9 @@ export function ownerId({ manager, operation, subresource, apiVersion }: Omit<Ow
 /** Entries are immutable, and most are seen on every write of their object. */
 const known = new WeakMap<object, { readonly id: string; readonly owner: Owner }>();
 
+/** Whether this is an entry as it was read or written before: well-formed, and never to be changed. */
+export const isKnownEntry = (entry: unknown): boolean => known.has(entry as object);
+
 /** Throws FieldSetError for what is no list of entries. */
 export function decodeManaged(entries: unknown): Managed {
   if (entries === undefined || entries === null) return new Map();
