@@ -21,8 +21,8 @@ export interface NodeAgentOptions {
   readonly renewMs?: number;
   /** How often the status is told when nothing has changed. */
   readonly reportMs?: number;
-  /** The first renewal is this much sooner, so that the nodes of a group do not renew together. */
-  readonly headStartMs?: number;
+  /** Where in each such time it renews, so that the nodes of a group do not renew together, however soon they were registered. */
+  readonly phaseMs?: number;
 }
 
 const leaseNamespace = "kube-node-lease";
@@ -44,7 +44,7 @@ export class NodeAgent {
   constructor(options: NodeAgentOptions) {
     this.name = options.description.name;
     const renewMs = options.renewMs ?? ((options.leaseSeconds ?? 40) * 1000) / 4;
-    this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, headStartMs: 0, ...options };
+    this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, phaseMs: 0, ...options };
   }
 
   get isRegistered(): boolean {
@@ -60,13 +60,14 @@ export class NodeAgent {
 
   /** Does what is due. Resolves with the milliseconds until the next time; throws if the API would not have it. */
   async act(signal: AbortSignal): Promise<number> {
-    const { clock, headStartMs, renewMs, reportMs, random } = this.#options;
+    const { clock, phaseMs, renewMs, reportMs, random } = this.#options;
     const api = this.#options.client.bound({ signal });
     if (!this.isRegistered) {
       await this.#register(api);
       await this.#renew(api);
       const now = clock.elapsed();
-      this.#renewAt = now + renewMs - headStartMs;
+      const passed = (((now - phaseMs) % renewMs) + renewMs) % renewMs;
+      this.#renewAt = now + renewMs - passed;
       this.#reportAt = now + reportMs * (0.5 + random.next());
     }
     if (clock.elapsed() >= this.#reportAt) {

@@ -90,9 +90,9 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   const renewMs = options.renewMs ?? renewalFor(names.length);
   for (const [i, name] of names.entries()) {
     const description = describe(options, name, i);
-    const headStartMs = (renewMs * i) / names.length;
+    const phaseMs = (renewMs * i) / names.length;
     const own = options.clientFor(name);
-    const agent = new NodeAgent({ description, client: own, clock, random, renewMs, headStartMs });
+    const agent = new NodeAgent({ description, client: own, clock, random, renewMs, phaseMs });
     nodes.set(name, {
       name,
       agent,
