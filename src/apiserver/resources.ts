@@ -97,7 +97,9 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
         ? request.signal
         : withTimeout(registry, request.signal, options.timeoutSeconds);
     try {
-      const events = await watchObjects(registry, { ...request, signal }, options);
+      const watched = await watchObjects(registry, { ...request, signal }, options);
+      const isWhole = request.namespace === undefined && !options.wants && !kind.convert;
+      const events = request.holds && isWhole ? holding(registry, watched) : watched;
       return { type: "watch", kind, events: eventsInVersion(kind, events) };
     } catch (error) {
       if (!signal.aborted || request.signal.aborted) throw error;
@@ -142,6 +144,16 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
   },
   connect: connectIsNoVerbHere,
 };
+
+/** For as long as they are followed, who follows them holds every object. */
+async function* holding<T>({ options: { cache } }: Registry, events: AsyncIterable<T>): AsyncGenerator<T> {
+  const release = cache.hold();
+  try {
+    yield* events;
+  } finally {
+    release();
+  }
+}
 
 async function* noEvents(): AsyncGenerator<readonly WatchEvent[]> {
   yield [];

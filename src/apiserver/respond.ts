@@ -3,6 +3,7 @@
 import { PartialObjectMetadata, PartialObjectMetadataList } from "#api/meta/partial-object-metadata.ts";
 import { Status } from "#api/meta/status.ts";
 import { Table } from "#api/meta/table.ts";
+import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -234,15 +235,21 @@ function listBytes(page: ListPage): Parts {
   return { size, [Symbol.iterator]: () => itemsBetween(head, items) };
 }
 
-const sizes = new WeakMap<readonly EncodedObject[], number>();
-
 /** Of all items together. Clients that list at once share the items, and to look at 10,000 of them takes a millisecond. */
-function sizeOf(items: readonly EncodedObject[]): number {
-  const known = sizes.get(items);
-  if (known !== undefined) return known;
-  const size = items.reduce((sum, { json }) => sum + json.length, 0);
+const sizes = new WeakMap<readonly EncodedObject[], number>();
+const sizeOf = (items: readonly EncodedObject[]): number =>
+  sizes.get(items) ?? items.reduce((sum, { json }) => sum + json.length, 0);
+
+/** To be called before `respond`: the bytes of a list may have to be made, and all at once that would take too long. */
+export async function prepare({ items }: ListPage, wanted: Wanted): Promise<void> {
+  if (!isStoredJson(wanted) || sizes.has(items)) return;
+  const pause = breathe();
+  let size = 0;
+  for (const [i, { json }] of items.entries()) {
+    size += json.length;
+    if (i % 32 === 0 && pause.due()) await pause.now();
+  }
   sizes.set(items, size);
-  return size;
 }
 
 function* itemsBetween(head: Uint8Array, items: readonly EncodedObject[]): Generator<Uint8Array> {

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { silentLog } from "#base/log.ts";
+import { seededRandom } from "#base/random.ts";
+import { Client } from "#client/client.ts";
+import { Informer } from "#client/informer.ts";
 import type { ApiObject } from "#schema/object.ts";
-import { testServer } from "./testing.ts";
+import { testServer, testUser } from "./testing.ts";
 
 const pod = (name: string, more: object = {}) => ({
   apiVersion: "v1",
@@ -638,4 +643,36 @@ test("a name that is too long to be kept is refused", async () => {
   assert.equal(code, 422);
   assert.match(JSON.stringify(json.details), /"field":"metadata.name"/);
   assert.equal((await s.call("POST", roles, { metadata: { name: "x".repeat(1000) } })).code, 201);
+});
+
+test("objects that informers of this process hold are answered with the bytes that they were written with", async () => {
+  await using s = await testServer();
+  for (const name of ["a", "b", "c"])
+    await s.call(
+      "POST",
+      configMaps,
+      configMap(name, { "10": "x", "9": "y", word: "ü" }, { labels: { "2": "b", "1": "a" } }),
+    );
+  const answers = async () => {
+    const paths = [`${configMaps}/a`, `${configMaps}/b`, configMaps, `${configMaps}?limit=2`];
+    const texts = await Promise.all(paths.map(async (path) => (await s.call("GET", path)).text));
+    return texts.map((text) => text.replace(/"metadata":\{"resourceVersion":"\d+"[^{]*\},"items"/, "")); // of the list
+  };
+  const before = await answers();
+
+  const stop = new AbortController();
+  const { signal } = stop;
+  const client = new Client({ transport: s.server.request, user: testUser, userAgent: "informer/1", signal });
+  const context = { client, clock: s.clock, random: seededRandom(1), log: silentLog };
+  const informer = new Informer(ConfigMap, context);
+  const running = informer.run(signal);
+  await informer.synced(signal);
+  for (let i = 0; i < 3; i++) {
+    await s.clock.advance(20_000);
+    await s.call("POST", pods, pod(`web-${i}`));
+    assert.deepEqual(await answers(), before);
+  }
+  assert.deepEqual((await s.call("DELETE", `${configMaps}/c`)).json.status, "Success");
+  stop.abort(new Error("done"));
+  await assert.rejects(running, /done/);
 });

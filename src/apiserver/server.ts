@@ -37,7 +37,7 @@ import type { PathHandler } from "./paths.ts";
 import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
 import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
-import { respond, respondError, uncached, type Wanted, wantedBy, wantedOfRefusal } from "./respond.ts";
+import { prepare, respond, respondError, uncached, type Wanted, wantedBy, wantedOfRefusal } from "./respond.ts";
 
 export interface ApiServerOptions {
   readonly identify: (request: HttpRequest) => Promise<User> | User;
@@ -107,7 +107,9 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       trace?.mark("read");
       const told = new Warnings();
       const asked = apiRequest(http, actor, address, verb, body, trace, told.warn);
-      const answer = respond(told.in(await resources.handle(asked)), wanted, clock);
+      const response = told.in(await resources.handle(asked));
+      if (response.type === "list") await prepare(response.page, wanted);
+      const answer = respond(response, wanted, clock);
       return measure.answered(
         trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer,
       );

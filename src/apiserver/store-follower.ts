@@ -26,6 +26,7 @@ export class StoreFollower {
   readonly #marks: { readonly at: number; readonly revision: Revision }[] = [];
   #revision: Revision = -1;
   #notices = 0;
+  #resting: Promise<void> | undefined;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -90,7 +91,7 @@ export class StoreFollower {
           if (changes.length === 0) this.#notices++;
           this.#dispatch(changes);
           this.#advance(revision);
-          this.#forgetOld();
+          this.#tidyUp();
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -124,18 +125,29 @@ export class StoreFollower {
   }
 
   #dispatch(changes: readonly Change[]): void {
+    for (const cache of this.#caches.values()) cache.settle(this.#revision);
     for (const [cache, ofCache] of Map.groupBy(changes, ({ entry }) => this.#cacheOf(entry.key))) cache?.apply(ofCache);
   }
 
-  #forgetOld(): void {
-    const now = this.#options.clock.elapsed();
+  /** Now and then lets go of what nobody needs any more. Only while there are changes is there anything. */
+  #tidyUp(): void {
+    const { clock, log } = this.#options;
+    const now = clock.elapsed();
     const marks = this.#marks;
     if (now - (marks.at(-1)?.at ?? Number.NEGATIVE_INFINITY) < freshMs / 5) return;
     marks.push({ at: now, revision: this.#revision });
     while (marks[1] && marks[1].at <= now - freshMs) marks.shift();
     const [oldest] = marks;
-    if (!oldest || oldest.at > now - freshMs) return;
-    for (const cache of this.#caches.values()) cache.forget(oldest.revision);
+    if (oldest && oldest.at <= now - freshMs) for (const cache of this.#caches.values()) cache.forget(oldest.revision);
+    this.#resting ??= this.#rest()
+      .catch((error) => log.error("caches could not be tidied up", { error }))
+      .finally(() => {
+        this.#resting = undefined;
+      });
+  }
+
+  async #rest(): Promise<void> {
+    for (const cache of this.#caches.values()) await cache.rest();
   }
 
   /** By the first part of the key after `/registry/`, or the first two where that is a group. */

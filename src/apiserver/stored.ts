@@ -1,4 +1,4 @@
-// An object as the server keeps it: never changed again, with its JSON made once. The store holds the JSON without a resourceVersion,
+// An object as the server keeps it: never changed again, as bytes or as an object. The store holds the JSON without a resourceVersion,
 // since that is only known once it is written; it belongs at a place that is the same for all objects of a kind, so it is
 // put in without encoding again.
 import { managedText } from "#schema/apply/creation.ts";
@@ -9,23 +9,33 @@ import type { Entry, Revision } from "#store/engine.ts";
 import type { EncodedObject } from "#wire/api-request.ts";
 
 /**
- * The bytes are always there, the object when someone asks for it: most of what a cluster holds is seldom looked at, and an object
- * takes as much memory as its bytes. Where others hold the object anyway, as informers of the same process do, it is theirs.
+ * An object takes as much memory as its bytes, and most of what a cluster holds is seldom looked at. So what is settled is in one form:
+ * the object where others in this process hold it anyway, as informers do, else the bytes. The other form is made for who asks, and
+ * kept while it is asked for. Before it settles it is both the object that was written and the bytes that the store has.
  */
 export class Stored implements EncodedObject {
   readonly key: string;
   readonly revision: Revision;
-  readonly json: Uint8Array;
-  readonly #protect: Protection;
+  readonly #form: StoredForm;
+  /** As the store has it. It may be a part of something larger, which must not be kept for its sake. */
+  #value: Uint8Array | undefined;
+  #json: Uint8Array | undefined;
+  /** A weak one finds what others hold. */
   #object: ApiObject | WeakRef<ApiObject> | undefined;
+  #isShared = false;
+  /** Whether the object was read from the bytes, and is not known to give the same bytes again. */
+  #isRead = false;
   #isAsked = false;
+  #isSettled = false;
 
-  constructor(key: string, revision: Revision, json: Uint8Array, object: ApiObject | undefined, protect: Protection) {
+  /** At least one of the forms is there. */
+  constructor(form: StoredForm, key: string, revision: Revision, { value, json, object }: Forms) {
     this.key = key;
     this.revision = revision;
-    this.json = json;
-    this.#protect = protect;
-    this.#object = object && protect(object);
+    this.#form = form;
+    this.#value = value;
+    this.#json = json;
+    this.#object = object && form.protect(object);
   }
 
   /** The object, if anyone has it. */
@@ -35,21 +45,68 @@ export class Stored implements EncodedObject {
 
   get object(): ApiObject {
     this.#isAsked = true;
-    const { held } = this;
-    if (held) return held;
-    const made = this.#protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
+    this.#isShared = true;
+    const object = this.#object;
+    if (object && !(object instanceof WeakRef)) return object;
+    const held = object?.deref();
+    if (!held) this.#isRead = true;
+    const made = held ?? this.#form.protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
     this.#object = made;
+    if (this.#isSettled) this.#form.warm.add(this);
     return made;
   }
 
-  /**
-   * Lets go of the object; whoever asks again gets the same while anyone has it, else an equal one. What nobody has asked for nobody can
-   * have: a weak reference would keep it until the collector looks at everything.
-   */
-  forgetObject(): void {
-    if (!this.#object || this.#object instanceof WeakRef) return;
-    this.#object = this.#isAsked ? new WeakRef(this.#object) : undefined;
+  get json(): Uint8Array {
+    this.#isAsked = true;
+    if (this.#json) return this.#json;
+    this.#json = this.#makeJson();
+    if (this.#isSettled) this.#form.warm.add(this);
+    return this.#json;
   }
+
+  /** Whether anyone has asked for it since this was last called. */
+  takeAsked(): boolean {
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    return isAsked;
+  }
+
+  /** Comes down to one form. */
+  settle(isHeldByOthers: boolean): void {
+    this.#isSettled = true;
+    const object = this.#object instanceof WeakRef ? undefined : this.#object;
+    if (isHeldByOthers && object && this.#isFaithful(object)) this.#json = undefined;
+    else {
+      this.#json ??= this.#makeJson();
+      // What nobody was given nobody can have: a weak reference would keep it until the collector looks at everything.
+      if (object) this.#object = this.#isShared ? new WeakRef(object) : undefined;
+    }
+    this.#value = undefined;
+  }
+
+  /** The same with the revision of its deletion. */
+  deleted(revision: Revision): Stored {
+    const { held } = this;
+    const object = held && { ...held, metadata: { ...held.metadata, resourceVersion: String(revision) } };
+    const json = this.#value ? undefined : this.#json && this.#form.withRevision(this.#json, this.revision, revision);
+    return new Stored(this.#form, this.key, revision, { value: this.#value, json, object });
+  }
+
+  #makeJson(): Uint8Array {
+    return this.#value ? this.#form.jsonOf(this.#value, this.revision) : this.#form.jsonFrom(this.#object as ApiObject);
+  }
+
+  /** Whether the same bytes can be made of the object: another version of this server may have written them in its own way. */
+  #isFaithful(object: ApiObject): boolean {
+    if (this.#isRead) this.#isRead = !this.#json || !equalBytes(this.#json, this.#form.jsonFrom(object));
+    return !this.#isRead;
+  }
+}
+
+interface Forms {
+  readonly value?: Uint8Array | undefined;
+  readonly json?: Uint8Array | undefined;
+  readonly object?: ApiObject | undefined;
 }
 
 /** Sees to it that what is shared is not changed: tests freeze it, where it would cost a twentieth of a create. */
@@ -62,16 +119,18 @@ const scratch = new Uint8Array(128 * 1024);
 
 /** Turns objects of one kind into what the store keeps, and back. */
 export class StoredForm {
+  readonly protect: Protection;
+  /** What has settled, and was then asked for in its other form. */
+  readonly warm = new Set<Stored>();
   readonly #kind: AnyKind;
   /** Everything before the first field of metadata. */
   readonly #head: string;
-  readonly #protect: Protection;
   /** Objects on their way into the store, by their bytes: what comes back need not be parsed again. */
   readonly #known = new WeakMap<Uint8Array, Stored | ApiObject>();
 
   constructor(kind: AnyKind, protect: Protection = trusting) {
     this.#kind = kind;
-    this.#protect = protect;
+    this.protect = protect;
     this.#head = `{"apiVersion":${JSON.stringify(kind.apiVersion)},"kind":${JSON.stringify(kind.kind)},"metadata":{`;
   }
 
@@ -111,35 +170,39 @@ export class StoredForm {
     return stored;
   }
 
-  #text(object: ApiObject): string {
+  /** What clients get of what the store has. */
+  jsonOf(value: Uint8Array, revision: Revision): Uint8Array {
+    const at = this.#head.length; // the head is ASCII, so characters are bytes
+    return withVersion(value, at, at, revision);
+  }
+
+  /** The same, of the object. */
+  jsonFrom(object: ApiObject): Uint8Array {
+    return encoder.encode(this.#text(object, versionText(object.metadata.resourceVersion ?? "")));
+  }
+
+  withRevision(json: Uint8Array, before: Revision, revision: Revision): Uint8Array {
+    const at = this.#head.length;
+    return withVersion(json, at, at + versionText(before).length, revision);
+  }
+
+  #text(object: ApiObject, version = ""): string {
     const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
     const { resourceVersion: _resourceVersion, managedFields, ...meta } = metadata;
     const tail = JSON.stringify(rest);
     const managed = managedFields ? `,"managedFields":${managedText(managedFields)}}` : "}";
-    return `${this.#head}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`;
-  }
-
-  /** The same object with the revision of its deletion. */
-  deleted(last: Stored, revision: Revision): Stored {
-    const at = this.#head.length;
-    const after = at + versionText(last.revision).length;
-    const json = withVersion(last.json, at, after, revision);
-    const { held } = last;
-    const object = held && { ...held, metadata: { ...held.metadata, resourceVersion: String(revision) } };
-    return new Stored(last.key, revision, json, object, this.#protect);
+    return `${this.#head}${version}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`;
   }
 
   #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): Stored {
-    const at = this.#head.length; // the head is ASCII, so characters are bytes
-    const json = withVersion(value, at, at, revision);
-    if (!source) return new Stored(key, revision, json, undefined, this.#protect);
+    if (!source) return new Stored(this, key, revision, { value });
     const { apiVersion, kind } = this.#kind;
     const metadata = { ...source.metadata, resourceVersion: String(revision) };
-    return new Stored(key, revision, json, { ...source, apiVersion, kind, metadata }, this.#protect);
+    return new Stored(this, key, revision, { value, object: { ...source, apiVersion, kind, metadata } });
   }
 }
 
-const versionText = (revision: Revision): string => `"resourceVersion":"${revision}",`;
+const versionText = (revision: Revision | string): string => `"resourceVersion":"${revision}",`;
 
 /** JSON with a resourceVersion in place of what is from `from` to `to`. */
 function withVersion(bytes: Uint8Array, from: number, to: number, revision: Revision): Uint8Array {
@@ -149,4 +212,10 @@ function withVersion(bytes: Uint8Array, from: number, to: number, revision: Revi
   encoder.encodeInto(version, json.subarray(from));
   json.set(bytes.subarray(to), from + version.length);
   return json;
+}
+
+function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
 }

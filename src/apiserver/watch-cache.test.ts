@@ -80,7 +80,69 @@ test("objects that come together are all there for who is told of them, and kept
   const put = (revision: number): Change => ({ type: "put", entry: entry(revision, `a-${revision}`) });
   cache.apply(Array.from({ length: 100 }, (_, i) => put(i + 2)));
   assert.deepEqual(held, Array(100).fill(true));
+  cache.settle(101);
   cache.apply([put(102)]);
-  const still = cache.list(prefix).filter((stored) => stored.held);
-  assert.equal(still.length, 33);
+  assert.equal(heldIn(cache), 33);
+  cache.settle(102 + 1_023);
+  assert.equal(heldIn(cache), 1);
+  cache.settle(102 + 1_024);
+  assert.equal(heldIn(cache), 0);
+});
+
+const heldIn = (cache: WatchCache): number => cache.list(prefix).filter((stored) => stored.held).length;
+
+/** A cache of a hundred objects, none of which is fresh. */
+function settledCache(isHeld: boolean): { readonly cache: WatchCache; readonly release: () => void } {
+  const { cache, entry } = cacheOf();
+  const release = isHeld ? cache.hold() : () => undefined;
+  cache.apply(Array.from({ length: 100 }, (_, i) => ({ type: "put", entry: entry(i + 2, `a-${i}`) })));
+  cache.settle(102 + 1_024);
+  return { cache, release };
+}
+
+test("what is asked for is kept in both forms while it is asked for, and then in the one it was in", async () => {
+  for (const isHeld of [true, false]) {
+    const { cache } = settledCache(isHeld);
+    const stored = cache.get(`${prefix}default/a-5`);
+    assert.ok(stored);
+    const { json, object } = stored;
+    for (let asked = 0; asked < 3; asked++) {
+      assert.equal(stored.json, json);
+      await cache.rest();
+    }
+    await cache.rest();
+    assert.deepEqual(stored.json, json);
+    assert.equal(stored.json !== json, isHeld);
+    assert.equal(stored.object, object);
+  }
+});
+
+test("objects that others hold are kept as objects until those have been gone for a while", async () => {
+  const { cache, release } = settledCache(true);
+  assert.equal(heldIn(cache), 100);
+  release();
+  await cache.rest();
+  assert.equal(heldIn(cache), 100);
+  const releaseAgain = cache.hold();
+  await cache.rest();
+  await cache.rest();
+  assert.equal(heldIn(cache), 100);
+  releaseAgain();
+  await cache.rest();
+  await cache.rest();
+  assert.equal(heldIn(cache), 0);
+  assert.equal(cache.get(`${prefix}default/a-5`)?.object.metadata.name, "a-5");
+});
+
+test("objects that were bytes are kept as objects once someone holds them", async () => {
+  const { cache } = settledCache(false);
+  assert.equal(heldIn(cache), 0);
+  cache.hold();
+  const bytes = cache.list(prefix).map(({ json }) => json);
+  for (const stored of cache.list(prefix)) assert.ok(stored.object);
+  await cache.rest();
+  await cache.rest();
+  const again = cache.list(prefix).map(({ json }) => json);
+  assert.deepEqual(again, bytes);
+  assert.ok(again.every((json, i) => json !== bytes[i]));
 });

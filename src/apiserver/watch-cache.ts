@@ -1,5 +1,6 @@
 // All objects of one resource in memory, with the recent past as a ring of events. Gets, lists and watches are served from here.
 // The store's follower (store-follower.ts) keeps it current.
+import { breathe } from "#base/breathe.ts";
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Change, Entry, Revision } from "#store/engine.ts";
@@ -46,6 +47,8 @@ const ringSize = 2048;
 const keptSize = 1024;
 /** How many of the objects written last are kept as objects. A thousand cost the collector as much as a create costs to validate. */
 const freshSize = 32;
+/** What was written so many revisions ago, of whatever kind, is fresh no more: until then the store has its bytes in memory, too. */
+const freshRevisions = 1024;
 
 export class WatchCache {
   readonly prefix: string;
@@ -58,8 +61,13 @@ export class WatchCache {
   readonly #lists = new Map<string, readonly Stored[]>();
   /** By the place they listen at, so that an event is only shown to those whom it may concern. */
   readonly #listeners = new Map<string, Set<CacheListener>>();
-  /** What was written last and is still held as an object, oldest first. */
+  /** What was written last and has not settled, oldest first. */
   readonly #fresh: Stored[] = [];
+  /** How many in this process hold every object of this cache. */
+  #holders = 0;
+  /** Whether what settles does so as objects: one who holds them may be gone for a moment, and come back. */
+  #isHeld = false;
+  #isAbandoned = false;
   /** Events after this one are in the ring. */
   #oldest: Revision = 0;
   #received = 0;
@@ -132,6 +140,14 @@ export class WatchCache {
     };
   }
 
+  /** Whoever calls this holds every object of the cache from now on, until it calls what is returned. */
+  hold(): () => void {
+    this.#holders++;
+    this.#isHeld = true;
+    this.#isAbandoned = false;
+    return () => void this.#holders--;
+  }
+
   /** Starts anew with what the store holds at a revision. */
   fill(entries: readonly Entry[], at: Revision): void {
     this.#objects.clear();
@@ -139,12 +155,16 @@ export class WatchCache {
     this.#lists.clear();
     this.#ring.length = 0;
     this.#oldest = at;
-    for (const entry of entries) this.#set(entry.key, this.#form.of(entry));
+    this.#fresh.length = 0;
+    for (const entry of entries) {
+      const stored = this.#form.of(entry);
+      stored.settle(this.#isHeld);
+      this.#set(entry.key, stored);
+    }
     for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.reset();
   }
 
   apply(changes: readonly Change[]): void {
-    this.#letGo();
     this.#lists.clear();
     this.#received += changes.length;
     const events = changes.map((change) => this.#take(change));
@@ -172,18 +192,41 @@ export class WatchCache {
     this.#drop(count);
   }
 
+  /**
+   * An object that was just written is soon asked for again, first of all by the informers of this process, before the next changes come.
+   * Later it is in one form, unless someone asks after that. To be called before changes are applied.
+   */
+  settle(newest: Revision): void {
+    const fresh = this.#fresh;
+    if (fresh.length === 0) return;
+    const most = this.#isHeld || fresh.length < freshSize * 1.25 ? fresh.length : freshSize;
+    let count = fresh.length - most;
+    while (count < fresh.length && (fresh[count] as Stored).revision <= newest - freshRevisions) count++;
+    if (count > 0) for (const stored of fresh.splice(0, count)) stored.settle(this.#isHeld);
+  }
+
+  /** Lets go of what was made for those who asked, if nobody has asked since the last time. */
+  async rest(): Promise<void> {
+    const pause = breathe();
+    for (const stored of this.#form.warm) {
+      if (stored.takeAsked()) continue;
+      this.#form.warm.delete(stored);
+      stored.settle(this.#isHeld);
+      if (pause.due()) await pause.now();
+    }
+    if (this.#holders > 0 || !this.#isHeld) return;
+    this.#isHeld = !this.#isAbandoned;
+    this.#isAbandoned = true;
+    if (this.#isHeld) return;
+    for (const stored of this.list(this.prefix)) {
+      stored.settle(this.#isHeld);
+      if (pause.due()) await pause.now();
+    }
+  }
+
   #drop(count: number): void {
     const last = this.#ring.splice(0, count).at(-1);
     if (last) this.#oldest = last.revision;
-  }
-
-  /**
-   * An object that was just written is soon asked for again, first of all by the informers of this process, before the next changes come.
-   * Later it is kept as bytes, unless someone asks after that.
-   */
-  #letGo(): void {
-    if (this.#fresh.length < freshSize * 1.25) return;
-    for (const stored of this.#fresh.splice(0, this.#fresh.length - freshSize)) stored.forgetObject();
   }
 
   #tell(place: string, events: readonly CacheEvent[]): void {
@@ -209,7 +252,7 @@ export class WatchCache {
   #toEvent({ type, entry, previous: before }: Change, previous: Stored | undefined): CacheEvent {
     const { modified: revision } = entry;
     if (type === "put") return { revision, current: this.#form.of(entry), previous, deleted: undefined };
-    const deleted = previous ? this.#form.deleted(previous, revision) : before && this.#form.of(before, revision);
+    const deleted = previous ? previous.deleted(revision) : before && this.#form.of(before, revision);
     return { revision, current: undefined, previous, deleted };
   }
 }

@@ -56,6 +56,8 @@ export interface ListOptions extends Selection {
 export interface WatchOptions extends ListOptions {
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
+  /** Whether every object is held that is told of, until the watch ends. */
+  readonly holds?: boolean;
   readonly signal?: AbortSignal;
 }
 export interface DeletionOptions {
@@ -149,8 +151,8 @@ export class Client {
       query.set("sendInitialEvents", "true");
       query.set("resourceVersionMatch", "NotOlderThan");
     }
-    const { namespace, signal } = options;
-    const response = await this.#send("watch", kind, { namespace, query, signal });
+    const { namespace, holds, signal } = options;
+    const response = await this.#send("watch", kind, { namespace, query, holds, signal });
     if (response.type !== "watch") throw unexpected("a watch", response);
     return withoutErrors(response.events) as AsyncIterable<readonly ObjectEvent<Infer<K>>[]>;
   }
@@ -234,6 +236,7 @@ export class Client {
       ...(because !== undefined && !isRead && { because }),
       ...(steps !== undefined && !isRead && { steps }),
       expects: kind,
+      ...(call.holds && { holds: true }),
       signal: call.signal ?? signal,
     });
   }
@@ -245,6 +248,7 @@ interface Call {
   readonly target?: Target | undefined;
   readonly query?: URLSearchParams;
   readonly body?: ApiRequest["body"];
+  readonly holds?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -144,6 +144,7 @@ export class Informer<K extends AnyKind> implements Component {
       const events = await client.watch(this.kind, {
         ...this.#selection,
         ...(resourceVersion === undefined ? { sendInitialEvents: true } : { resourceVersion }),
+        holds: true,
         timeoutSeconds: 300 + random.below(300), // spread, so that not all watches of a server end together
         signal: AbortSignal.any([signal, silence.signal]),
       });

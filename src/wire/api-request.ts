@@ -77,6 +77,8 @@ export interface ApiRequest extends ResourceAddress {
   readonly trace?: Trace | undefined;
   /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */
   readonly expects?: AnyKind;
+  /** Of a watch: whoever asks holds each object that it is told of. Where that is this process, the server need not hold it, too. */
+  readonly holds?: boolean | undefined;
   readonly signal: AbortSignal;
   /** Takes what the answer should tell besides the result; the server collects it into the answer's warnings. */
   readonly warn?: (text: string) => void;

@@ -2,6 +2,7 @@
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
+import { limitHeapGrowth } from "#base/host/heap-growth.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -72,6 +73,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         await cluster.ready(inner);
         onStep({ is: "ready" });
         log.info("ready", { url: front.url, component: "cluster" });
+        limitHeapGrowth();
         await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
       },
     };
