@@ -143,7 +143,8 @@ async function forwardPair(
     await error.end();
   } catch (cause) {
     if (signal.aborted) return;
-    await error.write(failureText(port, server, cause)).catch(() => undefined); // the client may have left meanwhile
+    // kubectl resets what it has read to the end, and drops all connections if any is told to have failed.
+    if (!data.isCancelled) await error.write(failureText(port, server, cause)).catch(() => undefined); // the client may have left meanwhile
     await error.end().catch(() => undefined);
     data.destroy();
   }

@@ -234,6 +234,25 @@ test("each pair of streams is a connection of its own, and says why it failed", 
   await assert.rejects(text(bad.data.input), /reset/);
 });
 
+test("a connection that its client cancels ends, and is no failure", async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const client = await forwarding(new ManualClock(), async (_port, stream) => {
+    await stream.write(bytes("all there is"));
+    await stream.end();
+    await text(stream.input).catch((error) => {
+      ended.resolve(error);
+      throw error;
+    });
+  });
+  const common = { port: "80", requestid: "0" };
+  const error = await client.open({ ...common, streamtype: "error" });
+  const data = await client.open({ ...common, streamtype: "data" });
+  assert.equal(await text(data.input), "all there is");
+  data.destroy();
+  assert.match(String(await ended.promise), /reset with status 5/, "nothing of it is waited for any more");
+  assert.equal(await text(error.input), "");
+});
+
 test("streams that make no sense are refused, and half a pair does not wait for ever", async () => {
   const clock = new ManualClock();
   const client = await forwarding(clock, async () => undefined);

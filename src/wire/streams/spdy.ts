@@ -27,6 +27,8 @@ export interface SpdyCompression {
 export interface SpdyStream extends ByteStream {
   readonly id: number;
   readonly headers: SpdyHeaders;
+  /** Whether the other side has reset it because it needs no more of it. */
+  readonly isCancelled: boolean;
 }
 
 export interface SpdyOptions {
@@ -56,6 +58,7 @@ interface State {
   window: number;
   sentFin: boolean;
   gotFin: boolean;
+  isCancelled: boolean;
   gone: Error | undefined;
 }
 
@@ -143,7 +146,8 @@ export class SpdyConnection {
       case "rstStream": {
         const state = this.#streams.get(frame.streamId);
         if (!state) return;
-        if (this.#options.cancelEnds && frame.status === resetStatus.cancel && state.isKnown) this.#ended(state);
+        state.isCancelled = frame.status === resetStatus.cancel && state.isKnown;
+        if (this.#options.cancelEnds && state.isCancelled) this.#ended(state);
         this.#drop(state, new Error(`the stream was reset with status ${frame.status}`));
         return;
       }
@@ -218,6 +222,7 @@ export class SpdyConnection {
       window: this.#streamWindow,
       sentFin: false,
       gotFin: false,
+      isCancelled: false,
       gone: undefined,
     };
     this.#streams.set(id, state);
@@ -230,6 +235,9 @@ export class SpdyConnection {
       id,
       headers,
       input,
+      get isCancelled() {
+        return state.isCancelled;
+      },
       write: (bytes) => this.#write(state, bytes),
       end: async () => {
         if (state.sentFin || state.gone) return;
