@@ -2,6 +2,7 @@
 // same cluster on a clock it moves by hand. The parts meet at the API alone, each under an identity of its own: the
 // requests of this process pass the same authorization and admission as those that come over the network.
 import { catalog } from "#api/catalog.ts";
+import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
@@ -210,7 +211,8 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       const missing = new Set(expected);
       const areReady = () => {
         for (const name of missing) {
-          if (!isReady(registered.cache.get(name))) return false;
+          const node = registered.cache.get(name);
+          if (!node || !isReady(node)) return false;
           missing.delete(name); // so that thousands of nodes are not looked at again with each that comes
         }
         return true;
@@ -219,9 +221,6 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     },
   };
 }
-
-const isReady = (node: Node | undefined): boolean =>
-  node?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 
 const synced = (name: string, hasSynced: () => boolean): HealthCheck => ({
   name,

@@ -1,4 +1,5 @@
 // What controllers ask of pods.
+import { isReady } from "#api/core/readiness.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { min } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
@@ -34,8 +35,6 @@ export const isActive = (pod: Pod): boolean => !isTerminal(pod) && pod.metadata.
 export const isTerminating = (pod: Pod): boolean => !isTerminal(pod) && pod.metadata.deletionTimestamp !== undefined;
 
 const readyCondition = ({ status }: Pod) => status.conditions?.find(({ type }) => type === "Ready");
-
-export const isReady = (pod: Pod): boolean => readyCondition(pod)?.status === "True";
 
 /** Since when the pod is ready, in milliseconds since 1970; undefined if it is not, or if it does not say. */
 export function readySince(pod: Pod): number | undefined {

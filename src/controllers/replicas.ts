@@ -1,6 +1,7 @@
 // Keeps a number of equal pods: what ReplicaSets and ReplicationControllers have in common, which is all but their names.
 
 import type { ReplicaSetCondition, ReplicaSetStatus } from "#api/apps/v1/replica-set.ts";
+import { isReady } from "#api/core/readiness.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { equal, inBatches, slowStart } from "#base/collections.ts";
@@ -13,7 +14,7 @@ import { timeOf } from "#schema/time.ts";
 import { byDeletionCost } from "./deletion-cost.ts";
 import { claim } from "./owner.ts";
 import { createPod, deletePod } from "./pod-writes.ts";
-import { isActive, isAvailable, isReady, isTerminating, nextAvailableMs, orphanPods } from "./pods.ts";
+import { isActive, isAvailable, isTerminating, nextAvailableMs, orphanPods } from "./pods.ts";
 
 /** How many pods one reconcile creates or deletes at most. */
 const burst = 500;

@@ -1,4 +1,5 @@
 // What controllers ask of services and of the pods behind them.
+import { isReady } from "#api/core/readiness.ts";
 import { clusterAddresses } from "#api/core/services.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service, type ServicePort } from "#api/core/v1/service.ts";
@@ -6,7 +7,7 @@ import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
 import { type CacheView, watching } from "#client/controller.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
-import { isReady, isTerminal } from "./pods.ts";
+import { isTerminal } from "./pods.ts";
 import { hasLabels, labelPair, podsWithLabels } from "./pods-by-label.ts";
 
 /** Says of endpoints that their service has no address of its own. */

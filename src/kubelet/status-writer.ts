@@ -1,4 +1,5 @@
 // Tells the API what became of a pod, and removes the pod when nothing is left of it.
+import { isReady } from "#api/core/readiness.ts";
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
@@ -46,8 +47,5 @@ function noteNews(worker: PodWorker, before: PodStatus, after: PodStatus): void 
   const known = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
   for (const { name, state } of after.containerStatuses ?? [])
     if (state?.terminated && !known.has(state.terminated.containerID)) worker.did("end", 0, name);
-  if (isReady(after) && !isReady(before)) worker.did("ready", 0);
+  if (isReady({ status: after }) && !isReady({ status: before })) worker.did("ready", 0);
 }
-
-const isReady = ({ conditions }: PodStatus): boolean =>
-  conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;

@@ -1,5 +1,6 @@
 // Has the host reach services through the nodes that are alive, and addresses of load balancers that only nodes with an endpoint answer
 // for (`externalTrafficPolicy: Local`) through those: what the health checks of a real load balancer are for.
+import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -112,9 +113,6 @@ function stepsBetween(network: LocalNetwork, before: Wanted | undefined, after: 
 
 const isSame = (a: readonly LocalNode[] | undefined, b: readonly LocalNode[]): boolean =>
   a?.length === b.length && b.every(({ name }, i) => a[i]?.name === name);
-
-const isReady = ({ status }: Node): boolean =>
-  status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 
 /** An address whose service has no endpoint anywhere is not pinned: any node refuses it. */
 export function pinsOf(

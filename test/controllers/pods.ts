@@ -1,8 +1,9 @@
 // Kubelets for tests: they make pods ready, and end those that are asked to.
+import { isReady } from "#api/core/readiness.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { isConflict, isNotFound } from "#client/client.ts";
 import { timeOf } from "#schema/time.ts";
-import { isActive, isReady, isTerminal } from "../../src/controllers/pods.ts";
+import { isActive, isTerminal } from "../../src/controllers/pods.ts";
 import type { TestCluster } from "./cluster.ts";
 
 /** Makes every pod ready that is not, unless `isBroken`, and removes every pod whose grace period has begun. */

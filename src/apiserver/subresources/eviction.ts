@@ -1,5 +1,6 @@
 // Deletes a pod, unless a disruption budget forbids it just now. The budget is charged first, under the store's protection, so
 // that of many evictions at once no more succeed than it allows; its controller sees to it that the charge does not last for ever.
+import { isReady } from "#api/core/readiness.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
 import { Eviction } from "#api/policy/v1/eviction.ts";
@@ -127,7 +128,7 @@ function budgetOf(pod: Pod, budgets: Registry): (PodDisruptionBudget & ApiObject
 
 /** A pod that is not ready is no loss, if the budget says so or is kept without it. */
 function countsAsHealthy(pod: Pod, { spec, status }: PodDisruptionBudget): boolean {
-  if (pod.status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True")) return true;
+  if (isReady(pod)) return true;
   if (spec.unhealthyPodEvictionPolicy === "AlwaysAllow") return false;
   const { currentHealthy = 0, desiredHealthy = 0 } = status;
   return !(currentHealthy >= desiredHealthy && desiredHealthy > 0);

@@ -1,6 +1,7 @@
 // How a cluster of this machine is, as far as its folder, its process and its API tell.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isReady } from "#api/core/readiness.ts";
 import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -86,11 +87,11 @@ async function askApi(place: Place) {
 const nodesIn = async (client: Client) => (await client.list(Node)).items.map(nodeState);
 
 /** Conditions other than Ready are troubles when they hold. */
-export function nodeState({ metadata: { name }, status: { conditions = [] } }: Node): NodeState {
-  const ready = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+export function nodeState(node: Node): NodeState {
+  const { conditions = [] } = node.status;
   const bad = conditions.filter(({ type, status }) => (type === "Ready" ? status !== "True" : status === "True"));
   const problem = bad.map(({ type, message }) => message || type).join("; ");
-  return { name, ready, ...(problem !== "" && { problem }) };
+  return { name: node.metadata.name, ready: isReady(node), ...(problem !== "" && { problem }) };
 }
 
 const podsIn = async (client: Client) => {

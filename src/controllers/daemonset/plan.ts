@@ -1,11 +1,12 @@
 // What to do about the pods of a DaemonSet: which nodes lack one, and which pods are too many. Pure, but for the patience with
 // pods that fail, which the caller has.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
+import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { revisionLabel } from "../controller-revisions.ts";
-import { isAvailable, isReady, isTerminal } from "../pods.ts";
+import { isAvailable, isTerminal } from "../pods.ts";
 import { type Placement, targetNode } from "./placement.ts";
 
 export interface Scene {

@@ -1,11 +1,11 @@
 // What a budget allows, given its pods. Pure.
+import { isReady } from "#api/core/readiness.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Condition } from "#api/meta/condition.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/policy/v1/pod-disruption-budget.ts";
 import { min } from "#base/collections.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
-import { isReady } from "../pods.ts";
 
 /** A pod whose eviction was allowed counts as lost for this long; if it is not being deleted by then, it will not be. */
 export const deletionTimeoutMs = 120_000;

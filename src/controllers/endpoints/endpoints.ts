@@ -1,4 +1,5 @@
 // Keeps the Endpoints of services with a selector, for clients that do not read EndpointSlices yet.
+import { isReady } from "#api/core/readiness.ts";
 import { type EndpointAddress, type EndpointPort, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -10,7 +11,6 @@ import { parseIp } from "#schema/ip.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";
 import { isNamespaceTerminating } from "../pod-writes.ts";
-import { isReady } from "../pods.ts";
 import {
   addressesOf,
   hasEndpoints,

@@ -1,10 +1,10 @@
 // Pods as endpoints of a service: what should be in its slices, before it is cut into slices.
+import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointPort } from "#api/discovery/v1/endpoint-slice.ts";
 import { parseIp } from "#schema/ip.ts";
-import { isReady } from "../pods.ts";
 import { addressesOf, hostnameIn, isReachable, targetPortOf } from "../services.ts";
 
 export type Family = "IPv4" | "IPv6";

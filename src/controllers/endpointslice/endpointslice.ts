@@ -1,4 +1,5 @@
 // Keeps the EndpointSlices of services with a selector: one endpoint for each pod that the service leads to.
+import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -14,7 +15,7 @@ import { desiredEndpoints, EndpointMemo, type Family, familiesOf, zoneLabel } fr
 import { withTrafficHints } from "./hints.ts";
 import { manager, planSlices, type SlicePlan } from "./plan.ts";
 import { slicesOf, watchingSlicesOf } from "./slice-labels.ts";
-import { isNodeReady, wantsTopologyHints, zoneRatios } from "./topology.ts";
+import { wantsTopologyHints, zoneRatios } from "./topology.ts";
 import { TopologyState } from "./topology-state.ts";
 import { writePlan } from "./write.ts";
 
@@ -28,7 +29,7 @@ export function endpointSliceController() {
     Node,
     (_node, cache) => (topology.isEmpty ? [] : topology.overloaded(zoneRatios(cache.list(Node))).map(placeOf)),
     (old, node) =>
-      isNodeReady(old) !== isNodeReady(node) || old.metadata.labels?.[zoneLabel] !== node.metadata.labels?.[zoneLabel],
+      isReady(old) !== isReady(node) || old.metadata.labels?.[zoneLabel] !== node.metadata.labels?.[zoneLabel],
   );
 
   async function reconcile(service: Service, context: Reconcile): Promise<void> {

@@ -1,5 +1,6 @@
 // Hints by zone, as the annotation `service.kubernetes.io/topology-mode: Auto` asks for them: each zone gets a share of the endpoints
 // that is in proportion to its CPUs. Where that cannot be done without overloading some endpoint, there are no hints at all.
+import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -36,7 +37,7 @@ export function zoneRatios(nodes: readonly Node[]): ByZone | undefined {
   let total = 0;
   for (const node of nodes) {
     const { labels = {} } = node.metadata;
-    if (excluded.some((label) => Object.hasOwn(labels, label)) || !isNodeReady(node)) continue;
+    if (excluded.some((label) => Object.hasOwn(labels, label)) || !isReady(node)) continue;
     const zone = labels[zoneLabel];
     const cpu = Number(quantityMilliValue(parseQuantity(node.status.allocatable?.cpu ?? "0")));
     if (!zone || cpu === 0) return undefined;
@@ -46,9 +47,6 @@ export function zoneRatios(nodes: readonly Node[]): ByZone | undefined {
   if (cpus.size < 2) return undefined;
   return new Map([...cpus].map(([zone, cpu]) => [zone, cpu / total]));
 }
-
-export const isNodeReady = ({ status }: Node): boolean =>
-  status.conditions?.find(({ type }) => type === "Ready")?.status === "True";
 
 /** How many of `count` endpoints each zone should get. */
 export function allocate(ratios: ByZone | undefined, count: number): Allocated<ReadonlyMap<string, Allocation>> {

@@ -1,4 +1,5 @@
 // Which pods nobody else will clear away. A pure function of the pods and nodes there are.
+import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isTerminal } from "../pods.ts";
@@ -45,9 +46,8 @@ export function condemned({ pods, nodes, lostNodes, threshold }: Scene): readonl
 
 /** Someone has said that the machine is off, so nothing of it runs any more. */
 function isOutOfService(node: Node | undefined): boolean {
-  if (!node) return false;
-  const isReady = node.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
-  return !isReady && node.spec.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service") === true;
+  if (!node || isReady(node)) return false;
+  return node.spec.taints?.some(({ key }) => key === "node.kubernetes.io/out-of-service") === true;
 }
 
 const isEvicted = ({ status }: Pod): boolean => status.phase === "Failed" && status.reason === "Evicted";
