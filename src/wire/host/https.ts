@@ -19,6 +19,7 @@ import type { Log } from "#base/log.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, isParts, isStream } from "../http.ts";
 import { Bodies, clientIsGone } from "./bodies.ts";
 import { type FrontLimits, usualLimits } from "./limits.ts";
+import { tellPlainClients } from "./plain-clients.ts";
 import { gzipped, Joiner, pump } from "./send.ts";
 import { closeGently, socketStream } from "./streams/socket-stream.ts";
 import { isLoopback, unsecuredServer } from "./unsecured.ts";
@@ -173,6 +174,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   server.on("drop", () => log.warn("connection dropped: too many are open", { limit: limits.connections }));
   server.on("sessionError", (error) => log.debug("session failed", { error }));
   server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
+  tellPlainClients(server);
   const connected = (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));

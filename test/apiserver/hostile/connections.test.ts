@@ -172,12 +172,25 @@ test("a connection without a handshake is closed", async () => {
   await closed(silent);
 });
 
-test("what is not TLS at all is closed", async () => {
+test("what is not TLS at all is closed, and who speaks plain HTTP is told", async () => {
   await using front = await startFront();
-  const plain = connectTcp(front.port, "127.0.0.1");
-  plain.on("error", () => undefined); // as above
-  plain.resume().write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  await closed(plain);
+  for (const [sent, answer] of [
+    [
+      "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+      /^HTTP\/1\.0 400 .*\r\n\r\nClient sent an HTTP request to an HTTPS server\.\n$/,
+    ],
+    ["SSH-2.0-client\r\n", /^(?!HTTP)/],
+  ] as const) {
+    const plain = connectTcp(front.port, "127.0.0.1");
+    plain.on("error", () => undefined); // as above
+    let text = "";
+    plain.setEncoding("latin1").on("data", (part) => {
+      text += part;
+    });
+    plain.write(sent);
+    await closed(plain);
+    assert.match(text, answer);
+  }
   assert.equal((await ask(front)).code, 200);
 });
 
