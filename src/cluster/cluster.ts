@@ -154,6 +154,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     settings: {
       discover: async () => catalog,
       rootCa: config.rootCa,
+      ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
       loadBalancerAddresses: config.loadBalancerAddresses,
       terminatedPodThreshold: 12_500,
     },

@@ -46,7 +46,13 @@ export function controllerManager(options: ControllerManagerOptions): Component 
   const accounts = new Map(listed.map(({ controller, serviceAccount }) => [controller.name, serviceAccount]));
   const running = runControllers(
     listed.map(({ name, controller }) => ({ ...controller, workers: workers(name) ?? controller.workers ?? 5 })),
-    { ...options, clientFor: (name) => clientFor(accounts.get(name) ?? name) },
+    {
+      ...options,
+      clientFor(name) {
+        const account = accounts.get(name);
+        return account === undefined ? options.client : clientFor(account);
+      },
+    },
   );
   const collector = clientFor("generic-garbage-collector");
   const recorder = new EventRecorder({ ...options, client: collector });

@@ -23,6 +23,7 @@ import { replicationControllerController } from "./replicationcontroller.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
 import { serviceLbController } from "./service-lb/service-lb.ts";
 import { serviceAccountController } from "./serviceaccount.ts";
+import { serviceAccountTokenController, type TokenSettings } from "./serviceaccount-token.ts";
 import { statefulSetController } from "./statefulset/statefulset.ts";
 import { taintEvictionController } from "./taint-eviction.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
@@ -35,8 +36,8 @@ import {
 export interface ListedController {
   /** As `--controllers` names it. */
   readonly name: string;
-  /** In kube-system. */
-  readonly serviceAccount: string;
+  /** In kube-system. Who makes tokens for accounts needs none: it acts as the controller manager itself. */
+  readonly serviceAccount: string | undefined;
   readonly controller: Controller<AnyKind>;
 }
 
@@ -44,6 +45,8 @@ export interface ControllerSettings {
   readonly discover: Discovery;
   /** What the API server's certificate is checked against, in PEM. */
   readonly rootCa: string;
+  /** Makes tokens for secrets that are meant for some; none are made without. */
+  readonly signToken?: TokenSettings["sign"];
   /** Where nodes get networks for their pods from; they get none unless told. */
   readonly nodeIpam?: NodeIpamSettings;
   /** How long nodes may be silent, and how fast those are emptied that do not work; upstream's numbers unless told. */
@@ -55,6 +58,7 @@ export interface ControllerSettings {
 export const controllers = ({
   discover,
   rootCa,
+  signToken,
   nodeIpam,
   nodeLifecycle,
   loadBalancerAddresses,
@@ -80,6 +84,7 @@ export const controllers = ({
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
   listed("service-lb-controller", serviceLbController(loadBalancerAddresses), "service-controller"),
   listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
+  ...(signToken ? [tokens(serviceAccountTokenController({ rootCa, sign: signToken }))] : []),
   listed("statefulset-controller", statefulSetController),
   listed("taint-eviction-controller", taintEvictionController(), "node-controller"),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
@@ -89,5 +94,11 @@ export const controllers = ({
 const listed = (name: string, controller: Controller<AnyKind>, serviceAccount = name): ListedController => ({
   name,
   serviceAccount,
+  controller,
+});
+
+const tokens = (controller: Controller<AnyKind>): ListedController => ({
+  name: "serviceaccount-token-controller",
+  serviceAccount: undefined,
   controller,
 });

@@ -48,7 +48,9 @@ async function controlPlane(transport?: TestClusterOptions["transport"]): Promis
   const all = controllers({ discover, rootCa: "-----BEGIN CERTIFICATE-----" });
   const cluster = await testCluster({
     controllers: all.map(({ controller }) => controller),
-    serviceAccounts: Object.fromEntries(all.map(({ controller, serviceAccount }) => [controller.name, serviceAccount])),
+    serviceAccounts: Object.fromEntries(
+      all.map(({ controller, serviceAccount }) => [controller.name, serviceAccount ?? ""]),
+    ),
     server: { admission: admissionOf({}) },
     ...(transport && { transport }),
     components: ({ client, informers, server: { clock } }) => [

@@ -1,5 +1,6 @@
 // The older tokens of service accounts, which are kept in secrets and live as long as these: still made for secrets of type
 // kubernetes.io/service-account-token, and still good for the server itself.
+import { legacyClaims, legacyIssuer } from "#api/core/legacy-tokens.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
@@ -8,7 +9,6 @@ import type { CacheOf } from "../watch-cache.ts";
 import { type TokenAuthenticator, TokenError } from "./authenticator.ts";
 import { serviceAccountUser, type TokenKeys } from "./service-account-tokens.ts";
 
-const legacyIssuer = "kubernetes/serviceaccount";
 const invalidSince = "kubernetes.io/legacy-token-invalid-since";
 
 export interface LegacyTokenOptions {
@@ -58,10 +58,10 @@ function claimsIn(payload: Uint8Array): LegacyClaims {
     return text;
   };
   const subject = claim("sub", "sub");
-  const namespace = claim("kubernetes.io/serviceaccount/namespace", "namespace");
-  const secret = claim("kubernetes.io/serviceaccount/secret.name", "secretName");
-  const account = claim("kubernetes.io/serviceaccount/service-account.name", "serviceAccountName");
-  const uid = claim("kubernetes.io/serviceaccount/service-account.uid", "serviceAccountUID");
+  const namespace = claim(legacyClaims.namespace, "namespace");
+  const secret = claim(legacyClaims.secret, "secretName");
+  const account = claim(legacyClaims.account, "serviceAccountName");
+  const uid = claim(legacyClaims.uid, "serviceAccountUID");
   if (subject !== `system:serviceaccount:${namespace}:${account}`) throw new TokenError("sub claim is invalid");
   return { namespace, secret, account, uid };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { catalog } from "#api/catalog.ts";
+import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
 import { aloneFlags } from "../alone/flags.ts";
@@ -93,7 +94,11 @@ const flags = {
   "cluster-name": { type: "string", default: "kubernetes", help: unusedYet },
   "cluster-signing-cert-file": { type: "string", value: "FILE", help: unusedYet },
   "cluster-signing-key-file": { type: "string", value: "FILE", help: unusedYet },
-  "service-account-private-key-file": { type: "string", value: "FILE", help: unusedYet },
+  "service-account-private-key-file": {
+    type: "string",
+    value: "FILE",
+    help: "Key that signs tokens of service accounts which are kept in secrets; none are made without",
+  },
   "terminated-pod-gc-threshold": {
     type: "int",
     default: 12_500,
@@ -118,6 +123,8 @@ export const controllerManagerCommand: Command = {
     const isOn = controllerSwitch(settings.controllers.length === 0 ? ["*"] : settings.controllers);
     const rootCaFile = settings["root-ca-file"];
     const rootCa = rootCaFile === undefined ? "" : readFileSync(rootCaFile, "utf8");
+    const keyFile = settings["service-account-private-key-file"];
+    const keys = keyFile === undefined ? undefined : tokenKeys(readFileSync(keyFile, "utf8"));
     const workers = new Map(
       Object.entries(workerFlags).flatMap(([flag, controller]) => {
         const count: unknown = settings[flag as keyof typeof settings];
@@ -133,6 +140,7 @@ export const controllerManagerCommand: Command = {
         settings: {
           discover: async () => catalog,
           rootCa,
+          ...(keys && { signToken: keys.sign }),
           ...nodeSettings(settings),
           terminatedPodThreshold: settings["terminated-pod-gc-threshold"],
           isOn: (name) => isOn(name) && (name !== "root-ca-certificate-publisher-controller" || rootCa !== ""),

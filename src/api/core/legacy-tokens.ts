@@ -1,0 +1,12 @@
+// What is in the older tokens of service accounts, which are kept in secrets: who makes them and who believes them have to agree.
+
+export const tokenSecretType = "kubernetes.io/service-account-token";
+export const legacyIssuer = "kubernetes/serviceaccount";
+
+/** Names of the claims that say whose a token is, and where it is kept. */
+export const legacyClaims = {
+  namespace: "kubernetes.io/serviceaccount/namespace",
+  secret: "kubernetes.io/serviceaccount/secret.name",
+  account: "kubernetes.io/serviceaccount/service-account.name",
+  uid: "kubernetes.io/serviceaccount/service-account.uid",
+} as const;
