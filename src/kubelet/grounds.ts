@@ -7,6 +7,8 @@ export interface PodGround {
   prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The pod as it is by now, while it runs; must not wait. */
   keep?(pod: Pod): void;
+  /** What the containers of the pod may use has changed, or is about to. */
+  resize?(pod: Pod): Promise<void>;
   /** Nothing of the pod runs any more. */
   release?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The API no longer has the pod. */

@@ -22,6 +22,7 @@ import type {
   StartFailure,
   Stopping,
 } from "./pod/view.ts";
+import { PodResizer } from "./pod-resizer.ts";
 import type { PodsContext, Rejection } from "./pods.ts";
 import { nothingObserved, type PodState } from "./runtime.ts";
 import { StartError, startContainer } from "./start-container.ts";
@@ -54,6 +55,7 @@ class Work {
 const noWork = new Work();
 const noProbes: ReadonlyMap<string, ProbeResults> = new Map();
 
+const nothingResized: PodResizer["resized"] = new Map();
 const sandboxRetryMs = 10_000;
 const noSteps: readonly DoneStep[] = [];
 const mostSteps = 32;
@@ -74,6 +76,7 @@ export class PodWorker {
   #probes = noProbes;
   #work = noWork;
   #ending: Ending | undefined;
+  #resizer: PodResizer | undefined;
   #rejection: Rejection | undefined;
   /** The pod as it was when it came to this node, and when it was last asked for something else: what all this is done for. */
   readonly #boundVersion: string;
@@ -181,10 +184,11 @@ export class PodWorker {
     this.#tellBackOffs(plan);
     this.#plan = plan;
     for (const action of plan.actions) this.#begin(action, signal);
+    const resizeAt = plan.isEnding ? Number.POSITIVE_INFINITY : this.#resize(signal);
     if (plan.isFinished) this.#release(signal);
     else if (!plan.isEnding && this.#state.sandboxes.length > 0)
       for (const ground of this.#context.grounds) ground.keep?.(this.pod);
-    alarm.set(this, Math.min(plan.wakeAt, found.wakeAt) - now);
+    alarm.set(this, Math.min(plan.wakeAt, found.wakeAt, resizeAt) - now);
   }
 
   /** What there is to tell of the pod now; undefined before the first look. */
@@ -200,6 +204,8 @@ export class PodWorker {
       starting: keysOf(this.#work.starting),
       probes: this.#probes,
       runtimeName: runtime.name,
+      resized: this.#resizer?.resized ?? nothingResized,
+      resize: this.#resizer?.progress,
       hostIps: nodeOf(this.node)?.hostIps ?? [],
       acceptedAt: this.acceptedAt,
       now: clock.now(),
@@ -348,6 +354,20 @@ export class PodWorker {
       const present = work.stopping.get(id);
       if (present) work.stopping.set(id, { ...present, isHookDone: true });
     });
+  }
+
+  /** Gives containers that run what their spec says by now; when to look again. */
+  #resize(signal: AbortSignal): number {
+    if ((this.pod.metadata.generation ?? 1) === 1) return Number.POSITIVE_INFINITY;
+    const { starting, stopping } = this.#work;
+    const host = {
+      refusal: () => this.#context.refusal(this),
+      event: (type: "Normal" | "Warning", reason: string, message: string) => this.#event(type, reason, message),
+      beginStop: (stop: BeginStop) => this.#begin(stop, signal),
+      go: (work: Promise<void>) => this.#go(work, () => undefined),
+    };
+    this.#resizer ??= new PodResizer(this.#context, host, this.pod);
+    return this.#resizer.look({ pod: this.pod, state: this.#state, starting: keysOf(starting), stopping }, signal);
   }
 
   #stop(id: string, graceMs: number, signal: AbortSignal): void {

@@ -15,6 +15,8 @@ import { Alarm } from "./alarm.ts";
 import type { PodGround } from "./grounds.ts";
 import type { Hooks } from "./hooks.ts";
 import { Lanes } from "./lanes.ts";
+import { outOfPrefix } from "./node/admit.ts";
+import type { ResizeProgress } from "./pod/resize.ts";
 import type { Ending } from "./pod/view.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { Probes } from "./probes/probes.ts";
@@ -75,6 +77,8 @@ export interface PodsContext extends Omit<PodsOptions, "informer" | "madeAtOnce"
   readonly alarm: Alarm<PodWorker>;
   /** Through which each pod goes to get a sandbox. */
   readonly entry: Turnstile;
+  /** Why the pod cannot be given what its spec says by now, if it cannot. */
+  readonly refusal: (worker: PodWorker) => ResizeProgress | undefined;
   /** Something has happened to the pod: look again soon. */
   readonly wake: (worker: PodWorker) => void;
   /** Something has gone wrong: look again in a while. */
@@ -112,6 +116,7 @@ export class Pods implements Component {
       grounds: options.grounds ?? [],
       alarm,
       entry: new Turnstile({ count: madeAtOnce, patienceMs, clock }),
+      refusal: (worker) => this.#refusal(worker),
       wake: (worker) => this.#syncs.add(worker, "first"),
       later: (worker) => alarm.set(worker, retryMs),
     };
@@ -351,13 +356,27 @@ export class Pods implements Component {
     const { phase, startTime } = pod.status;
     const isNew = startTime === undefined && phase !== "Failed" && phase !== "Succeeded";
     if (!isNew || pod.metadata.deletionTimestamp !== undefined) return;
-    const others: Pod[] = [];
-    for (const other of this.on(node.name))
-      if (other !== worker && other.isAdmitted && !other.isFinished) others.push(other.pod);
-    const rejection = node.admit(pod, others);
+    const rejection = node.admit(pod, this.#othersOn(node, worker));
     if (!rejection) return;
     this.#options.event(pod, "Warning", rejection.reason, rejection.message);
     worker.reject(rejection);
+  }
+
+  #othersOn(node: PodNode, worker: PodWorker): readonly Pod[] {
+    const others = [...this.on(node.name)].filter((other) => other !== worker && other.isAdmitted && !other.isFinished);
+    return others.map(({ pod }) => pod);
+  }
+
+  #refusal(worker: PodWorker): ResizeProgress | undefined {
+    const node = this.#options.nodeOf(worker.node);
+    const lacks = (others: readonly Pod[]) => {
+      const found = node?.admit(worker.pod, others);
+      return found?.reason.startsWith(outOfPrefix) ? found.message : undefined;
+    };
+    const ever = lacks([]);
+    if (ever !== undefined) return { type: "PodResizePending", reason: "Infeasible", message: ever };
+    const now = node && lacks(this.#othersOn(node, worker));
+    return now === undefined ? undefined : { type: "PodResizePending", reason: "Deferred", message: now };
   }
 
   #forget(worker: PodWorker): void {

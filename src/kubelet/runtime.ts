@@ -119,6 +119,8 @@ export interface ContainerRuntime {
   hookDone(id: string): Promise<void>;
   /** Asks it to end, and kills it after the grace. Resolves when it has ended. A later call with less grace shortens an earlier one. */
   stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void>;
+  /** Gives one that runs the resources that its spec says by now. */
+  resizeContainer(id: string, pod: Pod, container: Container, signal: AbortSignal): Promise<void>;
   removeContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Runs a command to its end; for probes and hooks. */
   exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;

@@ -230,3 +230,46 @@ test("a name that no image can have is not asked for", async () => {
   assert.ok(items.some(({ reason }) => reason === "InspectFailed"));
   assert.ok(!items.some(({ reason }) => reason === "Pulling"));
 });
+
+test("containers that run are given other resources, in place or by a restart, if there is room", async () => {
+  await using w = await world();
+  const resources = { requests: { cpu: "100m", memory: "64Mi" }, limits: { memory: "128Mi" } };
+  const resizePolicy = [{ resourceName: "memory", restartPolicy: "RestartContainer" as const }];
+  await w.create("web", { containers: [{ name: "web", image: "nginx", resources, resizePolicy }] });
+  await w.untilPod("web", isReady);
+  const told = async () => (await w.pod("web"))?.status.containerStatuses?.[0];
+  const id = (await told())?.containerID;
+  const resize = async (change: object) => {
+    const pod = await w.client.get(Pod, { namespace: "default", name: "web" });
+    const containers = pod.spec.containers.map((one) => ({ ...one, resources: { ...one.resources, ...change } }));
+    await w.client.update(Pod, { ...pod, spec: { ...pod.spec, containers } }, "resize");
+  };
+  const reasons = async () =>
+    (await w.client.list(Event, { namespace: "default" })).items
+      .map(({ reason }) => reason ?? "")
+      .filter((reason) => reason.startsWith("Resize"));
+
+  await resize({ requests: { cpu: "200m", memory: "64Mi" } });
+  await w.until(async () => (await told())?.resources?.requests?.cpu === "200m");
+  assert.deepEqual([(await told())?.containerID, (await told())?.restartCount], [id, 0]);
+  await w.until(async () => (await reasons()).includes("ResizeCompleted"));
+
+  await resize({ requests: { cpu: "9", memory: "64Mi" } });
+  await w.until(async () => condition(await w.pod("web"), "PodResizePending") === "True");
+  const pending = (await w.pod("web"))?.status.conditions?.find(({ type }) => type === "PodResizePending");
+  assert.equal(pending?.reason, "Infeasible");
+  assert.match(pending?.message ?? "", /cpu, requested: 9000, .*capacity: 2000/);
+  assert.deepEqual(
+    [(await told())?.resources?.requests?.cpu, (await told())?.allocatedResources?.cpu],
+    ["200m", "200m"],
+    "what it has, not what it wants",
+  );
+
+  await resize({ requests: { cpu: "300m", memory: "64Mi" }, limits: { memory: "256Mi" } });
+  await w.until(async () => (await told())?.restartCount === 1);
+  await w.untilPod("web", isReady);
+  assert.equal((await told())?.resources?.limits?.memory, "256Mi");
+  assert.equal(condition(await w.pod("web"), "PodResizePending"), undefined);
+  assert.equal(condition(await w.pod("web"), "PodResizeInProgress"), undefined);
+  assert.deepEqual(new Set(await reasons()), new Set(["ResizeStarted", "ResizeCompleted", "ResizeInfeasible"]));
+});

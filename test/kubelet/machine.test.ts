@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Event } from "#api/core/v1/event.ts";
-import type { Pod } from "#api/core/v1/pod.ts";
+import { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
+import { podGroup } from "#kubelet/cgroups/tree.ts";
 import { Hierarchy } from "#kubelet/host/cgroups/hierarchy.ts";
 import { image, impossible } from "./containerd.ts";
 import { fastClock, isReady, MachineNode, namespace, shell } from "./machine-node.ts";
@@ -80,6 +81,44 @@ test("a hook that a kubelet did not run to its end is run by the next, and no ot
   for (const pod of [after, started]) assert.equal(idOf((await node.pod(pod.metadata.name)) as Pod), idOf(pod));
   assert.deepEqual([runs(slow), runs(quick)], [2, 1], "what has run is not run again");
   for (const name of ["slow", "quick", "later"]) await node.remove(name);
+});
+
+test("the limits of a pod that runs are changed in the kernel, up and down", { skip: impossible }, async () => {
+  await using node = await MachineNode.start();
+  await node.startKubelet();
+  const resources = { requests: { cpu: "50m", memory: "32Mi" }, limits: { cpu: "100m", memory: "64Mi" } };
+  const pod = await node.create("web", shell("trap 'exit 0' TERM; sleep 1000 & wait", { resources }));
+  const first = await node.untilPod("web", isReady);
+  const resize = async (cpu: string, memory: string) => {
+    const present = (await node.pod("web")) as Pod;
+    const limits = { cpu, memory };
+    const containers = present.spec.containers.map((one) => ({ ...one, resources: { ...one.resources, limits } }));
+    await node.client.update(Pod, { ...present, spec: { ...present.spec, containers } }, "resize");
+    return node.untilPod("web", ({ status }) => {
+      const { limits: given } = status.containerStatuses?.[0]?.resources ?? {};
+      const isBusy = status.conditions?.some(({ type }) => type.startsWith("PodResize"));
+      return given?.memory === memory && given.cpu === cpu && !isBusy;
+    });
+  };
+  const hierarchy = new Hierarchy();
+  const group = podGroup(node.cgroupRoot, pod);
+  const [memoryFile, quotaFile] = hierarchy.isUnified
+    ? ["memory.max", "cpu.max"]
+    : ["memory.limit_in_bytes", "cpu.cfs_quota_us"];
+  const limitsOf = (place: string) => [
+    Number(readFileSync(`${hierarchy.placeOf("memory", place)}/${memoryFile}`, "utf8")) / 2 ** 20,
+    Number.parseInt(readFileSync(`${hierarchy.placeOf("cpu", place)}/${quotaFile}`, "utf8"), 10) / 1000,
+  ];
+  for (const [cpu, memory, expected] of [
+    ["300m", "96Mi", [96, 30]],
+    ["80m", "48Mi", [48, 8]],
+  ] as const) {
+    const after = await resize(cpu, memory);
+    const container = `${group}/${idOf(after)?.replace("containerd://", "")}`;
+    assert.deepEqual([limitsOf(group), limitsOf(container)], [expected, expected]);
+    assert.deepEqual([idOf(after), after.status.containerStatuses?.[0]?.restartCount], [idOf(first), 0]);
+  }
+  await node.remove("web");
 });
 
 test("a runtime that is killed or says nothing makes its node unready, and no pod", {

@@ -100,13 +100,16 @@ function insufficient(pod: Pod, { status }: Node, others: readonly Pod[]): Rejec
   return undefined;
 }
 
+/** How the reason begins of a rejection for want of something. */
+export const outOfPrefix = "OutOf";
+
 const outOf = (
   name: string,
   requested: bigint | number,
   used: bigint | number,
   capacity: bigint | number,
 ): Rejection => ({
-  reason: `OutOf${name}`,
+  reason: `${outOfPrefix}${name}`,
   message: `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
 });
 

@@ -4,6 +4,7 @@ import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod, PodCondition } from "#api/core/v1/pod.ts";
 import { timeOf } from "#schema/time.ts";
 import type { Phase } from "./phase.ts";
+import type { ResizeProgress } from "./resize.ts";
 
 const own = new Set([
   "PodReadyToStartContainers",
@@ -24,6 +25,7 @@ export interface ConditionInput {
   readonly apps: readonly ContainerStatus[];
   readonly hasSandbox: boolean;
   readonly isRestartingAll: boolean;
+  readonly resize: ResizeProgress | undefined;
   readonly now: number;
 }
 
@@ -46,6 +48,8 @@ export function podConditions(input: ConditionInput): PodCondition[] {
     ["ContainersReady", ready],
     ["PodScheduled", holds],
   ];
+  const { resize } = input;
+  if (resize) findings.push([resize.type, { ...resize, status: "True" }]);
   if (couldRestartAll(pod)) findings.push(["AllContainersRestarting", restartingAll(input)]);
   const generation = pod.metadata.generation;
   const kept = findings.map(([type, { status, reason, message }]): PodCondition => {

@@ -4,6 +4,7 @@ import type { Container, VolumeMount } from "#api/core/v1/container.ts";
 import type { ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from "#api/core/v1/container-status.ts";
 import { timeOf } from "#schema/time.ts";
 import type { ContainerState } from "../runtime.ts";
+import { givenTo } from "./resize.ts";
 import type { StatusInput } from "./status.ts";
 import type { ContainerKind } from "./view.ts";
 
@@ -35,6 +36,8 @@ function statusOf(
   const [current, previous] = seen;
   if (!current) return withProbes(input, kind, container, undefined, missing(input, kind, container, old));
   const state = stateOf(input, current, old);
+  const given = givenTo(idOf(input, current), old, input.resized.get(current.id)) ?? container.resources;
+  const isPending = input.resize?.type === "PodResizePending";
   const lastState = previous ? stateOf(input, previous, undefined) : remembered(input, current, old);
   const told: ContainerStatus = {
     name,
@@ -46,8 +49,8 @@ function statusOf(
     imageID: current.imageId,
     containerID: idOf(input, current),
     started: undefined,
-    allocatedResources: container.resources.requests,
-    resources: container.resources,
+    allocatedResources: isPending ? given.requests : container.resources.requests,
+    resources: given,
     volumeMounts: old?.volumeMounts ?? mountsOf(container),
     user: undefined,
     allocatedResourcesStatus: undefined,

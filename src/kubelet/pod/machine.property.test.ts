@@ -277,6 +277,8 @@ class World {
       starting: new Set(this.starting.keys()),
       probes: new Map(),
       runtimeName: "test",
+      resized: new Map(),
+      resize: undefined,
       hostIps: ["9"],
       acceptedAt: start,
       now: this.now,

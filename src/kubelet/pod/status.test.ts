@@ -21,6 +21,8 @@ function statusOf(pod: Pod, state: PodState, view: Partial<PodView> = {}, hostIp
     starting: seen.starting,
     probes: seen.probes,
     runtimeName: "test",
+    resized: new Map(),
+    resize: undefined,
     hostIps,
     acceptedAt: seen.acceptedAt,
     now: seen.now,

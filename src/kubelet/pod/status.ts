@@ -10,6 +10,7 @@ import { othersConditions, podConditions } from "./conditions.ts";
 import { containerStatuses, lost } from "./container-status.ts";
 import { currentSandbox } from "./machine.ts";
 import { type Phase, phaseOf } from "./phase.ts";
+import type { ResizeProgress, Resources } from "./resize.ts";
 import type { Plan, ProbeResults, Waiting } from "./view.ts";
 
 export interface StatusInput {
@@ -22,6 +23,10 @@ export interface StatusInput {
   /** By container id. */
   readonly probes: ReadonlyMap<string, ProbeResults>;
   readonly runtimeName: string;
+  /** Resources that were changed since they were last told, by container id. */
+  readonly resized: ReadonlyMap<string, Resources>;
+  /** How far a change of resources has come that is not done. */
+  readonly resize: ResizeProgress | undefined;
   /** Addresses of the node. */
   readonly hostIps: readonly string[];
   readonly acceptedAt: number;
@@ -56,6 +61,7 @@ export function podStatus(input: StatusInput): PodStatus {
     apps,
     hasSandbox: sandbox !== undefined,
     isRestartingAll: plan.isRestartingAll,
+    resize: input.resize,
     now: input.now,
   });
   const ips = spec.hostNetwork ? input.hostIps : (sandbox?.ips ?? state.sandboxes[0]?.ips ?? []);

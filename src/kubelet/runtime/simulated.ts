@@ -193,6 +193,8 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#change(id, { isHookDue: false });
   }
 
+  async resizeContainer(): Promise<void> {} // it uses nothing
+
   async stopContainer(id: string, graceMs: number): Promise<void> {
     const container = this.#containers.get(id);
     if (!container || this.#stateOf(container.uid, id)?.phase !== "running") return;

@@ -50,6 +50,12 @@ export class PodCgroups implements PodGround {
     this.#note(pod);
   }
 
+  async resize(pod: Pod): Promise<void> {
+    const { root, hierarchy, pidsLimit } = this.#options;
+    if (this.#burstable.delete(pod.metadata.uid) && this.#note(pod)) await this.#weighBurstable();
+    await hierarchy.set(podGroup(root, pod), podLimits(pod, pidsLimit));
+  }
+
   async release(pod: Pod, signal: AbortSignal): Promise<void> {
     const { root, hierarchy, clock } = this.#options;
     await hierarchy.remove(podGroup(root, pod), clock, signal);

@@ -262,6 +262,11 @@ export const rpcs = {
     message("ContainerStatusResponse", { status: one(1, ContainerStatus) }),
   ),
   reopenLog: runtime("ReopenContainerLog", byContainer, Nothing),
+  updateResources: runtime(
+    "UpdateContainerResources",
+    message("UpdateContainerResourcesRequest", { id: text(1), linux: one(2, Resources) }),
+    Nothing,
+  ),
   execSync: runtime(
     "ExecSync",
     message("ExecSyncRequest", { id: text(1), command: texts(2), timeoutSeconds: int(3) }),

@@ -1,8 +1,8 @@
 // Containers by a real runtime: containerd, or another that speaks CRI v1.
 import { mkdir, symlink } from "node:fs/promises";
+import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
-import type { Decoded } from "#base/host/protobuf.ts";
 import { InputMissing } from "../../inputs/sources.ts";
 import { ChangeFeed } from "../../runtime/change-feed.ts";
 import {
@@ -11,12 +11,12 @@ import {
   criAnnotations,
   criContainer,
   criLabels,
+  criResources,
   criSandbox,
   logDirectoryOf,
 } from "../../runtime/cri-config.ts";
 import type {
   ContainerConfig,
-  ContainerPhase,
   ContainerRuntime,
   ContainerState,
   Credentials,
@@ -31,19 +31,17 @@ import type { StreamTarget } from "../../server/streams.ts";
 import { removeLog } from "../logs/files.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { hasCode } from "../volumes/files.ts";
+import { imageOf, isNotFound, millis, phaseOf, usageOf } from "./answers.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { DueHooks } from "./due-hooks.ts";
 import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
-  type ContainerStatus,
-  type Image as CriImage,
   containerdEvents,
   containerdTasks,
   containerStates,
   type Rpc,
   rpcs,
-  type Stats,
   sandboxReady,
   TaskEvent,
 } from "./messages.ts";
@@ -219,6 +217,10 @@ export class CriRuntime implements ContainerRuntime {
     const timeoutSeconds = Math.ceil(graceMs / 1000);
     const limits = { timeoutMs: callMs + graceMs, signal };
     await this.#gone(this.#connection.call(rpcs.stopContainer, { id, timeoutSeconds }, limits));
+  }
+
+  async resizeContainer(id: string, pod: Pod, container: Container, signal: AbortSignal): Promise<void> {
+    await this.#call(rpcs.updateResources, { id, linux: criResources(pod, container, this.#options) }, signal);
   }
 
   async removeContainer(id: string, signal: AbortSignal): Promise<void> {
@@ -459,40 +461,3 @@ export class CriRuntime implements ContainerRuntime {
     }
   }
 }
-
-/**
- * containerd gives up a start when its caller goes away, and takes the container for one that has failed. Its words are all there is to
- * tell that from a start that cannot succeed.
- */
-const abortedStart =
-  /(?:context canceled|context deadline exceeded|failed to start shim: .*signal: killed)(?:: unknown)?$/;
-
-function phaseOf({ state, startedAt, reason, message }: Decoded<typeof ContainerStatus>): ContainerPhase {
-  const phase = containerStates[state] ?? "unknown";
-  const isAborted = phase === "exited" && startedAt === 0n && reason === "StartError" && abortedStart.test(message);
-  return isAborted ? "aborted" : phase;
-}
-
-const isNotFound = (error: unknown): boolean => error instanceof CriError && error.code === criCode.notFound;
-
-function usageOf({ cpu, memory, writableLayer }: Decoded<typeof Stats>): ContainerUsage {
-  const known = (value: { readonly value: bigint } | undefined) => value && Number(value.value);
-  const { usageBytes, rssBytes, pageFaults, majorPageFaults } = memory ?? {};
-  const more = { usageBytes, rssBytes, pageFaults, majorPageFaults };
-  return {
-    cpuNanos: known(cpu?.usageCoreNanoSeconds) ?? 0,
-    workingSetBytes: known(memory?.workingSetBytes) ?? 0,
-    layerBytes: known(writableLayer?.usedBytes) ?? 0,
-    ...Object.fromEntries(Object.entries(more).flatMap(([key, value]) => (value ? [[key, known(value)]] : []))),
-  };
-}
-
-const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);
-
-const imageOf = ({ id, tags, digests, size, pinned, uid, username }: Decoded<typeof CriImage>): Image => ({
-  id,
-  names: [...digests, ...tags],
-  sizeBytes: size,
-  ...(pinned && { isPinned: true }),
-  user: uid || username === "" ? { id: uid?.value ?? 0 } : { name: username },
-});

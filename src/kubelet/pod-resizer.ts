@@ -1,0 +1,141 @@
+// Changes what the containers of one pod may use while they run.
+import type { Pod } from "#api/core/v1/pod.ts";
+import { equal } from "#base/collections.ts";
+import { explain } from "#base/errors.ts";
+import { graceOf } from "./pod/draft.ts";
+import {
+  dueResizes,
+  isToldOf,
+  type Resize,
+  type ResizeProgress,
+  type ResizeView,
+  type Resources,
+  resizeSummary,
+} from "./pod/resize.ts";
+import type { BeginStop } from "./pod/view.ts";
+import type { PodsContext } from "./pods.ts";
+
+/** What a resizer asks of the worker of its pod. */
+export interface ResizeHost {
+  /** Why the pod cannot be given what its spec says by now, if it cannot. */
+  refusal(): ResizeProgress | undefined;
+  event(type: "Normal" | "Warning", reason: string, message: string): void;
+  beginStop(stop: BeginStop): void;
+  /** Lets work go on by itself, and looks again when it is over. */
+  go(work: Promise<void>): void;
+}
+
+const retryMs = 10_000;
+const inProgress = { type: "PodResizeInProgress" } as const;
+
+export class PodResizer {
+  /** Of a change that is not done. */
+  progress: ResizeProgress | undefined;
+  readonly #context: PodsContext;
+  readonly #host: ResizeHost;
+  readonly #resized = new Map<string, Resources>();
+  #isBusy = false;
+  /** What failed is tried again in a while, or when another change is asked for. */
+  #failed: { readonly generation: number | undefined; readonly retryAt: number } | undefined;
+
+  constructor(context: PodsContext, host: ResizeHost, { status }: Pod) {
+    this.#context = context;
+    this.#host = host;
+    // One that a kubelet before us has begun.
+    if (status.conditions?.some(({ type }) => type === inProgress.type)) this.progress = inProgress;
+  }
+
+  /** What containers were given since it was last told, by id. */
+  get resized(): ReadonlyMap<string, Resources> {
+    return this.#resized;
+  }
+
+  /** When to look again if nothing happens before. */
+  look(view: Omit<ResizeView, "resized" | "runtimeName">, signal: AbortSignal): number {
+    const { clock, runtime } = this.#context;
+    const { pod, state } = view;
+    const now = clock.now();
+    if (this.#isBusy) return Number.POSITIVE_INFINITY;
+    for (const [id, resources] of this.#resized)
+      if (isToldOf(pod, `${runtime.name}://${id}`, resources) || !state.containers.some((one) => one.id === id))
+        this.#resized.delete(id);
+    const due = dueResizes({ ...view, runtimeName: runtime.name, resized: this.#resized });
+    const failed = this.#failed;
+    if (failed && failed.generation === pod.metadata.generation && now < failed.retryAt) return failed.retryAt;
+    if (due.length === 0) {
+      if (this.progress !== undefined && this.progress.type !== inProgress.type) this.progress = undefined;
+      const isSettled = this.progress !== undefined && view.starting.size + view.stopping.size === 0;
+      if (isSettled) this.#go(pod, () => this.#complete(pod), signal);
+      return Number.POSITIVE_INFINITY;
+    }
+    const refused = this.#host.refusal();
+    if (!refused) {
+      this.#begin(due, pod, signal);
+      return Number.POSITIVE_INFINITY;
+    }
+    const { reason, message } = refused;
+    if (!equal(refused, this.progress))
+      this.#host.event("Warning", `Resize${reason}`, `Pod resize ${reason}: ${resizeSummary(pod, message)}`);
+    this.progress = refused;
+    return now + retryMs;
+  }
+
+  #begin(due: readonly Resize[], pod: Pod, signal: AbortSignal): void {
+    const { event, beginStop } = this.#host;
+    if (this.progress?.type !== inProgress.type)
+      event("Normal", "ResizeStarted", `Pod resize started: ${resizeSummary(pod)}`);
+    this.progress = inProgress;
+    for (const { state, container, restarts } of due) {
+      if (!restarts) continue;
+      const { id, name } = state;
+      const message = `Container ${name} resize requires restart`;
+      const hook = container.lifecycle?.preStop && container;
+      beginStop({ type: "beginStop", id, name, graceMs: graceOf(pod), message, hook, restart: true });
+    }
+    this.#go(pod, () => this.#change(due, pod, signal), signal);
+  }
+
+  /** What fails is told of, and tried again. */
+  #go(pod: Pod, work: () => Promise<void>, signal: AbortSignal): void {
+    const { event, go } = this.#host;
+    const run = async () => {
+      try {
+        await work();
+        this.#failed = undefined;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const message = explain(error);
+        this.#failed = { generation: pod.metadata.generation, retryAt: this.#context.clock.now() + retryMs };
+        this.progress = { ...inProgress, reason: "Error", message };
+        event("Warning", "ResizeError", `Pod resize error: ${resizeSummary(pod, message)}`);
+      } finally {
+        this.#isBusy = false;
+      }
+    };
+    this.#isBusy = true;
+    go(run());
+  }
+
+  /** A kernel gives containers no more than their pod has: until all are changed it has the larger of what they have and will have. */
+  async #change(due: readonly Resize[], pod: Pod, signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#context;
+    await this.#resizePod(pod);
+    for (const { state, container, restarts } of due) {
+      if (restarts) continue;
+      await runtime.resizeContainer(state.id, pod, container, signal);
+      this.#resized.set(state.id, container.resources);
+    }
+  }
+
+  /** All containers have what their spec says; now their pod may have less. */
+  async #complete(pod: Pod): Promise<void> {
+    const { containerStatuses: _, initContainerStatuses: __, ...status } = pod.status;
+    await this.#resizePod({ ...pod, status });
+    this.progress = undefined;
+    this.#host.event("Normal", "ResizeCompleted", `Pod resize completed: ${resizeSummary(pod)}`);
+  }
+
+  async #resizePod(pod: Pod): Promise<void> {
+    for (const ground of this.#context.grounds) await ground.resize?.(pod);
+  }
+}
