@@ -13,15 +13,13 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import type { StoreEngine } from "#store/engine.ts";
-import type { User } from "#wire/api-request.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator } from "./authentication/authenticator.ts";
 import { legacyTokens } from "./authentication/legacy-tokens.ts";
 import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./authentication/service-account-tokens.ts";
-import { type Authorizer, anyOf, mastersFirst } from "./authorization/authorizer.ts";
-import { nodeAuthorizer, nodeOf } from "./authorization/node/authorizer.ts";
+import type { Authorizer } from "./authorization/authorizer.ts";
+import { authorizationBy, type OwnAuthorizers } from "./authorization/own-authorizers.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
-import { type ListedRules, noRules, RbacPolicy } from "./authorization/rbac/policy.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
 import type { Wanted } from "./bootstrap/objects.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
@@ -29,6 +27,7 @@ import { Causality } from "./causality.ts";
 import type { HealthCheck } from "./health.ts";
 import { storeMeter } from "./measured-store.ts";
 import type { NodeConnection } from "./node-connection.ts";
+import { ownHealth, storeHealth } from "./own-health.ts";
 import { pathHandler, type SchedulingOf } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
 import { keyPrefix, Registry } from "./registry/registry.ts";
@@ -87,11 +86,6 @@ export interface AssemblyOptions {
   readonly metrics?: MetricRegistry;
 }
 
-export interface OwnAuthorizers {
-  readonly node: Authorizer;
-  readonly rbac: Authorizer;
-}
-
 export interface Assembly extends ApiServer, Component {
   /** Resolves when every cache has been filled. */
   ready(signal: AbortSignal): Promise<void>;
@@ -143,19 +137,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   });
   declareStorageMetrics(metrics, store, registries);
   declareBuild(metrics, version);
-  const policy = new RbacPolicy(cacheOf);
-  const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
-  const authorizers = options.authorizers(own);
-  const authorize = anyOf([mastersFirst, ...authorizers]);
-  const rulesFor = (user: User, namespace: string): ListedRules => {
-    const isNode = authorizers.includes(own.node) && nodeOf(user) !== undefined;
-    const { rules, errors } = authorizers.includes(own.rbac) ? policy.rulesFor(user, namespace) : noRules;
-    return {
-      rules,
-      errors: [...(isNode ? ["node authorizer does not support user rule resolution"] : []), ...errors],
-      incomplete: isNode || !authorizers.includes(own.rbac),
-    };
-  };
+  const { authorize, policy, rulesFor } = authorizationBy(options.authorizers, cacheOf);
   let isPolicyReady = false;
   const guard = writeGuard({ policy, authorize });
   const virtual = virtualResources({
@@ -163,7 +145,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     authenticateToken,
     authorize,
     rulesFor,
-    components: [...components, etcdOf(store)],
+    components: [...components, storeHealth(store)],
     find,
   });
 
@@ -182,7 +164,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     paths: pathHandler({
       catalog: { kinds: catalog, priorities: groupPriorities, Scale },
       openApi,
-      healthChecks: healthChecks(options, follower, () => isPolicyReady),
+      healthChecks: ownHealth({ ...options, follower, isPolicyReady: () => isPolicyReady }),
       version,
       causality,
       metrics,
@@ -272,50 +254,3 @@ function declareBuild(metrics: MetricRegistry, version: AssemblyOptions["version
   });
   build.of(...Object.values(labels).map((value) => value ?? "")).set(1);
 }
-
-/** As upstream names the first endpoint of the store, whichever store it is. */
-const etcdOf = (store: StoreEngine): HealthCheck => ({
-  name: "etcd-0",
-  check: async (signal) => {
-    const { alarm } = await store.status(signal);
-    if (alarm !== undefined) throw new Error(alarm);
-  },
-});
-
-/** A store that is full still answers, and takes deletions: who would stop its server could free nothing any more. */
-const storeCheck = (store: StoreEngine): HealthCheck => ({
-  name: "etcd",
-  check: async (signal) => {
-    await store.status(signal);
-  },
-});
-
-const healthChecks = (
-  { store, stopping }: AssemblyOptions,
-  follower: StoreFollower,
-  isPolicyReady: () => boolean,
-): readonly HealthCheck[] => [
-  { name: "ping", check: async () => undefined },
-  storeCheck(store),
-  { ...storeCheck(store), name: "etcd-readiness", isOfReadiness: true },
-  {
-    name: "informer-sync",
-    isOfReadiness: true,
-    check: async () => {
-      if (follower.revision < 0) throw new Error("the caches are not filled yet");
-    },
-  },
-  {
-    name: "poststarthook/rbac/bootstrap-roles",
-    check: async () => {
-      if (!isPolicyReady()) throw new Error("not finished");
-    },
-  },
-  {
-    name: "shutdown",
-    isOfReadiness: true,
-    check: async () => {
-      if (stopping?.aborted) throw new Error("process is shutting down");
-    },
-  },
-];

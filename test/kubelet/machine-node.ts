@@ -3,7 +3,7 @@
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
-import type { OwnAuthorizers } from "#apiserver/assemble.ts";
+import type { OwnAuthorizers } from "#apiserver/authorization/own-authorizers.ts";
 import { type TestOptions, type TestServer, testServer, testUser } from "#apiserver/testing.ts";
 import { type Clock, systemClock } from "#base/clock.ts";
 import { type Log, silentLog } from "#base/log.ts";

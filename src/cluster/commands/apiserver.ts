@@ -1,7 +1,8 @@
 import { admissionOf } from "#apiserver/admission/configuration.ts";
-import { assembleApiServer, type OwnAuthorizers } from "#apiserver/assemble.ts";
+import { assembleApiServer } from "#apiserver/assemble.ts";
 import { unsecured } from "#apiserver/authentication/authenticator.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
+import type { OwnAuthorizers } from "#apiserver/authorization/own-authorizers.ts";
 import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";

@@ -1,0 +1,42 @@
+// Those who decide by what is stored, and all who decide together.
+import type { AnyKind } from "#schema/kind.ts";
+import type { User } from "#wire/api-request.ts";
+import type { WatchCache } from "../watch-cache.ts";
+import { type Authorize, type Authorizer, anyOf, mastersFirst } from "./authorizer.ts";
+import { nodeAuthorizer, nodeOf } from "./node/authorizer.ts";
+import { type ListedRules, noRules, RbacPolicy } from "./rbac/policy.ts";
+
+export interface OwnAuthorizers {
+  readonly node: Authorizer;
+  readonly rbac: Authorizer;
+}
+
+export interface Authorization {
+  readonly authorize: Authorize;
+  readonly policy: RbacPolicy;
+  /** What a user may do in a namespace, as far as those who decide can tell. */
+  rulesFor(user: User, namespace: string): ListedRules;
+}
+
+/** `choose` says who decides, in the order in which they are asked. */
+export function authorizationBy(
+  choose: (own: OwnAuthorizers) => readonly Authorizer[],
+  cacheOf: (kind: AnyKind) => WatchCache,
+): Authorization {
+  const policy = new RbacPolicy(cacheOf);
+  const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
+  const chosen = choose(own);
+  return {
+    authorize: anyOf([mastersFirst, ...chosen]),
+    policy,
+    rulesFor(user, namespace) {
+      const isNode = chosen.includes(own.node) && nodeOf(user) !== undefined;
+      const { rules, errors } = chosen.includes(own.rbac) ? policy.rulesFor(user, namespace) : noRules;
+      return {
+        rules,
+        errors: [...(isNode ? ["node authorizer does not support user rule resolution"] : []), ...errors],
+        incomplete: isNode || !chosen.includes(own.rbac),
+      };
+    },
+  };
+}
