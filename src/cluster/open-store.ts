@@ -1,6 +1,7 @@
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import { type Metrics, noMetrics } from "#base/metrics.ts";
 import { systemRandom } from "#base/random.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
@@ -30,13 +31,14 @@ function folderOf(settings: StoreFlags): string {
   throw new UsageError("--data-dir says where the embedded store lives; or use --store=memory or --etcd-servers");
 }
 
-export async function openStore(settings: StoreFlags, log: Log): Promise<StoreEngine> {
+export async function openStore(settings: StoreFlags, log: Log, metrics: Metrics = noMetrics): Promise<StoreEngine> {
   checkStore(settings);
   const endpoints = settings["etcd-servers"];
   const [clock, random] = [systemClock, systemRandom];
   if (endpoints.length > 0) {
     const { EtcdStore } = await import("#store/host/etcd.ts"); // with gRPC: 10 MB that others do not need
-    return new EtcdStore({ endpoints, clock, random, log, ...etcdTls(settings) });
+    const onLeaseFull = (writes: number) => metrics.observe("etcd_lease_object_counts", {}, writes);
+    return new EtcdStore({ endpoints, clock, random, log, onLeaseFull, ...etcdTls(settings) });
   }
   if (settings.store === "memory") return new MemoryStore({ clock });
   return openLmdbStore({ folder: folderOf(settings), clock, log });

@@ -52,6 +52,7 @@ async function busyServer(): Promise<TestServer> {
   const measure = { host: "in-process", clock: server.clock, metrics };
   const transport = measuredTransport(server.server.request, measure);
   await new Client({ transport, user: testUser, userAgent: "test/1", signal }).list(ConfigMap);
+  metrics.observe("etcd_lease_object_counts", {}, 3);
   metrics.observe("rest_client_request_size_bytes", { verb: "GET", host: "there" }, 100);
   metrics.observe("rest_client_response_size_bytes", { verb: "GET", host: "there" }, 100);
   return server;

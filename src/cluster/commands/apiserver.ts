@@ -145,7 +145,8 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   const nodes = kubeletConnection(kubeletOptions(settings));
   const identity = identityOptions(settings, clientCa);
   const admission = admissionOf(admissionSettings(settings));
-  const store = await openStore(settings, log);
+  const metrics = processMetrics();
+  const store = await openStore(settings, log, metrics);
   try {
     const server = assembleApiServer({
       store,
@@ -163,7 +164,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       version: apiVersionInfo(),
       stopping: signal,
       eventSeconds,
-      metrics: processMetrics(),
+      metrics,
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log, ...spoken });
     const https: Component = {

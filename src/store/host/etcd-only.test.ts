@@ -290,7 +290,8 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
 
   test("keys of one lease go in one revision, in one batch", async (t) => {
     const { endpoints } = await cluster(t);
-    const engine = open(t, { endpoints });
+    const leases: number[] = [];
+    const engine = open(t, { endpoints, onLeaseFull: (writes) => leases.push(writes) });
     const start = await engine.revision();
     await Promise.all(Array.from({ length: 10 }, (_, i) => engine.put(`/t/${i}`, bytes("1"), 0, { ttlSeconds: 1 })));
     const deletes = new Map<number, number>();
@@ -304,6 +305,7 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
       if ([...deletes.values()].reduce((a, b) => a + b, 0) === 10) stop.abort();
     }
     assert.ok(deletes.size <= 2, "ten keys, at most two leases");
+    assert.deepEqual(leases.toSorted(), [...deletes.values()].toSorted(), "and so they are counted");
   });
 });
 

@@ -41,6 +41,8 @@ export interface EtcdStoreOptions extends RetentionOptions {
   readonly requestMs?: number;
   /** A member silent for so long is left for another one; two seconds unless told. */
   readonly silenceMs?: number;
+  /** Told of each lease that no more writes are given: how many it has. */
+  readonly onLeaseFull?: (writes: number) => void;
 }
 
 /** A list is read in parts of about this size, all from one revision: neither we nor etcd should choke on it. */
@@ -63,7 +65,7 @@ export class EtcdStore implements StoreEngine {
 
   constructor(options: EtcdStoreOptions) {
     this.#pool = new Pool(options);
-    this.#leases = new EtcdLeases(this.#pool);
+    this.#leases = new EtcdLeases(this.#pool, options.onLeaseFull);
     this.#compactor = new Compactor(this.#pool, options);
     this.#oldest = new OldestRevision(this.#pool);
     this.#history = new RecentHistory({

@@ -16,12 +16,14 @@ interface Lease {
 
 export class EtcdLeases {
   readonly #pool: Pool;
+  readonly #onFull: (writes: number) => void;
   /** By when they end, in units of SHARED_MS of the clock's `elapsed`. */
   readonly #byEnd = new Map<number, Lease>();
   readonly #all = new Set<Lease>();
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, onFull: (writes: number) => void = () => undefined) {
     this.#pool = pool;
+    this.#onFull = onFull;
   }
 
   /** A lease that ends when the time is over, or up to half a second later. */
@@ -29,6 +31,7 @@ export class EtcdLeases {
     const end = Math.ceil((this.#pool.clock.elapsed() + ttlSeconds * 1000) / SHARED_MS);
     let lease = this.#byEnd.get(end);
     if (!lease || lease.writes >= MAX_WRITES) {
+      if (lease) this.#onFull(lease.writes);
       lease = this.#grant(end);
       this.#byEnd.set(end, lease);
     }
@@ -86,6 +89,8 @@ export class EtcdLeases {
   #forget(end: number, lease: Lease): void {
     lease.cancelTimer();
     this.#all.delete(lease);
-    if (this.#byEnd.get(end) === lease) this.#byEnd.delete(end);
+    if (this.#byEnd.get(end) !== lease) return;
+    this.#byEnd.delete(end);
+    this.#onFull(lease.writes);
   }
 }
