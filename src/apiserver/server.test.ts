@@ -307,6 +307,18 @@ test("a watch from now on starts with what is there, and marks the end of it whe
   assert.equal(types[2].object.metadata.annotations["k8s.io/initial-events-end"], "true");
 });
 
+test("a watch from what is forgotten begins, and ends with an event that makes clients list again", async () => {
+  await using s = await testServer();
+  for (const name of ["a", "b", "c"]) await s.call("POST", configMaps, configMap(name));
+  await s.store.compact(await s.store.revision());
+  await using restarted = await testServer({ store: s.store });
+  const events = await restarted.watch(`${configMaps}?watch=true&resourceVersion=1`);
+  const { value } = await events.next();
+  assert.deepEqual([value.type, value.object.code, value.object.reason], ["ERROR", 410, "Expired"]);
+  assert.match(value.object.message, /^too old resource version: 1 \(\d+\)$/);
+  assert.equal((await events.next()).done, true);
+});
+
 test("a quiet watch gets a bookmark every minute", async () => {
   await using s = await testServer();
   const events = await s.watch(`${configMaps}?watch=true&resourceVersion=1&allowWatchBookmarks=true`);

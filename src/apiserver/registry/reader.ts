@@ -157,10 +157,6 @@ export async function watchObjects(
 
   await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
   const from = initial ? follower.revision : (asked ?? follower.revision);
-  if (from < cache.oldest) {
-    const { compacted } = await store.status(signal);
-    if (from < compacted) throw tooOld(from, compacted);
-  }
   const matches = (stored: Stored) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
   const present = initial ? cache.list(prefix).filter(matches) : [];
   const place = placeOf(registry, prefix, namespace, options);
