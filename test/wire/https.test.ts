@@ -1,4 +1,4 @@
-// The HTTPS front with real clients: one that leaves in the middle of an answer, and one that reads it to the end.
+// The HTTPS front with real clients: some leave in the middle of an answer, others read it to the end.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,11 +7,27 @@ import { get } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { test } from "node:test";
+import { buffer } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { httpsFront } from "#wire/host/https.ts";
+import type { HttpHandler, HttpResponse } from "#wire/http.ts";
+
+/** A front for a test, with what a client needs to trust it. */
+async function open(t: TestContext, handler: HttpHandler) {
+  const folder = mkdtempSync(join(tmpdir(), "https-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const certificates = new Certificates(folder, systemClock);
+  const { cert: ca } = certificates.authority();
+  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
+  const front = httpsFront({ ...serving, clientCa: undefined, log: silentLog, handler });
+  const port = await front.listen(0, "127.0.0.1");
+  t.after(() => front.close(1000));
+  return { port, ca };
+}
 
 test("a stream whose client leaves is told so, however it leaves", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "https-"));
@@ -48,24 +64,14 @@ test("a stream whose client leaves is told so, however it leaves", async (t) => 
   }
 });
 
+const bytes = (text: string) => new TextEncoder().encode(text);
+
 test("an answer over HTTP/1.1 says how long it is, unless it has yet to come", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "https-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = certificates.authority();
-  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
   const whole = "gr\u00fc\u00dfe\n";
-  const front = httpsFront({
-    ...serving,
-    clientCa: undefined,
-    log: silentLog,
-    handler: async ({ path }) => ({
-      code: 200,
-      body: path === "/whole" ? whole : Readable.from([new TextEncoder().encode(whole)]),
-    }),
-  });
-  const port = await front.listen(0, "127.0.0.1");
-  t.after(() => front.close(1000));
+  const { port, ca } = await open(t, async ({ path }) => ({
+    code: 200,
+    body: path === "/whole" ? whole : Readable.from([bytes(whole)]),
+  }));
   for (const [path, length] of [
     ["/whole", "8"],
     ["/stream", undefined],
@@ -74,4 +80,45 @@ test("an answer over HTTP/1.1 says how long it is, unless it has yet to come", a
     assert.equal(answer.headers["content-length"], length, path);
     assert.equal((await answer.setEncoding("utf8").toArray()).join(""), whole);
   }
+});
+
+test("a long answer is compressed for who can read it, by either protocol; a short one and a stream are not", async (t) => {
+  const line = "one of many objects\n";
+  const part = bytes(line);
+  const bodies: Readonly<Record<string, () => HttpResponse["body"]>> = {
+    "/long": () => line.repeat(10_000),
+    "/parts": () => ({
+      size: part.length * 10_000,
+      *[Symbol.iterator]() {
+        for (let i = 0; i < 10_000; i++) yield part;
+      },
+    }),
+    "/short": () => line.repeat(10),
+    "/stream": () => Readable.from([part]),
+  };
+  const { port, ca } = await open(t, async ({ path }) => ({ code: 200, body: bodies[path]?.() ?? "" }));
+  const session = connect(`https://127.0.0.1:${port}`, { ca });
+  t.after(() => session.destroy());
+  const overHttp1 = async (path: string, headers: Record<string, string>) => {
+    const [answer] = await once(get({ port, host: "127.0.0.1", path, ca, headers, agent: false }), "response");
+    return { encoding: answer.headers["content-encoding"], content: await buffer(answer) };
+  };
+  const overHttp2 = async (path: string, headers: Record<string, string>) => {
+    const stream = session.request({ ":path": path, ...headers });
+    const [head] = await once(stream, "response");
+    return { encoding: head["content-encoding"], content: await buffer(stream) };
+  };
+  for (const ask of [overHttp1, overHttp2])
+    for (const [path, times, isLong] of [
+      ["/long", 10_000, true],
+      ["/parts", 10_000, true],
+      ["/short", 10, false],
+      ["/stream", 1, false],
+    ] as const)
+      for (const accepted of ["gzip, deflate", undefined]) {
+        const { encoding, content } = await ask(path, accepted === undefined ? {} : { "accept-encoding": accepted });
+        const isZipped = isLong && accepted !== undefined;
+        assert.equal(encoding, isZipped ? "gzip" : undefined, `${path} for ${accepted}`);
+        assert.equal((isZipped ? gunzipSync(content) : content).toString(), line.repeat(times));
+      }
 });
