@@ -139,7 +139,9 @@ export function kubelet(options: KubeletOptions): Kubelet {
     agent.health = found;
     if (isNews) agents.poke(agent);
   };
-  const volumes = options.inputs && volumeGround(options.inputs, { description, hostIps, event, clock });
+  const volumes =
+    options.inputs &&
+    volumeGround(options.inputs, { description, hostIps, event, clock, changed: (uid) => pods.retry(uid) });
   const pods: Pods = new Pods({
     informer: mine,
     runtime,
@@ -207,7 +209,7 @@ function volumeGround(
   {
     description,
     ...rest
-  }: Pick<VolumeGroundOptions, "hostIps" | "event" | "clock"> & {
+  }: Pick<VolumeGroundOptions, "hostIps" | "event" | "clock" | "changed"> & {
     readonly description: NodeDescription;
   },
 ): VolumeGround {

@@ -217,6 +217,14 @@ export class PodWorker {
     for (const stop of this.#work.starting.values()) stop.abort(reason);
   }
 
+  /** Whether it waited to try again what it stands on; it does no longer. */
+  stopWaiting(): boolean {
+    const work = this.#work;
+    if (work.groundFailures === 0 || work.sandboxRetryAt === 0) return false;
+    work.sandboxRetryAt = 0;
+    return true;
+  }
+
   /** Takes away all that there still is of the pod. */
   async clear(signal: AbortSignal): Promise<void> {
     const { runtime, probes, alarm, grounds } = this.#context;

@@ -156,6 +156,12 @@ export class Pods implements Component {
     if (worker) this.#syncs.add(worker, "first");
   }
 
+  /** What a pod could not be made without is there: it need not wait any longer. */
+  retry(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker?.stopWaiting()) this.#syncs.add(worker, "first");
+  }
+
   /** Ends a pod for a reason of the node's own. */
   evict(uid: string, ending: Ending): void {
     const worker = this.#workers.get(uid);

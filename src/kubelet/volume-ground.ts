@@ -45,6 +45,8 @@ export interface VolumeGroundOptions extends Omit<PodPlace, "podIps"> {
   readonly volumes: PodVolumes;
   readonly objects: WatchedObjects;
   readonly tokens: AccountTokens;
+  /** Told the pods whose volumes may be made now, if they could not be before. */
+  readonly changed: (podUid: string) => void;
   readonly event: TellEvent;
   readonly clock: Clock;
 }
@@ -143,7 +145,9 @@ export class VolumeGround implements PodGround, Component {
 
   #changed(uid: string): void {
     const kept = this.#kept.get(uid);
-    if (kept) this.#lanes.add(kept);
+    if (!kept) return;
+    this.#lanes.add(kept);
+    this.#options.changed(uid);
   }
 
   async #refresh(kept: Kept): Promise<void> {

@@ -133,6 +133,19 @@ test("a pod waits for what its volumes are made of, sees its changes, and leaves
   assert.equal(w.objects.size, 0);
 });
 
+test("a pod that has waited for long starts when what it waits for comes", async () => {
+  await using w = await world();
+  await w.running({ volumes: [{ name: "conf", configMap: { name: "conf" } }] });
+  // By then it is tried every two minutes only, and nobody waits so long below.
+  for (let seconds = 0; seconds < 200; seconds++) {
+    await sleep(1);
+    await w.server.clock.advance(1000);
+  }
+  assert.equal(await w.phase(), "Pending");
+  await w.client.create(ConfigMap, conf("blue"));
+  await w.until(async () => (await w.phase()) === "Running");
+});
+
 test("a token is replaced when four fifths of its life are over", async () => {
   await using w = await world();
   await w.client.create(ServiceAccount, { metadata: { name: "robot", namespace } });
