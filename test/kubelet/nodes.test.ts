@@ -4,14 +4,18 @@ import { Lease } from "#api/coordination/v1/lease.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client, type Transport } from "#client/client.ts";
+import { MemoryApi } from "#client/testing/memory-api.ts";
+import { NodeAgent } from "#kubelet/node/node-agent.ts";
 import { type SimulatedNodes, type SimulatedNodesOptions, simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import type { Draft } from "#schema/infer.ts";
 import { type HttpResponse, isStream } from "#wire/http.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import { type TestCluster, testCluster } from "../controllers/cluster.ts";
+import { testDescription } from "./description.ts";
 
 interface World extends TestCluster {
   readonly nodes: SimulatedNodes;
@@ -94,6 +98,27 @@ test("simulated nodes register, ready to run pods, and keep their leases", async
   await w.server.clock.advance(11_000);
   const after = await w.client.get(Lease, lease);
   assert.notEqual(after.spec.renewTime, before.spec.renewTime);
+});
+
+test("nodes of a group renew their leases evenly over time, whenever they were registered", async () => {
+  const clock = new ManualClock();
+  const { request: transport } = new MemoryApi(clock);
+  const { signal } = new AbortController();
+  const client = new Client({ transport, user: { name: "system:node:n", groups: [] }, userAgent: "kubelet/1", signal });
+  const renewals: number[] = [];
+  for (const [registeredAt, phaseMs] of [
+    [0, 0],
+    [3_000, 2_500],
+    [7_000, 5_000],
+    [9_000, 7_500],
+    [31_000, 0],
+  ] as const) {
+    await clock.advance(registeredAt - clock.elapsed());
+    const description = { ...testDescription, name: `n-${registeredAt}` };
+    const agent = new NodeAgent({ description, client, clock, random: seededRandom(1), renewMs: 10_000, phaseMs });
+    renewals.push(clock.elapsed() + (await agent.act(signal)));
+  }
+  assert.deepEqual(renewals, [10_000, 12_500, 15_000, 17_500, 40_000]);
 });
 
 test("a pod without delays runs and is ready after one write", async () => {
