@@ -84,4 +84,4 @@ function addressesOf({ addressType, endpoints, ports }: EndpointSlice): readonly
 }
 
 /** An address as one label: 10-244-1-7. */
-export const dashed = (address: string): string => address.replace(/[.:]/g, "-");
+const dashed = (address: string): string => address.replace(/[.:]/g, "-");

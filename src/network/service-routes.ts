@@ -115,7 +115,7 @@ const isSame = (a: readonly LocalNode[] | undefined, b: readonly LocalNode[]): b
   a?.length === b.length && b.every(({ name }, i) => a[i]?.name === name);
 
 /** An address whose service has no endpoint anywhere is not pinned: any node refuses it. */
-export function pinsOf(
+function pinsOf(
   services: readonly Service[],
   alive: readonly LocalNode[],
   endpointsOf: (service: Service) => readonly EndpointSlice[],

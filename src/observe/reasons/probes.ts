@@ -104,7 +104,7 @@ function probeTrouble(status: ContainerStatus, pod: Pod, events: readonly Event[
 }
 
 /** What is asked, and how often. */
-export function probeText(probe: Probe, { ports = [] }: Container): string {
+function probeText(probe: Probe, { ports = [] }: Container): string {
   const {
     httpGet,
     tcpSocket,

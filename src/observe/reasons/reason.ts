@@ -107,7 +107,7 @@ export const namesText = (names: readonly string[]): string =>
   names.length <= shown + 1 ? names.join(", ") : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
 
 const order: readonly State[] = ["fine", "underway", "wrong"];
-export const isWorse = (a: State, b: State): boolean => order.indexOf(a) > order.indexOf(b);
+const isWorse = (a: State, b: State): boolean => order.indexOf(a) > order.indexOf(b);
 export const worst = (states: readonly State[]): State =>
   states.reduce<State>((found, one) => (isWorse(one, found) ? one : found), "fine");
 

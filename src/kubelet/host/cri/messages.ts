@@ -66,7 +66,7 @@ const Resources = message("LinuxContainerResources", {
   hugepageLimits: many(8, message("HugepageLimit", { pageSize: text(1), limit: int(2) })),
   unified: pairs(9),
 });
-export const SandboxConfigMessage = message("PodSandboxConfig", {
+const SandboxConfigMessage = message("PodSandboxConfig", {
   metadata: one(1, SandboxMetadata),
   hostname: text(2),
   logDirectory: text(3),
@@ -107,7 +107,7 @@ const ContainerSecurity = message("LinuxContainerSecurityContext", {
   apparmor: one(16, SecurityProfile),
   supplementalGroupsPolicy: int(17),
 });
-export const ContainerConfigMessage = message("ContainerConfig", {
+const ContainerConfigMessage = message("ContainerConfig", {
   metadata: one(1, ContainerMetadata),
   image: one(2, ImageSpec),
   command: texts(3),

@@ -10,7 +10,7 @@ const compressed = ".gz";
 const unfinished = ".tmp";
 
 /** Older parts, the oldest first. */
-export async function rotatedParts(path: string): Promise<readonly string[]> {
+async function rotatedParts(path: string): Promise<readonly string[]> {
   try {
     const prefix = `${basename(path)}.`;
     const names = await readdir(dirname(path));
