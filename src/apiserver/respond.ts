@@ -137,10 +137,9 @@ export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): Ht
   }
 }
 
-function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): NonNullable<HttpResponse["headers"]> {
-  const contentType = type === "watch" ? contentTypeOfWatch(codec) : codec.mediaType;
-  if (warnings.length === 0) return { "content-type": contentType, ...uncached };
-  return { "content-type": contentType, ...uncached, warning: warningHeaders(warnings) };
+function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): Headers {
+  const headers = usualHeaders.get(codec)?.[type === "watch" ? "watch" : "whole"] ?? uncached;
+  return warnings.length === 0 ? headers : { ...headers, warning: warningHeaders(warnings) };
 }
 
 /** What one user may see is not for the next, and not for long. */
@@ -157,12 +156,24 @@ export const respondError = (error: ApiError, wanted: Wanted): HttpResponse => (
   body: encode(wanted, { named: statusNamed, object: statusOf(error) }),
 });
 
+type Headers = NonNullable<HttpResponse["headers"]>;
+
+/** Made once: most answers have no others. In JSON a watch is announced without the parameter that asks for it; clients choose their decoder by that. */
+const usualHeaders: ReadonlyMap<Codec, { readonly whole: Headers; readonly watch: Headers }> = new Map(
+  [...codecs.values()].map((codec) => {
+    const watchType = codec === jsonCodec ? codec.mediaType : (codec.watch?.mediaType ?? codec.mediaType);
+    return [
+      codec,
+      {
+        whole: { "content-type": codec.mediaType, ...uncached },
+        watch: { "content-type": watchType, ...uncached },
+      },
+    ];
+  }),
+);
+
 /** What is stored is what is wanted: nothing has to be encoded. */
 const isStoredJson = ({ codec, as, pretty }: Wanted): boolean => codec === jsonCodec && as === "object" && !pretty;
-
-/** In JSON a watch is announced without the parameter that asks for it; clients choose their decoder by that. */
-const contentTypeOfWatch = (codec: Codec): string =>
-  codec === jsonCodec ? codec.mediaType : (codec.watch?.mediaType ?? codec.mediaType);
 
 interface Shaped {
   readonly named: Named;
