@@ -44,11 +44,12 @@ test("a request under way is answered before the server ends", async () => {
   const creating = request(`${server.url}/api/v1/namespaces`, {
     ...credentialsOf(server),
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", expect: "100-continue" },
   });
+  creating.flushHeaders();
+  await once(creating, "continue"); // the server has it now
   creating.write('{"metadata":');
-  await once(creating, "socket");
-  const watched = await ask(server, watch); // by now the server has the other request as well
+  const watched = await ask(server, watch);
   const isStopping = once(watched.resume(), "end");
   const stopped = server.kill("SIGTERM");
   await isStopping;

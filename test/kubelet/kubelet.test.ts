@@ -239,10 +239,9 @@ test("containers that run are given other resources, in place or by a restart, i
   await w.untilPod("web", isReady);
   const told = async () => (await w.pod("web"))?.status.containerStatuses?.[0];
   const id = (await told())?.containerID;
-  const resize = async (change: object) => {
-    const pod = await w.client.get(Pod, { namespace: "default", name: "web" });
-    const containers = pod.spec.containers.map((one) => ({ ...one, resources: { ...one.resources, ...change } }));
-    await w.client.update(Pod, { ...pod, spec: { ...pod.spec, containers } }, "resize");
+  const resize = (change: object) => {
+    const spec = { containers: [{ name: "web", resources: change }] };
+    return w.client.patch(Pod, { namespace: "default", name: "web" }, "strategic", { spec }, { subresource: "resize" });
   };
   const reasons = async () =>
     (await w.client.list(Event, { namespace: "default" })).items

@@ -90,10 +90,9 @@ test("the limits of a pod that runs are changed in the kernel, up and down", { s
   const pod = await node.create("web", shell("trap 'exit 0' TERM; sleep 1000 & wait", { resources }));
   const first = await node.untilPod("web", isReady);
   const resize = async (cpu: string, memory: string) => {
-    const present = (await node.pod("web")) as Pod;
-    const limits = { cpu, memory };
-    const containers = present.spec.containers.map((one) => ({ ...one, resources: { ...one.resources, limits } }));
-    await node.client.update(Pod, { ...present, spec: { ...present.spec, containers } }, "resize");
+    const [container] = pod.spec.containers;
+    const spec = { containers: [{ name: container?.name, resources: { limits: { cpu, memory } } }] };
+    await node.client.patch(Pod, { namespace, name: "web" }, "strategic", { spec }, { subresource: "resize" });
     return node.untilPod("web", ({ status }) => {
       const { limits: given } = status.containerStatuses?.[0]?.resources ?? {};
       const isBusy = status.conditions?.some(({ type }) => type.startsWith("PodResize"));
