@@ -3,7 +3,6 @@
 // from the node before the next is. Needs root and containerd.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Deployment } from "#api/apps/v1/deployment.ts";
@@ -13,14 +12,13 @@ import { systemClock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
 import type { Client } from "#client/client.ts";
 import { pauseReference } from "#cluster/images/pause.ts";
+import { podsAtOnce } from "#kubelet/host/machine-kubelet.ts";
 import { LocalCluster } from "./control-plane/local-cluster.ts";
 import { median, type Report } from "./figure.ts";
 import { seen } from "./up/seen.ts";
 
 const rounds = 15;
 const replicas = 100;
-/** As many as a kubelet makes at once. */
-const lanes = 2 * availableParallelism();
 const lookMs = 5;
 const { signal } = new AbortController();
 const node = "node-1";
@@ -50,7 +48,7 @@ export async function run(report: Report): Promise<void> {
       goal: { atMost: 2.5 },
     });
     const ms = await ctrRuns(ctr);
-    report({ name: `${replicas} × ctr run, ${lanes} at once`, value: ms / 1000, unit: "s" });
+    report({ name: `${replicas} × ctr run, ${podsAtOnce} at once`, value: ms / 1000, unit: "s" });
     const { halfMs, allMs } = await deploy(client);
     report({ name: `${replicas} pods: created to half of them ready`, value: halfMs / 1000, unit: "s" });
     report({ name: `${replicas} pods: created to all ready`, value: allMs / 1000, unit: "s" });
@@ -88,9 +86,9 @@ async function ctrRun(ctr: Ctr, id: string): Promise<number> {
 async function ctrRuns(ctr: Ctr): Promise<number> {
   const ids = Array.from({ length: replicas }, (_, i) => `many-${i}`);
   const begun = performance.now();
-  await inBatches(lanes, ids, async (id) => void (await ctr("run", "--detach", pauseReference, id)));
+  await inBatches(podsAtOnce, ids, async (id) => void (await ctr("run", "--detach", pauseReference, id)));
   const ms = performance.now() - begun;
-  await inBatches(lanes, ids, (id) => ctrRemove(ctr, id));
+  await inBatches(podsAtOnce, ids, (id) => ctrRemove(ctr, id));
   return ms;
 }
 

@@ -49,3 +49,7 @@ export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${explain(error.cause)}`;
 }
+
+/** Whether it is one of these that the system tells of: `ENOENT`, `EACCES`… */
+export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && "code" in error && typeof error.code === "string" && codes.includes(error.code);

@@ -1,6 +1,8 @@
 // Logs that do not grow for ever. A log that has become long is copied beside itself, as `LOG.1`, and emptied; older copies are `LOG.2`
 // and so on, the oldest goes. It is not renamed: whoever writes to it, and be it Node's own last words, goes on writing to it.
+
 import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { hasCode } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 
 /** With its copies a log takes 40 MiB. It takes some 5 ms to copy one of this length. */
@@ -69,6 +71,6 @@ function moveIfThere(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    if (!hasCode(error, "ENOENT")) throw error;
   }
 }

@@ -368,14 +368,18 @@ export class PodWorker {
   #resize(signal: AbortSignal): number {
     if ((this.pod.metadata.generation ?? 1) === 1) return Number.POSITIVE_INFINITY;
     const { starting, stopping } = this.#work;
+    this.#resizer ??= this.#newResizer(signal);
+    return this.#resizer.look({ pod: this.pod, state: this.#state, starting: keysOf(starting), stopping }, signal);
+  }
+
+  #newResizer(signal: AbortSignal): PodResizer {
     const host = {
       refusal: () => this.#context.refusal(this),
       event: (type: "Normal" | "Warning", reason: string, message: string) => this.#event(type, reason, message),
       beginStop: (stop: BeginStop) => this.#begin(stop, signal),
       go: (work: Promise<void>) => this.#go(work, () => undefined),
     };
-    this.#resizer ??= new PodResizer(this.#context, host, this.pod);
-    return this.#resizer.look({ pod: this.pod, state: this.#state, starting: keysOf(starting), stopping }, signal);
+    return new PodResizer(this.#context, host, this.pod);
   }
 
   #stop(id: string, graceMs: number, signal: AbortSignal): void {

@@ -204,17 +204,17 @@ function checkPorts(settings: Settings): void {
     );
 }
 
-const tlsVersions: Readonly<Record<string, HttpsOptions["minVersion"]>> = {
-  VersionTLS12: "TLSv1.2",
-  VersionTLS13: "TLSv1.3",
-};
+const tlsVersions: ReadonlyMap<string, NonNullable<HttpsOptions["minVersion"]>> = new Map([
+  ["VersionTLS12", "TLSv1.2"],
+  ["VersionTLS13", "TLSv1.3"],
+]);
 
 function spokenBy(settings: Settings): Pick<HttpsOptions, "minVersion" | "limits"> {
   const asked = settings["tls-min-version"];
-  const minVersion = tlsVersions[asked];
+  const minVersion = tlsVersions.get(asked);
   if (!minVersion)
     throw new UsageError(
-      `--tls-min-version: ${JSON.stringify(asked)} is not spoken; use ${Object.keys(tlsVersions).join(" or ")}`,
+      `--tls-min-version: ${JSON.stringify(asked)} is not spoken; use ${[...tlsVersions.keys()].join(" or ")}`,
     );
   const streams = settings["http2-max-streams-per-connection"];
   if (streams < 0) throw new UsageError(`--http2-max-streams-per-connection: ${streams} is less than none`);

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { catalog } from "#api/catalog.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
@@ -9,6 +8,7 @@ import type { Command } from "../command.ts";
 import { controllerManager } from "../controller-manager.ts";
 import { controllerSwitch } from "../controller-switches.ts";
 import { durationFlag } from "../duration-flag.ts";
+import { asCertificates, asPrivateKey, flagFile } from "../flag-file.ts";
 import { type Flags, flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 
 /** How many objects a controller looks at together, by upstream's flags. */
@@ -122,9 +122,12 @@ export const controllerManagerCommand: Command = {
     if (rest.length > 0) throw new UsageError(`controller-manager takes no arguments, got ${JSON.stringify(rest[0])}`);
     const isOn = controllerSwitch(settings.controllers.length === 0 ? ["*"] : settings.controllers);
     const rootCaFile = settings["root-ca-file"];
-    const rootCa = rootCaFile === undefined ? "" : readFileSync(rootCaFile, "utf8");
+    const rootCa = rootCaFile === undefined ? "" : flagFile("root-ca-file", rootCaFile, asCertificates);
     const keyFile = settings["service-account-private-key-file"];
-    const keys = keyFile === undefined ? undefined : tokenKeys(readFileSync(keyFile, "utf8"));
+    const keys =
+      keyFile === undefined
+        ? undefined
+        : tokenKeys(flagFile("service-account-private-key-file", keyFile, asPrivateKey));
     const workers = new Map(
       Object.entries(workerFlags).flatMap(([flag, controller]) => {
         const count: unknown = settings[flag as keyof typeof settings];

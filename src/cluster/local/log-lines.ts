@@ -2,6 +2,7 @@
 
 import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from "node:fs";
 import { aborted } from "#base/aborted.ts";
+import { hasCode } from "#base/errors.ts";
 import { parseJson } from "#schema/json.ts";
 import { copyOf, keptCopies } from "../log-rotation.ts";
 
@@ -80,7 +81,7 @@ function contents(file: string, from = 0, most = Number.POSITIVE_INFINITY): Buff
   try {
     descriptor = openSync(file, "r");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return Buffer.alloc(0);
+    if (hasCode(error, "ENOENT")) return Buffer.alloc(0);
     throw error;
   }
   try {

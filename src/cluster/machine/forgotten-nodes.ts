@@ -1,6 +1,8 @@
 // Nodes of a cluster whose folder somebody has removed, and whatever else: what is there under the names that only its nodes have.
+
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { hasCode } from "#base/errors.ts";
 import type { Place } from "../local/place.ts";
 import { usual } from "../local/settings.ts";
 import { homeOf, namesakeOf } from "./home.ts";
@@ -73,7 +75,8 @@ function strangersIn(namespaces: readonly NodeNamespace[], place: Place): readon
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
-  } catch {
-    return []; // nothing was ever made there
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return []; // nothing was ever made there
+    throw error;
   }
 }

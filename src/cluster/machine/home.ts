@@ -1,6 +1,8 @@
 // Whose the nodes of a name are: names of links and namespaces have room for a cluster's name, not for its folder.
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hasCode } from "#base/errors.ts";
 import type { Place } from "../local/place.ts";
 
 const homeFile = ({ runFolder }: Place): string => join(runFolder, "home");
@@ -16,7 +18,7 @@ export function homeOf(place: Place): string | undefined {
   try {
     return readFileSync(homeFile(place), "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (!hasCode(error, "ENOENT")) throw error;
     return undefined;
   }
 }

@@ -1,5 +1,7 @@
 // Processes of this machine, as /proc tells of them.
+
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { hasCode } from "#base/errors.ts";
 import { mounts } from "#base/host/mounts.ts";
 
 export interface Running {
@@ -61,6 +63,6 @@ export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    if (!hasCode(error, "ESRCH")) throw error;
   }
 }

@@ -110,7 +110,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     ...staticPodsOf(options),
     stats: (which, stop) => stats.summary(which, stop),
     grounds: [...cgroups, logs],
-    madeAtOnce: 2 * availableParallelism(),
+    madeAtOnce: podsAtOnce,
     parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => made })],
     clock,
     random,
@@ -118,6 +118,9 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   });
   return made;
 }
+
+/** How many pods a node makes at once. */
+export const podsAtOnce = 2 * availableParallelism();
 
 const logFolders = (folder: string) => ({
   logsDirectory: join(folder, "logs"),

@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
+import { dialWords } from "#wire/host/dial-words.ts";
 import type { HttpProbe, Outcome, ProbeHandlers } from "../probes/ask.ts";
 import { askHealth } from "./grpc-health.ts";
 
@@ -37,12 +38,16 @@ interface Answer {
 
 /** The answer, or why there is none. Certificates are not checked: probes ask whether something lives, not who it is. */
 function get({ url, headers }: HttpProbe, signal: AbortSignal): Promise<Answer | string> {
-  const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+  const { protocol, hostname, port: named } = new URL(url);
+  const isSecure = protocol === "https:";
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const port = Number(named) || (isSecure ? 443 : 80);
+  const send = isSecure ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const request = send(url, { headers, signal, agent: false, rejectUnauthorized: false });
     const failed = (error: Error) => {
       if (signal.aborted) reject(signal.reason);
-      else resolve(`Get ${JSON.stringify(url)}: ${wordsOf(error)}`);
+      else resolve(`Get ${JSON.stringify(url)}: ${dialWords(error, host, port)}`);
     };
     request.on("error", failed);
     request.on("response", (response: IncomingMessage) => {
@@ -80,34 +85,6 @@ function probeTcp(host: string, port: number, signal: AbortSignal): Promise<Outc
     };
     signal.addEventListener("abort", aborted, { once: true });
     socket.on("connect", () => finish({ result: "success", output: "" }));
-    socket.on("error", (error) => finish(failure(wordsOf(error))));
+    socket.on("error", (error) => finish(failure(dialWords(error, host, port))));
   });
-}
-
-const causes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection reset by peer",
-  EHOSTUNREACH: "no route to host",
-  ENETUNREACH: "network is unreachable",
-  ETIMEDOUT: "connection timed out",
-};
-
-/** Why nobody was reached, in the words of upstream's probes: people search for them. */
-function wordsOf(error: NetworkError): string {
-  const { code = "", syscall = "", address, port, hostname } = error;
-  const cause = causes[code];
-  if (code === "ENOTFOUND") return `dial tcp: lookup ${hostname}: no such host`;
-  if (error.message === "socket hang up") return "EOF";
-  if (cause === undefined) return error.message;
-  const place = address?.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
-  return syscall === "connect" ? `dial tcp ${place}: connect: ${cause}` : `${syscall}: ${cause}`;
-}
-
-/** What Node tells of a connection that failed. */
-interface NetworkError extends Error {
-  readonly code?: string;
-  readonly syscall?: string;
-  readonly address?: string;
-  readonly port?: number;
-  readonly hostname?: string;
 }

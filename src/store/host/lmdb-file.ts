@@ -3,8 +3,10 @@
 // tree is walked first: each page where it should be, each pointer inside the file, no page used twice, the counts as
 // written. The values themselves are covered by the checksums of lmdb-records.ts.
 // The format is that of the LMDB inside the lmdb package: data version 2, 64 bit, little-endian.
+
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { breathe } from "#base/breathe.ts";
+import { hasCode } from "#base/errors.ts";
 import { Damaged } from "../engine.ts";
 
 export interface FileReport {
@@ -189,7 +191,7 @@ class Walk {
     try {
       return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").split("-")[0]}`);
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      if (hasCode(error, "ENOENT")) return undefined;
       throw error;
     }
   }

@@ -1,10 +1,12 @@
 // What an administrator does with an embedded store: snapshot, restore, check, shrink. All work on copies and put them in
 // place as a whole, so that nothing is lost when one of them is interrupted. A store in use is left to the process that holds it,
 // which is asked for figures and copies.
+
 import { chmodSync, constants, copyFileSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { breathe } from "#base/breathe.ts";
 import { systemClock } from "#base/clock.ts";
+import { hasCode } from "#base/errors.ts";
 import { FolderHeld, type FolderLock, lockFolder } from "#base/host/folder-lock.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import { Damaged, Unavailable } from "../engine.ts";
@@ -155,8 +157,7 @@ function lockIfFree(folder: string): FolderLock | FolderHeld | undefined {
     return lockFolder(folder, "store.lock");
   } catch (error) {
     if (error instanceof FolderHeld) return error;
-    if (error instanceof Error && "code" in error && (error.code === "EROFS" || error.code === "EACCES"))
-      return undefined;
+    if (hasCode(error, "EROFS", "EACCES")) return undefined;
     throw error;
   }
 }

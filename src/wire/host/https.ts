@@ -195,15 +195,13 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
       const closed = Promise.all([server, unsecured].map((one) => new Promise((resolve) => one.close(resolve))));
       for (const session of sessions) session.close();
       endings.stop(new Error("the server is stopping"));
-      const deadline = AbortSignal.timeout(graceMs);
-      const cut = new Promise<void>((resolve) =>
-        deadline.addEventListener("abort", () => {
-          endings.cutOff();
-          for (const socket of sockets) socket.destroy();
-          resolve();
-        }),
-      );
-      await Promise.race([closed, cut]);
+      const { promise: cut, resolve } = Promise.withResolvers<void>();
+      const cancel = clock.after(graceMs, () => {
+        endings.cutOff();
+        for (const socket of sockets) socket.destroy();
+        resolve();
+      });
+      await Promise.race([closed, cut]).finally(cancel);
       bodies.close();
     },
   };

@@ -2,9 +2,9 @@
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "#base/clock.ts";
+import { hasCode } from "#base/errors.ts";
 import { mounts } from "#base/host/mounts.ts";
 import { cpuPeriod, type GroupLimits } from "../../cgroups/limits.ts";
-import { hasCode } from "../volumes/files.ts";
 
 const needed = ["cpu", "memory", "pids", "hugetlb", "cpuset", "io"];
 const endTries = 100;

@@ -2,7 +2,7 @@
 // running with its file there knows that the one before was killed in between.
 import { access, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { hasCode } from "../volumes/files.ts";
+import { hasCode } from "#base/errors.ts";
 
 export interface HookPlace {
   readonly podUid: string;

@@ -1,8 +1,8 @@
 // What a container has to say when it ends: a file that it sees, or the end of its log.
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { hasCode } from "#base/errors.ts";
 import { criAnnotations, criLabels } from "../../runtime/cri-config.ts";
-import { hasCode } from "../volumes/files.ts";
 
 const messageBytes = 4096;
 const fallbackBytes = 2048;

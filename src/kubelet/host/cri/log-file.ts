@@ -3,8 +3,8 @@ import { watch } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "#base/clock.ts";
+import { hasCode } from "#base/errors.ts";
 import type { LogEntry, LogQuery } from "../../server/streams.ts";
-import { hasCode } from "../volumes/files.ts";
 import { LogReader } from "./log-lines.ts";
 
 /** A log that nothing is heard of is looked at again, and whether its container runs. */

@@ -3,6 +3,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
+import { hasCode } from "#base/errors.ts";
 import { InputMissing } from "../../inputs/sources.ts";
 import { ChangeFeed } from "../../runtime/change-feed.ts";
 import {
@@ -30,7 +31,6 @@ import type {
 import type { StreamTarget } from "../../server/streams.ts";
 import { removeLog } from "../logs/files.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
-import { hasCode } from "../volumes/files.ts";
 import { imageOf, isNotFound, millis, phaseOf, usageOf } from "./answers.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { DueHooks } from "./due-hooks.ts";

@@ -4,7 +4,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { hasCode } from "../volumes/files.ts";
+import { hasCode } from "#base/errors.ts";
 
 const compressed = ".gz";
 const unfinished = ".tmp";

@@ -3,13 +3,12 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
-import { explain } from "#base/errors.ts";
+import { explain, hasCode } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import type { PodGround } from "../../grounds.ts";
 import { logDirectoryOf } from "../../runtime/cri-config.ts";
 import type { ServedPod } from "../../server/server.ts";
-import { hasCode } from "../volumes/files.ts";
 import { folderBytes } from "../volumes/folder-bytes.ts";
 import { rotateLog } from "./files.ts";
 

@@ -1,9 +1,9 @@
 // What the processes of a control group use, and those of the whole machine.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { hasCode } from "#base/errors.ts";
 import type { Hierarchy } from "../cgroups/hierarchy.ts";
 import { memoryInfo } from "../machine.ts";
-import { hasCode } from "../volumes/files.ts";
 
 export interface GroupUsage {
   readonly cpuNanos: number;

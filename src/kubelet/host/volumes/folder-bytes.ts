@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { breathe } from "#base/breathe.ts";
-import { hasCode } from "./files.ts";
+import { hasCode } from "#base/errors.ts";
 
 /** What a folder takes on its disk, as du counts: a file with several names counts once. What vanishes meanwhile counts nothing. */
 export async function folderBytes(folder: string): Promise<number> {

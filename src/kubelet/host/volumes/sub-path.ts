@@ -3,8 +3,9 @@
 // to a place that no container can reach.
 import { chmod, constants, type FileHandle, mkdir, open, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { hasCode } from "#base/errors.ts";
 import { InputMissing } from "../../inputs/sources.ts";
-import { exists, hasCode } from "./files.ts";
+import { exists } from "./files.ts";
 import { bindMount, isMounted, unmountBelow } from "./mounts.ts";
 
 /** Linux' own; Node does not name it. Opens the place, not what is there: a link, a socket and a device, too. */

@@ -9,13 +9,14 @@ import { join } from "node:path";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { hasCode } from "#base/errors.ts";
 import { expandVariables, type Variable } from "../../inputs/environment.ts";
 import { filesOf } from "../../inputs/files.ts";
 import { isOfObjects } from "../../inputs/references.ts";
 import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sources.ts";
 import type { ContainerInputs } from "../../runtime/cri-config.ts";
 import { type PodVolumes, VolumeFailed } from "../../volume-ground.ts";
-import { hasCode } from "./files.ts";
+import { beginningOf } from "./files.ts";
 import { claimedVolume, emptyDir, hostPath, persistentFolder } from "./folders.ts";
 import { hostsFile, nodeHostsFile } from "./hosts-file.ts";
 import { unmountBelow } from "./mounts.ts";
@@ -104,8 +105,9 @@ export class Volumes implements PodVolumes {
     try {
       const found = await handle.stat();
       if (!found.isFile()) throw new InputMissing(`${path} is no file`); // a pipe would never end, a device is the machine's
-      if (found.size > mostFileBytes) throw new InputMissing(`file ${path} has more than ${mostFileBytes} bytes`);
-      return await readFile(`/proc/self/fd/${handle.fd}`, "utf8");
+      const content = await beginningOf(`/proc/self/fd/${handle.fd}`, mostFileBytes + 1); // it may be growing
+      if (content.length > mostFileBytes) throw new InputMissing(`file ${path} has more than ${mostFileBytes} bytes`);
+      return content.toString();
     } finally {
       await handle.close();
     }
