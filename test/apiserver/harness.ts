@@ -43,7 +43,7 @@ export class ServerProcess implements AsyncDisposable {
     return Number(readFileSync(`/proc/${this.#child?.pid}/statm`, "utf8").split(" ")[1]) * 4096;
   }
 
-  file(name: "ca.crt" | "admin.crt" | "admin.key"): string {
+  file(name: "ca.crt" | "admin.crt" | "admin.key" | "sa.key"): string {
     return join(this.folder, "pki", name);
   }
 

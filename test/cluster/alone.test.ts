@@ -1,15 +1,17 @@
 // The control plane as processes of their own: an API server, controller managers of which one works, a scheduler.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
+import { TokenReview } from "#api/authentication/v1/token-review.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { systemClock } from "#base/clock.ts";
@@ -49,6 +51,14 @@ async function podsOf(client: Client, name: string, count: number): Promise<void
       if (type === "ADDED") seen.add(object.metadata.name);
       if (seen.size === count) return;
     }
+}
+
+/** What is in a secret once there is something in it. */
+async function filled(client: Client, name: string): Promise<NonNullable<Secret["data"]>> {
+  const one = { namespace, fieldSelector: `metadata.name=${name}`, sendInitialEvents: true };
+  for await (const events of await client.watch(Secret, one))
+    for (const { object } of events) if (object.data?.token) return object.data;
+  return assert.fail("the watch has ended");
 }
 
 /** What a part answers to somebody who shows this token, or none. */
@@ -129,7 +139,12 @@ test("controllers and scheduler work over the network, each as who it is, and an
     clock: systemClock,
     signal: AbortSignal.timeout(300_000),
   });
-  const flags = ["--secure-port=0", "--use-service-account-credentials", `--root-ca-file=${server.file("ca.crt")}`];
+  const flags = [
+    "--secure-port=0",
+    "--use-service-account-credentials",
+    `--root-ca-file=${server.file("ca.crt")}`,
+    `--service-account-private-key-file=${server.file("sa.key")}`,
+  ];
   await using first = new Part(server, "controller-manager", ...flags);
   await first.logged(/"became leader"/);
   await using second = new Part(server, "controller-manager", ...flags, "--leader-elect-retry-period=1s");
@@ -144,6 +159,15 @@ test("controllers and scheduler work over the network, each as who it is, and an
   await client.get(ServiceAccount, { namespace: "kube-system", name: "replicaset-controller" });
   for await (const events of await client.watch(Event, { namespace, sendInitialEvents: true }))
     if (events.some(({ object }) => object.reason === "FailedScheduling")) break;
+
+  const about = {
+    metadata: { name: "kept", namespace, annotations: { "kubernetes.io/service-account.name": "default" } },
+  };
+  await client.create(Secret, { ...about, type: "kubernetes.io/service-account-token" });
+  const { token = "", "ca.crt": ca = "" } = await filled(client, "kept");
+  assert.equal(atob(ca), readFileSync(server.file("ca.crt"), "utf8"));
+  const { status } = await client.create(TokenReview, { metadata: {}, spec: { token: atob(token) } });
+  assert.equal(status.user?.username, `system:serviceaccount:${namespace}:default`);
 
   await first.end("SIGTERM");
   await second.logged(/"became leader"/);
