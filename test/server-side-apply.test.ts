@@ -109,7 +109,7 @@ test("a kubelet's status is one entry that keeps its place while nothing changes
   assert.deepEqual([before?.time, after?.time], ["2026-01-01T00:01:00Z", "2026-01-01T00:03:00Z"]);
   assert.equal(
     JSON.stringify(after?.fieldsV1),
-    '{"f:status":{"f:conditions":{".":{},"k:{\\"type\\":\\"Ready\\"}":{".":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}},' +
+    '{"f:status":{"f:conditions":{".":{},"k:{\\"type\\":\\"Ready\\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}},' +
       '"f:phase":{},"f:podIP":{},"f:podIPs":{".":{},"k:{\\"ip\\":\\"10.0.0.1\\"}":{".":{},"f:ip":{}}}}}',
   );
 });

@@ -1,13 +1,25 @@
 // Rules that kinds of several groups share.
 import { dns1123Subdomain, patternMessage } from "#schema/formats.ts";
 import { invalid, type Problem, required } from "#schema/index.ts";
+import type { AnyStruct } from "#schema/struct.ts";
 import { valueAt } from "#schema/validate.ts";
 import { same } from "./core/v1/checks/same.ts";
+import { internalForm } from "./internal-form.ts";
 
 /** Fields that cannot change in this place, though the same struct may change in another. */
 export function* unchanged(value: unknown, old: unknown, ...fields: readonly string[]): Iterable<Problem> {
   for (const field of fields)
     if (!same(valueAt(value, field), valueAt(old, field))) yield invalid(field, "field is immutable");
+}
+
+/** A struct, or none, that cannot change. */
+export function* unchangedStruct(
+  field: string,
+  struct: AnyStruct,
+  value: Readonly<Record<string, unknown>> | undefined,
+  old: Readonly<Record<string, unknown>> | undefined,
+): Iterable<Problem> {
+  if (!same(value, old)) yield invalid(field, "field is immutable", value ? internalForm(struct, value) : null);
 }
 
 /** An invalid value that the answer does not repeat. */

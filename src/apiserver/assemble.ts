@@ -25,6 +25,7 @@ import type { Wanted } from "./bootstrap/objects.ts";
 import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
 import type { HealthCheck } from "./health.ts";
+import type { InFlightLimits } from "./in-flight.ts";
 import { storeMeter } from "./measured-store.ts";
 import type { NodeConnection } from "./node-connection.ts";
 import { ownHealth, storeHealth } from "./own-health.ts";
@@ -78,6 +79,8 @@ export interface AssemblyOptions {
   readonly eventSeconds?: number;
   /** What a scheduler in the same process says of pods that wait for a node. */
   readonly schedulingOf?: SchedulingOf;
+  /** How many requests are served at once; 400 that read and 200 that write by default. */
+  readonly inFlight?: InFlightLimits;
   /** Aborts when the server is told to stop: from then on it is not ready. */
   readonly stopping?: AbortSignal;
   /** What `/version` says. */
@@ -139,6 +142,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   declareBuild(metrics, version);
   const { authorize, policy, rulesFor } = authorizationBy(options.authorizers, cacheOf);
   let isPolicyReady = false;
+  let external: Advertised = { address: undefined, port: 443 };
   const guard = writeGuard({ policy, authorize });
   const virtual = virtualResources({
     ...options,
@@ -168,6 +172,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       version,
       causality,
       metrics,
+      externalAddress: () => hostAndPort(external),
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
       ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),
@@ -176,8 +181,10 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     ...server,
     name: "apiserver",
     run: (signal) => follower.run(signal),
-    system: (advertised, besides = []) =>
-      new SystemObjects({ ...options, advertised, besides, request: server.request, find }),
+    system(advertised, besides = []) {
+      external = advertised;
+      return new SystemObjects({ ...options, advertised, besides, request: server.request, find, cacheOf });
+    },
     async ready(signal) {
       await follower.seen(0, signal);
       if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request: server.request, stored, signal });
@@ -208,11 +215,11 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
 
   function registryOf(kind: AnyKind, { network, protect, eventSeconds }: AssemblyOptions): Registry {
     const form = new StoredForm(kind, protect);
-    const cache = follower.add(keyPrefix(kind), form);
     const usual = strategyOf(kind);
+    const cache = follower.add(keyPrefix(kind), form, usual.keepsObjects);
     const strategy =
       usual.ttlSeconds === undefined ? usual : { ...usual, ttlSeconds: eventSeconds ?? usual.ttlSeconds };
-    const reserver = strategy.reserver?.({ cache, follower, random, network });
+    const reserver = strategy.reserver?.({ cache, follower, random, network, cacheOf });
     // An engine that knows its newest revision by itself is nobody else's.
     const claims = reserver && !store.newest ? new StoreClaims({ store, follower, of: kind.plural }) : undefined;
     return new Registry({
@@ -232,6 +239,9 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     });
   }
 }
+
+const hostAndPort = ({ address = "localhost", port }: Advertised): string =>
+  `${address.includes(":") ? `[${address}]` : address}:${port}`;
 
 /** Which build this is, as a series that is always 1. */
 function declareBuild(metrics: MetricRegistry, version: AssemblyOptions["version"]): void {

@@ -8,7 +8,7 @@ import { parseSteps } from "#wire/steps.ts";
 import type { Cause, WriteRecord } from "#wire/write-record.ts";
 
 const mostCauses = 16;
-const longest = 4096;
+const longest = 2048;
 
 const shortened = (text: string | undefined): string | undefined =>
   text === undefined || text.length <= longest ? text : text.slice(0, longest);
@@ -24,6 +24,17 @@ export function parseCauses(header: string | undefined): readonly Cause[] {
     return revision === undefined ? [] : [{ resource, namespace, name, revision: Number(revision) }];
   });
 }
+
+const partNames: ReadonlySet<string> = new Set(["system:kube-controller-manager", "system:kube-scheduler"]);
+const partGroups: ReadonlySet<string> = new Set([
+  "system:masters",
+  "system:nodes",
+  "system:serviceaccounts:kube-system",
+]);
+
+/** Whether a user is believed in what it says it acted on. Others could write records that put the blame on a part. */
+export const isPart = ({ name, groups }: User): boolean =>
+  partNames.has(name) || groups.some((group) => partGroups.has(group));
 
 /** Follows one request through its stages. */
 export class RequestTrace implements Trace {

@@ -1,12 +1,14 @@
 // The answers of /healthz, /livez and /readyz: all checks together, or one.
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
-import { uncached } from "./respond.ts";
+import { nosniff, uncached } from "./respond.ts";
 
 export interface HealthCheck {
   readonly name: string;
   /** Who is not ready need not be ill: only `/readyz` asks. */
   readonly isOfReadiness?: boolean;
+  /** What `/readyz` does not ask. */
+  readonly isOfLife?: boolean;
   /** Resolves when all is well, rejects with the reason if not. */
   check(signal: AbortSignal): Promise<void>;
 }
@@ -19,11 +21,15 @@ export async function health(
   all: readonly HealthCheck[],
   slis?: HealthMetrics,
 ): Promise<HttpResponse | undefined> {
-  const checks = all.filter(({ isOfReadiness }) => kind === "readyz" || !isOfReadiness);
+  const checks = checksOf(kind, all);
   if (only === undefined) return together(request, kind, checks, slis);
   const check = checks.find(({ name }) => name === only);
   return check && alone(check, request.signal);
 }
+
+/** What is asked of at one of the three paths. */
+export const checksOf = (kind: string, all: readonly HealthCheck[]): readonly HealthCheck[] =>
+  all.filter(({ isOfReadiness, isOfLife }) => (kind === "readyz" ? !isOfLife : !isOfReadiness));
 
 /** Everybody may ask this, so it does not say why something failed. */
 async function together(
@@ -58,16 +64,14 @@ async function together(
 
 const alone = ({ check }: HealthCheck, signal: AbortSignal): Promise<HttpResponse> =>
   check(signal).then(
-    () => plainText(200, "ok"),
+    () => ({ code: 200, headers: textHeaders, body: "ok" }),
     (error) => plainText(500, `internal server error: ${error instanceof Error ? error.message : String(error)}\n`),
   );
 
+const textHeaders = { "content-type": "text/plain; charset=utf-8", ...uncached };
+
 const plainText = (code: number, body: string): HttpResponse => ({
   code,
-  headers: {
-    "content-type": "text/plain; charset=utf-8",
-    "x-content-type-options": "nosniff",
-    ...uncached,
-  },
+  headers: { ...textHeaders, ...nosniff },
   body,
 });

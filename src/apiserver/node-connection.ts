@@ -19,6 +19,8 @@ export interface KubeletEndpoint {
   /** The address the node reports, and the port its kubelet serves. */
   readonly host: string;
   readonly port: number;
+  /** The address to dial, where that of the host was looked up already; the host is still whose certificate is expected. */
+  readonly dialAddress?: string;
   /** Whether the kubelet's certificate need not be checked. */
   readonly trustsAny?: boolean;
 }
@@ -29,6 +31,7 @@ export interface Origin {
   readonly host: string;
   /** The scheme's own unless told. */
   readonly port?: number;
+  readonly dialAddress?: string;
 }
 
 export interface NodeConnection {

@@ -1,16 +1,20 @@
 // What the server answers besides resources: discovery, OpenAPI, health, metrics, version.
+import { APIGroupDiscoveryList } from "#api/apidiscovery/v2/discovery.ts";
 import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import { sha256 } from "#base/sha256.ts";
 import type { Catalog } from "#schema/discovery.ts";
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupDiscoveryList } from "#schema/discovery.ts";
+import { parseJson } from "#schema/json.ts";
 import type { OpenApi, Served } from "#schema/openapi/documents.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { badRequest } from "#wire/status.ts";
+import { type Conversion, isProduced, negotiate, offers, yamlType } from "#wire/negotiate.ts";
+import { protobufCodec } from "#wire/protobuf.ts";
+import { badRequest, nothingProduced } from "#wire/status.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import type { Causality } from "./causality.ts";
-import { type HealthCheck, health } from "./health.ts";
+import { checksOf, type HealthCheck, health } from "./health.ts";
 import { HealthMetrics } from "./health-metrics.ts";
-import { isForPerson, uncached } from "./respond.ts";
+import { isForPerson, uncached, withHeaders } from "./respond.ts";
 
 export interface PathOptions {
   readonly catalog: Catalog;
@@ -23,6 +27,8 @@ export interface PathOptions {
   /** What a scheduler in this process said of each node when it last tried to place a pod; without one the path does not exist. */
   readonly schedulingOf?: SchedulingOf;
   readonly metrics: MetricRegistry;
+  /** Host and port where clients reach this server. */
+  readonly externalAddress: () => string;
 }
 
 /** Undefined if the pod does not wait for a node. */
@@ -47,12 +53,13 @@ export function pathHandler(options: PathOptions): PathHandler {
     switch (first) {
       case "":
       case undefined:
-        return request.path === "/" ? indentedJson({ paths: rootPaths(catalog, openApi, options.issuer) }) : undefined;
+        return request.path === "/" ? indentedJson({ paths: rootPaths(options) }) : undefined;
       case "version":
         return second === undefined ? indentedJson(version) : undefined;
       case "healthz":
       case "livez":
       case "readyz":
+        if (request.path.endsWith("/")) return undefined;
         return health(request, first, second && path.slice(`/${first}/`.length), healthChecks, slis);
       case "metrics":
         if (second === undefined) return metricsOf(metrics);
@@ -61,7 +68,7 @@ export function pathHandler(options: PathOptions): PathHandler {
         if (second === undefined)
           return discovery(
             request,
-            () => apiVersions(request.headers.host ?? request.headers[":authority"] ?? ""),
+            () => apiVersions(options.externalAddress()),
             () => groupDiscoveryList(catalog, "api"),
           );
         return third === undefined ? maybeJson(request, apiResourceList(catalog, "", second)) : undefined;
@@ -77,9 +84,11 @@ export function pathHandler(options: PathOptions): PathHandler {
       case "knarr":
         return second === "v1" ? observationPath(request, options, third, fourth) : undefined;
       case ".well-known":
-        return path === configurationPath && options.issuer ? issuerConfiguration(request, options.issuer) : undefined;
+        return path === configurationPath && options.issuer
+          ? issuerConfiguration(options.issuer, options.externalAddress())
+          : undefined;
       case "openid":
-        return path === keySetPath && options.issuer ? keySet(options.issuer) : undefined;
+        return path === keySetPath && options.issuer ? keySet(request, options.issuer) : undefined;
       case "openapi":
         return openApiPath(request, openApi, path);
       default:
@@ -94,16 +103,11 @@ const json = (text: string): HttpResponse => ({
   body: text,
 });
 const plainJson = (request: HttpRequest, object: object): HttpResponse =>
-  json(`${JSON.stringify(object, null, isForPerson(request) ? 2 : undefined)}\n`);
+  isForPerson(request) ? indentedJson(object) : json(`${JSON.stringify(object)}\n`);
 /** As upstream writes what people read. */
 const indentedJson = (object: object): HttpResponse => json(JSON.stringify(object, null, 2));
 const maybeJson = (request: HttpRequest, object: object | undefined): HttpResponse | undefined =>
   object && plainJson(request, object);
-
-const withHeader = (response: HttpResponse, header: Readonly<Record<string, string>>): HttpResponse => ({
-  ...response,
-  headers: { ...response.headers, ...header },
-});
 
 /** What only this server tells: why things are as they are. */
 function observationPath(
@@ -142,14 +146,17 @@ const configurationPath = "/.well-known/openid-configuration";
 const keySetPath = "/openid/v1/jwks";
 const forAnHour = { "cache-control": "public, max-age=3600" };
 
-/** How others learn to check our tokens: OpenID Connect Discovery, as far as tokens go that nobody logs in with. */
-function issuerConfiguration({ headers }: HttpRequest, { issuers, keys, keySetUrl }: Issuer): HttpResponse | undefined {
+/**
+ * How others learn to check our tokens: OpenID Connect Discovery, as far as tokens go that nobody logs in with. The answer is kept
+ * by caches, so nothing of it may come from the request: whoever asks with a Host of their own would lead others to their keys.
+ */
+function issuerConfiguration({ issuers, keys, keySetUrl }: Issuer, external: string): HttpResponse | undefined {
   const [issuer = ""] = issuers;
   // The discovery of OpenID knows no other issuers than plain https addresses.
   if (!/^https:\/\/[^?#]+$/.test(issuer)) return undefined;
   const content = {
     issuer,
-    jwks_uri: keySetUrl ?? `https://${headers.host ?? headers[":authority"] ?? "localhost"}${keySetPath}`,
+    jwks_uri: keySetUrl ?? `https://${external}${keySetPath}`,
     response_types_supported: ["id_token"],
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [...new Set(keys.keySet.keys.flatMap(({ alg }) => alg ?? []))].sort(),
@@ -157,22 +164,33 @@ function issuerConfiguration({ headers }: HttpRequest, { issuers, keys, keySetUr
   return { code: 200, headers: { "content-type": "application/json", ...forAnHour }, body: JSON.stringify(content) };
 }
 
-const keySet = ({ keys }: Issuer): HttpResponse => ({
-  code: 200,
-  headers: { "content-type": "application/jwk-set+json", ...forAnHour },
-  body: JSON.stringify(keys.keySet),
-});
+const keySetType = "application/jwk-set+json";
 
-const aggregated = /application\/json;[^,]*as=APIGroupDiscoveryList/;
+function keySet({ headers }: HttpRequest, { keys }: Issuer): HttpResponse {
+  if (!isProduced(headers.accept ?? "", [{ mediaType: keySetType, streams: false }]))
+    throw nothingProduced([keySetType]);
+  return { code: 200, headers: { "content-type": keySetType, ...forAnHour }, body: JSON.stringify(keys.keySet) };
+}
 
 function discovery(request: HttpRequest, plain: () => object, whole: () => object): HttpResponse {
-  const accept = request.headers.accept ?? "";
-  if (!aggregated.test(accept) || !accept.includes("v=v2;"))
-    return withHeader(plainJson(request, plain()), { vary: "Accept" });
-  const content = JSON.stringify(whole());
-  const contentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-  return tagged(request, { content, etag: hash(content) }, contentType);
+  const result = negotiate(request.headers.accept, { offers, isWatch: false, allows: isAggregated });
+  if (!("accepted" in result) || !result.accepted.convert) return plainJson(request, plain());
+  const { mediaType } = result.accepted;
+  const document = JSON.stringify(whole());
+  const content = mediaType === protobufCodec.mediaType ? aggregatedProtobuf(document) : document;
+  const contentType = `${mediaType};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
+  // What is served is the same for everybody, and the tag tells when it changes.
+  return withHeaders(tagged(request, { content, etag: hash(document) }, contentType), { "cache-control": "public" });
 }
+
+const isAggregated = ({ kind, group, version }: Conversion, mediaType: string): boolean =>
+  kind === "APIGroupDiscoveryList" && group === "apidiscovery.k8s.io" && version === "v2" && mediaType !== yamlType;
+
+const aggregatedProtobuf = (document: string): Uint8Array =>
+  protobufCodec.encode(
+    { apiVersion: "apidiscovery.k8s.io/v2", kind: "APIGroupDiscoveryList", struct: APIGroupDiscoveryList },
+    parseJson(document).value as object,
+  );
 
 /** A document that the client may already have. */
 function tagged(
@@ -180,40 +198,37 @@ function tagged(
   { content, etag }: Served<string | Uint8Array>,
   contentType: string,
 ): HttpResponse {
-  const headers = {
-    "content-type": contentType,
-    etag: `"${etag}"`,
-    vary: "Accept",
-    ...uncached,
-  };
+  const headers = { etag: `"${etag}"`, vary: "Accept", ...uncached };
   if (request.headers["if-none-match"]?.includes(`"${etag}"`)) return { code: 304, headers, body: "" };
-  return { code: 200, headers, body: content };
+  return { code: 200, headers: { ...headers, "content-type": contentType }, body: content };
 }
+
+const wholeProtobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string): Promise<HttpResponse | undefined> {
   if (path === "/openapi/v2") {
-    if (request.headers.accept?.includes("application/com.github.proto-openapi.spec.v2"))
-      return tagged(
-        request,
-        await openApi.wholeDocumentProtobuf(),
-        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-      );
-    return tagged(request, await openApi.wholeDocument(), "application/json");
+    const isProtobuf = request.headers.accept?.includes("application/com.github.proto-openapi.spec.v2");
+    const response = isProtobuf
+      ? tagged(request, await openApi.wholeDocumentProtobuf(), wholeProtobufType)
+      : tagged(request, await openApi.wholeDocument(), "application/json");
+    return withHeaders(response, { vary: "Accept-Encoding, Accept" });
   }
   if (path === "/openapi/v3") return tagged(request, await openApi.index(), "application/json");
   if (!path.startsWith("/openapi/v3/")) return undefined;
   const served = await openApi.document(path.slice("/openapi/v3/".length));
-  if (!served) return undefined;
+  if (!served) return { code: 404, headers: uncached, body: "" };
   const response = tagged(request, served, "application/json");
   const hash = request.query.get("hash");
-  return hash === served.etag ? withHeader(response, { "cache-control": "public, immutable" }) : response;
+  return hash === served.etag ? withHeaders(response, { "cache-control": "public, immutable" }) : response;
 }
 
-function rootPaths(catalog: Catalog, openApi: OpenApi, issuer: Issuer | undefined): readonly string[] {
+function rootPaths({ catalog, issuer, healthChecks }: PathOptions): readonly string[] {
   const groups = catalog.kinds.flatMap(({ group, version }) =>
-    group === "" ? ["/api", `/api/${version}`] : ["/apis", `/apis/${group}`, `/apis/${group}/${version}`],
+    group === "" ? ["/api", `/api/${version}`] : ["/apis", "/apis/", `/apis/${group}`, `/apis/${group}/${version}`],
   );
-  const documents = openApi.names().map((name) => `/openapi/v3/${name}`);
+  const checks = (["healthz", "livez", "readyz"] as const).flatMap((kind) =>
+    checksOf(kind, healthChecks).map(({ name }) => `/${kind}/${name}`),
+  );
   return [
     ...new Set([
       ...groups,
@@ -224,8 +239,9 @@ function rootPaths(catalog: Catalog, openApi: OpenApi, issuer: Issuer | undefine
       "/metrics/slis",
       "/openapi/v2",
       "/openapi/v3",
-      ...documents,
+      "/openapi/v3/",
       "/readyz",
+      ...checks,
       "/version",
     ]),
   ].sort();

@@ -105,9 +105,13 @@ export class RequestMetrics {
   record(measure: RequestMeasure, response: HttpResponse): HttpResponse {
     measure.leave();
     const series = this.#seriesOf(measure, response.code);
-    if (!series) return response;
     const { body } = response;
+    if (!series) {
+      measure.release();
+      return response;
+    }
     if (isStream(body) || response.upgraded) return this.#lasting(measure, series, response);
+    measure.release();
     this.#count(measure, series);
     series.size?.observe(isParts(body) ? body.size : body.length);
     return response;
@@ -127,6 +131,7 @@ export class RequestMetrics {
       if (!isOpen) return;
       isOpen = false;
       open.add(-1);
+      measure.release();
       this.#count(measure, series);
     };
     measure.request.signal.addEventListener("abort", ended, { once: true });
@@ -184,6 +189,8 @@ export class RequestMeasure {
   /** Of a path that is no resource: one of the few that are counted by. */
   path = "";
   verb: RequestVerb | undefined;
+  /** To be called when nothing more is done for the request. */
+  release: () => void = () => undefined;
   readonly #metrics: RequestMetrics;
   readonly #inflight: Gauge;
   #isInside = true;

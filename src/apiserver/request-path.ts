@@ -1,4 +1,5 @@
 // What a URL path means.
+import { own } from "#base/collections.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
 
@@ -55,16 +56,21 @@ function plainSegment(segment: string): string {
   return text;
 }
 
+/** The verb that a method asks the right for, whatever it addresses. Only who may do everything may use another method. */
+export const verbOfMethod = (method: string): string => own(verbs, method) ?? "";
+
+const verbs = { GET: "get", HEAD: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" };
+
 /** The verb of a request, or undefined for a method the API does not know in this place. */
 export function verbOf(
   method: string,
   { name, subresource, watch }: ResourcePath,
   query: URLSearchParams,
 ): RequestVerb | undefined {
+  if (watch) return method === "GET" ? "watch" : undefined;
   switch (method) {
     case "GET":
     case "HEAD":
-      if (watch) return "watch";
       if (name !== undefined) return "get"; // a named object is watched by a field selector on its collection
       return isTrue(query.get("watch")) ? "watch" : "list";
     case "POST":

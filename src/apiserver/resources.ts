@@ -15,6 +15,7 @@ import { deleteObject } from "./registry/deletion.ts";
 import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
 import { getObject, listObjects, watchObjects } from "./registry/reader.ts";
 import type { Registry } from "./registry/registry.ts";
+import { checkRoute } from "./routes.ts";
 import { answer, type ServedResource, type SubresourceHandler, type VirtualResource } from "./served-resource.ts";
 import { allInVersion, eventsInVersion } from "./versions.ts";
 import { create, patch, update } from "./writes.ts";
@@ -23,10 +24,12 @@ export class Resources {
   /** By the last part of their address; the few that share it are told apart by the rest. */
   readonly #served: ReadonlyMap<string, readonly ServedResource[]>;
   readonly #virtual: ReadonlyMap<string, readonly VirtualResource[]>;
+  readonly #groups: ReadonlySet<string>;
 
   constructor(served: readonly ServedResource[], virtual: readonly VirtualResource[]) {
     this.#served = Map.groupBy(served, ({ kind }) => kind.plural);
     this.#virtual = Map.groupBy(virtual, ({ kind }) => kind.plural);
+    this.#groups = new Set([...served, ...virtual].map(({ kind }) => kind.group));
   }
 
   /** The kind that is served there; undefined if there is no such resource, or no such subresource of it. */
@@ -43,27 +46,35 @@ export class Resources {
     return this.#virtual.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
   }
 
+  /** Whether anything at all is served of a group. */
+  hasGroup(group: string): boolean {
+    return this.#groups.has(group);
+  }
+
+  /** Throws ApiError 404 or 405 unless the path is served and takes the verb. */
+  check(address: ResourceAddress, verb: RequestVerb | undefined): void {
+    const { group, version, resource } = address;
+    const served = this.find(group, version, resource) ?? this.#findVirtual(group, version, resource);
+    checkRoute(served?.kind, address, verb);
+  }
+
   handle(request: ApiRequest): Soon<ApiResponse> {
-    const served = this.find(request.group, request.version, request.resource);
+    const { group, version, resource, subresource, verb } = request;
+    const served = this.find(group, version, resource);
     if (!served) return this.#handleVirtual(request);
-    const { subresource } = request;
+    checkRoute(served.kind, request, verb);
     warnOfAge(served.kind, request);
-    if (subresource !== undefined && subresource !== "status") {
-      const handler = served.subresources[subresource];
-      if (!handler) throw unknownPath();
-      return handler(request, served);
-    }
-    if (subresource === "status" && !served.kind.subresources?.status) throw unknownPath();
-    const allowed: readonly string[] = subresource === "status" ? ["get", "update", "patch"] : served.kind.verbs;
-    if (!allowed.includes(request.verb)) throw methodNotAllowed();
-    return verbs[request.verb](request, served);
+    if (subresource === undefined || subresource === "status") return verbs[verb](request, served);
+    const handler = served.subresources[subresource];
+    if (!handler) throw unknownPath();
+    return handler(request, served);
   }
 
   async #handleVirtual(request: ApiRequest): Promise<ApiResponse> {
-    const { group, version, resource, subresource, verb } = request;
+    const { group, version, resource, verb } = request;
     const virtual = this.#findVirtual(group, version, resource);
-    if (!virtual || subresource !== undefined) throw unknownPath();
-    const handler = virtual.verbs[verb];
+    checkRoute(virtual?.kind, request, verb);
+    const handler = virtual?.verbs[verb];
     if (!handler) throw methodNotAllowed();
     warnOfAge(virtual.kind, request);
     return handler(request);

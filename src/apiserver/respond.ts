@@ -1,37 +1,40 @@
 // The last stage: an answer in the form the client wants. What is stored goes out as the bytes that were made when it was
 // written; only tables, metadata alone and foreign encodings are made for one answer.
-import { PartialObjectMetadata, PartialObjectMetadataList } from "#api/meta/partial-object-metadata.ts";
+
+import { PartialObjectMetadata } from "#api/meta/partial-object-metadata.ts";
 import { Status } from "#api/meta/status.ts";
-import { Table } from "#api/meta/table.ts";
 import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
+import { own } from "#base/collections.ts";
 import { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
-import { listStruct } from "#schema/protobuf/list.ts";
 import {
   type IncludeObject,
   type MetaVersion,
   parseIncludeObject,
   partialObjectMetadata,
-  partialObjectMetadataList,
-  tableOfList,
   tableOfObject,
 } from "#schema/table.ts";
-import type { ApiResponse, EncodedObject, ListPage, WatchEvent } from "#wire/api-request.ts";
+import type { ApiResponse, EncodedObject, ListPage, RequestVerb, WatchEvent } from "#wire/api-request.ts";
 import { type Codec, type Named, named } from "#wire/codec.ts";
 import type { HttpRequest, HttpResponse, Parts } from "#wire/http.ts";
-import { joined, jsonCodec } from "#wire/json.ts";
-import { type Accepted, type Conversion, negotiate, offers } from "#wire/negotiate.ts";
+import { joined, jsonCodec, namesHead } from "#wire/json.ts";
+import { type Accepted, type Conversion, isProduced, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
-import { notAcceptable, statusOf } from "#wire/status.ts";
+import { noSuchForm, notAcceptable, nothingProduced, statusOf } from "#wire/status.ts";
+import type { WebSocketMessage } from "#wire/streams/websocket.ts";
 import { warningHeaders } from "#wire/warning.ts";
 import { yamlCodec } from "#wire/yaml.ts";
+import { internalType } from "./foreign-kind.ts";
+import { listMetadata, listShape, tableNamed } from "./list-shape.ts";
 
 /** What the client wants to get, chosen from its Accept header before anything is done. */
 export interface Wanted {
   readonly codec: Codec;
   readonly as: "object" | "table" | "metadata";
+  /** Whether `as` is meant for lists; undefined where that makes no difference. */
+  readonly isOfLists?: boolean | undefined;
   readonly metaVersion: MetaVersion;
   readonly includeObject: IncludeObject;
   readonly pretty: boolean;
@@ -47,12 +50,14 @@ const shapes: Readonly<Record<string, Wanted["as"]>> = {
 };
 
 /** Throws ApiError 406 if there is nothing the client would take. */
-export function wantedBy(request: HttpRequest, isWatch: boolean): Wanted {
+export function wantedBy(request: HttpRequest, verb: RequestVerb): Wanted {
   const { headers, query } = request;
-  const { mediaType, convert, isPretty } = accepted(headers.accept ?? "", isWatch);
+  const { mediaType, convert, isPretty } = accepted(headers.accept ?? "", verb);
+  const as = own(shapes, convert?.kind ?? "") ?? "object";
   return {
     codec: codecs.get(mediaType) ?? jsonCodec,
-    as: shapes[convert?.kind ?? ""] ?? "object",
+    as,
+    isOfLists: as === "metadata" ? convert?.kind === "PartialObjectMetadataList" : undefined,
     metaVersion: convert?.version === "v1beta1" ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1",
     includeObject: parseIncludeObject(query.get("includeObject") ?? undefined),
     pretty: isPretty || isForPerson(request),
@@ -68,7 +73,7 @@ export function isForPerson({ headers, query }: HttpRequest): boolean {
 /** For refusals of requests that never got so far as to say what they want: if there is nothing they would take, in plain sight. */
 export function wantedOfRefusal(request: HttpRequest): Wanted {
   try {
-    return { ...wantedBy(request, false), as: "object" };
+    return { ...wantedBy(request, "get"), as: "object" };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return indentedJson;
@@ -79,10 +84,12 @@ export function wantedOfRefusal(request: HttpRequest): Wanted {
 const recent = { list: new Map<string, Accepted>(), watch: new Map<string, Accepted>() };
 const mostRecent = 100;
 
-function accepted(accept: string, isWatch: boolean): Accepted {
+function accepted(accept: string, verb: RequestVerb): Accepted {
+  const isWatch = verb === "watch";
   const known = recent[isWatch ? "watch" : "list"];
   const present = known.get(accept);
   if (present) return present;
+  if (!isProduced(accept, offers)) throw nothingProduced(isWatch || verb === "list" ? listTypes : objectTypes);
   const result = negotiate(accept, { offers, isWatch, allows: isAllowed });
   if ("acceptable" in result) throw notAcceptable(result.acceptable);
   if (known.size >= mostRecent) known.clear();
@@ -90,10 +97,16 @@ function accepted(accept: string, isWatch: boolean): Accepted {
   return result.accepted;
 }
 
+const objectTypes = offers.map(({ mediaType }) => mediaType);
+const listTypes = [
+  ...objectTypes,
+  ...offers.filter(({ streams }) => streams).map(({ mediaType }) => `${mediaType};stream=watch`),
+];
+
 const isAllowed = ({ kind, group, version }: Conversion, mediaType: string): boolean =>
   group === "meta.k8s.io" &&
   (version === "v1" || version === "v1beta1") &&
-  shapes[kind] !== undefined &&
+  own(shapes, kind) !== undefined &&
   (kind !== "Table" || mediaType !== protobufCodec.mediaType);
 
 const indentedJson: Wanted = {
@@ -105,9 +118,20 @@ const indentedJson: Wanted = {
 };
 
 const statusNamed: Named = { apiVersion: "v1", kind: "Status", struct: Status };
-const tableNamed = (apiVersion: string): Named => ({ apiVersion, kind: "Table", struct: Table });
 
-export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): HttpResponse {
+type ListResponse = Extract<ApiResponse, { readonly type: "list" }>;
+type WatchResponse = Extract<ApiResponse, { readonly type: "watch" }>;
+
+/** Lists may be long, and all at once would take too long. */
+export async function respondList(response: ListResponse, wanted: Wanted, clock: Clock): Promise<HttpResponse> {
+  const { page } = response;
+  const headers = headersOf(response, wanted);
+  if (!isStoredJson(wanted)) return { code: 200, headers, body: await encodedList(page, wanted, clock.now()) };
+  await measure(page);
+  return { code: 200, headers, body: listBytes(page) };
+}
+
+export function respond(response: Exclude<ApiResponse, ListResponse>, wanted: Wanted, clock: Clock): HttpResponse {
   const headers = headersOf(response, wanted);
   if (response.type === "object" && isStoredJson(wanted)) {
     const { code, stored } = response;
@@ -124,16 +148,8 @@ export function respond(response: ApiResponse, wanted: Wanted, clock: Clock): Ht
       const one = kind ? shaped(kind, object as ApiObject, wanted, now) : { named: statusNamed, object };
       return { code, headers, body: encode(wanted, one) };
     }
-    case "list": {
-      const { page } = response;
-      return {
-        code: 200,
-        headers,
-        body: isStoredJson(wanted) ? listBytes(page) : encode(wanted, listAs(page, wanted, now)),
-      };
-    }
     case "watch":
-      return { code: 200, headers, body: watchBytes(response.kind, response.events, wanted, now) };
+      return { code: 200, headers, body: watchBytes(response, wanted, now) };
   }
 }
 
@@ -145,16 +161,24 @@ function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): Hea
 /** What one user may see is not for the next, and not for long. */
 export const uncached = { "cache-control": "no-cache, private" } as const;
 
-export const respondError = (error: ApiError, wanted: Wanted): HttpResponse => ({
+export const respondError = (error: ApiError, wanted: Wanted, warnings: readonly string[] = []): HttpResponse => ({
   code: error.code,
   headers: {
     "content-type": wanted.codec.mediaType,
     ...uncached,
     ...(error.details?.retryAfterSeconds !== undefined && { "retry-after": String(error.details.retryAfterSeconds) }),
-    ...(error.code === 401 && { "www-authenticate": 'Bearer realm="kubernetes"' }),
+    ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),
   },
   body: encode(wanted, { named: statusNamed, object: statusOf(error) }),
 });
+
+export const withHeaders = (response: HttpResponse, headers: Readonly<Record<string, string>>): HttpResponse => ({
+  ...response,
+  headers: { ...response.headers, ...headers },
+});
+
+/** Keeps browsers from guessing a type. Upstream sends it with refusals of authorization and with plain texts, nowhere else. */
+export const nosniff = { "x-content-type-options": "nosniff" };
 
 type Headers = NonNullable<HttpResponse["headers"]>;
 
@@ -180,13 +204,24 @@ interface Shaped {
   readonly object: object;
 }
 
-function encode({ codec, pretty }: Wanted, { named, object }: Shaped): Uint8Array {
-  if (!codec.supports(named.struct)) throw notAcceptable([jsonCodec.mediaType, yamlCodec.mediaType]);
+function encode(wanted: Wanted, { named, object }: Shaped): Uint8Array {
+  const { codec, pretty } = supporting(wanted, named);
   return codec.encode(named, object, { isPretty: pretty });
 }
 
+/** Throws ApiError 406 if the format has no form of it. */
+function supporting(wanted: Wanted, { struct }: Named): Wanted {
+  if (!wanted.codec.supports(struct)) throw notAcceptable([jsonCodec.mediaType, yamlCodec.mediaType]);
+  return wanted;
+}
+
 /** One object in the shape asked for. */
-function shaped(kind: AnyKind, object: ApiObject, { as, metaVersion, includeObject }: Wanted, now: number): Shaped {
+function shaped(kind: AnyKind, object: ApiObject, wanted: Wanted, now: number): Shaped {
+  const { as, metaVersion, includeObject, isOfLists } = wanted;
+  if (isOfLists)
+    throw noSuchForm(
+      `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(kind)})`,
+    );
   switch (as) {
     case "object":
       return { named: named(kind), object };
@@ -203,47 +238,46 @@ function shaped(kind: AnyKind, object: ApiObject, { as, metaVersion, includeObje
   }
 }
 
-function listAs(page: ListPage, { as, metaVersion, includeObject }: Wanted, now: number): Shaped {
-  const { kind } = page;
-  const list = { metadata: listMetadata(page), items: page.items.map(({ object }) => object) };
-  switch (as) {
-    case "object":
-      return {
-        named: { apiVersion: kind.apiVersion, kind: `${kind.kind}List`, struct: listStruct(kind) },
-        object: list,
-      };
-    case "metadata":
-      return {
-        named: { apiVersion: metaVersion, kind: "PartialObjectMetadataList", struct: PartialObjectMetadataList },
-        object: partialObjectMetadataList(list, metaVersion),
-      };
-    case "table":
-      return {
-        named: tableNamed(metaVersion),
-        object: tableOfList(kind, list, { apiVersion: metaVersion, includeObject, now }),
-      };
+/** A list in another form than the stored one, made item by item: other requests get their turn in between. */
+async function encodedList(page: ListPage, wanted: Wanted, now: number): Promise<Parts | Uint8Array> {
+  const { named, empty, field, item } = listShape(page, wanted, now);
+  if (page.items.length === 0) return encode(wanted, { named, object: empty });
+  const { codec, pretty } = supporting(wanted, named);
+  const made = codec.listEncoder(named, empty, field, { isPretty: pretty });
+  const parts: Uint8Array[] = [];
+  const pause = breathe();
+  let size = 0;
+  for (const [i, { object }] of page.items.entries()) {
+    const part = made.item(item(object), i === 0);
+    parts.push(part);
+    size += part.length;
+    if (pause.due()) await pause.now();
   }
+  const { head, tail } = made.around(size);
+  const all = [head, ...parts, tail];
+  size += head.length + tail.length;
+  return size <= mostInOnePiece ? joined(all, size) : { size, [Symbol.iterator]: () => all.values() };
 }
 
-const listMetadata = ({ resourceVersion, continue: next, remainingItemCount }: ListPage) => ({
-  resourceVersion,
-  ...(next !== undefined && { continue: next }),
-  ...(remainingItemCount !== undefined && { remainingItemCount }),
-});
+/** What is sent in one piece announces its length, which tells clients more. */
+const mostInOnePiece = 64 * 1024;
 
 const encoder = new TextEncoder();
 const end = encoder.encode("]}\n");
-const comma = encoder.encode(",");
+const opening = encoder.encode("{");
+const next = encoder.encode(",{");
 
-/** A head, the items' own bytes and a tail, put together while they are sent. */
+/** A head, the items' own bytes and a tail, put together while they are sent. Of each item, what it is and its newline are left out. */
 function listBytes(page: ListPage): Parts {
   const { kind, items } = page;
   const metadata = JSON.stringify(listMetadata(page));
+  const named = namesHead(kind).length;
   const head = encoder.encode(
     `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${metadata},"items":[`,
   );
-  const size = head.length + sizeOf(items) + Math.max(0, items.length - 1) + end.length;
-  return { size, [Symbol.iterator]: () => itemsBetween(head, items) };
+  const changed = next.length - named - newlineLength;
+  const size = head.length + sizeOf(items) + items.length * changed - Math.min(1, items.length) + end.length;
+  return { size, [Symbol.iterator]: () => itemsBetween(head, items, named) };
 }
 
 /** Of all items together. Clients that list at once share the items, and to look at 10,000 of them takes a millisecond. */
@@ -251,9 +285,9 @@ const sizes = new WeakMap<readonly EncodedObject[], number>();
 const sizeOf = (items: readonly EncodedObject[]): number =>
   sizes.get(items) ?? items.reduce((sum, { json }) => sum + json.length, 0);
 
-/** To be called before `respond`: the bytes of a list may have to be made, and all at once that would take too long. */
-export async function prepare({ items }: ListPage, wanted: Wanted): Promise<void> {
-  if (!isStoredJson(wanted) || sizes.has(items)) return;
+/** To be called before `listBytes`: the bytes of a list may have to be made, and all at once that would take too long. */
+async function measure({ items }: ListPage): Promise<void> {
+  if (sizes.has(items)) return;
   const pause = breathe();
   let size = 0;
   for (const [i, { json }] of items.entries()) {
@@ -263,11 +297,14 @@ export async function prepare({ items }: ListPage, wanted: Wanted): Promise<void
   sizes.set(items, size);
 }
 
-function* itemsBetween(head: Uint8Array, items: readonly EncodedObject[]): Generator<Uint8Array> {
+const newlineLength = 1;
+
+function* itemsBetween(head: Uint8Array, items: readonly EncodedObject[], named: number): Generator<Uint8Array> {
   yield head;
   for (let i = 0; i < items.length; i++) {
-    if (i > 0) yield comma;
-    yield (items[i] as EncodedObject).json;
+    yield i > 0 ? next : opening;
+    const { json } = items[i] as EncodedObject;
+    yield json.subarray(named, json.length - newlineLength);
   }
   yield end;
 }
@@ -287,37 +324,49 @@ function lines(batch: readonly WatchEvent[]): Uint8Array {
   return bytes;
 }
 
-async function* watchBytes(
-  kind: AnyKind,
-  events: AsyncIterable<readonly WatchEvent[]>,
+async function* watchBytes({ kind, events }: WatchResponse, wanted: Wanted, now: number): AsyncGenerator<Uint8Array> {
+  const encoded = eventEncoder(kind, wanted, now);
+  const isShared = wanted.as === "object" && wanted.codec === jsonCodec;
+  for await (const batch of events)
+    if (isShared) yield lines(batch);
+    else for (const event of batch) yield encoded(event);
+}
+
+/** Events one by one, for a transport that says itself where each ends. */
+export async function* watchMessages(
+  { kind, events }: WatchResponse,
   wanted: Wanted,
-  now: number,
-): AsyncGenerator<Uint8Array> {
+  clock: Clock,
+): AsyncGenerator<WebSocketMessage> {
+  const encoded = eventEncoder(kind, wanted, clock.now());
+  const isText = wanted.codec === jsonCodec;
+  for await (const batch of events)
+    for (const event of batch) {
+      const bytes = encoded(event);
+      yield isText ? { type: "text", data: bytes } : { type: "binary", data: bytes.subarray(lengthBytes) };
+    }
+}
+
+/** In protobuf, the length of an event stands before it. */
+const lengthBytes = 4;
+
+/** For one watch: the columns of a table are told with its first event only. */
+function eventEncoder(kind: AnyKind, wanted: Wanted, now: number): (event: WatchEvent) => Uint8Array {
   const { codec, as, metaVersion, includeObject } = wanted;
   const frames = codec.watch;
   if (!frames) throw new Error(`${codec.mediaType} has no way to send events`);
   let headers = true;
-  for await (const batch of events) {
-    if (as === "object" && codec === jsonCodec) {
-      yield lines(batch);
-      continue;
+  return (event) => {
+    const { type, object } = event;
+    if (as === "object" && codec === jsonCodec) return event.json();
+    if (type === "ERROR") return frames.encode(statusNamed, { type, object });
+    if (as === "object") return frames.encode(named(kind), event);
+    if (as === "metadata") {
+      const one = shaped(kind, object as ApiObject, wanted, now);
+      return frames.encode(one.named, { type, object: one.object });
     }
-    for (const event of batch) {
-      const { type, object } = event;
-      if (type === "ERROR") yield frames.encode(statusNamed, { type, object });
-      else if (as === "object") yield frames.encode(named(kind), event);
-      else if (as === "table") {
-        const bookmark = type === "BOOKMARK";
-        const options = { apiVersion: metaVersion, includeObject, headers, bookmark, now };
-        yield frames.encode(tableNamed(metaVersion), {
-          type,
-          object: tableOfObject(kind, object as ApiObject, options),
-        });
-        headers = false;
-      } else {
-        const one = shaped(kind, object as ApiObject, wanted, now);
-        yield frames.encode(one.named, { type, object: one.object });
-      }
-    }
-  }
+    const options = { apiVersion: metaVersion, includeObject, headers, bookmark: type === "BOOKMARK", now };
+    headers = false;
+    return frames.encode(tableNamed(metaVersion), { type, object: tableOfObject(kind, object as ApiObject, options) });
+  };
 }

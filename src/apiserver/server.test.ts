@@ -86,7 +86,7 @@ test("refusals have upstream's codes, reasons and texts", async () => {
       configMap("x"),
       400,
       "BadRequest",
-      'ConfigMap in version "v1" cannot be handled as a Pod: expected kind Pod',
+      'ConfigMap in version "v1" cannot be handled as a Pod: converting (v1.ConfigMap) to (core.Pod): unknown conversion',
     ],
     [
       "POST",
@@ -419,9 +419,12 @@ test("preconditions protect from deleting another object of the same name", asyn
 
 test("a dry run answers as if, and writes nothing", async () => {
   await using s = await testServer();
-  assert.equal((await s.call("POST", `${configMaps}?dryRun=All`, configMap("a"))).code, 201);
+  const { code, json } = await s.call("POST", `${configMaps}?dryRun=All`, configMap("a"));
+  assert.deepEqual([code, "resourceVersion" in json.metadata, "uid" in json.metadata], [201, false, true]);
   assert.equal((await s.call("GET", `${configMaps}/a`)).code, 404);
-  await s.call("POST", configMaps, configMap("a"));
+  const { resourceVersion } = (await s.call("POST", configMaps, configMap("a"))).json.metadata;
+  const changed = await s.call("PUT", `${configMaps}/a?dryRun=All`, { ...configMap("a"), data: { x: "y" } });
+  assert.deepEqual([changed.json.data, changed.json.metadata.resourceVersion], [{ x: "y" }, resourceVersion]);
   assert.equal((await s.call("DELETE", `${configMaps}/a?dryRun=All`)).code, 200);
   assert.equal((await s.call("GET", `${configMaps}/a`)).code, 200);
 });
@@ -687,4 +690,115 @@ test("objects that informers of this process hold are answered with the bytes th
   assert.deepEqual((await s.call("DELETE", `${configMaps}/c`)).json.status, "Success");
   stop.abort(new Error("done"));
   await assert.rejects(running, /done/);
+});
+
+test("refusals of authorization and plain texts forbid guessing their type, other answers do not", async () => {
+  await using s = await testServer({
+    users: { joe: { name: "joe", groups: ["system:authenticated"] } },
+    authorizers: () => [({ user }) => (user.name === "joe" ? { decision: "none" } : { decision: "allow" })],
+  });
+  const joe = { authorization: "Bearer joe" };
+  const pods = "/api/v1/namespaces/default/pods";
+  const headersOf = async (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") => {
+    const { code, headers: sent = {} } = await s.call(method, path, undefined, headers);
+    return `${code} ${sent["x-content-type-options"] ?? "-"} ${sent["cache-control"]} ${sent["www-authenticate"] ?? "-"}`;
+  };
+  for (const [expected, ...asked] of [
+    ["403 nosniff no-cache, private -", pods, joe],
+    ["403 nosniff no-cache, private -", `${pods}/p/exec?command=x`, joe],
+    ["403 nosniff no-cache, private -", "/metrics", joe],
+    ["400 nosniff no-cache, private -", pods, { ...joe, "impersonate-group": "x" }],
+    ["401 - no-cache, private -", pods, { authorization: "Bearer nobody" }],
+    ["200 - no-cache, private -", pods],
+    ["404 - no-cache, private -", `${pods}/p`],
+    ["404 nosniff no-cache, private -", "/nowhere"],
+    ["200 nosniff no-cache, private -", "/healthz"],
+    ["200 - no-cache, private -", "/livez/ping"],
+  ] as const)
+    assert.equal(await headersOf(asked[0], asked[1]), expected, asked[0]);
+});
+
+test("a deleted object can be read in the past for five minutes, and no longer", async () => {
+  await using s = await testServer();
+  const secrets = "/api/v1/namespaces/default/secrets";
+  const { json } = await s.call("POST", secrets, { metadata: { name: "crown" }, stringData: { k: "jewels" } });
+  await s.call("DELETE", `${secrets}/crown`);
+  const past = `${secrets}?resourceVersion=${json.metadata.resourceVersion}&resourceVersionMatch=Exact`;
+  assert.deepEqual((await s.call("GET", past)).json.items.length, 1);
+  await s.clock.advance(330_000);
+  const late = await s.call("GET", past);
+  assert.deepEqual([late.code, late.json.reason], [410, "Expired"]);
+});
+
+test("what a client says it acted on is believed of parts of the cluster only", async () => {
+  const users = {
+    joe: { name: "joe", groups: ["system:authenticated"] },
+    manager: { name: "system:kube-controller-manager", groups: ["system:authenticated"] },
+  };
+  await using s = await testServer({ users });
+  const { json } = await s.call("POST", configMaps, configMap("cause"));
+  const because = `configmaps/default/cause@${json.metadata.resourceVersion}`;
+  for (const name of ["joe", "manager"])
+    await s.call("POST", configMaps, configMap(name), { authorization: `Bearer ${name}`, "knarr-because": because });
+  const { writes } = (await s.call("GET", "/knarr/v1/trace?resource=configmaps&namespace=default&name=cause")).json;
+  assert.deepEqual(
+    writes.map(({ name }: { name: string }) => name),
+    ["cause", "manager"],
+  );
+});
+
+test("a bug is told to the log in full, and to the client as upstream tells of a panic", async () => {
+  const bugs: unknown[] = [];
+  const broken = () => {
+    throw new TypeError("secret-word is undefined");
+  };
+  await using s = await testServer({
+    authorizers: () => [broken],
+    users: { joe: { name: "joe", groups: [] } },
+    log: { ...silentLog, error: (_: string, fields?: object) => void bugs.push(fields) } as typeof silentLog,
+  });
+  const { code, text } = await s.call("GET", configMaps, undefined, { authorization: "Bearer joe" });
+  assert.equal(code, 500);
+  assert.match(
+    text,
+    /Internal error occurred: This request caused apiserver to panic\. Look in the logs for details\./,
+  );
+  assert.doesNotMatch(text, /secret-word/);
+  assert.equal(bugs.length, 1);
+});
+
+test("a merge patch is warned of unknown fields in the order of their names", async () => {
+  await using s = await testServer();
+  const path = "/api/v1/namespaces/a/services/s";
+  const spec = { ports: [{ port: 80 }] };
+  await s.call("POST", "/api/v1/namespaces/a/services", { metadata: { name: "s" }, spec });
+  const { headers } = await s.call(
+    "PATCH",
+    path,
+    { spec: { zeta: 1, alpha: 2 } },
+    { "content-type": "application/merge-patch+json" },
+  );
+  assert.deepEqual(headers?.warning, [
+    '299 - "unknown field \\"spec.alpha\\""',
+    '299 - "unknown field \\"spec.zeta\\""',
+  ]);
+});
+
+test("a patch that removes all metadata is refused for the name that it lacks", async () => {
+  await using s = await testServer();
+  await s.call("POST", configMaps, configMap("a"));
+  const removals: readonly [string, unknown][] = [
+    ["application/json-patch+json", [{ op: "remove", path: "/metadata" }]],
+    ["application/merge-patch+json", { metadata: null }],
+    ["application/strategic-merge-patch+json", { metadata: null }],
+    ["application/strategic-merge-patch+json", { $patch: "replace" }],
+  ];
+  for (const [type, patch] of removals) {
+    const { code, json } = await s.call("PATCH", `${configMaps}/a`, patch, { "content-type": type });
+    assert.deepEqual(
+      [code, json.message],
+      [400, "the name of the object (a based on URL) was undeterminable: name must be provided"],
+      type,
+    );
+  }
 });

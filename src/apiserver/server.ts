@@ -12,32 +12,35 @@ import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
-import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
-import { structOf } from "#schema/struct.ts";
-import type { ApiRequest, ApiResponse, PatchType, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
+import { DurationError, parseDuration } from "#schema/duration.ts";
+import { DecodeError } from "#schema/json.ts";
+import type { ApiRequest, ApiResponse, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
-import { jsonCodec } from "#wire/json.ts";
-import { bodyType } from "#wire/negotiate.ts";
-import { protobufCodec } from "#wire/protobuf.ts";
-import { badRequest, internalError, methodNotAllowed, unknownPath, unsupportedMediaType } from "#wire/status.ts";
-import { parseYaml } from "#wire/yaml/read.ts";
-import { yamlCodec } from "#wire/yaml.ts";
+import { badRequest, forbidden, internalError, methodNotAllowed, unknownPath } from "#wire/status.ts";
+import { isWebSocketRequest } from "#wire/streams/websocket.ts";
 import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
 import { type Authorize, permit, type Question, questionAbout, questionOf } from "./authorization/authorizer.ts";
-import { RequestTrace, traceIdOf } from "./causality.ts";
-import {
-  type ConnectOptions,
-  type Connector,
-  type ConnectRequest,
-  connect,
-  connectorOf,
-  connectVerb,
-} from "./connect/connect.ts";
+import { isPart, RequestTrace, traceIdOf } from "./causality.ts";
+import { type ConnectOptions, type Connector, type ConnectRequest, connect, connectorOf } from "./connect/connect.ts";
+import { InFlight, type InFlightLimits, laneOf, tooManyRequests, usualInFlight } from "./in-flight.ts";
 import type { PathHandler } from "./paths.ts";
+import { requestBody } from "./request-body.ts";
 import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
-import { parseResourcePath, type ResourcePath, verbOf } from "./request-path.ts";
+import { parseResourcePath, type ResourcePath, verbOf, verbOfMethod } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
-import { prepare, respond, respondError, uncached, type Wanted, wantedBy, wantedOfRefusal } from "./respond.ts";
+import {
+  nosniff,
+  respond,
+  respondError,
+  respondList,
+  uncached,
+  type Wanted,
+  wantedBy,
+  wantedOfRefusal,
+  watchMessages,
+  withHeaders,
+} from "./respond.ts";
+import { WatchSocket } from "./watch-socket.ts";
 
 export interface ApiServerOptions {
   readonly identify: (request: HttpRequest) => Promise<User> | User;
@@ -47,6 +50,8 @@ export interface ApiServerOptions {
   readonly metrics: MetricRegistry;
   /** How to reach what runs in the cluster. */
   readonly connections: ConnectOptions;
+  /** How many requests are served at once; 400 that read and 200 that write by default. */
+  readonly inFlight?: InFlightLimits;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -65,11 +70,13 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     kindAt: (address) => resources.kindAt(address),
   });
 
+  const inFlight = new InFlight(options.inFlight ?? usualInFlight);
+
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     await permit(authorize, questionOf(asked));
     asked.trace?.mark("authorize");
-    const told = new Warnings();
-    return told.in(await resources.handle({ ...asked, warn: told.warn }));
+    const warnings = new Warnings();
+    return warnings.in(await resources.handle({ ...asked, warn: warnings.warn }));
   };
 
   /** Reads leave no record, so they are only followed for clients that ask for it. */
@@ -78,86 +85,107 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     return new RequestTrace(traceIdOf(traceparent) ?? newId(random), clock);
   };
 
+  /** Every answer names the request, by the name the client gave it or by one of its own, so that the two can be told of together. */
+  const withAuditId = (answer: HttpResponse, sent: HttpRequest): HttpResponse => {
+    if (answer.headers?.["audit-id"] !== undefined) return answer;
+    return { ...answer, headers: { ...answer.headers, "audit-id": sent.headers["audit-id"] || random.uuid() } };
+  };
+
   const handle: HttpHandler = async (sent) => {
     const measure = metrics.begin(sent);
+    const answered = (answer: HttpResponse) => measure.answered(withAuditId(answer, sent));
     const http = withoutCredentials(sent);
+    const warnings = new Warnings();
     let wanted: Wanted | undefined;
+    let isAuthorizing = false;
     const trace = traceOf(http);
     try {
       const user = await identify(sent);
       trace?.mark("identify");
-      const acting = (question: Question) => (sent === http ? question.user : actingUser(sent, question, authorize));
+      const permitted = async (question: Question): Promise<User> => {
+        isAuthorizing = true;
+        const actor = sent === http ? user : await actingUser(sent, question, authorize);
+        await permit(authorize, actor === user ? question : { ...question, user: actor });
+        isAuthorizing = false;
+        return actor;
+      };
       const address = parseResourcePath(http.path);
-      if (!address) return measure.answered(await servePath(http, user, acting, measure));
+      const connector = address && connectorOf(address);
+      const verb = address && !connector ? verbOf(http.method, address, http.query) : undefined;
+      const release = inFlight.enter(user, laneOf(http, connector !== undefined || verb === "watch"));
+      if (!release) return answered(tooManyRequests);
+      measure.release = release;
+      if (!address) return answered(await servePath(http, user, permitted, measure));
       measure.address = address;
-      const connector = connectorOf(address);
       if (connector) {
         measure.verb = "connect";
-        return measure.answered(await serveConnection(connector, { http, user, address }, acting));
+        return answered(await serveConnection(connector, { http, user, address }, permitted));
       }
-      const verb = verbOf(http.method, address, http.query);
+      if (verb) measure.verb = verb;
+      if (verb !== "watch") checkTimeout(http);
+      const actor = await permitted(questionAbout(address, verb ?? verbOfMethod(http.method), user, http.query));
+      if (!resources.hasGroup(address.group)) return answered(pageNotFound);
+      resources.check(address, http.method === "HEAD" ? undefined : verb); // upstream serves no HEAD of resources
       if (!verb) throw methodNotAllowed();
-      measure.verb = verb;
-      wanted = wantedBy(http, verb === "watch");
-      const question = questionAbout(address, verb, user, http.query);
-      const actor = await acting(question);
-      await permit(authorize, actor === user ? question : { ...question, user: actor });
+      wanted = wantedBy(http, verb);
       trace?.mark("authorize");
-      const body = methodsWithBody.has(http.method) ? await http.body() : undefined;
+      const body = methodsWithBody.has(http.method) ? await bodyOf(http) : undefined;
       trace?.mark("read");
-      const told = new Warnings();
-      const asked = apiRequest(http, actor, address, verb, body, trace, told.warn);
-      const response = told.in(await resources.handle(asked));
-      if (response.type === "list") await prepare(response.page, wanted);
-      const answer = respond(response, wanted, clock);
-      return measure.answered(
-        trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer,
-      );
+      const asked = apiRequest(http, actor, address, verb, body, trace, warnings.warn);
+      const socket = verb === "watch" && isWebSocketRequest(http) ? new WatchSocket(http) : undefined;
+      const response = warnings.in(await resources.handle(socket ? { ...asked, signal: socket.signal } : asked));
+      if (socket && response.type === "watch")
+        return answered(await socket.answer(watchMessages(response, wanted, clock)));
+      const answer =
+        response.type === "list" ? await respondList(response, wanted, clock) : respond(response, wanted, clock);
+      return answered(trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer);
     } catch (error) {
       if (http.signal.aborted) {
         measure.leave();
+        measure.release();
         throw error;
       }
-      return measure.answered(respondError(asApiError(error, http), wanted ?? wantedOfRefusal(http)));
+      const refusal = respondError(asApiError(error, http), wanted ?? wantedOfRefusal(http), warnings.texts);
+      return answered(isAuthorizing ? withHeaders(refusal, nosniff) : refusal);
     }
   };
 
-  type Acting = (question: Question) => Promise<User> | User;
+  /** Who acts, once it is known that they may. Throws ApiError 400 or 403. */
+  type Permitted = (question: Question) => Promise<User>;
 
   const serveConnection = async (
     connector: Connector,
     asked: ConnectRequest,
-    acting: Acting,
+    permitted: Permitted,
   ): Promise<HttpResponse> => {
     const { address, http } = asked;
-    const verb = connectVerb(http.method);
-    const question = { ...address, type: "resource" } as const;
-    const user = await acting({ ...question, user: asked.user, verb });
-    await permit(authorize, { ...question, user, verb });
-    if (connector.needsCreate && verb !== "create") await permit(authorize, { ...question, user, verb: "create" });
+    const question = { ...address, type: "resource", verb: verbOfMethod(http.method) } as const;
+    const user = await permitted({ ...question, user: asked.user });
+    resources.check(address, "connect");
+    if (question.verb !== "create" && connector.needsCreate?.(address)) {
+      const { decision, reason = "" } = await authorize({ ...question, user, verb: "create" });
+      if (decision !== "allow") throw forbidden(address, address.name ?? "", reason);
+    }
     return connect(connector, { ...asked, user }, (resource) => resources.find("", "v1", resource), connections);
   };
 
   const servePath = async (
     http: HttpRequest,
     user: User,
-    acting: Acting,
+    permitted: Permitted,
     measure: RequestMeasure,
   ): Promise<HttpResponse> => {
-    const question: Question = { type: "path", user, verb: http.method.toLowerCase(), path: http.path };
-    await permit(authorize, { ...question, user: await acting(question) });
-    if (http.method !== "GET" && http.method !== "HEAD") throw methodNotAllowed();
+    await permitted({ type: "path", user, verb: http.method.toLowerCase(), path: http.path });
+    if (http.method !== "GET" && http.method !== "HEAD" && !healthPath.test(http.path)) throw methodNotAllowed();
+    checkTimeout(http);
     const response = await paths(http);
     if (response) {
       if (countedPaths.has(http.path)) measure.path = http.path;
       return response;
     }
-    if (http.path.startsWith("/api")) throw unknownPath();
-    return {
-      code: 404,
-      headers: { "content-type": "text/plain; charset=utf-8", ...uncached },
-      body: "404 page not found\n",
-    };
+    const [, api, group = ""] = http.path.split("/");
+    if (api === "api" || (api === "apis" && resources.hasGroup(group))) throw unknownPath();
+    return pageNotFound;
   };
 
   /** Anything but a refusal is a bug of ours: the client learns that there was one, the log learns which. */
@@ -165,23 +193,49 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     if (error instanceof ApiError) return error;
     if (error instanceof DecodeError) return badRequest(error.message);
     log.error("request failed", { method, path, error });
-    return internalError(error instanceof Error ? error.message : String(error));
+    return internalError("This request caused apiserver to panic. Look in the logs for details.");
   };
 
   return { handle, request };
 }
 
+/** Health may be asked with any method. */
+const healthPath = /^\/(healthz|livez|readyz)(\/|$)/;
+
+/** The answer where nothing is served at all. */
+const pageNotFound: HttpResponse = {
+  code: 404,
+  headers: { "content-type": "text/plain; charset=utf-8", ...nosniff, ...uncached },
+  body: "404 page not found\n",
+};
+
+/** How long a client is ready to wait. No answer takes as long as any would, so it is only read. */
+function checkTimeout({ query }: HttpRequest): void {
+  const timeout = query.get("timeout");
+  if (!timeout) return;
+  try {
+    parseDuration(timeout);
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    throw badRequest(`invalid timeout specified in the request URL - ${error.message}`);
+  }
+}
+
 /** What the server tells besides the answer, each text once. */
 class Warnings {
-  #told: Set<string> | undefined;
+  #texts: Set<string> | undefined;
 
   readonly warn = (text: string): void => {
-    this.#told ??= new Set();
-    this.#told.add(text);
+    this.#texts ??= new Set();
+    this.#texts.add(text);
   };
 
+  get texts(): readonly string[] {
+    return this.#texts ? [...this.#texts] : [];
+  }
+
   in(response: ApiResponse): ApiResponse {
-    return this.#told ? { ...response, warnings: [...(response.warnings ?? []), ...this.#told] } : response;
+    return this.#texts ? { ...response, warnings: [...(response.warnings ?? []), ...this.#texts] } : response;
   }
 }
 
@@ -192,15 +246,19 @@ const countedPaths: ReadonlySet<string> = new Set(
 
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
+const bodyOf = async (http: HttpRequest): Promise<RequestBody | undefined> =>
+  requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
+
 function apiRequest(
-  { method, query, headers, signal }: HttpRequest,
+  { query, headers, signal }: HttpRequest,
   user: User,
   { group, version, resource, namespace, name, subresource }: ResourcePath,
   verb: RequestVerb,
-  body: Uint8Array | undefined,
+  body: RequestBody | undefined,
   trace: RequestTrace | undefined,
   warn: (text: string) => void,
 ): ApiRequest {
+  const isBelieved = isPart(user);
   return {
     group,
     version,
@@ -213,9 +271,9 @@ function apiRequest(
     query,
     signal,
     userAgent: headers["user-agent"] ?? "",
-    body: body && requestBody(body, headers["content-type"] ?? "", method),
-    because: headers["knarr-because"],
-    steps: headers["knarr-steps"],
+    body,
+    because: isBelieved ? headers["knarr-because"] : undefined,
+    steps: isBelieved ? headers["knarr-steps"] : undefined,
     trace,
     warn,
   };
@@ -229,35 +287,3 @@ const traced = (response: HttpResponse, id: string, part: string): HttpResponse 
   ...response,
   headers: { ...response.headers, traceparent: `00-${id}-${part.slice(16)}-01` },
 });
-
-const patchTypes: Readonly<Record<string, PatchType>> = {
-  "application/json-patch+json": "json",
-  "application/merge-patch+json": "merge",
-  "application/strategic-merge-patch+json": "strategic",
-  "application/apply-patch+yaml": "apply",
-};
-
-function requestBody(bytes: Uint8Array, contentType: string, method: string): RequestBody | undefined {
-  if (bytes.length === 0) return undefined;
-  if (method === "PATCH") {
-    const patchType = patchTypes[bodyType(contentType, Object.keys(patchTypes)) ?? ""];
-    if (!patchType || contentType === "") throw unsupportedMediaType(Object.keys(patchTypes));
-    const codec = patchType === "apply" ? yamlCodec : jsonCodec;
-    const text = () => decodeUtf8(bytes);
-    const value = () => (patchType === "apply" ? parseYaml(text()).value : parseJson(text()).value);
-    return { bytes, patchType, value, decode: (subject) => codec.decode(subject, bytes) };
-  }
-  const codec = bodyCodecs.find(({ mediaType }) => mediaType === bodyType(contentType, bodyTypes));
-  if (!codec) throw unsupportedMediaType(bodyTypes);
-  return {
-    bytes,
-    value: () => parseJson(decodeUtf8(bytes)).value,
-    decode(subject) {
-      if (!codec.supports(structOf(subject))) throw unsupportedMediaType([jsonCodec.mediaType, yamlCodec.mediaType]);
-      return codec.decode(subject, bytes);
-    },
-  };
-}
-
-const bodyCodecs = [jsonCodec, yamlCodec, protobufCodec];
-const bodyTypes = bodyCodecs.map(({ mediaType }) => mediaType);

@@ -43,8 +43,8 @@ export class StoreFollower {
   }
 
   /** Makes the cache of all keys under `prefix`. To be called before `run`. */
-  add(prefix: string, form: StoredForm): WatchCache {
-    const cache = new WatchCache(prefix, form);
+  add(prefix: string, form: StoredForm, keepsObjects?: boolean): WatchCache {
+    const cache = new WatchCache(prefix, form, keepsObjects);
     this.#caches.set(prefix, cache);
     return cache;
   }

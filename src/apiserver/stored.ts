@@ -2,11 +2,14 @@
 // since that is only known once it is written; it belongs at a place that is the same for all objects of a kind, so it is
 // put in without encoding again.
 import { managedText } from "#schema/apply/creation.ts";
+import { htmlSafe } from "#schema/go-json.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
+import { asHeld, asWritten } from "#schema/written.ts";
 import type { Entry, Revision } from "#store/engine.ts";
 import type { EncodedObject } from "#wire/api-request.ts";
+import { namesHead } from "#wire/json.ts";
 
 /**
  * An object takes as much memory as its bytes, and most of what a cluster holds is seldom looked at. So what is settled is in one form:
@@ -16,6 +19,8 @@ import type { EncodedObject } from "#wire/api-request.ts";
 export class Stored implements EncodedObject {
   readonly key: string;
   readonly revision: Revision;
+  /** About how many bytes it takes as JSON. */
+  readonly size: number;
   readonly #form: StoredForm;
   /** As the store has it. It may be a part of something larger, which must not be kept for its sake. */
   #value: Uint8Array | undefined;
@@ -33,6 +38,7 @@ export class Stored implements EncodedObject {
     this.key = key;
     this.revision = revision;
     this.#form = form;
+    this.size = (value ?? json)?.length ?? 0;
     this.#value = value;
     this.#json = json;
     this.#object = object && form.protect(object);
@@ -50,7 +56,7 @@ export class Stored implements EncodedObject {
     if (object && !(object instanceof WeakRef)) return object;
     const held = object?.deref();
     if (!held) this.#isRead = true;
-    const made = held ?? this.#form.protect(parseJson(decodeUtf8(this.json)).value as ApiObject);
+    const made = held ?? this.#form.protect(this.#form.parse(this.json));
     this.#object = made;
     if (this.#isSettled) this.#form.warm.add(this);
     return made;
@@ -125,13 +131,20 @@ export class StoredForm {
   readonly #kind: AnyKind;
   /** Everything before the first field of metadata. */
   readonly #head: string;
+  readonly #headBytes: Uint8Array;
   /** Objects on their way into the store, by their bytes: what comes back need not be parsed again. */
   readonly #known = new WeakMap<Uint8Array, Stored | ApiObject>();
 
   constructor(kind: AnyKind, protect: Protection = trusting) {
     this.#kind = kind;
     this.protect = protect;
-    this.#head = `{"apiVersion":${JSON.stringify(kind.apiVersion)},"kind":${JSON.stringify(kind.kind)},"metadata":{`;
+    this.#head = `${namesHead(kind)}"metadata":{`;
+    this.#headBytes = encoder.encode(this.#head);
+  }
+
+  /** The object of what clients get. */
+  parse(json: Uint8Array): ApiObject {
+    return asHeld(this.#kind, parseJson(decodeUtf8(json)).value as ApiObject);
   }
 
   encode(object: ApiObject): Uint8Array {
@@ -170,49 +183,64 @@ export class StoredForm {
     return stored;
   }
 
+  /** What would be stored, if this were more than a dry run. */
+  tried(key: string, object: ApiObject, revision: Revision): Stored {
+    return this.of({ key, value: this.encode(object), created: revision, modified: revision });
+  }
+
   /** What clients get of what the store has. */
   jsonOf(value: Uint8Array, revision: Revision): Uint8Array {
-    const at = this.#head.length; // the head is ASCII, so characters are bytes
-    return withVersion(value, at, at, revision);
+    return this.#withVersion(value, this.#head.length, revision, newline);
   }
 
   /** The same, of the object. */
   jsonFrom(object: ApiObject): Uint8Array {
-    return encoder.encode(this.#text(object, versionText(object.metadata.resourceVersion ?? "")));
+    return encoder.encode(`${this.#text(object, versionText(object.metadata.resourceVersion))}\n`);
   }
 
   withRevision(json: Uint8Array, before: Revision, revision: Revision): Uint8Array {
-    const at = this.#head.length;
-    return withVersion(json, at, at + versionText(before).length, revision);
+    return this.#withVersion(json, this.#head.length + versionText(before).length, revision, nothing);
+  }
+
+  /** The head, a resourceVersion, and what is in `bytes` from `from` on. An older server wrote the names in another order, but as long. */
+  #withVersion(bytes: Uint8Array, from: number, revision: Revision, end: Uint8Array): Uint8Array {
+    const head = this.#headBytes;
+    const version = versionText(revision); // ASCII, so characters are bytes
+    const at = head.length + version.length;
+    const json = new Uint8Array(at + bytes.length - from + end.length);
+    json.set(head);
+    encoder.encodeInto(version, json.subarray(head.length));
+    json.set(bytes.subarray(from), at);
+    json.set(end, json.length - end.length);
+    return json;
   }
 
   #text(object: ApiObject, version = ""): string {
-    const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
+    const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = asWritten(this.#kind, object);
     const { resourceVersion: _resourceVersion, managedFields, ...meta } = metadata;
     const tail = JSON.stringify(rest);
     const managed = managedFields ? `,"managedFields":${managedText(managedFields)}}` : "}";
-    return `${this.#head}${version}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`;
+    const text = `${this.#head}${version}${JSON.stringify(meta).slice(1, -1)}${managed}${tail === "{}" ? "}" : `,${tail.slice(1)}`}`;
+    return htmlSafe(text);
   }
 
   #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): Stored {
     if (!source) return new Stored(this, key, revision, { value });
     const { apiVersion, kind } = this.#kind;
-    const metadata = { ...source.metadata, resourceVersion: String(revision) };
+    const metadata = { ...source.metadata };
+    if (revision === unwritten) delete metadata.resourceVersion;
+    else metadata.resourceVersion = String(revision);
     return new Stored(this, key, revision, { value, object: { ...source, apiVersion, kind, metadata } });
   }
 }
 
-const versionText = (revision: Revision | string): string => `"resourceVersion":"${revision}",`;
+/** The revision of what was only tried, as by a dry run: it has no resourceVersion. */
+const unwritten: Revision = 0;
+const newline = encoder.encode("\n");
+const nothing = new Uint8Array();
 
-/** JSON with a resourceVersion in place of what is from `from` to `to`. */
-function withVersion(bytes: Uint8Array, from: number, to: number, revision: Revision): Uint8Array {
-  const version = versionText(revision); // ASCII, so characters are bytes
-  const json = new Uint8Array(from + version.length + bytes.length - to);
-  json.set(bytes.subarray(0, from));
-  encoder.encodeInto(version, json.subarray(from));
-  json.set(bytes.subarray(to), from + version.length);
-  return json;
-}
+const versionText = (revision: Revision | string | undefined): string =>
+  revision === unwritten || revision === undefined ? "" : `"resourceVersion":"${revision}",`;
 
 function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;

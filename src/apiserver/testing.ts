@@ -82,7 +82,9 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     const bytes =
       body === undefined
         ? new Uint8Array()
-        : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+        : body instanceof Uint8Array
+          ? body
+          : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
     return server.handle({
       method,
       path,
@@ -106,10 +108,11 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     async call(method, url, body, headers = {}) {
       const response = await send(method, url, body, headers, new AbortController().signal);
       if (isStream(response.body)) throw new Error("a stream was not expected");
-      const text =
-        typeof response.body === "string"
-          ? response.body
-          : Buffer.concat(isParts(response.body) ? [...response.body] : [response.body]).toString();
+      const { body: sent } = response;
+      const whole = Buffer.concat(isParts(sent) ? [...sent] : [Buffer.from(sent)]);
+      if (isParts(sent) && sent.size !== whole.length)
+        throw new Error(`${sent.size} bytes were announced, not ${whole.length}`);
+      const text = whole.toString();
       return {
         code: response.code,
         headers: response.headers,

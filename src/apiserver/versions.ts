@@ -2,7 +2,8 @@
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { EncodedObject, WatchEvent } from "#wire/api-request.ts";
-import { plain } from "./watcher.ts";
+import { encodeObject } from "#wire/json.ts";
+import { sent } from "./watcher.ts";
 
 export const toStored = (kind: AnyKind, object: DraftObject): DraftObject =>
   kind.convert ? (structuredClone(kind.convert.toStored(object as never)) as DraftObject) : object;
@@ -10,12 +11,13 @@ export const toStored = (kind: AnyKind, object: DraftObject): DraftObject =>
 export const fromStored = (kind: AnyKind, object: ApiObject): ApiObject =>
   kind.convert ? (kind.convert.fromStored(object) as ApiObject) : object;
 
-const encoder = new TextEncoder();
-
 export function inVersion(kind: AnyKind, stored: EncodedObject): EncodedObject {
-  if (!kind.convert) return stored;
-  const object = fromStored(kind, stored.object);
-  return { object, json: encoder.encode(JSON.stringify(object)) };
+  return kind.convert ? converted(kind, stored.object) : stored;
+}
+
+function converted(kind: AnyKind, stored: ApiObject): EncodedObject {
+  const object = fromStored(kind, stored);
+  return { object, json: encodeObject(kind, object) };
 }
 
 export const allInVersion = (kind: AnyKind, items: readonly EncodedObject[]): readonly EncodedObject[] =>
@@ -26,10 +28,10 @@ export function eventsInVersion(
   kind: AnyKind,
   events: AsyncIterable<readonly WatchEvent[]>,
 ): AsyncIterable<readonly WatchEvent[]> {
-  return kind.convert ? converted(kind, events) : events;
+  return kind.convert ? allConverted(kind, events) : events;
 }
 
-async function* converted(
+async function* allConverted(
   kind: AnyKind,
   events: AsyncIterable<readonly WatchEvent[]>,
 ): AsyncGenerator<readonly WatchEvent[]> {
@@ -37,6 +39,6 @@ async function* converted(
     yield batch.map((event) =>
       event.type === "ERROR" || event.type === "BOOKMARK"
         ? event
-        : plain(event.type, fromStored(kind, event.object as ApiObject)),
+        : sent(event.type, converted(kind, event.object as ApiObject)),
     );
 }

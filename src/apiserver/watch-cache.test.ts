@@ -59,13 +59,13 @@ test("a deleted object is told as it was last, with the revision of its deletion
   remove(10);
   const [event] = cache.since(9);
   const expected = {
-    apiVersion: "v1",
     kind: "ConfigMap",
+    apiVersion: "v1",
     metadata: { resourceVersion: "10", name: "a", namespace: "default" },
     data: { at: "9" },
   };
   assert.deepEqual(event?.deleted?.object, expected);
-  assert.equal(new TextDecoder().decode(event?.deleted?.json), JSON.stringify(expected));
+  assert.equal(new TextDecoder().decode(event?.deleted?.json), `${JSON.stringify(expected)}\n`);
 });
 
 test("objects that come together are all there for who is told of them, and kept as bytes afterwards", () => {

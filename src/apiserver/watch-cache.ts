@@ -1,5 +1,6 @@
 // All objects of one resource in memory, with the recent past as a ring of events. Gets, lists and watches are served from here.
-// The store's follower (store-follower.ts) keeps it current.
+// The store's follower (store-follower.ts) keeps it current. A resource whose objects are many and seldom read, such as Events, has
+// only the ring: its gets and lists go to the store, as upstream's do (cmd/kube-apiserver/app/options, default watch cache sizes).
 import { breathe } from "#base/breathe.ts";
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -52,6 +53,8 @@ const freshRevisions = 1024;
 
 export class WatchCache {
   readonly prefix: string;
+  /** Whether the present objects are here; otherwise only the store has them. */
+  readonly keepsObjects: boolean;
   readonly #form: StoredForm;
   readonly #objects = new SortedMap<Stored>();
   /** The same, for those who know the key: ten times as many as those who want a range. */
@@ -71,10 +74,13 @@ export class WatchCache {
   /** Events after this one are in the ring. */
   #oldest: Revision = 0;
   #received = 0;
+  /** How many objects there are, also if they are not kept. */
+  #size = 0;
 
-  constructor(prefix: string, form: StoredForm) {
+  constructor(prefix: string, form: StoredForm, keepsObjects = true) {
     this.prefix = prefix;
     this.#form = form;
+    this.keepsObjects = keepsObjects;
   }
 
   /** The oldest revision a watcher may start from. */
@@ -84,23 +90,26 @@ export class WatchCache {
 
   /** How many objects there are, and how many changes to them came since the start. */
   get size(): number {
-    return this.#objects.size;
+    return this.#size;
   }
   get received(): number {
     return this.#received;
   }
 
   get(key: string): Stored | undefined {
+    this.#mustKeepObjects();
     return this.#byKey.get(key);
   }
 
   /** Objects whose key starts with `prefix`, in order; `after` skips all up to that key. */
   range(prefix: string, after?: string): Generator<[string, Stored]> {
+    this.#mustKeepObjects();
     return this.#objects.range(after === undefined ? prefix : `${after}\0`, prefixEnd(prefix));
   }
 
   /** All objects whose key starts with `prefix`, in order; the same array until something changes, so it must not be changed. */
   list(prefix: string): readonly Stored[] {
+    this.#mustKeepObjects();
     const known = this.#lists.get(prefix);
     if (known) return known;
     const list = this.#objects.values(prefix, prefixEnd(prefix));
@@ -109,6 +118,7 @@ export class WatchCache {
   }
 
   count(prefix: string, after?: string): number {
+    this.#mustKeepObjects();
     return this.#objects.count(after === undefined ? prefix : `${after}\0`, prefixEnd(prefix));
   }
 
@@ -156,7 +166,8 @@ export class WatchCache {
     this.#ring.length = 0;
     this.#oldest = at;
     this.#fresh.length = 0;
-    for (const entry of entries) {
+    this.#size = entries.length;
+    for (const entry of this.keepsObjects ? entries : []) {
       const stored = this.#form.of(entry);
       stored.settle(this.#isHeld);
       this.#set(entry.key, stored);
@@ -217,7 +228,7 @@ export class WatchCache {
     if (this.#holders > 0 || !this.#isHeld) return;
     this.#isHeld = !this.#isAbandoned;
     this.#isAbandoned = true;
-    if (this.#isHeld) return;
+    if (this.#isHeld || !this.keepsObjects) return;
     for (const stored of this.list(this.prefix)) {
       stored.settle(this.#isHeld);
       if (pause.due()) await pause.now();
@@ -234,7 +245,10 @@ export class WatchCache {
   }
 
   #take(change: Change): CacheEvent {
-    const { key } = change.entry;
+    const { key, created, modified } = change.entry;
+    if (change.type === "delete") this.#size--;
+    else if (created === modified) this.#size++;
+    if (!this.keepsObjects) return this.#toEvent(change, change.previous && this.#form.of(change.previous));
     const event = this.#toEvent(change, this.#byKey.get(key));
     if (event.current) this.#set(key, event.current);
     else {
@@ -242,6 +256,10 @@ export class WatchCache {
       this.#byKey.delete(key);
     }
     return event;
+  }
+
+  #mustKeepObjects(): void {
+    if (!this.keepsObjects) throw new Error(`${this.prefix}: objects are not in memory; read them from the store`);
   }
 
   #set(key: string, stored: Stored): void {

@@ -4,6 +4,7 @@ import type { Clock } from "#base/clock.ts";
 import { type ApiError, explain } from "#base/errors.ts";
 import { Compacted, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
 import type { EncodedObject, WatchEvent, WatchEventType } from "#wire/api-request.ts";
+import { encodeObject } from "#wire/json.ts";
 import { internalError, serviceUnavailable, statusOf, tooOld } from "#wire/status.ts";
 import type { StoreFollower } from "./store-follower.ts";
 import type { Stored } from "./stored.ts";
@@ -249,13 +250,8 @@ function translate(event: CacheEvent, wants: (stored: Stored) => boolean): Watch
   const is = current !== undefined && wants(current);
   if (is) return sent(was ? "MODIFIED" : "ADDED", current);
   if (!was) return undefined;
-  return deleted ? sent("DELETED", deleted) : sent("DELETED", at(previous, event.revision));
-}
-
-/** The object as it last matched, with the revision at which it stopped to. */
-function at(stored: Stored, revision: Revision): EncodedObject {
-  const object = { ...stored.object, metadata: { ...stored.object.metadata, resourceVersion: String(revision) } };
-  return { object, json: encoder.encode(JSON.stringify(object)) };
+  // The object as it last matched, with the revision at which it stopped to.
+  return sent("DELETED", deleted ?? previous.deleted(event.revision));
 }
 
 const encoder = new TextEncoder();
@@ -267,7 +263,7 @@ const heads = Object.fromEntries(
 ) as Readonly<Record<WatchEventType, Uint8Array>>;
 const tail = encoder.encode("}\n");
 
-const sent = (type: WatchEventType, stored: EncodedObject): WatchEvent => ({
+export const sent = (type: WatchEventType, stored: EncodedObject): WatchEvent => ({
   type,
   get object() {
     return stored.object;
@@ -278,15 +274,16 @@ const sent = (type: WatchEventType, stored: EncodedObject): WatchEvent => ({
 export const plain = (type: WatchEventType, object: object): WatchEvent => ({
   type,
   object,
-  json: () => frame(type, encoder.encode(JSON.stringify(object))),
+  json: () => frame(type, encodeObject({ apiVersion: "", kind: "" }, object)),
 });
 
+/** The JSON ends with a newline, which belongs behind the whole event. */
 function frame(type: WatchEventType, json: Uint8Array): Uint8Array {
   const head = heads[type];
-  const line = new Uint8Array(head.length + json.length + tail.length);
+  const line = new Uint8Array(head.length + json.length - 1 + tail.length);
   line.set(head);
   line.set(json, head.length);
-  line.set(tail, head.length + json.length);
+  line.set(tail, line.length - tail.length);
   return line;
 }
 

@@ -1,10 +1,18 @@
 // Create, update, patch and apply, from the body to the registry: decoded and defaulted in the version that was sent, tracked for
 // managedFields in that version, then stored in the stored one.
 
+import { inTurns, turn } from "#base/breathe.ts";
 import { type ApiError, explain } from "#base/errors.ts";
 import { hex } from "#base/hex.ts";
-import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
-import { excluding, including } from "#schema/apply/filter.ts";
+import {
+  type ApplyWrite,
+  applyObject,
+  applySteps,
+  trackSteps,
+  trackUpdate,
+  type UpdateWrite,
+} from "#schema/apply/apply.ts";
+import { excluding, type Filter } from "#schema/apply/filter.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import { DecodeError } from "#schema/json.ts";
@@ -12,47 +20,60 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { validateObject } from "#schema/validate.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
-import { badRequest, invalidObject } from "#wire/status.ts";
+import { badRequest, conflict, invalidObject } from "#wire/status.ts";
+import { foreignKind, isOtherVersion } from "./foreign-kind.ts";
+import { refuseTooLarge } from "./registry/object-size.ts";
 import { parseWriteOptions, type WriteOptions } from "./registry/options.ts";
 import { patched } from "./registry/patching.ts";
-import { takeFrom } from "./registry/prepare.ts";
+import { takeFrom, wipeSystemFields } from "./registry/prepare.ts";
+import type { Registry } from "./registry/registry.ts";
+import type { Strategy } from "./registry/strategy.ts";
 import { answer, type ServedResource, type SubresourceHandler } from "./served-resource.ts";
 import { fromStored, toStored } from "./versions.ts";
 
 export const create: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
   const options = parseWriteOptions(request, "CreateOptions");
-  const { object, warnings } = decodeBody(request, kind, options);
-  checkPlace(request, kind, object);
-  const stored = tracked(served, request, undefined, object, options);
+  const { object, warnings } = await decodeBody(request, kind, options);
+  wipeSystemFields(object);
+  checkNamespace(request, kind, object);
+  const stored = await tracked(served, request, undefined, object, options, isLargeBody(request));
   return answer(201, served, await registry.create(request, stored, options), warnings);
 };
 
 export const update: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
   const options = parseWriteOptions(request, "UpdateOptions");
-  const { object, warnings } = decodeBody(request, kind, options);
+  const { object, warnings } = await decodeBody(request, kind, options);
   checkPlace(request, kind, object);
   const key = registry.keyOf(request.namespace, request.name ?? "");
   const { strategy } = registry.options;
-  if (strategy.needsResourceVersion && !object.metadata.resourceVersion)
-    throw invalidObject({ group: kind.group, kind: kind.plural }, object.metadata.name ?? "", [
-      { type: "Invalid", field: "metadata.resourceVersion", value: 0, detail: "must be specified for an update" },
-    ]);
+  const { uid } = object.metadata;
   if (strategy.createOnUpdate && !request.subresource && !(await registry.current(key, request.signal))) {
-    const stored = tracked(served, request, undefined, object, options);
+    if (uid) throw otherUid(registry, key, uid, "");
+    delete object.metadata.resourceVersion;
+    const stored = await tracked(served, request, undefined, object, options, isLargeBody(request));
     return answer(201, served, await registry.create(request, stored, options), warnings);
   }
   let decoded: DraftObject | undefined = object;
-  const change = (current: ApiObject) => {
-    const sent = decoded ?? decodeBody(request, kind, options).object;
+  const change = async (current: ApiObject, isLarge: boolean) => {
+    const sent = decoded ?? (await decodeBody(request, kind, options)).object;
     decoded = undefined; // what is made of it is the registry's; another round begins with another
     checkPlace(request, kind, sent);
+    if (uid && uid !== current.metadata.uid) throw otherUid(registry, key, uid, current.metadata.uid ?? "");
     if (request.subresource === "status") takeAllButStatus(kind, sent, fromStored(kind, current));
-    return tracked(served, request, current, sent, options);
+    return tracked(served, request, current, sent, options, isLarge);
   };
   return answer(200, served, await registry.update(request, key, change, options), warnings);
 };
+
+/** A body that names another object than the one that is there, in the words of upstream's store. */
+const otherUid = ({ resource }: Registry, key: string, sent: string, present: string): ApiError =>
+  conflict(
+    resource,
+    key.slice(key.lastIndexOf("/") + 1),
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${sent}, UID in object meta: ${present}`,
+  );
 
 /** Through `status` nothing else changes, whatever was sent. What is shared need not be compared. */
 function takeAllButStatus(kind: AnyKind, object: DraftObject, live: ApiObject): void {
@@ -77,10 +98,13 @@ async function plainPatch(request: ApiRequest, served: ServedResource): Promise<
   const result = await registry.update(
     request,
     key,
-    (current) => {
-      const { object, strictErrors, invalid } = patched(kind, type, fromStored(kind, current), patch);
+    async (current, isLarge) => {
+      const { object, strictErrors, invalid } = await patched(kind, type, fromStored(kind, current), patch, isLarge);
       warnings = strictProblems(strictErrors, options, invalid);
-      const next = tracked(served, request, current, applyDefaults(kind, object), options);
+      object.metadata ??= {};
+      checkPlace(request, kind, object);
+      if (isLarge) await turn();
+      const next = await tracked(served, request, current, applyDefaults(kind, object), options, isLarge);
       // A patch says what changes: it conflicts only if it names a resourceVersion itself.
       if (next.metadata.resourceVersion === current.metadata.resourceVersion) delete next.metadata.resourceVersion;
       return next;
@@ -94,7 +118,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
   const { kind, registry, versions } = served;
   const options = parseWriteOptions(request, "PatchOptions");
   const { body, name = "", namespace, subresource } = request;
-  const applied = configurationOf(
+  const configuration = configurationOf(
     decodeErrors(
       () => body?.value(),
       (why) => badRequest(`error decoding YAML: ${why}`),
@@ -102,35 +126,49 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
   );
   const key = registry.keyOf(namespace, name);
   const now = registry.options.clock.now();
-  const apply = (live: ApiObject | undefined): DraftObject => {
-    const { object, managedFields } = applyObject({
+  const apply = async (live: ApiObject | undefined, isLarge: boolean): Promise<DraftObject> => {
+    const write: ApplyWrite = {
       kind,
       versions,
       live: live && fromStored(kind, live),
-      applied,
+      applied: configuration,
       manager: options.fieldManager,
       force: options.force,
       now,
       ...(subresource !== undefined && { subresource }),
       ...ownable(served, subresource),
-    });
+    };
+    const { object, managedFields } = isLarge ? await inTurns(applySteps(write)) : applyObject(write);
+    if (isLarge) await turn();
     const decoded = decodeErrors(() => decodeValue(kind, object));
     strictProblems(decoded.strictErrors, options, notOfKind(kind));
+    if (isLarge) await turn();
     const next = toStored(kind, applyDefaults(kind, decoded.object as DraftObject));
+    if (isLarge) await turn();
+    if (isLarge) refuseTooLarge(next);
     next.metadata.managedFields = managedFields as never;
-    if (live) delete next.metadata.resourceVersion;
+    const { uid } = next.metadata;
+    if (!live && uid)
+      throw conflict(
+        registry.resource,
+        name,
+        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+      );
+    checkPlace(request, kind, next);
+    // Applying says what is wanted: it conflicts only if it names a resourceVersion itself.
+    if (next.metadata.resourceVersion === live?.metadata.resourceVersion) delete next.metadata.resourceVersion;
     return next;
   };
   if (!subresource && !(await registry.current(key, request.signal))) {
-    const object = apply(undefined);
-    checkPlace(request, kind, object);
+    const object = await apply(undefined, isLargeBody(request));
+    delete object.metadata.resourceVersion;
     return answer(201, served, await registry.create(request, object, options));
   }
   return answer(200, served, await registry.update(request, key, apply, options));
 }
 
 /** Nothing at all reads as an empty object, which is then refused for not saying what it is. */
-function configurationOf(value: unknown): Readonly<Record<string, unknown>> {
+export function configurationOf(value: unknown): Readonly<Record<string, unknown>> {
   if (value === undefined || value === null) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
   const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
@@ -144,24 +182,46 @@ function ownable({ kind, registry }: ServedResource, subresource: string | undef
   const part = subresource === undefined ? undefined : registry.options.strategy.parts?.[subresource];
   if (part) return { resetFields: part.owned };
   if (!kind.subresources?.status) return {};
-  return { resetFields: subresource === "status" ? statusAlone : allButStatus };
+  return { resetFields: resetFieldsOf(registry.options)[subresource === "status" ? "status" : "object"] };
 }
 
-const statusAlone = including("status", "metadata");
-const allButStatus = excluding("status");
+interface ResetFields {
+  readonly object: Filter;
+  readonly status: Filter;
+}
+const resetFields = new WeakMap<object, ResetFields>();
+
+/** What writers of the whole object can own, and those who write through `status`. */
+function resetFieldsOf(registered: { readonly kind: AnyKind; readonly strategy: Strategy }): ResetFields {
+  const known = resetFields.get(registered);
+  if (known) return known;
+  const { kind, strategy } = registered;
+  const { unowned, statusKeeps = [] } = strategy;
+  const others = Object.keys(kind.fields).filter((field) => field !== "status");
+  const made = {
+    object: excluding("status", ...(unowned?.object ?? [])),
+    status: excluding(...others, ...statusKeeps, ...(unowned?.status ?? [])),
+  };
+  resetFields.set(registered, made);
+  return made;
+}
 
 /** The object in the stored version, with what this write owns noted in managedFields. */
-function tracked(
+async function tracked(
   served: ServedResource,
   request: ApiRequest,
   current: ApiObject | undefined,
   object: DraftObject,
   options: WriteOptions,
-): DraftObject {
+  isLarge: boolean,
+): Promise<DraftObject> {
   const { kind, registry, versions } = served;
   const { subresource } = request;
-  if (kind.convert) refuseInvalid(kind, object);
-  const managedFields = trackUpdate({
+  if (isLarge) await turn();
+  if (isLarge) refuseTooLarge(object);
+  if (isLarge) await turn();
+  if (kind.convert) refuseInvalid(kind, object, current);
+  const write: UpdateWrite = {
     kind,
     versions,
     live: current && fromStored(kind, current),
@@ -170,45 +230,75 @@ function tracked(
     now: registry.options.clock.now(),
     ...(subresource !== undefined && { subresource }),
     ...ownable(served, subresource),
-  });
+  };
+  if (subresource === undefined) registry.options.strategy.prepareForTracking?.(object);
+  const managedFields = isLarge ? await inTurns(trackSteps(write)) : trackUpdate(write);
+  if (isLarge) await turn();
   if (managedFields.length > 0) object.metadata.managedFields = managedFields as never;
   else delete object.metadata.managedFields;
   return toStored(kind, object);
 }
 
 /** The registry checks the stored version; a version with rules of its own is checked before it is converted. */
-function refuseInvalid(kind: AnyKind, object: DraftObject): void {
-  if (!kind.check) return;
-  const problems = validateObject(kind.struct, object);
-  if (problems.length > 0) throw invalidObject(kind, object.metadata.name ?? "", problems);
+function refuseInvalid(kind: AnyKind, object: DraftObject, current: ApiObject | undefined): void {
+  if (!kind.check || !kind.convert) return;
+  const problems = validateObject(kind.struct, object, current && fromStored(kind, current));
+  // Upstream knows the object by its stored kind only.
+  if (problems.length > 0) throw invalidObject(kind.convert.to(), object.metadata.name ?? "", problems);
 }
 
-export function decodeBody(
+export async function decodeBody(
   request: ApiRequest,
   kind: AnyKind,
   options: WriteOptions,
-): { object: DraftObject; warnings: readonly string[] } {
+): Promise<{ object: DraftObject; warnings: readonly string[] }> {
   const { body } = request;
-  if (!body) throw unrecognized(kind, "unexpected end of JSON input", new Uint8Array());
+  if (!body) throw unrecognized(kind, `${noVersion}: unexpected end of JSON input`);
   const { object, strictErrors } = decodeErrors(
     () => body.decode(kind),
-    (why, { isSyntax }) => (isSyntax ? unrecognized(kind, why, body.bytes) : notOfKind(kind)(why)),
+    (why, { syntax, mismatch, field }) => {
+      if (mismatch && field === "") return unrecognized(kind, noObject(mismatch.value), body.bytes);
+      if (syntax === undefined) return notOfKind(kind)(why);
+      return unrecognized(kind, syntax === "json" ? `${noVersion}: ${why}` : why, body.bytes);
+    },
   );
-  if (object.kind && object.kind !== kind.kind)
-    throw badRequest(
-      `${object.kind} in version ${JSON.stringify(object.apiVersion ?? kind.version)} cannot be handled as a ${kind.kind}: expected kind ${kind.kind}`,
-    );
-  if (object.apiVersion && object.apiVersion !== kind.apiVersion)
-    throw badRequest(
-      `the API version in the data (${object.apiVersion}) does not match the expected API version (${kind.apiVersion})`,
-    );
+  refuseForeign(kind, { kind: object.kind || undefined, apiVersion: object.apiVersion || undefined });
+  object.kind = kind.kind;
+  object.apiVersion = kind.apiVersion;
+  if (isLargeBody(request)) await turn();
   // Defaults belong to the version that was sent, and to whoever sent it: managedFields name them, too.
   applyDefaults(kind, object);
-  return { object: object as DraftObject, warnings: strictProblems(strictErrors, options, notOfKind(kind)) };
+  return {
+    object: object as DraftObject,
+    warnings: told(request, strictProblems(strictErrors, options, notOfKind(kind))),
+  };
+}
+
+function refuseForeign(kind: AnyKind, sent: { readonly kind?: string; readonly apiVersion?: string }): void {
+  const why = foreignKind(kind, sent);
+  if (why === undefined) return;
+  const { apiVersion = kind.apiVersion } = sent;
+  if (isOtherVersion(kind, sent))
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${kind.apiVersion})`,
+    );
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  throw badRequest(
+    `${sent.kind ?? kind.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind.kind}: ${why}`,
+  );
+}
+
+const isLargeBody = ({ body }: ApiRequest): boolean => body?.isLarge ?? false;
+
+/** Tells the client at once, so that it learns of it also when the object is then refused; what is left is for the answer. */
+function told({ warn }: ApiRequest, warnings: readonly string[]): readonly string[] {
+  if (!warn) return warnings;
+  for (const text of warnings) warn(text);
+  return [];
 }
 
 /** What strict decoding found is an error, a warning or nothing, as the client wishes. */
-function strictProblems(
+export function strictProblems(
   strictErrors: readonly string[],
   { fieldValidation }: WriteOptions,
   refuse: (detail: string) => ApiError,
@@ -218,12 +308,12 @@ function strictProblems(
   throw refuse(`strict decoding error: ${strictErrors.join(", ")}`);
 }
 
-const notOfKind =
+export const notOfKind =
   ({ kind, version }: AnyKind) =>
   (detail: string): ApiError =>
     badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`);
 
-function decodeErrors<T>(
+export function decodeErrors<T>(
   work: () => T,
   refuse: (why: string, error: DecodeError) => ApiError = (why) => badRequest(why),
 ): T {
@@ -241,23 +331,37 @@ function unrecognized({ kind }: AnyKind, why: string, body: Uint8Array = new Uin
   const start = body.subarray(0, mostShown);
   const shown = isObject ? new TextDecoder().decode(start) : hex(start);
   const summary = body.length === 0 ? "<empty>" : `${shown}${body.length > mostShown ? " ..." : ""}`;
-  return badRequest(
-    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summary})`,
-  );
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary})`);
 }
 
 const mostShown = 30;
 
-/** Name and namespace in the path rule; the object may leave them out, but not contradict. */
-function checkPlace(request: ApiRequest, kind: AnyKind, object: DraftObject): void {
-  const { metadata } = object;
-  if (kind.scope === "Namespaced") {
-    metadata.namespace ??= request.namespace ?? "";
-    if (metadata.namespace !== request.namespace)
-      throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`);
+const noVersion = "couldn't get version/kind; json parse error";
+
+/** A body that is JSON, but no object, is refused by what looks for its kind. */
+const noObject = (value: unknown): string =>
+  `${noVersion}: json: cannot unmarshal ${goKind(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+
+const goKind = (value: unknown): string =>
+  Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+
+/** The namespace in the path rules: the object may leave it out, but not contradict. Where there is none it is forgotten. */
+function checkNamespace(request: ApiRequest, kind: AnyKind, { metadata }: DraftObject): void {
+  if (kind.scope === "Cluster") {
+    delete metadata.namespace;
+    return;
   }
-  if (request.name === undefined) return;
-  metadata.name ??= request.name;
-  if (metadata.name !== request.name)
-    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${request.name})`);
+  metadata.namespace ||= request.namespace ?? "";
+  if (metadata.namespace !== request.namespace)
+    throw badRequest(`the namespace of the provided object does not match the namespace sent on the request`);
+}
+
+/** The same for the name, which an object must not leave out. */
+export function checkPlace(request: ApiRequest, kind: AnyKind, object: DraftObject): void {
+  checkNamespace(request, kind, object);
+  const { name } = object.metadata;
+  if (!name)
+    throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
+  if (name !== request.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`);
 }

@@ -27,3 +27,17 @@ export function breathe(everyMs = 4): { due(): boolean; now(): Promise<void> } {
     },
   };
 }
+
+/** Runs a generator that yields where it may be interrupted, and answers what it returns. */
+export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  const pause = breathe();
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    if (pause.due()) await pause.now();
+  }
+}
+
+/** The same without interruption. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+}

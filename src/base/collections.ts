@@ -21,7 +21,7 @@ export function equal(a: unknown, b: unknown): boolean {
 }
 
 /** The field of an object, without what it inherits (`constructor`, `__proto__`). */
-export const own = (object: Readonly<Record<string, unknown>>, key: string): unknown =>
+export const own = <T>(object: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
 /** Sets a field even when it is called `__proto__`, where plain assignment would change the object's prototype. */
@@ -38,6 +38,15 @@ export function deepFreeze<T>(value: T): T {
   Object.freeze(value);
   for (const inner of Object.values(value)) deepFreeze(inner);
   return value;
+}
+
+/** Tells of each item it is asked about in turn whether it was asked about it before. Asking a list takes longer the longer the list is. */
+export function repeats<T>(): (item: T) => boolean {
+  const seen = new Set<T>();
+  return (item) => {
+    const { size } = seen;
+    return seen.add(item).size === size;
+  };
 }
 
 /** The smallest number, or undefined of none. */

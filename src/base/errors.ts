@@ -27,6 +27,8 @@ export interface StatusError {
   readonly reason: string;
   readonly message: string;
   readonly details?: StatusDetails;
+  /** Where a list that cannot go on as it began can go on all the same: `metadata.continue`. */
+  readonly continue?: string;
 }
 
 /** A refusal by the API: the only error that crosses the wire. Test for it by `reason`, never by text. */
@@ -35,12 +37,14 @@ export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly details: StatusDetails | undefined;
+  readonly continue: string | undefined;
 
   constructor(status: StatusError, options?: ErrorOptions) {
     super(status.message, options);
     this.code = status.code;
     this.reason = status.reason;
     this.details = status.details;
+    this.continue = status.continue;
   }
 }
 

@@ -79,6 +79,26 @@ test("the first candidate leads, the others wait, and one follows soon after a r
   assert.equal(most(), 1);
 });
 
+test("who begins and who ceases to lead is told, with the lease", async () => {
+  const w = world();
+  const told: string[] = [];
+  const stop = new AbortController();
+  const led: Component = {
+    name: "led",
+    run: (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  };
+  const { client, clock, random } = w;
+  const onChange = ({ metadata }: Lease, what: string) => told.push(`${metadata.name} ${what}`);
+  const running = elected(led, { client, clock, random, log: silentLog, lease, identity: "a", onChange }).run(
+    stop.signal,
+  );
+  await w.clock.advance(100);
+  assert.deepEqual(told, ["controllers became leader"]);
+  stop.abort(new Error("stop"));
+  await running;
+  assert.deepEqual(told, ["controllers became leader", "controllers stopped leading"]);
+});
+
 test("a leader that is cut off stops before another begins", async () => {
   const w = world();
   const { start, leading, most } = candidates(w);

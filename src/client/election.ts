@@ -24,6 +24,8 @@ export interface ElectionOptions {
   readonly leaseMs?: number;
   readonly renewDeadlineMs?: number;
   readonly retryMs?: number;
+  /** Called when this candidate begins and ceases to lead, with the lease and with words for an event. */
+  readonly onChange?: (lease: Lease, what: "became leader" | "stopped leading") => void;
   /** Called when another leader is seen, for logs and status pages. */
   readonly onLeader?: (identity: string) => void;
 }
@@ -111,6 +113,7 @@ export class Election {
     while (!(await this.#try(signal))) await clock.sleep(this.#retryMs * (1 + jitter * random.next()), signal);
     metrics.set("leader_election_master_status", { name: lease.name }, 1);
     log.info("became leader", { lease, identity });
+    this.#tell("became leader");
   }
 
   /** Renews until the signal aborts. Throws LeadershipLost when that has failed for too long. */
@@ -127,7 +130,12 @@ export class Election {
       }
     } finally {
       metrics.set("leader_election_master_status", { name: lease.name }, 0);
+      this.#tell("stopped leading");
     }
+  }
+
+  #tell(what: "became leader" | "stopped leading"): void {
+    if (this.#seen) this.#options.onChange?.(this.#seen, what);
   }
 
   /** Gives the lease up, so that another need not wait for it to run out. It runs out by itself if that fails. */

@@ -5,7 +5,7 @@ import type { AdmissionSettings } from "#apiserver/admission/configuration.ts";
 import { readAdmissionConfiguration } from "#apiserver/admission/configuration-file.ts";
 import type { Parsed } from "./flags.ts";
 
-export const admissionFlags = {
+export const pluginFlags = {
   "enable-admission-plugins": {
     type: "strings",
     value: "NAMES",
@@ -16,6 +16,10 @@ export const admissionFlags = {
     value: "NAMES",
     help: "Admission plugins not to run; ServiceAccount refuses pods where no controller makes service accounts",
   },
+} as const;
+
+export const admissionFlags = {
+  ...pluginFlags,
   "admission-control-config-file": { type: "string", value: "FILE", help: "Settings of admission plugins" },
   "default-not-ready-toleration-seconds": {
     type: "int",

@@ -72,6 +72,12 @@ export function makeCertificate(
   return { cert, key: present ?? pemOf(key) };
 }
 
+/** A key in the form in which clients read it, whatever form it is in. */
+export function clientKey(pem: string): string {
+  const key = createPrivateKey(pem);
+  return key.asymmetricKeyType === "ec" ? pemOf(key) : pem;
+}
+
 const { sequence, set, integer, boolean, bitString, octetString, utf8String, utcTime, generalizedTime } = derTag;
 /** A tag that means something in its place only. */
 const inContext = (number: number): number => 0x80 | number;
@@ -123,7 +129,8 @@ function signed({ issuer, subject, validity, key, extensions }: Content, signer:
 }
 
 const newKey = (): KeyObject => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
-const pemOf = (key: KeyObject): string => String(key.export({ type: "pkcs8", format: "pem" }));
+/** In SEC 1's form (RFC 5915), which all clients read: fabric8 takes a key in PKCS #8 for one of RSA. */
+const pemOf = (key: KeyObject): string => String(key.export({ type: "sec1", format: "pem" }));
 const publicKeyOf = (key: KeyObject): Uint8Array => createPublicKey(key).export({ type: "spki", format: "der" });
 
 /** By which keys are told apart: of the bits of the public one alone. */

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
 import { Certificates } from "./certificates.ts";
+import { kubeconfig } from "./kubeconfig.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -55,4 +56,20 @@ test("keys are for their owner alone", () =>
     const keys = readdirSync(folder).filter((file) => file.endsWith(".key"));
     assert.deepEqual(keys, ["admin.key", "ca.key"]);
     for (const key of keys) assert.equal(statSync(join(folder, key)).mode & 0o777, 0o600);
+  }));
+
+test("clients get keys of elliptic curves in the form that all of them read", () =>
+  inFolder(async (folder, clock) => {
+    const { cert, key } = new Certificates(folder, clock).issue("admin", { commonName: "admin" });
+    const old = String(createPrivateKey(key).export({ type: "pkcs8", format: "pem" }));
+    for (const one of [key, old]) {
+      const config = JSON.parse(kubeconfig("c", "https://127.0.0.1", cert, { cert, key: one }));
+      const written = Buffer.from(config.users[0].user["client-key-data"], "base64").toString();
+      assert.match(written, /^-----BEGIN EC PRIVATE KEY-----\n/);
+      assert.ok(new X509Certificate(cert).checkPrivateKey(createPrivateKey(written)));
+    }
+    const { privateKey: rsa } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const pem = String(rsa.export({ type: "pkcs8", format: "pem" }));
+    const config = JSON.parse(kubeconfig("c", "https://127.0.0.1", cert, { cert, key: pem }));
+    assert.equal(Buffer.from(config.users[0].user["client-key-data"], "base64").toString(), pem);
   }));

@@ -4,24 +4,31 @@ import { systemClock } from "#base/clock.ts";
 import { explain, UsageError } from "#base/errors.ts";
 import { type Connection, connectClient } from "#client/host/connect.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { Place, placeFlags } from "./local/place.ts";
 import { knarrVersion } from "./version.ts";
 
 export const connectionFlags = {
+  name: { type: "string", value: "CLUSTER", help: "Cluster of this machine; the one of the kubeconfig unless told" },
+  "data-dir": placeFlags["data-dir"],
   kubeconfig: { type: "string", value: "FILE", help: "Kubeconfig to use; $KUBECONFIG or ~/.kube/config unless told" },
   context: { type: "string", value: "NAME", help: "Context of it; the current one unless told" },
   namespace: { type: "string", short: "n", value: "NAME", help: "Namespace of the object; the context's unless told" },
 } as const;
 
 interface ConnectionSettings {
+  readonly name: string | undefined;
+  readonly "data-dir": string | undefined;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
 }
 
 /** Works with a connection, and closes it whatever happens. */
 export async function withCluster<T>(
-  { kubeconfig, context }: ConnectionSettings,
+  settings: ConnectionSettings,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
+  const { context } = settings;
+  const kubeconfig = kubeconfigOf(settings);
   const stop = new AbortController();
   const connection = await connectClient({
     env: process.env,
@@ -43,6 +50,16 @@ export async function withCluster<T>(
     stop.abort(new Error("done"));
     connection.close();
   }
+}
+
+/** A cluster of this machine has a kubeconfig of its own. */
+function kubeconfigOf({ name, kubeconfig, context, ...settings }: ConnectionSettings): string | undefined {
+  if (name === undefined) return kubeconfig;
+  if (kubeconfig !== undefined || context !== undefined)
+    throw new UsageError("--name says which cluster; --kubeconfig and --context would say so, too");
+  const place = new Place({ name, "data-dir": settings["data-dir"] });
+  place.mustExist();
+  return place.adminKubeconfig;
 }
 
 /** Where nobody listens, if that is why. */

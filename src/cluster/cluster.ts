@@ -6,7 +6,7 @@ import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
-import { admissionOf } from "#apiserver/admission/configuration.ts";
+import { type AdmissionSettings, admissionOf } from "#apiserver/admission/configuration.ts";
 import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
@@ -32,6 +32,7 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import { controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
+import { identityBindings } from "./identity-bindings.ts";
 import { throughProcess } from "./nodes-in-process.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { untilCached } from "./until-cached.ts";
@@ -48,6 +49,8 @@ export interface ClusterConfig {
   readonly nodes: (parts: NodeParts) => ClusterNodes;
   /** What the cluster has besides the objects that every cluster has. */
   readonly objects?: readonly Wanted[];
+  /** Admission plugins besides those that run anyway, and those that shall not run. */
+  readonly admission?: Pick<AdmissionSettings, "enable" | "disable">;
 }
 
 /** What nodes in this process are made with. */
@@ -108,6 +111,12 @@ export interface Cluster extends Component {
   ready(signal: AbortSignal): Promise<void>;
 }
 
+/** Without it the Node authorizer lets each node write every node and every pod, as it leaves what is in a body to admission. */
+const withNodeRestriction = ({ enable = [], disable = [] }: AdmissionSettings = {}): AdmissionSettings => ({
+  enable: disable.includes("NodeRestriction") ? enable : ["NodeRestriction", ...enable],
+  disable,
+});
+
 const unreachable: Advertised = { address: undefined, port: 443 };
 
 export function assembleCluster(config: ClusterConfig, environment: Environment): Cluster {
@@ -123,7 +132,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     ...config.identity,
     authorizers: (own) => [publicPathsFirst, own.node, own.rbac],
     bootstrapPolicy: true,
-    admission: admissionOf({}),
+    admission: admissionOf(withNodeRestriction(config.admission)),
     nodes: throughProcess(() => nodes, connection),
     network: config.network,
     components: [
@@ -185,6 +194,8 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       const advertised = (await front?.open(server.handle)) ?? unreachable;
       try {
         await server.ready(signal);
+        // Once in each start and not in every round, so that a binding can be removed to take away its rights.
+        await server.system(advertised, identityBindings).attempt(signal);
         const system = server.system(advertised, config.objects);
         await system.attempt(signal);
         served.resolve();

@@ -19,12 +19,14 @@ export interface ControlPlaneNames {
   readonly serviceRange: string;
   /** Addresses it listens on; all of them is none. */
   readonly addresses: readonly string[];
+  /** As whom those come who look after the cluster. */
+  readonly admin: identities.Identity;
 }
 
 /** All that the control plane needs to know and be known. What is there already stays, unless it is about to end. */
 export function controlPlaneCertificates(
   folder: string,
-  { clock, serviceRange, addresses }: ControlPlaneNames,
+  { clock, serviceRange, addresses, admin: adminIdentity }: ControlPlaneNames,
 ): ControlPlaneCertificates {
   const certificates = new Certificates(folder, clock);
   const authority = certificates.authority();
@@ -41,7 +43,7 @@ export function controlPlaneCertificates(
     ...addresses.filter((address) => !/^0\.0\.0\.0$|^::$/.test(address)),
   ];
   const server = certificates.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] });
-  const admin = certificates.issue("admin", identities.admin);
+  const admin = certificates.issue("admin", adminIdentity);
   const controllerManager = certificates.issue("controller-manager", identities.controllerManager);
   const scheduler = certificates.issue("scheduler", identities.scheduler);
   return {

@@ -12,6 +12,7 @@ import { GarbageCollector } from "#controllers/garbage/collector.ts";
 import { type ControllerSettings, controllers } from "#controllers/list.ts";
 import { PodGarbageCollector } from "#controllers/pod-garbage/collector.ts";
 import { ResourceQuotaController } from "#controllers/resourcequota/controller.ts";
+import { knownControllers } from "./controller-switches.ts";
 
 export interface ControllerManagerOptions {
   /** Lists, watches and reports, as the controller manager. */
@@ -74,6 +75,11 @@ export function controllerManager(options: ControllerManagerOptions): Component 
       ],
     ],
   ];
+  if (settings.isOn) {
+    const present = new Set([...controllers(settings).map(({ name }) => name), ...others.map(([name]) => name)]);
+    const lacking = knownControllers.filter((name) => isOn(name) && !present.has(name));
+    if (lacking.length > 0) options.log.info("some controllers of upstream are not there", { controllers: lacking });
+  }
   const parts = [running, ...others.flatMap(([name, make]) => (isOn(name) ? make() : []))];
   return { name: "controller-manager", run: (signal) => supervise(parts, signal) };
 }

@@ -1,3 +1,4 @@
+import { clientKey } from "./certificate-maker.ts";
 import type { KeyPair } from "./certificates.ts";
 
 /** A kubeconfig with one cluster, one user and one context, all of one name. JSON, which every YAML reader takes. */
@@ -7,7 +8,12 @@ export function kubeconfig(name: string, server: string, authority: string, clie
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name, cluster: { server, "certificate-authority-data": base64(authority) } }],
-    users: [{ name, user: { "client-certificate-data": base64(client.cert), "client-key-data": base64(client.key) } }],
+    users: [
+      {
+        name,
+        user: { "client-certificate-data": base64(client.cert), "client-key-data": base64(clientKey(client.key)) },
+      },
+    ],
     contexts: [{ name, context: { cluster: name, user: name } }],
     "current-context": name,
   };

@@ -1,7 +1,9 @@
 // argv → command.
+import { inspect } from "node:util";
 import { explain, UsageError } from "#base/errors.ts";
 import type { CommandEntry } from "./command.ts";
 import { commands } from "./commands.ts";
+import { print, printError } from "./print.ts";
 
 /** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage, more if the command says so. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -10,24 +12,24 @@ export async function main(args: readonly string[]): Promise<number> {
     if (name === "help" || name === "--help" || name === "-h") {
       const about = commands.find((entry) => entry.name === rest[0]);
       if (!about && rest[0] !== undefined) throw unknownCommand(rest[0]);
-      console.log(about ? await commandHelp(about) : help());
+      print(about ? await commandHelp(about) : help());
       return 0;
     }
     const entry = commands.find((candidate) => candidate.name === (name === "--version" ? "version" : name));
     if (!entry) throw unknownCommand(name);
     if (rest.includes("--help") || rest.includes("-h")) {
-      console.log(await commandHelp(entry));
+      print(await commandHelp(entry));
       return 0;
     }
     const code = await (await entry.load()).run(rest);
     return typeof code === "number" ? code : 0;
   } catch (error) {
-    console.error(`knarr: ${explain(error)}`);
+    printError(`knarr: ${explain(error)}`);
     if (error instanceof UsageError) {
-      if (commands.some((entry) => entry.name === name)) console.error(`Run "knarr ${name} --help" for what it takes.`);
+      if (commands.some((entry) => entry.name === name)) printError(`Run "knarr ${name} --help" for what it takes.`);
       return 2;
     }
-    if (process.env.KNARR_DEBUG) console.error(error);
+    if (process.env.KNARR_DEBUG) printError(inspect(error));
     return 1;
   }
 }

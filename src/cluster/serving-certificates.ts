@@ -3,6 +3,7 @@ import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { controlPlaneCertificates } from "./control-plane-certificates.ts";
 import { asCertificates, asPrivateKey, flagFile, isPair } from "./flag-file.ts";
+import { masterAdmin } from "./identities.ts";
 
 /** Where the API server's certificates come from, by the names of its flags. */
 export interface CertificateFlags {
@@ -55,6 +56,7 @@ export function servingCertificates(settings: CertificateFlags): ServingCertific
     clock: systemClock,
     serviceRange: settings["service-cluster-ip-range"],
     addresses: [settings["bind-address"]],
+    admin: masterAdmin,
   });
   return {
     cert: own.server.cert,

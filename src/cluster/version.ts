@@ -3,7 +3,7 @@ export const knarrVersion = "0.1.0";
 export const kubernetesVersion = "v1.36.4";
 
 /** What `/version` answers. */
-export function apiVersionInfo() {
+export function apiVersionInfo(gitVersion = kubernetesVersion) {
   const [major = "", minor = ""] = kubernetesVersion.slice(1).split(".");
   return {
     major,
@@ -12,8 +12,8 @@ export function apiVersionInfo() {
     emulationMinor: minor,
     minCompatibilityMajor: major,
     minCompatibilityMinor: String(Number(minor) - 1),
-    gitVersion: `${kubernetesVersion}+knarr`,
-    gitCommit: "",
+    gitVersion,
+    gitCommit: `knarr-${knarrVersion}`,
     gitTreeState: "clean",
     buildDate: "1970-01-01T00:00:00Z",
     goVersion: "none",

@@ -39,10 +39,22 @@ export async function revisionsOf(
   return revisions.toSorted(byRevision);
 }
 
-/** What a revision keeps: a strategic patch that brings the template back. */
+/**
+ * What a revision keeps: a strategic patch that brings the template back. Its keys stand in the order of the alphabet, as upstream
+ * writes them: kubectl compares the bytes of a revision with those it makes of the present template.
+ */
 export const templatePatch = (template: PodTemplateSpec) => ({
-  spec: { template: { ...template, $patch: "replace" } },
+  spec: { template: sortedKeys({ ...template, $patch: "replace" }) },
 });
+
+function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(
+    entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, one]) => [key, sortedKeys(one)]),
+  );
+}
 
 export const holds = ({ data }: ControllerRevision, patch: unknown): boolean => equal(data, patch);
 

@@ -21,11 +21,13 @@ import { type NodeLifecycleSettings, nodeLifecycleController } from "./node-life
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
+import { serviceCidrController } from "./service-cidr.ts";
 import { serviceLbController } from "./service-lb/service-lb.ts";
 import { serviceAccountController } from "./serviceaccount.ts";
 import { serviceAccountTokenController, type TokenSettings } from "./serviceaccount-token.ts";
 import { statefulSetController } from "./statefulset/statefulset.ts";
 import { taintEvictionController } from "./taint-eviction.ts";
+import { ttlController } from "./ttl.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
 import {
   attributesClassProtectionController,
@@ -82,12 +84,14 @@ export const controllers = ({
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
+  listed("service-cidr-controller", serviceCidrController, "service-cidrs-controller"),
   listed("service-lb-controller", serviceLbController(loadBalancerAddresses), "service-controller"),
   listed("serviceaccount-controller", serviceAccountController, "service-account-controller"),
   ...(signToken ? [tokens(serviceAccountTokenController({ rootCa, sign: signToken }))] : []),
   listed("statefulset-controller", statefulSetController),
   listed("taint-eviction-controller", taintEvictionController(), "node-controller"),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
+  listed("ttl-controller", ttlController()),
   listed("volumeattributesclass-protection-controller", attributesClassProtectionController),
 ];
 

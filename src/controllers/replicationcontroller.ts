@@ -15,7 +15,7 @@ export const replicationControllerController = controller({
   watches: [wakenByOrphans(ReplicationController, ({ spec }, pod) => selectsIn(spec.selector)(pod.metadata.labels))],
 
   async reconcile(rc, context) {
-    const { replicas, minReadySeconds, template, selector } = rc.spec;
+    const { replicas, minReadySeconds = 0, template, selector } = rc.spec;
     const { client, cache } = context;
     return reconcileReplicas(
       {

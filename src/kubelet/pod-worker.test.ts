@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { ManualClock } from "#base/clock.ts";
+import type { Draft } from "#schema/infer.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { PodsContext } from "./pods.ts";
 import { now, podOf } from "./testing.ts";
@@ -32,4 +33,17 @@ test("what a worker itself tells of its pod is no news to it; all else is", () =
     worker.telling = undefined;
     assert.equal(worker.saw(at("3")), true, "nothing is being told any more");
   }
+});
+
+test("a pod counts at its node from its admission on, and one of an earlier kubelet before the first look", () => {
+  const context = { clock: new ManualClock(now) } as unknown as PodsContext;
+  const workerOf = (status: Draft<Pod["status"]>) => new PodWorker(podOf({}, { status }), context);
+  const startTime = "2026-01-01T00:00:00Z";
+  assert.equal(workerOf({}).takesResources, false);
+  assert.equal(Object.assign(workerOf({}), { isAdmitted: true }).takesResources, true);
+  assert.equal(workerOf({ phase: "Running", startTime }).takesResources, true);
+  assert.equal(workerOf({ phase: "Failed", startTime }).takesResources, false);
+  const rejected = Object.assign(workerOf({}), { isAdmitted: true });
+  rejected.reject({ reason: "OutOfcpu", message: "" });
+  assert.equal(rejected.takesResources, false);
 });

@@ -103,7 +103,19 @@ export class PodWorker {
 
   /** Whether nothing of the pod runs any more, nor will, and it holds nothing of the node any more. */
   get isFinished(): boolean {
-    return this.#plan?.isFinished === true && (this.#isReleased || this.#context.grounds.length === 0);
+    return this.#plan?.isFinished === true && (this.#isReleased || !this.#context.doesRelease);
+  }
+
+  /**
+   * Whether the pod takes some of the node's resources: from its admission until its containers have stopped. This must end no later
+   * than the phase says so, since the scheduler gives the room to another pod then; its volumes may be given up later. Before the first
+   * look, as after a restart of the kubelet, the pod counts if it was admitted before.
+   */
+  get takesResources(): boolean {
+    if (this.#rejection) return false;
+    if (this.#plan) return !this.#plan.isFinished;
+    const { phase, startTime } = this.pod.status;
+    return (this.isAdmitted || startTime !== undefined) && phase !== "Succeeded" && phase !== "Failed";
   }
 
   /** Whether it was decided that the pod ends. */
@@ -116,8 +128,18 @@ export class PodWorker {
     const isNewer = versionOf(pod) > versionOf(this.pod);
     const isEcho = isNewer && this.telling !== undefined && isShownAs(pod, this.pod, this.telling);
     if (isNewer && isOtherwiseAsked(this.pod, pod)) this.#askedVersion = pod.metadata.resourceVersion ?? "";
+    if (isNewer && this.#work.failures.size > 0) this.#retryInputs(pod);
     if (versionOf(pod) >= versionOf(this.pod)) this.pod = pod;
     return isNewer && !isEcho;
+  }
+
+  /** Labels and annotations may be inputs of a container: what failed for want of one is tried at once when they have changed. */
+  #retryInputs({ metadata }: Pod): void {
+    const { labels, annotations } = this.pod.metadata;
+    if (equal(metadata.labels, labels) && equal(metadata.annotations, annotations)) return;
+    const { failures } = this.#work;
+    for (const [name, failure] of failures)
+      if (failure.reason === "CreateContainerConfigError") failures.set(name, { ...failure, retryAt: 0 });
   }
 
   /** What led to whatever the node now tells of the pod, as `Knarr-Because` has it. */
@@ -236,8 +258,8 @@ export class PodWorker {
   }
 
   #release(signal: AbortSignal): void {
-    const { grounds } = this.#context;
-    if (this.#isReleased || this.#work.isReleasing || grounds.length === 0) return;
+    const { grounds, doesRelease } = this.#context;
+    if (this.#isReleased || this.#work.isReleasing || !doesRelease) return;
     if (this.#work === noWork) this.#work = new Work();
     const work = this.#work;
     work.isReleasing = true;

@@ -74,6 +74,8 @@ export interface PodsOptions {
 /** What a worker works with. */
 export interface PodsContext extends Omit<PodsOptions, "informer" | "madeAtOnce"> {
   readonly grounds: readonly PodGround[];
+  /** Whether anything of these is given up when nothing of a pod runs any more. */
+  readonly doesRelease: boolean;
   readonly alarm: Alarm<PodWorker>;
   /** Through which each pod goes to get a sandbox. */
   readonly entry: Turnstile;
@@ -114,6 +116,7 @@ export class Pods implements Component {
     this.#context = {
       ...options,
       grounds: options.grounds ?? [],
+      doesRelease: options.grounds?.some(({ release }) => release) ?? false,
       alarm,
       entry: new Turnstile({ count: madeAtOnce, patienceMs, clock }),
       refusal: (worker) => this.#refusal(worker),
@@ -369,7 +372,7 @@ export class Pods implements Component {
   }
 
   #othersOn(node: PodNode, worker: PodWorker): readonly Pod[] {
-    const others = [...this.on(node.name)].filter((other) => other !== worker && other.isAdmitted && !other.isFinished);
+    const others = [...this.on(node.name)].filter((other) => other !== worker && other.takesResources);
     return others.map(({ pod }) => pod);
   }
 

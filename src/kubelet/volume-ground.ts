@@ -186,7 +186,7 @@ const isShownAlike = (a: Pod, b: Pod): boolean =>
   equal(a.spec.containers, b.spec.containers);
 
 /** As upstream tells it, by whether a claim or the volume itself was the trouble. */
-function failedMount(error: unknown): GroundError {
+export function failedMount(error: unknown): GroundError {
   if (!(error instanceof VolumeFailed)) return new GroundError("FailedMount", explain(error), error);
   const { volume, cause } = error;
   const why = explain(cause);

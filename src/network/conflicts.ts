@@ -1,6 +1,6 @@
 // What on the host is in the way of a cluster's network, found before anything is changed, and ranges that nothing is in the way of.
-import { tableOf } from "./egress.ts";
 import { type LocalNetwork, linkOf } from "./local-network.ts";
+import { tableOf } from "./packet-rules.ts";
 import { overlap, parseRanges, type Range } from "./ranges.ts";
 
 export interface HostState {
@@ -144,7 +144,7 @@ export function egressNotes(network: LocalNetwork, state: HostState): readonly s
   return [
     ...(state.doesForward
       ? []
-      : ["net.ipv4.ip_forward is turned on for the nodes' way out of the machine, and stays on"]),
+      : ["net.ipv4.ip_forward is turned on for the nodes' way out of the machine, until the cluster goes down"]),
     ...drops.map(
       ({ table, chain }) =>
         `table ${table}, chain ${chain}, drops what is forwarded: pods reach nothing outside of the machine unless it accepts ` +

@@ -1,36 +1,33 @@
-// The way out of the machine for nodes and pods: the host forwards their packets in its own name. That takes one packet table of our own,
-// and forwarding, which is a setting of the whole host. It stays on afterwards: who else has come to rely on it cannot be known.
+// The way out of the machine for nodes and pods: the host forwards their packets in its own name (see packet-rules.ts). That takes
+// forwarding, which is a setting of the whole host. Where it was off, a table of the host's network notes that it was a cluster that
+// turned it on, with a chain for each cluster that needs it; like the setting, the table is gone after a boot. The last cluster turns
+// it off again, unless somebody else translates addresses by then, as Docker does, and so has come to rely on it.
 //
 // An accept in a table of ours does not undo a drop in another's (each table's verdict counts), so on a host whose own rules drop what
 // is forwarded, as Docker's do, the way out needs a rule there: see `egressNotes` in conflicts.ts.
 import type { LocalNetwork, Step } from "./local-network.ts";
 
-export const tableOf = ({ options }: Pick<LocalNetwork, "options">): string => `knarr-${options.cluster}`;
+/** No cluster has a table of this name: theirs begin with `knarr-`. */
+const noteTable = "knarr_forwarding";
 
-export const egressSteps = (network: LocalNetwork): readonly Step[] => [
-  { command: ["nft", "-f", "-"], input: egressTable(network) },
-  { command: ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"] },
-];
+export const egressStep = ({ options }: LocalNetwork): Step => inTurn(turnOn, options.cluster);
 
-export const egressStepsDown = (network: LocalNetwork): readonly Step[] => [
-  { command: ["nft", "delete", "table", "ip", tableOf(network)], unless: /No such file|^\s*(delete table|\^)/ },
-];
+export const egressStepDown = ({ options }: LocalNetwork): Step => inTurn(turnOff, options.cluster);
 
-/** Forwarding must not open the cluster to the networks that the host is in: from outside come answers only. */
-function egressTable(network: LocalNetwork): string {
-  const { link, options } = network;
-  const table = tableOf(network);
-  return `table ip ${table}
-delete table ip ${table}
-table ip ${table} {
-  chain forward {
-    type filter hook forward priority filter; policy accept;
-    iifname != "${link}" oifname "${link}" ct state != { established, related } drop
-  }
-  chain postrouting {
-    type nat hook postrouting priority srcnat; policy accept;
-    ip saddr { ${options.nodeRange}, ${options.podRange} } oifname != "${link}" masquerade
-  }
-}
-`;
-}
+/** Clusters that come and go at the same time must not see each other half done. Nobody but root can hold the lock. */
+const inTurn = (script: string, cluster: string): Step => ({
+  command: ["sh", "-c", `${takeTurn}\n${script}`, cluster],
+});
+
+const takeTurn = "set -e; umask 077; exec 9> /run/knarr-forwarding.lock; flock 9; cd /proc/sys/net/ipv4";
+
+const turnOn = `if [ "$(cat ip_forward)" = 0 ]; then nft add table ip ${noteTable}; echo 1 > ip_forward; fi
+if nft list table ip ${noteTable} > /dev/null 2>&1; then nft add chain ip ${noteTable} "of-$0"; fi`;
+
+const turnOff = `nft delete chain ip ${noteTable} "of-$0" 2> /dev/null || true
+note=$(nft list table ip ${noteTable} 2> /dev/null) || exit 0
+case "$note" in *"chain of-"*) exit 0 ;; esac
+nft delete table ip ${noteTable}
+nft list chains | grep -q "type nat hook postrouting" && exit 0
+grep -qsx nat /proc/net/ip_tables_names && exit 0
+echo 0 > ip_forward`;

@@ -1,12 +1,14 @@
 // The network of a cluster on one machine. Each node is a network namespace; one more is the switch that joins them, and the host, by a
 // cable each. Pods are reached by plain routes, without address translation. The switch is apart from the host so that the packet
 // rules of the host, Docker's for example, never see what nodes say to each other. Of the host itself one cable and the routes over
-// it are changed; whoever wants nodes with a way out of the machine finds what that takes in egress.ts.
+// it are changed, and a table of its own keeps others away (packet-rules.ts); whoever wants nodes with a way out of the machine finds
+// what that takes in egress.ts.
 
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { type Cidr, formatIp, parseCidr } from "#schema/ip.ts";
-import { egressSteps, egressStepsDown } from "./egress.ts";
+import { egressStep, egressStepDown } from "./egress.ts";
+import { packetRules, packetRulesDown } from "./packet-rules.ts";
 import { cidrsIn } from "./ranges.ts";
 
 export interface LocalNetworkOptions {
@@ -131,6 +133,7 @@ export function stepsUp(network: LocalNetwork): Stages {
         ...nodes.map(({ podRange, address }) => `route replace ${podRange} via ${address} dev ${link}`),
         ...serviceRoutes(network, nodes),
       ]),
+      packetRules(network),
     ],
     [
       batch(["-n", join], exists, [
@@ -139,7 +142,7 @@ export function stepsUp(network: LocalNetwork): Stages {
         ...["host", ...nodes.map(({ port }) => port)].map((port) => `link set ${port} master switch up`),
       ]),
       ...nodes.flatMap((node) => insideSteps(network, node)),
-      ...(options.egress ? egressSteps(network) : []),
+      ...(options.egress ? [egressStep(network)] : []),
     ],
   ];
 }
@@ -237,6 +240,8 @@ export const stepsDown = (network: LocalNetwork): Stages => [
       `link delete ${network.link}`,
       ...[network.switch, ...network.nodes.map(({ netns }) => netns)].map((netns) => `netns delete ${netns}`),
     ]),
-    ...(network.options.egress ? egressStepsDown(network) : []),
+    packetRulesDown(network),
   ],
+  // After our own table, which translates addresses, too.
+  [egressStepDown(network)],
 ];

@@ -15,6 +15,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { IngressClass } from "#api/networking/v1/ingress-class.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { metadataOf } from "#client/place.ts";
 import type { Infer } from "#schema/infer.ts";
@@ -29,6 +30,7 @@ import { otherReason } from "./reasons/other.ts";
 import { podReason } from "./reasons/pod.ts";
 import type { ConditionWords, Reason } from "./reasons/reason.ts";
 import { selectedPods, serviceReason } from "./reasons/service.ts";
+import { unservedReason } from "./reasons/unserved.ts";
 import {
   daemonSetReason,
   deploymentReason,
@@ -112,8 +114,24 @@ const experts: ReadonlyMap<AnyKind, Expert> = new Map([
 
 export const reasonFor = (kind: AnyKind, asked: Asked): Promise<Reason> => (experts.get(kind) ?? other)(asked);
 
-const other: Expert = async ({ object, events, deletedBy }) => {
+const other: Expert = async ({ object, events, deletedBy, sources }) => {
   const { kind, status } = object as { readonly kind: string; readonly status?: { conditions?: unknown } }; // of any kind
+  const unserved = await unservedFor(kind, object, sources);
+  if (unserved && metadataOf(object).deletionTimestamp === undefined) return unserved;
   const conditions = Array.isArray(status?.conditions) ? (status.conditions as readonly ConditionWords[]) : [];
   return otherReason({ kind, metadata: metadataOf(object), conditions, events, deletedBy });
 };
+
+async function unservedFor(
+  kind: string,
+  object: Infer<AnyKind>,
+  { client, now }: Sources,
+): Promise<Reason | undefined> {
+  const classes = kind === "Ingress" ? await listAllowed(client, IngressClass, {}) : [];
+  return unservedReason(kind, {
+    object: object as Readonly<Record<string, unknown>>,
+    creationTimestamp: metadataOf(object).creationTimestamp,
+    ingressClasses: classes.map(({ metadata }) => metadata.name),
+    now: now(),
+  });
+}

@@ -60,9 +60,10 @@ const mostAsked = 5;
 
 export async function podFacts(pods: readonly Pod[], sources: Sources): Promise<readonly PodFacts[]> {
   const { client } = sources;
-  const [events, nodes, claims, verdicts, lines] = await Promise.all([
+  const [events, nodes, allNodes, claims, verdicts, lines] = await Promise.all([
     eventsOf(pods, client),
     nodesOf(pods, client),
+    pods.some(({ spec }) => !spec.nodeName) ? listAllowed(client, Node, {}) : [],
     claimsOf(pods, client),
     verdictsOf(pods, sources),
     linesOf(pods, sources),
@@ -74,6 +75,7 @@ export async function podFacts(pods: readonly Pod[], sources: Sources): Promise<
       pod,
       events: events.get(uid) ?? [],
       node: nodes.get(pod.spec.nodeName ?? "") ?? "unread",
+      nodes: pod.spec.nodeName ? [] : allNodes,
       claims: new Map(names.map((name) => [name, claims.get(keyOf({ namespace, name }))])),
       verdicts: verdicts.get(uid) ?? [],
       lastLines: lines.get(uid) ?? new Map(),

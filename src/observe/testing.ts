@@ -40,6 +40,7 @@ export function podWith(
     }),
     events: [],
     node: spec.nodeName ? nodeThat("True") : "unread",
+    nodes: [],
     claims: new Map(),
     verdicts: [],
     lastLines: new Map(),

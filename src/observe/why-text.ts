@@ -1,5 +1,6 @@
 // The answer to "why" for a terminal.
 import type { Event } from "#api/core/v1/event.ts";
+import { printableDeep } from "#base/printable.ts";
 import { humanDuration } from "#schema/duration.ts";
 import { millisOf } from "#schema/time.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
@@ -25,7 +26,9 @@ export const coloured: Paint = {
 
 const mostEvents = 5;
 
-export function answerText(answer: Answer, now: number, paint: Paint = plain): readonly string[] {
+/** What others wrote is made printable before it is painted: afterwards nobody could tell its colours from ours. */
+export function answerText(unsafe: Answer, now: number, paint: Paint = plain): readonly string[] {
+  const answer = printableDeep(unsafe);
   const { subject, reason, chain } = answer;
   const place = subject.namespace ? `${subject.namespace}/${subject.name}` : subject.name;
   const section = (title: string, lines: readonly string[]): readonly string[] =>

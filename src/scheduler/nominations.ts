@@ -34,11 +34,11 @@ export class Nominations {
     if (present?.size === 0) this.#byNode.delete(node);
   }
 
-  /** Follows a change of the pod. What was nominated here and is not written yet is kept. */
+  /** Follows a change of the pod. What was decided here and is not written yet counts until the API says something new. */
   follow(old: PodView | undefined, now: PodView): void {
     const before = old?.pod.status.nominatedNodeName ?? "";
-    const asked = now.pod.status.nominatedNodeName ?? "";
-    const node = before === "" && asked === "" ? this.#byPod.get(now.uid) : asked;
+    const written = now.pod.status.nominatedNodeName ?? "";
+    const node = before === written ? this.#byPod.get(now.uid) : written;
     if (node) this.set(now, node);
     else this.delete(now.uid);
   }

@@ -2,8 +2,9 @@
 // "" and empty lists in fields that are not pointers. Works in place on what the parser just made; an object is copied
 // only when a field must go, because deleting would turn it into a slow dictionary.
 import { setOwn } from "#base/collections.ts";
+import { base64Fault, goName, goType, mismatchMessage } from "./decode-words.ts";
 import type { FieldSpec, Type } from "./field.ts";
-import { DecodeError, duplicateKeys, maxDepth, parseJson } from "./json.ts";
+import { DecodeError, duplicateKeys, maxDepth, type ParsedJson, parseJson, WrittenNumber } from "./json.ts";
 import type { AnyKind } from "./kind.ts";
 import { canonicalQuantity } from "./quantity.ts";
 import { type AnyStruct, structOf } from "./struct.ts";
@@ -15,13 +16,23 @@ export interface Decoded {
   readonly strictErrors: readonly string[];
 }
 
+/** Upstream's decoder notes no more than these, each once. */
+const mostStrictErrors = 100;
+
 /** Decodes the text of an object. Throws DecodeError for what no mode of validation forgives. */
 export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded {
-  const { value, keys } = parseJson(text);
+  return decodeParsed(subject, text, parseJson(text, { keepsWritten: true }));
+}
+
+/** The same for a text that has been parsed; what was parsed becomes the object and must not be shared. */
+export function decodeParsed(subject: AnyKind | AnyStruct, text: string, { value, keys }: ParsedJson): Decoded {
   const decoded = decode(subject, value);
   if (decoded.keys === keys) return decoded;
-  const duplicates = duplicateKeys(text).map((path) => `duplicate field ${JSON.stringify(path)}`);
-  return { object: decoded.object, strictErrors: [...duplicates, ...decoded.strictErrors] };
+  const duplicates = duplicateKeys(text, mostStrictErrors).map((path) => `duplicate field ${JSON.stringify(path)}`);
+  return {
+    object: decoded.object,
+    strictErrors: [...new Set([...duplicates, ...decoded.strictErrors])].slice(0, mostStrictErrors),
+  };
 }
 
 /** Decodes a parsed value, which becomes the object and must not be shared. */
@@ -30,21 +41,22 @@ export function decodeValue(subject: AnyKind | AnyStruct, value: unknown): Decod
 }
 
 function decode(subject: AnyKind | AnyStruct, value: unknown): Decoded & { readonly keys: number } {
-  const at = new Place();
-  const object = structDecoder(structOf(subject))(value, at) as Record<string, any>;
-  return { object, strictErrors: at.unknown, keys: at.keys };
+  const at = new Place(structOf(subject));
+  const object = structDecoder(at.root)(value === null ? {} : value, at) as Record<string, any>;
+  return { object, strictErrors: [...at.unknown], keys: at.keys };
 }
 
 /** Where the decoder is, what it has met so far. The path is only put together when something is wrong. */
 class Place {
+  readonly root: AnyStruct;
   readonly path: (string | number)[] = [];
-  readonly unknown: string[] = [];
-  /** Where in the path keys of maps stand: Go names fields only. */
-  readonly keyed: number[] = [];
-  /** The struct whose field is being decoded. */
-  struct = "";
+  readonly unknown = new Set<string>();
   keys = 0;
   depth = 0;
+
+  constructor(root: AnyStruct) {
+    this.root = root;
+  }
 
   toString(): string {
     return this.path.reduce<string>(
@@ -53,22 +65,29 @@ class Place {
     );
   }
 
-  /** Go's words for a value of the wrong type; its path has no indexes and no keys, ours is in the error. */
+  /** The value is of the wrong type. */
   mismatch(value: unknown, type: string): DecodeError {
-    const fields = this.path.filter((part, i) => typeof part === "string" && !this.keyed.includes(i));
-    const place = this.path.length === 0 ? "value" : `struct field ${[this.struct, ...fields].join(".")}`;
-    const what = typeof value === "number" && numberTypes.has(type) ? `number ${value}` : goKind(value);
-    return new DecodeError(`json: cannot unmarshal ${what} into Go ${place} of type ${type}`, this.toString());
+    return new DecodeError(mismatchMessage(this.root, this.path, value, type), this.toString(), {
+      mismatch: { value, type },
+    });
   }
 
+  /** Each once, and no more than upstream tells: a long path under which much is unknown would else be told again and again. */
+  noteUnknown(): void {
+    if (this.unknown.size < mostStrictErrors) this.unknown.add(`unknown field ${JSON.stringify(this.toString())}`);
+  }
+
+  /** The value does not read as what it should be. Upstream's message does not name the field. */
+  unreadable(cause: unknown): DecodeError {
+    return new DecodeError(cause instanceof Error ? cause.message : String(cause), this.toString());
+  }
+
+  /** A limit of this server. */
   refuse(reason: string): DecodeError {
     const path = this.toString();
     return new DecodeError(path === "" ? reason : `${path}: ${reason}`, path);
   }
 }
-
-/** What a number can be too large for, or too exact; anything else takes no number at all. */
-const numberTypes: ReadonlySet<string> = new Set(["int32", "int64", "float64"]);
 
 /** Returns the decoded value, or undefined for one that is the same as absent. */
 type Decoder = (value: any, at: Place) => unknown;
@@ -89,28 +108,26 @@ function structDecoder(struct: AnyStruct): Decoder {
     return decoder;
   };
   const name = goName(struct);
-  const shortName = name.slice(name.indexOf(".") + 1);
 
   const decoder: Decoder = (value: Record<string, unknown>, at) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw at.mismatch(value, name);
     if (++at.depth > maxDepth) throw at.refuse(`nested more than ${maxDepth} levels deep`);
-    let dropped: string[] | undefined;
+    let dropped: Set<string> | undefined;
     for (const key in value) {
       at.keys++;
       const field = fields.get(key) ?? decoderOf(key);
       at.path.push(key);
-      at.struct = shortName;
       const before = value[key];
       let after: unknown;
       if (field) after = before === null ? undefined : field(before, at);
       else {
-        at.unknown.push(`unknown field ${JSON.stringify(at.toString())}`);
+        at.noteUnknown();
         at.keys += keysInside(before, at);
       }
       at.path.pop();
       if (after === undefined) {
-        dropped ??= [];
-        dropped.push(key);
+        dropped ??= new Set();
+        dropped.add(key);
       } else if (after !== before) value[key] = after;
     }
     at.depth--;
@@ -120,9 +137,9 @@ function structDecoder(struct: AnyStruct): Decoder {
   return decoder;
 }
 
-function without(value: Record<string, unknown>, dropped: readonly string[]): Record<string, unknown> {
+function without(value: Record<string, unknown>, dropped: ReadonlySet<string>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
-  for (const key in value) if (!dropped.includes(key)) kept[key] = value[key];
+  for (const key in value) if (!dropped.has(key)) kept[key] = value[key];
   return kept;
 }
 
@@ -175,8 +192,9 @@ function typeDecoder(type: Type): Decoder {
       return decodeInt64;
     case "double":
       return (value, at) => {
-        if (typeof value !== "number" || !Number.isFinite(value)) throw at.mismatch(value, "float64");
-        return value;
+        const number = value instanceof WrittenNumber ? value.valueOf() : value;
+        if (typeof number !== "number" || !Number.isFinite(number)) throw at.mismatch(value, "float64");
+        return number;
       };
     case "bytes":
       return decodeBytes;
@@ -192,7 +210,9 @@ function typeDecoder(type: Type): Decoder {
         if (value !== (value | 0)) throw at.mismatch(value, "int32");
         return value;
       };
+    // Whether it is an object is for those to check who read it.
     case "rawExtension":
+      return decodeJson;
     case "fieldsV1":
       return (value, at) => {
         if (typeof value !== "object" || Array.isArray(value)) throw at.mismatch(value, "runtime.RawExtension");
@@ -209,7 +229,11 @@ function typeDecoder(type: Type): Decoder {
     case "either": {
       const struct = lazily(() => structDecoder(type.either.struct()));
       const other = typeDecoder(type.either.other);
-      return (value, at) => (typeof value === "object" && !Array.isArray(value) ? struct(value, at) : other(value, at));
+      const { ignoresRest } = type.either;
+      return (value, at) => {
+        if (typeof value === "object" && !Array.isArray(value)) return struct(value, at);
+        return ignoresRest && typeof value !== "object" ? [] : other(value, at);
+      };
     }
   }
 }
@@ -239,7 +263,6 @@ function listDecoder(item: Decoder, type: Type): Decoder {
 function mapDecoder(decodeEntry: Decoder, type: Type): Decoder {
   return (entries: Record<string, unknown>, at) => {
     if (typeof entries !== "object" || Array.isArray(entries)) throw at.mismatch(entries, goType(type));
-    at.keyed.push(at.path.length);
     for (const key in entries) {
       at.keys++;
       const before = entries[key];
@@ -249,7 +272,6 @@ function mapDecoder(decodeEntry: Decoder, type: Type): Decoder {
       at.path.pop();
       if (after !== before) setOwn(entries, key, after);
     }
-    at.keyed.pop();
     return entries;
   };
 }
@@ -265,21 +287,21 @@ const decodeInt64: Decoder = (value, at) => {
   return value + 0;
 };
 
+/** Go hands the text of whatever stands there to the parser of quantities, so nothing is of the wrong type. */
 const decodeQuantity: Decoder = (value, at) => {
-  if (typeof value !== "string" && typeof value !== "number") throw at.mismatch(value, "resource.Quantity");
   try {
-    return canonicalQuantity(value);
+    return canonicalQuantity(value instanceof WrittenNumber ? value.text : typeof value === "object" ? "" : value);
   } catch (cause) {
-    throw at.refuse(cause instanceof Error ? cause.message : String(cause));
+    throw at.unreadable(cause);
   }
 };
 
 function guarded(value: unknown, at: Place, canonical: (text: string) => string): string {
   if (typeof value !== "string") throw at.mismatch(value, "string");
   try {
-    return value === "" ? "" : canonical(value);
+    return canonical(value);
   } catch (cause) {
-    throw at.refuse(cause instanceof Error ? cause.message : String(cause));
+    throw at.unreadable(cause);
   }
 }
 
@@ -287,12 +309,9 @@ function guarded(value: unknown, at: Place, canonical: (text: string) => string)
 const decodeBytes: Decoder = (value, at) => {
   if (typeof value !== "string") throw at.mismatch(value, "[]uint8");
   const text = /[\r\n]/.test(value) ? value.replace(/[\r\n]+/g, "") : value;
-  const bad = text.search(/[^A-Za-z0-9+/]/);
-  const padding = bad < 0 ? "" : text.slice(bad);
-  if (text.length % 4 !== 0 || (padding !== "" && padding !== "=" && padding !== "=="))
-    throw at.refuse(
-      `illegal base64 data at input byte ${bad < 0 || padding === "=" || padding === "==" ? text.length : bad}`,
-    );
+  const padding = text.length - text.search(/=?=?$/);
+  if (text.length % 4 !== 0 || text.search(/[^A-Za-z0-9+/]/) !== (padding === 0 ? -1 : text.length - padding))
+    throw at.unreadable(`illegal base64 data at input byte ${base64Fault(value)}`);
   return text;
 };
 
@@ -301,6 +320,10 @@ const decodeJson: Decoder = (value, at) => {
   if (typeof value === "number" && !Number.isFinite(value)) throw at.mismatch(value, "float64");
   if (typeof value === "string") return decodeString(value, at);
   if (typeof value !== "object" || value === null) return value;
+  if (value instanceof WrittenNumber) {
+    if (!Number.isFinite(value.valueOf())) throw at.mismatch(value, "float64");
+    return value.valueOf();
+  }
   if (++at.depth > maxDepth) throw at.refuse(`nested more than ${maxDepth} levels deep`);
   const isList = Array.isArray(value);
   for (const key in value) {
@@ -343,30 +366,5 @@ function zeroOf(type: Type): unknown {
       return null;
     default:
       return {};
-  }
-}
-
-const goKind = (value: unknown): string => {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
-};
-
-const goName = (struct: AnyStruct): string => struct.name.replace(/^.*\/(.*)$/, "$1");
-
-function goType(type: Type): string {
-  switch (type.is) {
-    case "list":
-      return `[]${goType(type.item)}`;
-    case "map":
-      return `map[string]${goType(type.value)}`;
-    case "struct":
-      return goName(type.struct());
-    case "double":
-      return "float64";
-    case "bytes":
-      return "[]uint8";
-    default:
-      return type.is;
   }
 }

@@ -75,6 +75,11 @@ function typeDefaulter(type: Type): Defaulter | undefined {
   }
 }
 
+const filled = new WeakSet<object>();
+
+/** Whether a list came into being because nobody sent one. Go has none then, and shows it as null. */
+export const isFilledIn = (value: unknown): boolean => typeof value === "object" && value !== null && filled.has(value);
+
 /** Makes what stands in the place of an absent field; undefined where absent stays absent. */
 function filler(spec: FieldSpec): (() => unknown) | undefined {
   const { type, required, pointer, omitEmpty, always } = spec;
@@ -99,7 +104,11 @@ function filler(spec: FieldSpec): (() => unknown) | undefined {
     case "quantity":
       return () => "0";
     case "list":
-      return () => [];
+      return () => {
+        const list: unknown[] = [];
+        filled.add(list);
+        return list;
+      };
     case "map":
     case "struct":
       return () => ({});

@@ -151,8 +151,8 @@ const names = ({ shortNames, categories }: Pick<ApiResource, "shortNames" | "cat
 
 /** Tells which form of the kind is stored, without saying it: equal hashes, equal form. */
 export function storageVersionHash(kind: AnyKind): string {
-  const { group, version, kind: name } = kind.convert?.to() ?? kind;
-  return btoa(String.fromCharCode(...sha256(`${group}/${version}/${name}`).subarray(0, 8)));
+  const { group, version, storageVersion = version, kind: name } = kind.convert?.to() ?? kind;
+  return btoa(String.fromCharCode(...sha256(`${group}/${storageVersion}/${name}`).subarray(0, 8)));
 }
 
 /** All of the above in one answer: of `/api` for the core group, of `/apis` for the others. */

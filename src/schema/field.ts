@@ -60,6 +60,8 @@ export interface Either {
   readonly structNumber: number;
   readonly other: Type;
   readonly otherNumber: number;
+  /** `other` is a list, and what is neither reads as an empty one. */
+  readonly ignoresRest?: true;
 }
 
 /** Says what is wrong with a value, one message each; nothing when it is fine. */
@@ -78,11 +80,17 @@ export interface FieldSpec {
   /** Not required, but written even when it is zero. */
   always?: boolean;
   default?: unknown;
+  /** A pointer that Go writes as null where it is absent. */
+  nullable?: boolean;
+  /** A time that Go leaves out when it is not set; others are written as null. */
+  omitZero?: boolean;
   /** An empty list says something else than none at all, so decoding keeps it. */
   keepsEmpty?: boolean;
   enum?: readonly string[];
   /** Values outside `enum` are refused by the struct's own `check`, or not at all. */
   enumOpen?: boolean;
+  /** The values that OpenAPI lists, where they are not `enum`. */
+  published?: readonly string[];
   min?: number;
   max?: number;
   maxLength?: number;
@@ -92,7 +100,11 @@ export interface FieldSpec {
   /** What is said beside "Required value" when it is missing. */
   whenMissing?: string;
   formats?: readonly Format[];
+  /** What the value is made of is not checked: upstream takes anything of that form here. */
+  unchecked?: boolean;
   immutable?: boolean;
+  /** Checked when the object is created and not when it is updated, since it cannot change. */
+  onlyOnCreate?: boolean;
   listType?: "atomic" | "set" | "map";
   keys?: readonly string[];
   mapType?: "atomic" | "granular";
@@ -127,9 +139,12 @@ export class Field<T, Set extends boolean = false> {
     this.spec = spec;
   }
 
-  /** Clients must send it (OpenAPI says so); written even when zero. Emptiness is refused only by `nonEmpty`, `min` and the like. */
-  required(): Field<T, true> {
-    return this.#with<T, true>({ required: true });
+  /**
+   * Clients must send it (OpenAPI says so); written even when zero. Emptiness is refused only by `nonEmpty`, `min` and the like, but a
+   * pointer that is missing is answered with "Required value", and these words.
+   */
+  required(whenMissing = ""): Field<T, true> {
+    return this.#with<T, true>({ required: true, ...(whenMissing !== "" && { whenMissing }) });
   }
   pointer(): this {
     this.#with({ pointer: true });
@@ -137,6 +152,16 @@ export class Field<T, Set extends boolean = false> {
   }
   omitEmpty(): this {
     this.#with({ omitEmpty: true });
+    return this;
+  }
+  /** A pointer that is written as null where it is absent. */
+  nullable(): this {
+    this.#with({ pointer: true, nullable: true });
+    return this;
+  }
+  /** A time that is left out where it is absent; times are written as null unless they are pointers. */
+  omitZero(): this {
+    this.#with({ omitZero: true });
     return this;
   }
   always(): Field<T, true> {
@@ -154,6 +179,11 @@ export class Field<T, Set extends boolean = false> {
   /** The values there are, for types and OpenAPI. Others are left to the struct's `check`: upstream answers them in another place or in other words. */
   known<const V extends readonly string[]>(...values: V): Field<OneOf<T, V[number]>, Set> {
     return this.#with<any, Set>({ enum: values, enumOpen: true });
+  }
+  /** OpenAPI lists these values, or none: upstream refuses others all the same. */
+  publishedAs(...values: readonly string[]): this {
+    this.#with({ published: values });
+    return this;
   }
   min(least: number): this {
     this.#with({ min: least });
@@ -189,6 +219,16 @@ export class Field<T, Set extends boolean = false> {
   /** An empty list is kept as it was sent: it says something. */
   keepsEmpty(): this {
     this.#with({ keepsEmpty: true });
+    return this;
+  }
+  /** Takes anything of that form, though what it is made of is checked in other places. */
+  unchecked(): this {
+    this.#with({ unchecked: true });
+    return this;
+  }
+  /** Not checked in updates: the kind refuses any change of it, and says nothing else. */
+  checkedOnCreate(): this {
+    this.#with({ onlyOnCreate: true });
     return this;
   }
   immutable(): this {

@@ -219,14 +219,15 @@ export const portName: Format = (value) => {
 /** A name that can stand in a URL path, for kinds whose names are otherwise free (roles). */
 export const pathSegment: Format = (value) => {
   if (value === "." || value === "..") return [`may not be '${value}'`];
-  return ["/", "%"]
-    .filter((character) => value.includes(character))
-    .map((character) => `may not contain '${character}'`);
+  return pathSegmentPrefix(value);
 };
 
 /** As `pathSegment`, but for a prefix to which a suffix will be added: `.` alone is then no danger. */
-export const pathSegmentPrefix: Format = (value) =>
-  ["/", "%"].filter((character) => value.includes(character)).map((character) => `may not contain '${character}'`);
+export const pathSegmentPrefix: Format = (value) => [
+  ...["/", "%"].filter((character) => value.includes(character)).map((character) => `may not contain '${character}'`),
+  // Upstream takes it, but no path to such an object would be served here.
+  ...(value.includes("\0") ? ["may not contain '\\x00'"] : []),
+];
 
 const badIp = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const badCidr = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";

@@ -6,23 +6,37 @@
 // What it invents always contains a backslash, so texts with escaped keys are looked over after parsing, and those in
 // which a backslash belongs are read by a slow parser of ours. See docs/decisions/0005-json-keys.md.
 import { setOwn } from "#base/collections.ts";
+import { ApiError } from "#base/errors.ts";
 import { jsonSyntaxProblem } from "./json-syntax.ts";
 
 /** Deeper than any object of the API, shallower than what could exhaust the stack of the functions that walk it. */
 export const maxDepth = 500;
 
-/** The text, or the value in it, is not what it should be. The message names the place and the reason. */
+export interface TypeMismatch {
+  readonly value: unknown;
+  readonly type: string;
+}
+
+/** In what the bytes were to be, where they are nothing of the kind. */
+type Syntax = "json" | "protobuf";
+
+type DecodeErrorOptions = ErrorOptions & { readonly syntax?: Syntax; readonly mismatch?: TypeMismatch };
+
+/** The text, or the value in it, is not what it should be. */
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
   /** Path of the field at fault, where there is one. */
   readonly field: string | undefined;
-  /** Whether the text is no JSON at all. */
-  readonly isSyntax: boolean;
+  /** Set if the bytes cannot be read at all. */
+  readonly syntax: Syntax | undefined;
+  /** The value and Go's name of the type it does not have, where that is what is wrong. */
+  readonly mismatch: TypeMismatch | undefined;
 
-  constructor(message: string, field?: string, options?: ErrorOptions & { readonly isSyntax?: boolean }) {
+  constructor(message: string, field?: string, options: DecodeErrorOptions = {}) {
     super(message, options);
     this.field = field;
-    this.isSyntax = options?.isSyntax ?? false;
+    this.syntax = options.syntax;
+    this.mismatch = options.mismatch;
   }
 }
 
@@ -32,18 +46,51 @@ export interface ParsedJson {
   readonly keys: number;
 }
 
-export function parseJson(text: string): ParsedJson {
-  const { keys, escapedKeys, backslashKeys } = scan(text);
+/** A body has more fields, keys and items than it may have. */
+export const tooManyValues = (most: number): ApiError =>
+  new ApiError({
+    code: 413,
+    reason: "RequestEntityTooLarge",
+    message: `Request entity too large: limit is ${most} fields, keys and list items`,
+  });
+
+/**
+ * `keepsWritten` leaves whole numbers that are not written as integers as `WrittenNumber`. Throws ApiError 413 if there are more
+ * than `mostValues` fields and items.
+ */
+export function parseJson(
+  text: string,
+  { keepsWritten = false, mostValues = Number.POSITIVE_INFINITY } = {},
+): ParsedJson {
+  const { keys, values, escapedKeys, backslashKeys, fractions } = scan(text);
+  if (values > mostValues) throw tooManyValues(mostValues);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = keepsWritten && fractions ? JSON.parse(text, keepWritten) : JSON.parse(text);
   } catch {
     // V8's own words name the place; upstream's name the character and what was expected there.
-    throw new DecodeError(jsonSyntaxProblem(text) ?? "invalid JSON", undefined, { isSyntax: true });
+    throw new DecodeError(jsonSyntaxProblem(text) ?? "invalid JSON", undefined, { syntax: "json" });
   }
   if (backslashKeys || (escapedKeys && hasBackslashKey(value))) value = readSlowly(text);
   return { value, keys };
 }
+
+/** A number that is written as a fraction or with an exponent and is whole, so no integer for Go, or is beyond all numbers. */
+export class WrittenNumber extends Number {
+  readonly text: string;
+
+  constructor(text: string) {
+    super(text);
+    this.text = text;
+  }
+}
+
+const keepWritten = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  typeof value === "number" && isWholeOrEndless(value) && context?.source !== undefined && /[.eE]/.test(context.source)
+    ? new WrittenNumber(context.source)
+    : value;
+
+const isWholeOrEndless = (value: number): boolean => Number.isInteger(value) || !Number.isFinite(value);
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -61,17 +108,23 @@ const backslash = 0x5c;
 
 interface Scanned {
   readonly keys: number;
+  /** Fields, items and empty collections. */
+  readonly values: number;
   /** Whether any key is written with an escape, and whether any then contains a backslash. */
   readonly escapedKeys: boolean;
   readonly backslashKeys: boolean;
+  /** Whether any number has a fraction or an exponent. */
+  readonly fractions: boolean;
 }
 
 /** Counts keys and refuses depth. Knows just enough JSON for that; what is malformed is left to the parser. */
 function scan(text: string): Scanned {
   let depth = 0;
   let keys = 0;
+  let values = 0;
   let escapedKeys = false;
   let backslashKeys = false;
+  let fractions = false;
   let start = 0; // of the string met last, which a ":" makes a key
   let end = 0;
   let backslashAt = nextBackslash(text, 0);
@@ -90,18 +143,31 @@ function scan(text: string): Scanned {
           backslashKeys ||= /\\(\\|u005c)/i.test(text.slice(start, end));
         }
         break;
+      case 0x2c: // ,
+        values++;
+        break;
       case 0x7b: // {
       case 0x5b: // [
+        values++;
         if (++depth > maxDepth) throw new DecodeError(`nested more than ${maxDepth} levels deep at offset ${i}`);
         break;
       case 0x7d: // }
       case 0x5d: // ]
         depth--;
         break;
+      case 0x2e: // "." outside a string is in a number
+        fractions = true;
+        break;
+      case 0x65: // e
+      case 0x45: // E
+        fractions ||= isDigit(text.charCodeAt(i - 1));
+        break;
     }
   }
-  return { keys, escapedKeys, backslashKeys };
+  return { keys, values, escapedKeys, backslashKeys, fractions };
 }
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 function nextBackslash(text: string, from: number): number {
   const at = text.indexOf("\\", from);
@@ -118,8 +184,8 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Paths of all keys that stand twice in one object, `spec.replicas` or `items[0].metadata`; slow, for when there are some. */
-export function duplicateKeys(text: string): readonly string[] {
+/** Paths of the first keys that stand twice in one object, `spec.replicas` or `items[0].metadata`; slow, for when there are some. */
+export function duplicateKeys(text: string, most = Number.POSITIVE_INFINITY): readonly string[] {
   const found: string[] = [];
   const open: { readonly path: string; readonly keys: Set<string> | undefined; index: number; key: string }[] = [];
   const here = () => {
@@ -138,7 +204,7 @@ export function duplicateKeys(text: string): readonly string[] {
       const end = endOfString(text, i);
       if (top?.keys && /^\s*:/.test(text.slice(end + 1, end + 64))) {
         top.key = JSON.parse(text.slice(i, end + 1));
-        if (top.keys.has(top.key)) found.push(here());
+        if (top.keys.has(top.key) && found.push(here()) === most) break;
         top.keys.add(top.key);
       }
       i = end;

@@ -85,6 +85,8 @@ export interface KindRules<F extends Fields> {
   readonly deprecated?: { readonly since: string; readonly use?: string };
   /** False for what is answered and forgotten, like access reviews. */
   readonly stored?: false;
+  /** The version that upstream stores, where it is not this one: clients see its hash in discovery. */
+  readonly storageVersion?: string;
   /** `status: true` and `scale` are understood everywhere; the others are served by code of their own. */
   readonly subresources?: { readonly status?: true; readonly scale?: ScalePaths } & {
     readonly [name: string]: true | ScalePaths | Subresource | undefined;
@@ -94,8 +96,8 @@ export interface KindRules<F extends Fields> {
   rowConditions?(object: ObjectOf<F>): readonly RowCondition[];
   /** Fields a field selector may name, besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: ObjectOf<F>) => string>>;
-  /** What a name must look like; a DNS subdomain unless told. */
-  readonly nameFormat?: (name: string) => readonly string[];
+  /** What a name must look like; a DNS subdomain unless told. Some names follow from what the object says. */
+  nameFormat?(name: string, object: ObjectOf<F>): readonly string[];
   /** Conditional defaults; see StructRules. */
   complete?(object: Mutable<ObjectOf<F>>): void;
   /** Problems of a create (no `old`) or an update of the object, beyond those of the single fields. */

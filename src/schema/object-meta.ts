@@ -45,7 +45,7 @@ export const ObjectMeta = struct(
       "The revision that last changed the object; an update that carries an old one is refused.",
     ),
     generation: int64(7, "Counts the changes of what is wanted, not of what is."),
-    creationTimestamp: time(8, "When the server created the object."),
+    creationTimestamp: time(8, "When the server created the object.").omitZero(),
     deletionTimestamp: time(
       9,
       "When the object is due to go; set by the server when a deletion is graceful or finalizers remain.",

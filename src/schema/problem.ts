@@ -22,8 +22,23 @@ export interface Problem {
   readonly detail: string;
   /** The value as it will be shown. Left out, it is read from the object at `field`. */
   value?: unknown;
+  /** Told after all others of its struct, whatever field it names. */
+  readonly isLast?: boolean;
+  /** Whether the value is the one at `field`, as the object has it; upstream shows its own form of it. */
+  readonly isHeld?: boolean;
   /** Whether the value is shown at all is up to the type; this hides it. */
   readonly hidden?: boolean;
+}
+
+/** Of one object. Upstream looks for all of them. */
+export const mostProblems = 1000;
+
+/** Takes in what is found until there is enough. */
+export function addProblems(problems: Problem[], found: Iterable<Problem>): void {
+  for (const problem of found) {
+    problems.push(problem);
+    if (problems.length >= mostProblems) return;
+  }
 }
 
 const titles: Readonly<Record<ProblemType, string>> = {
@@ -98,10 +113,13 @@ export const notSupported = (field: string, supported: readonly string[], value?
 
 const given = (value: unknown) => (value === undefined ? {} : { value });
 
+export const isValueShown = ({ type, hidden }: Problem): boolean => showsValue.has(type) && !hidden;
+
 /** The problem without its field: `Invalid value: -1: must be greater than or equal to 0`. */
-export function problemBody({ type, detail, value, hidden }: Problem): string {
+export function problemBody(problem: Problem): string {
+  const { type, detail, value } = problem;
   const title = titles[type];
-  const head = showsValue.has(type) && !hidden ? `${title}: ${shown(value)}` : title;
+  const head = isValueShown(problem) ? `${title}: ${shown(value)}` : title;
   return detail === "" ? head : `${head}: ${detail}`;
 }
 

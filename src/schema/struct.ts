@@ -14,6 +14,11 @@ export interface StructRules<F extends Fields> {
   readonly union?: { readonly discriminator?: string; readonly fields: Readonly<Record<string, string>> };
   /** Defaults that depend on other fields. Runs after the fields' own defaults, before those of nested structs. */
   complete?(value: Mutable<InferFields<F>>): void;
+  /**
+   * Fields in the order in which problems of them are told, those of `check` among them, where that is not the order of declaration.
+   * Fields that are not named come last.
+   */
+  readonly problemOrder?: string;
   /** What is validated in place of the value, where a part becomes whole only later. */
   checkedAs?(value: InferFields<F>): InferFields<F>;
   /**
@@ -21,6 +26,8 @@ export interface StructRules<F extends Fields> {
    * Where it calls a function that takes this very struct, its result must be annotated: the type is still being inferred.
    */
   check?(value: InferFields<F>, old: InferFields<F> | undefined): Iterable<Problem>;
+  /** Problems that are there because of others; asked for only when there are some, with paths relative to this struct. */
+  consequences?(value: InferFields<F>, problems: readonly Problem[]): Iterable<Problem>;
 }
 
 /** A named group of fields. The name is the package, the version and the Go type: "core/v1.PodSpec". */

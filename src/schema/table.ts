@@ -3,6 +3,7 @@ import { ApiError } from "#base/errors.ts";
 import { defaultColumns } from "./columns.ts";
 import type { AnyKind, Column, RowCondition } from "./kind.ts";
 import { invalid, problemText } from "./problem.ts";
+import { asWritten } from "./written.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 /** An object of any kind, as far as this file reads it. */
@@ -91,7 +92,8 @@ export const partialObjectMetadataList = (list: ObjectList, apiVersion: MetaVers
   kind: "PartialObjectMetadataList",
   apiVersion,
   metadata: list.metadata,
-  items: list.items.map((item) => partialObjectMetadata(item, apiVersion)),
+  // Go's slice of them is nil until the first is appended.
+  items: list.items.length === 0 ? null : list.items.map((item) => partialObjectMetadata(item, apiVersion)),
 });
 
 export const columnsOf = (kind: AnyKind): readonly Column<any>[] => kind.columns ?? defaultColumns;
@@ -105,23 +107,22 @@ export const columnDefinition = ({ name, type, format, doc, wide }: Column<any>)
 });
 
 function table(kind: AnyKind, metadata: Json, objects: readonly SomeObject[], options: TableOptions): Table {
-  const columns = columnsOf(kind);
-  const apiVersion = options.apiVersion ?? "meta.k8s.io/v1";
   return {
     kind: "Table",
-    apiVersion,
+    apiVersion: options.apiVersion ?? "meta.k8s.io/v1",
     metadata,
-    columnDefinitions: options.headers === false ? [] : columns.map(columnDefinition),
-    rows: objects.map((object) => {
-      const conditions = options.bookmark ? [] : (kind.rowConditions?.(object) ?? []);
-      return {
-        cells: options.bookmark
-          ? columns.map(() => null)
-          : columns.map((column) => cellOf(column, object, options.now)),
-        ...(conditions.length > 0 && { conditions }),
-        object: included(kind, object, apiVersion, options),
-      };
-    }),
+    columnDefinitions: options.headers === false ? [] : columnsOf(kind).map(columnDefinition),
+    rows: objects.map((object) => tableRow(kind, object, options)),
+  };
+}
+
+export function tableRow(kind: AnyKind, object: SomeObject, options: TableOptions): TableRow {
+  const columns = columnsOf(kind);
+  const conditions = options.bookmark ? [] : (kind.rowConditions?.(object) ?? []);
+  return {
+    cells: options.bookmark ? columns.map(() => null) : columns.map((column) => cellOf(column, object, options.now)),
+    ...(conditions.length > 0 && { conditions }),
+    object: included(kind, object, options.apiVersion ?? "meta.k8s.io/v1", options),
   };
 }
 
@@ -136,7 +137,7 @@ function cellOf(column: Column<any>, object: SomeObject, now: number): unknown {
 function included(kind: AnyKind, object: SomeObject, apiVersion: MetaVersion, options: TableOptions): Json | null {
   switch (options.includeObject) {
     case "Object":
-      return { kind: kind.kind, apiVersion: kind.apiVersion, ...object };
+      return { kind: kind.kind, apiVersion: kind.apiVersion, ...asWritten(kind, object) };
     case "None":
       return endsInitialEvents(object) ? partialObjectMetadata(object, apiVersion) : null;
     default:

@@ -3,7 +3,7 @@ import { equal } from "#base/collections.ts";
 import { byteLength, dns1123Label, dns1123Subdomain, labelValue, maxLengthMessage, qualifiedName } from "./formats.ts";
 import type { AnyKind } from "./kind.ts";
 import type { ObjectMeta, OwnerReference } from "./object-meta.ts";
-import { forbidden, invalid, type Problem, required, tooLong } from "./problem.ts";
+import { addProblems, forbidden, invalid, mostProblems, type Problem, required, tooLong } from "./problem.ts";
 
 const annotationBytes = 256 * 1024;
 const orphan = "orphan";
@@ -12,20 +12,22 @@ const foregroundDeletion = "foregroundDeletion";
 /** Adds the problems of `metadata`, with paths relative to it. */
 export function validateMetadata(
   kind: AnyKind,
-  metadata: ObjectMeta,
+  object: WithMetadata,
   old: ObjectMeta | undefined,
   problems: Problem[],
 ): void {
-  if (old) problems.push(...updateProblems(metadata, old));
-  else addNameProblems(kind, metadata, problems);
+  const { metadata } = object;
+  if (old) addProblems(problems, updateProblems(metadata, old));
+  else addNameProblems(kind, object, problems);
   addNamespaceProblems(kind, metadata, problems);
   if ((metadata.generation ?? 0) < 0)
     problems.push(invalid("generation", "must be greater than or equal to 0", metadata.generation));
-  if (metadata.labels) problems.push(...labelProblems(metadata.labels, "labels"));
-  if (metadata.annotations) problems.push(...annotationProblems(metadata.annotations, "annotations"));
-  if (metadata.ownerReferences) problems.push(...ownerProblems(metadata.ownerReferences));
-  if (metadata.finalizers) problems.push(...finalizerProblems(metadata.finalizers));
+  if (metadata.labels) addProblems(problems, labelProblems(metadata.labels, "labels"));
+  if (metadata.annotations) addProblems(problems, annotationProblems(metadata.annotations, "annotations"));
+  if (metadata.ownerReferences) addProblems(problems, ownerProblems(metadata.ownerReferences));
+  if (metadata.finalizers) addProblems(problems, finalizerProblems(kind, metadata.finalizers));
   for (const { operation, fieldsType, subresource } of metadata.managedFields ?? []) {
+    if (problems.length >= mostProblems) return;
     if (operation !== "Apply" && operation !== "Update")
       problems.push(invalid("managedFields.operation", "must be `Apply` or `Update`", operation ?? ""));
     if (fieldsType && fieldsType !== "FieldsV1")
@@ -34,8 +36,13 @@ export function validateMetadata(
   }
 }
 
-function addNameProblems(kind: AnyKind, { name, generateName }: ObjectMeta, problems: Problem[]): void {
-  const format = kind.nameFormat ?? dns1123Subdomain;
+export interface WithMetadata {
+  readonly metadata: ObjectMeta;
+}
+
+function addNameProblems(kind: AnyKind, object: WithMetadata, problems: Problem[]): void {
+  const { name, generateName } = object.metadata;
+  const format = (text: string) => kind.nameFormat?.(text, object as never) ?? dns1123Subdomain(text);
   if (generateName)
     for (const message of format(withoutTrailingDash(generateName)))
       problems.push(invalid("generateName", message, generateName));
@@ -60,6 +67,7 @@ export function labelProblems(labels: Readonly<Record<string, string>> | undefin
     for (const message of qualifiedName(key)) problems.push(invalid(field, message, key));
     const value = labels[key] as string;
     for (const message of labelValue(value)) problems.push(invalid(field, message, value));
+    if (problems.length >= mostProblems) break;
   }
   return problems;
 }
@@ -97,18 +105,37 @@ function* ownerProblems(owners: readonly OwnerReference[]): Iterable<Problem> {
   }
 }
 
-function* finalizerProblems(finalizers: readonly string[]): Iterable<Problem> {
+function* finalizerProblems({ group }: AnyKind, finalizers: readonly string[]): Iterable<Problem> {
   for (const finalizer of finalizers) {
     const messages = qualifiedName(finalizer);
     for (const message of messages) yield invalid("finalizers", message, finalizer);
   }
   if (finalizers.includes(orphan) && finalizers.includes(foregroundDeletion))
     yield invalid("finalizers", `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`, finalizers);
+  if (freelyFinalized.has(group)) return;
+  for (const [i, finalizer] of finalizers.entries())
+    for (const message of nonstandardFinalizer(finalizer)) yield invalid(`finalizers[${i}]`, message, finalizer);
 }
+
+/** The groups whose kinds upstream checks in its libraries, which know no standard finalizers. */
+const freelyFinalized: ReadonlySet<string> = new Set([
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
+]);
+
+const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", orphan, foregroundDeletion]);
+
+/** A finalizer names who is to remove it, unless it is one of those that everybody knows. */
+export const nonstandardFinalizer = (finalizer: string): readonly string[] =>
+  finalizer.includes("/") || standardFinalizers.has(finalizer)
+    ? []
+    : ["name is neither a standard finalizer name nor is it fully qualified"];
 
 function* updateProblems(metadata: ObjectMeta, old: ObjectMeta): Iterable<Problem> {
   if (old.deletionTimestamp !== undefined) {
-    const added = (metadata.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer)).toSorted();
+    const present = new Set(old.finalizers);
+    const added = (metadata.finalizers ?? []).filter((finalizer) => !present.has(finalizer)).toSorted();
     if (added.length > 0)
       yield forbidden(
         "finalizers",

@@ -5,20 +5,24 @@ import { equal } from "#base/collections.ts";
 import type { FieldSpec, Type } from "./field.ts";
 import { byteLength, rangeMessage } from "./formats.ts";
 import type { AnyKind } from "./kind.ts";
-import { invalid, notSupported, type Problem, required, tooFew, tooLong, tooMany } from "./problem.ts";
+import { invalid, mostProblems, notSupported, type Problem, required, tooFew, tooLong, tooMany } from "./problem.ts";
+import { inOrderOf } from "./problem-order.ts";
 import { type AnyStruct, structOf } from "./struct.ts";
-import { validateMetadata } from "./validate-metadata.ts";
+import { validateMetadata, type WithMetadata } from "./validate-metadata.ts";
 
 type Values = Readonly<Record<string, any>>;
 /** `old` is the same place of the stored object; `updating` tells an absent one from a create. */
 type Validator = (value: any, old: any, updating: boolean, problems: Problem[]) => void;
 
-/** Every problem of a defaulted object, none if it may be stored. With `old`, of the update from old to it. */
+/**
+ * The problems of a defaulted object, none if it may be stored. With `old`, of the update from old to it. Once there are
+ * `mostProblems`, no more are looked for: nobody reads them, and to find and tell all of a large object takes seconds.
+ */
 export function validateObject(subject: AnyKind | AnyStruct, object: Values, old?: Values): Problem[] {
   const problems: Problem[] = [];
   // What is only asked and answered, like an access review, needs no name.
   if ("struct" in subject && subject.stored !== false)
-    at("metadata", problems, () => validateMetadata(subject, object.metadata, old?.metadata, problems));
+    at("metadata", problems, () => validateMetadata(subject, object as WithMetadata, old?.metadata, problems));
   structValidator(structOf(subject))?.(object, old, old !== undefined, problems);
   return problems;
 }
@@ -26,7 +30,7 @@ export function validateObject(subject: AnyKind | AnyStruct, object: Values, old
 /** Every problem of an update through the status subresource. */
 export function validateStatus(kind: AnyKind, object: Values, old: Values): Problem[] {
   const problems: Problem[] = [];
-  at("metadata", problems, () => validateMetadata(kind, object.metadata, old.metadata, problems));
+  at("metadata", problems, () => validateMetadata(kind, object as WithMetadata, old.metadata, problems));
   const field = kind.struct.fields.status as { spec: FieldSpec } | undefined;
   if (field) at("status", problems, () => fieldValidator(field.spec)?.(object.status, old.status, true, problems));
   if (kind.checkStatus) collect(object, kind.checkStatus(object as never, old as never), problems);
@@ -45,24 +49,27 @@ function structValidator(struct: AnyStruct): Validator | undefined {
 
 interface CheckedField {
   readonly name: string;
+  /** The place in which the field is declared. */
+  readonly order: number;
   readonly check: Validator;
   readonly evenAbsent: boolean;
 }
 
 function compile(struct: AnyStruct): Validator | undefined {
   const fields = Object.entries(struct.fields as Record<string, { spec: FieldSpec }>).flatMap(
-    ([name, { spec }]): readonly CheckedField[] => {
+    ([name, { spec }], order): readonly CheckedField[] => {
       const check = fieldValidator(spec);
-      return check ? [{ name, check, evenAbsent: isCheckedEvenAbsent(spec) }] : [];
+      return check ? [{ name, order, check, evenAbsent: isCheckedEvenAbsent(spec) }] : [];
     },
   );
-  const { check, checkedAs } = struct;
+  const { check, checkedAs, consequences } = struct;
   if (fields.length === 0 && !check) return undefined;
   const byName = new Map(fields.map((field) => [field.name, field]));
   const evenAbsent = fields.filter((field) => field.evenAbsent);
   return (given: Values, old: Values | undefined, updating, problems) => {
     const value = checkedAs ? (checkedAs.call(struct, given as never) as Values) : given;
     const start = problems.length;
+    let found: Findings | undefined; // there are none in most structs
     let missing = evenAbsent.length;
     // Most fields of most structs are absent, and to ask for them takes longer than to check those that are there.
     for (const name in value) {
@@ -72,31 +79,57 @@ function compile(struct: AnyStruct): Validator | undefined {
       if (present === undefined) continue;
       if (field.evenAbsent) missing--;
       field.check(present, old?.[name], updating && old !== undefined, problems);
+      if (problems.length > (found?.end ?? start)) found = taken(found, problems, start, field);
     }
-    if (missing > 0 && problems.length === start) checkInOrder(evenAbsent, value, old, updating, problems);
-    if (problems.length > start) {
-      problems.length = start;
-      checkInOrder(fields, value, old, updating, problems);
-    }
+    if (missing > 0)
+      for (const field of evenAbsent) {
+        if (value[field.name] !== undefined) continue;
+        field.check(undefined, old?.[field.name], updating && old !== undefined, problems);
+        if (problems.length > (found?.end ?? start)) found = taken(found, problems, start, field);
+      }
+    found?.sort();
     if (check) collect(value, check.call(struct, value as never, old as never), problems);
+    if (problems.length === start) return;
+    if (consequences) collect(value, consequences.call(struct, value as never, problems.slice(start)), problems);
+    if (struct.problemOrder) problems.push(...problems.splice(start).sort(inOrderOf(struct)));
   };
 }
 
-/** Problems are told in the order in which fields are declared, whatever the order in which they were sent. */
-function checkInOrder(
-  fields: readonly CheckedField[],
-  value: Values,
-  old: Values | undefined,
-  updating: boolean,
-  problems: Problem[],
-): void {
-  for (const { name, check, evenAbsent } of fields) {
-    const present = value[name];
-    if (present === undefined && !evenAbsent) continue;
-    const start = problems.length;
-    check(present, old?.[name], updating && old !== undefined, problems);
-    if (problems.length > start) prefix(name, problems, start);
+/** The problems of a struct's fields. They are told in the order in which fields are declared, whatever the order in which they were sent. */
+class Findings {
+  readonly #problems: Problem[];
+  readonly #start: number;
+  #fields: { readonly order: number; readonly problems: readonly Problem[] }[] | undefined;
+  /** How many problems have been taken. */
+  end: number;
+
+  constructor(problems: Problem[], start: number) {
+    this.#problems = problems;
+    this.#start = start;
+    this.end = start;
   }
+
+  /** The problems that have come since the last call are of this field. */
+  take({ name, order }: CheckedField): void {
+    prefix(name, this.#problems, this.end);
+    this.#fields ??= [];
+    this.#fields.push({ order, problems: this.#problems.slice(this.end) });
+    this.end = this.#problems.length;
+  }
+
+  sort(): void {
+    if (this.#fields === undefined || this.#fields.length < 2) return;
+    this.#problems.length = this.#start;
+    for (const { problems } of this.#fields.sort((a, b) => a.order - b.order))
+      for (const problem of problems) this.#problems.push(problem);
+  }
+}
+
+/** The findings with those of one more field. */
+function taken(found: Findings | undefined, problems: Problem[], start: number, field: CheckedField): Findings {
+  const findings = found ?? new Findings(problems, start);
+  findings.take(field);
+  return findings;
 }
 
 const mustExist = ({ nonEmpty, required, pointer }: FieldSpec): boolean => nonEmpty || (required && pointer) || false;
@@ -104,12 +137,17 @@ const isCheckedEvenAbsent = (spec: FieldSpec): boolean => spec.immutable || must
 
 function fieldValidator(spec: FieldSpec): Validator | undefined {
   const own = ownRules(spec);
-  const inner = typeValidator(spec.type);
+  const inner = spec.unchecked ? undefined : typeValidator(spec.type);
+  if (spec.onlyOnCreate)
+    return (value, _old, updating, problems) => {
+      if (!updating) inner?.(value, undefined, false, problems);
+    };
   if (own.length === 0 && !isCheckedEvenAbsent(spec)) return inner;
   const { immutable, nonEmpty, whenMissing } = spec;
   const isNeeded = mustExist(spec);
   return (value, old, updating, problems) => {
-    if (immutable && updating && !equal(value, old)) problems.push(invalid("", "field is immutable", value ?? null));
+    if (immutable && updating && !equal(value, old))
+      problems.push(held(invalid("", "field is immutable", value ?? null)));
     if (value === undefined) {
       if (isNeeded) problems.push(required("", whenMissing));
       return;
@@ -138,7 +176,7 @@ function typeValidator(type: Type): Validator | undefined {
       const item = typeValidator(type.item);
       if (!item) return undefined;
       return (items: readonly unknown[], _old, _updating, problems) => {
-        for (let i = 0; i < items.length; i++) {
+        for (let i = 0; i < items.length && problems.length < mostProblems; i++) {
           const start = problems.length;
           item(items[i], undefined, false, problems);
           if (problems.length > start) prefix(`[${i}]`, problems, start);
@@ -149,8 +187,10 @@ function typeValidator(type: Type): Validator | undefined {
       const value = typeValidator(type.value);
       if (!value) return undefined;
       return (entries: Values, _old, _updating, problems) => {
-        for (const key of Object.keys(entries))
+        for (const key of Object.keys(entries)) {
+          if (problems.length >= mostProblems) return;
           at(`[${key}]`, problems, () => value(entries[key], undefined, false, problems));
+        }
       };
     }
     default:
@@ -185,7 +225,7 @@ function ownRules(spec: FieldSpec): readonly Rule[] {
       const count = Object.keys(value).length;
       if (count < minItems) problems.push(tooFew("", count, minItems));
     });
-  if (spec.enum && !spec.enumOpen) rules.push(forStrings(enumRule(spec.enum)));
+  if (spec.enum && !spec.enumOpen) rules.push(forStrings(enumRule(spec.enum, spec.pointer === true)));
   if (formats)
     rules.push(
       forStrings((value, field, problems) => {
@@ -204,14 +244,19 @@ const forStrings =
   (rule: StringRule): Rule =>
   (value, problems) => {
     if (typeof value === "string") rule(value, "", problems);
-    else for (const [key, item] of Object.entries<any>(value)) rule(item, `[${key}]`, problems);
+    else
+      for (const key of Object.keys(value)) {
+        if (problems.length >= mostProblems) return;
+        rule(value[key], `[${key}]`, problems);
+      }
   };
 
-function enumRule(values: readonly string[]): StringRule {
+/** Nothing is the same as absent, but not behind a pointer, and not as an item. */
+function enumRule(values: readonly string[], isPointer: boolean): StringRule {
   const known = new Set(values);
-  const shown = values.filter((value) => value !== "");
   return (value, field, problems) => {
-    if (value !== "" && !known.has(value)) problems.push(notSupported(field, shown, value));
+    if (known.has(value) || (value === "" && !isPointer && field === "")) return;
+    problems.push(notSupported(field, values, value));
   };
 }
 
@@ -219,6 +264,10 @@ function boundsMessage(min: number | undefined, max: number | undefined): string
   if (max === undefined) return `must be greater than or equal to ${min}`;
   return min === undefined ? `must be less than or equal to ${max}` : rangeMessage(min, max);
 }
+
+/** What upstream shows of a struct is not what clients send; scalars look the same. */
+const held = (problem: Problem): Problem =>
+  typeof problem.value === "object" && problem.value !== null ? { ...problem, isHeld: true } : problem;
 
 /** What a check yields, for callers that run one by itself. */
 export function problemsOf(value: Values, found: Iterable<Problem>): Problem[] {
@@ -229,8 +278,10 @@ export function problemsOf(value: Values, found: Iterable<Problem>): Problem[] {
 
 /** Takes in what a check yields, reading the refused value from the object where the check did not give it. */
 function collect(value: Values, found: Iterable<Problem>, problems: Problem[]): void {
-  for (const problem of found)
-    problems.push(problem.value === undefined ? { ...problem, value: valueAt(value, problem.field) } : problem);
+  for (const problem of found) {
+    problems.push(problem.value === undefined ? held({ ...problem, value: valueAt(value, problem.field) }) : problem);
+    if (problems.length >= mostProblems) return;
+  }
 }
 
 /** Runs `find` and puts `name` before the path of every problem it adds. */

@@ -26,6 +26,18 @@ test("memory forgets history older than it was told to keep, but never the newes
   await store.close();
 });
 
+test("history goes with time alone: nothing that was deleted can be read after the time that it is kept", async () => {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock });
+  const { modified } = await store.put("/secret", new Uint8Array(1), 0);
+  await store.delete("/secret", modified);
+  await clock.advance(290_000);
+  assert.equal((await store.list("/", { at: modified })).entries.length, 1);
+  await clock.advance(30_000);
+  await assert.rejects(store.list("/", { at: modified }), Compacted);
+  await store.close();
+});
+
 test("memory refuses keys that no engine could give back", async () => {
   const store = new MemoryStore({ clock: new ManualClock() });
   for (const key of ["", "/\ud800", "/".padEnd(2_000, "x")])

@@ -4,13 +4,13 @@ import type { Revision } from "./engine.ts";
 export interface RetentionOptions {
   /** History younger than this is kept; five minutes unless told. */
   readonly keepMs?: number;
-  /** So many revisions are kept however old they are; 10,000 unless told. */
+  /** So many revisions are kept however old they are. None by default: what was deleted must not stay readable for days. */
   readonly keepRevisions?: number;
 }
 
 /** Decides by itself how much history to forget, as long as there are writes: nothing runs in an idle store. */
 export class Retention {
-  readonly keepRevisions: number;
+  readonly #keepRevisions: number;
   readonly #clock: Clock;
   readonly #keepMs: number;
   readonly #forget: (revision: Revision) => void;
@@ -22,7 +22,7 @@ export class Retention {
   constructor(clock: Clock, options: RetentionOptions, forget: (revision: Revision) => void) {
     this.#clock = clock;
     this.#keepMs = options.keepMs ?? 300_000;
-    this.keepRevisions = options.keepRevisions ?? 10_000;
+    this.#keepRevisions = options.keepRevisions ?? 0;
     this.#forget = forget;
   }
 
@@ -45,7 +45,7 @@ export class Retention {
     while (marks[1] && marks[1].at <= now - this.#keepMs) marks.shift();
     const oldest = marks[0];
     if (oldest && oldest.at <= now - this.#keepMs) {
-      const revision = Math.min(oldest.revision, this.#newest - this.keepRevisions);
+      const revision = Math.min(oldest.revision, this.#newest - this.#keepRevisions);
       if (revision > 0) this.#forget(revision);
       if (oldest.revision >= this.#newest) marks.length = 0;
     }

@@ -5,8 +5,9 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { isNotFound, isReason } from "#client/client.ts";
-import { serviceAccount } from "#cluster/identities.ts";
+import { node, serviceAccount, userOf } from "#cluster/identities.ts";
 import { startCluster } from "./cluster.ts";
 
 const web = (replicas: number) => ({
@@ -55,6 +56,35 @@ test("a controller may do no more over the process's own way than over the netwo
   const controller = cluster.as(serviceAccount("replicaset-controller"));
   await assert.rejects(controller.delete(Namespace, { name: "default" }), (error) => isReason(error, "Forbidden"));
   await assert.rejects(cluster.client.get(Pod, { namespace: "default", name: "none" }), isNotFound);
+});
+
+test("a node may write itself, and neither another node nor pods that would give it more", async () => {
+  await using cluster = await startCluster({ nodes: 2 });
+  const self = cluster.as(userOf(node("sim-0")));
+  const isForbidden = (error: unknown) => isReason(error, "Forbidden");
+  const cordon = { spec: { unschedulable: true } };
+  await self.patch(Node, { name: "sim-0" }, "merge", cordon);
+  await assert.rejects(self.patch(Node, { name: "sim-1" }, "merge", cordon), isForbidden);
+  const admin = { metadata: { name: "admin", namespace: "kube-system" } };
+  await cluster.client.create(ServiceAccount, admin);
+  const spec = { nodeName: "sim-0", serviceAccountName: "admin", containers: [{ name: "c", image: "i" }] };
+  await assert.rejects(self.create(Pod, { ...admin, spec }), isForbidden);
+});
+
+test("the administrator's rights come from a binding, and go with it", async () => {
+  await using cluster = await startCluster();
+  const { client, until } = cluster;
+  const name = "kubeadm:cluster-admins";
+  assert.equal((await client.get(ClusterRoleBinding, { name })).roleRef.name, "cluster-admin");
+  await client.delete(ClusterRoleBinding, { name });
+  await until(async () => {
+    try {
+      await client.list(Pod);
+      return false;
+    } catch (error) {
+      return isReason(error, "Forbidden");
+    }
+  });
 });
 
 test("the pods of a dead node move after the time they tolerate it, and not before", async () => {

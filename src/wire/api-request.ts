@@ -45,6 +45,8 @@ export interface RequestBody {
   value(): unknown;
   /** As it was sent, if it was. */
   readonly bytes?: Uint8Array;
+  /** Whether it is so large that each stage of the request should take a turn of the event loop of its own. */
+  readonly isLarge?: boolean;
   /** Set when the body is a patch. */
   readonly patchType?: PatchType;
 }
@@ -84,7 +86,10 @@ export interface ApiRequest extends ResourceAddress {
   readonly warn?: (text: string) => void;
 }
 
-/** An object with its JSON, made once and sent as it is to whoever wants that version in JSON. */
+/**
+ * An object with its JSON, made once and sent as it is to whoever wants that version in JSON: it begins with what the object is
+ * (`namesHead`) and ends with a newline.
+ */
 export interface EncodedObject {
   readonly object: ApiObject;
   readonly json: Uint8Array;

@@ -42,6 +42,21 @@ for (const codec of codecs) {
     );
   });
 
+  test(`a list in ${codec.mediaType} is the same whether it is encoded at once or item by item`, () => {
+    const subject = { apiVersion: "test/v1", kind: "ThingList", struct: listStruct(Thing) };
+    const metadata = { resourceVersion: "7", continue: "<&>", remainingItemCount: 3 };
+    const items = fc.array(arbitraryObject(Thing), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(items, fc.boolean(), (things, isPretty) => {
+        const atOnce = codec.encode(subject, { metadata, items: things }, { isPretty });
+        const made = codec.listEncoder(subject, { metadata, items: [] }, "items", { isPretty });
+        const parts = things.map((one, i) => made.item(one, i === 0));
+        const { head, tail } = made.around(parts.reduce((sum, { length }) => sum + length, 0));
+        assert.deepEqual(Buffer.concat([head, ...parts, tail]), Buffer.from(atOnce));
+      }),
+    );
+  });
+
   test(`a body that is damaged is read from ${codec.mediaType} or refused, nothing else`, () => {
     const damaged = fc
       .tuple(arbitraryObject(Thing), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 }))
@@ -93,8 +108,18 @@ test("names are added to an object that has none", () => {
 test("JSON is indented on request", () => {
   assert.equal(
     text(jsonCodec.encode(thing, { spec: {} }, { isPretty: true })),
-    '{\n  "kind": "Thing",\n  "apiVersion": "test/v1",\n  "spec": {}\n}\n',
+    '{\n  "kind": "Thing",\n  "apiVersion": "test/v1",\n  "spec": {}\n}',
   );
+});
+
+test("JSON is safe inside HTML and scripts, as Go writes it", () => {
+  const spec = { text: "<a href='?b&c'>\u2028\u2029</a>", "<key>": 1 };
+  for (const isPretty of [false, true]) {
+    const json = text(jsonCodec.encode(thing, { spec }, { isPretty }));
+    assert.doesNotMatch(json, /[<>&\u2028\u2029]/);
+    assert.match(json, /\\u003ca href='\?b\\u0026c'\\u003e\\u2028\\u2029\\u003c\/a\\u003e/);
+    assert.deepEqual(JSON.parse(json).spec, spec);
+  }
 });
 
 test("an event in protobuf is its length, its type and an envelope", () => {

@@ -21,10 +21,25 @@ export interface Codec {
   supports(struct: AnyStruct): boolean;
   /** The object with its apiVersion and kind, whether it carries them or not. */
   encode(subject: Named, object: object, options?: { readonly isPretty?: boolean }): Uint8Array;
-  /** A body as an object nobody else holds, with apiVersion and kind if the body has them. Throws DecodeError. */
-  decode(subject: AnyKind | AnyStruct, body: Uint8Array): Decoded;
+  /**
+   * For the same bytes as `encode` makes of a list that has items, but item by item. `list` is the list without them, and `field` is
+   * where they stand: the last field of the list.
+   */
+  listEncoder(subject: Named, list: object, field: string, options?: { readonly isPretty?: boolean }): ListEncoder;
+  /**
+   * A body as an object nobody else holds, with apiVersion and kind if the body has them. Throws DecodeError, and ApiError 413 if it
+   * has more than `mostValues` fields, keys and list items.
+   */
+  decode(subject: AnyKind | AnyStruct, body: Uint8Array, mostValues?: number): Decoded;
   /** Absent where the format has no way to tell where one event ends. */
   readonly watch?: WatchCodec;
+}
+
+export interface ListEncoder {
+  /** One item, with what separates it from the item before. */
+  item(item: object, isFirst: boolean): Uint8Array;
+  /** What stands before and after `size` bytes of items. */
+  around(size: number): { readonly head: Uint8Array; readonly tail: Uint8Array };
 }
 
 export interface WatchCodec {

@@ -20,6 +20,8 @@ export interface HttpRequest {
   readonly content: AsyncIterable<Uint8Array>;
   /** DER of the client's certificate, if it sent one that our authority signed. */
   readonly clientCertificate: Uint8Array | undefined;
+  /** It sent one that is not good: of another authority, out of date, or not meant for clients. */
+  readonly hasUntrustedCertificate?: boolean;
   readonly remoteAddress: string;
   /** It came without TLS, from this machine, by a port that is meant for that. */
   readonly isUnsecured?: boolean;

@@ -1,6 +1,16 @@
-import { decodeText, decodeValue } from "#schema/decode.ts";
+import { decodeParsed, decodeValue } from "#schema/decode.ts";
+import { htmlSafe } from "#schema/go-json.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
-import { type Codec, type EncodedPart, type EventOf, type Frames, maxFrameBytes, type Named } from "./codec.ts";
+import { asWritten } from "#schema/written.ts";
+import {
+  type Codec,
+  type EncodedPart,
+  type EventOf,
+  type Frames,
+  type ListEncoder,
+  maxFrameBytes,
+  type Named,
+} from "./codec.ts";
 import { jsonType } from "./negotiate.ts";
 
 const encoder = new TextEncoder();
@@ -10,10 +20,14 @@ export const jsonCodec: Codec = {
   mediaType: jsonType,
   supports: () => true,
   encode: (subject, object, { isPretty = false } = {}) =>
-    encoder.encode(
-      isPretty ? `${JSON.stringify(inReadingOrder(subject, object), null, 2)}\n` : `${text(subject, object)}\n`,
-    ),
-  decode: (subject, body) => decodeText(subject, decodeUtf8(body)),
+    isPretty
+      ? encoder.encode(indented(inReadingOrder(subject, asWritten(subject.struct, object))))
+      : encodeObject(subject, object),
+  listEncoder: (subject, list, field, { isPretty = false } = {}) => listEncoder(subject, list, field, isPretty),
+  decode(subject, body, mostValues) {
+    const text = decodeUtf8(body);
+    return decodeParsed(subject, text, parseJson(text, { keepsWritten: true, mostValues }));
+  },
   watch: {
     mediaType: `${jsonType};stream=watch`,
     encode: (subject, { type, object }) =>
@@ -22,10 +36,26 @@ export const jsonCodec: Codec = {
   },
 };
 
-const text = (subject: Named, object: object): string => JSON.stringify(withNames(subject, object));
+/** What an object is called, and of what struct it is, if it has one. */
+type ObjectNames = Omit<Named, "struct"> & Partial<Pick<Named, "struct">>;
 
-/** Names first, as clients that read by eye or by stream expect. */
-export const withNames = ({ apiVersion, kind }: Named, object: object): object =>
+/** One object as an answer of its own. It begins with `namesHead`, so that a list can leave that out, and ends with a newline. */
+export const encodeObject = (subject: ObjectNames, object: object): Uint8Array =>
+  encoder.encode(`${text(subject, object)}\n`);
+
+/** How the JSON of each object begins: what it is, before all it says. */
+export const namesHead = ({ apiVersion, kind }: ObjectNames): string =>
+  `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
+
+function text(subject: ObjectNames, object: object): string {
+  const written: Partial<ObjectNames> = subject.struct ? asWritten(subject.struct, object) : object;
+  const { apiVersion = subject.apiVersion, kind = subject.kind, ...rest } = written;
+  const tail = htmlSafe(JSON.stringify(rest));
+  const head = namesHead({ apiVersion, kind });
+  return tail === "{}" ? `${head.slice(0, -1)}}` : head + tail.slice(1);
+}
+
+export const withNames = ({ apiVersion, kind }: ObjectNames, object: object): object =>
   "apiVersion" in object && "kind" in object ? object : { kind, apiVersion, ...object };
 
 /** For people: what it is and what it is called, before what it says. */
@@ -35,6 +65,28 @@ const inReadingOrder = ({ apiVersion, kind }: Named, object: { readonly metadata
   ...("metadata" in object && { metadata: object.metadata }),
   ...object,
 });
+
+function listEncoder(subject: Named, list: object, field: string, isPretty: boolean): ListEncoder {
+  const { struct, apiVersion, kind } = subject;
+  const { [field]: _items, ...others } = asWritten(struct, list) as Readonly<Record<string, unknown>>;
+  const name = JSON.stringify(field);
+  const head = isPretty
+    ? `${indented(inReadingOrder(subject, others)).slice(0, -"\n}".length)},\n  ${name}: [`
+    : `${text({ apiVersion, kind }, others).slice(0, -"}".length)},${name}:[`;
+  const itemText = isPretty ? indentedItem : compactItem;
+  return {
+    item(item, isFirst) {
+      const written = asWritten(struct, { [field]: [item] })[field]?.[0] ?? item;
+      return encoder.encode(isFirst ? itemText(written) : `,${itemText(written)}`);
+    },
+    around: () => ({ head: encoder.encode(head), tail: encoder.encode(isPretty ? "\n  ]\n}" : "]}\n") }),
+  };
+}
+
+const indented = (value: object): string => htmlSafe(JSON.stringify(value, null, 2));
+const compactItem = (item: object): string => htmlSafe(JSON.stringify(item));
+/** With its newline: an item stands two levels deep, in a field of the list. */
+const indentedItem = (item: object): string => indented([[item]]).slice("[\n  [".length, -"\n  ]\n]".length);
 
 /** Events as lines of JSON. */
 class Lines implements Frames {

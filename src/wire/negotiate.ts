@@ -44,6 +44,14 @@ export interface Negotiable {
 
 export type Negotiation = { readonly accepted: Accepted } | { readonly acceptable: readonly string[] };
 
+/** Whether the router of upstream lets a header pass, before it is read in full: one of its types must be offered, or be any. */
+export const isProduced = (accept: string, offers: readonly Offer[]): boolean =>
+  accept === "" ||
+  accept.split(",").some((clause) => {
+    const type = clause.split(";", 1)[0]?.trim();
+    return type === "*/*" || offers.some(({ mediaType }) => mediaType === type);
+  });
+
 /** The best offer for an Accept header, or the media types to name in a 406. */
 export function negotiate(accept: string | undefined, { offers, isWatch, allows }: Negotiable): Negotiation {
   const clauses = accept ? parseAccept(accept) : [{ type: "*", subtype: "*", quality: 1, parameters: new Map() }];

@@ -1,12 +1,20 @@
 import type { Decoded } from "#schema/decode.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import { decodeMessage } from "#schema/protobuf/codec.ts";
-import { open, seal } from "#schema/protobuf/envelope.ts";
+import { decodeMessage, encodeMessage } from "#schema/protobuf/codec.ts";
+import { envelopeAround, open, seal } from "#schema/protobuf/envelope.ts";
 import { hasProtobuf } from "#schema/protobuf/message.ts";
 import { decodeWatchEvent, encodeWatchEvent } from "#schema/protobuf/watch-event.ts";
 import { type AnyStruct, structOf } from "#schema/struct.ts";
-import { type Codec, type EncodedPart, type EventOf, type Frames, maxFrameBytes } from "./codec.ts";
+import {
+  type Codec,
+  type EncodedPart,
+  type EventOf,
+  type Frames,
+  type ListEncoder,
+  maxFrameBytes,
+  type Named,
+} from "./codec.ts";
 import { joined } from "./json.ts";
 import { protobufType } from "./negotiate.ts";
 
@@ -14,7 +22,8 @@ export const protobufCodec: Codec = {
   mediaType: protobufType,
   supports: hasProtobuf,
   encode: (subject, object) => seal(subject, subject.struct, object),
-  decode: (subject, body) => unsealed(subject, body),
+  listEncoder,
+  decode: (subject, body, mostValues) => unsealed(subject, body, mostValues),
   watch: {
     mediaType: `${protobufType};stream=watch`,
     encode(subject, { type, object }) {
@@ -28,9 +37,23 @@ export const protobufCodec: Codec = {
   },
 };
 
-function unsealed(subject: AnyKind | AnyStruct, body: Uint8Array): Decoded {
+/** Fields follow each other in the order of their numbers, the items last, and each item is a field of its own. */
+function listEncoder(subject: Named, list: object, field: string): ListEncoder {
+  const { struct } = subject;
+  const others = encodeMessage(struct, { ...list, [field]: [] });
+  const zeros = encodeMessage(struct, {}).length;
+  return {
+    item: (item) => encodeMessage(struct, { [field]: [item] }).subarray(zeros),
+    around(size) {
+      const { head, tail } = envelopeAround(subject, others.length + size);
+      return { head: joined([head, others], head.length + others.length), tail };
+    },
+  };
+}
+
+function unsealed(subject: AnyKind | AnyStruct, body: Uint8Array, mostValues?: number): Decoded {
   const { apiVersion, kind, message } = open(body);
-  return { object: { apiVersion, kind, ...decodeMessage(structOf(subject), message) }, strictErrors: [] };
+  return { object: { apiVersion, kind, ...decodeMessage(structOf(subject), message, mostValues) }, strictErrors: [] };
 }
 
 /** Events with their length before them, in four bytes, the highest first. */

@@ -1,6 +1,6 @@
 // The refusals of the API, with upstream's codes, reasons and texts.
 import { ApiError, type StatusCause, type StatusDetails } from "#base/errors.ts";
-import { type Problem, problemCause, problemText } from "#schema/problem.ts";
+import { type Problem, problemCause } from "#schema/problem.ts";
 
 /** Which collection is spoken of: `deployments.apps`. */
 export interface ResourceName {
@@ -69,15 +69,36 @@ export const modifiedMeanwhile = (resource: ResourceName, name: string): ApiErro
     "the object has been modified; please apply your changes to the latest version and try again",
   );
 
-export function invalidObject({ group, kind }: KindName, name: string, problems: readonly Problem[]): ApiError {
-  const texts = [...new Set(problems.map(problemText))];
+export function invalidObject({ group, kind }: KindName, name: string, problems: Iterable<Problem>): ApiError {
+  const told = tellable(problems);
+  const texts = [...new Set(told.map(({ field, message }) => `${field}: ${message}`))];
   const all = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
   return new ApiError({
     code: 422,
     reason: "Invalid",
     message: `${qualified(group, kind)} ${JSON.stringify(name)} is invalid: ${all}`,
-    details: { ...(name && { name }), ...(group && { group }), kind, causes: problems.map(problemCause) },
+    details: {
+      ...(name && { name }),
+      ...(group && { group }),
+      ...(kind && { kind }),
+      causes: told,
+    },
   });
+}
+
+/** No client reads more. Each of many problems may show a long value, such as the list that it is about. */
+const mostTold = 1024 * 1024;
+
+function tellable(problems: Iterable<Problem>): readonly StatusCause[] {
+  const causes: StatusCause[] = [];
+  let length = 0;
+  for (const problem of problems) {
+    const cause = problemCause(problem);
+    causes.push(cause);
+    length += (cause.message?.length ?? 0) + problem.field.length;
+    if (length > mostTold) break;
+  }
+  return causes;
 }
 
 export const badRequest = (message: string): ApiError => new ApiError({ code: 400, reason: "BadRequest", message });
@@ -113,6 +134,22 @@ export const notAcceptable = (accepted: readonly string[]): ApiError =>
     message: `only the following media types are accepted: ${accepted.join(", ")}`,
   });
 
+/** What the router of upstream refuses before anyone has looked at the header in full. */
+export const nothingProduced = (available: readonly string[]): ApiError =>
+  new ApiError({
+    code: 406,
+    reason: "NotAcceptable",
+    message: `406: Not Acceptable\n\nAvailable representations: ${available.join(", ")}`,
+    details: {},
+  });
+
+/** There is no such form of what was asked for. */
+export const noSuchForm = (message: string): ApiError => new ApiError({ code: 406, reason: "NotAcceptable", message });
+
+/** The same of a body. */
+export const nothingConsumed = (): ApiError =>
+  new ApiError({ code: 415, reason: "UnsupportedMediaType", message: "415: Unsupported Media Type", details: {} });
+
 export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   new ApiError({
     code: 415,
@@ -121,6 +158,16 @@ export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   });
 
 export const expired = (message: string): ApiError => new ApiError({ code: 410, reason: "Expired", message });
+
+/** The revision of a list that is read in pages is gone. The rest can be read as it is now, with another token. */
+export const expiredPage = (token: string): ApiError =>
+  new ApiError({
+    code: 410,
+    reason: "Expired",
+    message:
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    continue: token,
+  });
 
 export const tooOld = (asked: number, oldest: number): ApiError =>
   expired(`too old resource version: ${asked} (${oldest})`);
@@ -143,6 +190,10 @@ export const tooLarge = (limit: number): ApiError =>
     message: `Request entity too large: limit is ${limit}`,
   });
 
+/** An object larger than the store takes. The words are etcd's, which upstream passes on as they are. */
+export const tooLargeToStore = (): ApiError =>
+  new ApiError({ code: 500, reason: "", message: "etcdserver: request is too large" });
+
 export const tookTooLong = (): ApiError =>
   new ApiError({
     code: 504,
@@ -154,6 +205,9 @@ export const tookTooLong = (): ApiError =>
 export const serviceUnavailable = (message: string): ApiError =>
   new ApiError({ code: 503, reason: "ServiceUnavailable", message });
 
+/** What upstream passes on as an error of Go, without a reason. */
+export const unexpectedError = (message: string): ApiError => new ApiError({ code: 500, reason: "", message });
+
 export const internalError = (message: string, causes: readonly StatusCause[] = [{ message }]): ApiError =>
   new ApiError({
     code: 500,
@@ -163,10 +217,10 @@ export const internalError = (message: string, causes: readonly StatusCause[] = 
   });
 
 /** The Status object a client gets for an error. */
-export const statusOf = ({ code, reason, message, details }: ApiError): object => ({
+export const statusOf = ({ code, reason, message, details, continue: next }: ApiError): object => ({
   kind: "Status",
   apiVersion: "v1",
-  metadata: {},
+  metadata: { ...(next !== undefined && { continue: next }) },
   status: "Failure",
   message,
   ...(reason && { reason }),

@@ -1,9 +1,13 @@
-import { decodeValue } from "#schema/decode.ts";
+import { type Decoded, decodeValue } from "#schema/decode.ts";
 import { decodeUtf8 } from "#schema/json.ts";
-import type { Codec } from "./codec.ts";
+import type { AnyKind } from "#schema/kind.ts";
+import type { AnyStruct } from "#schema/struct.ts";
+import { asWritten } from "#schema/written.ts";
+import type { Codec, ListEncoder, Named } from "./codec.ts";
 import { withNames } from "./json.ts";
 import { yamlType } from "./negotiate.ts";
-import { parseYaml } from "./yaml/read.ts";
+import { compareKeys } from "./yaml/key-order.ts";
+import { parseYaml, type YamlDocument } from "./yaml/read.ts";
 import { printYaml } from "./yaml/write.ts";
 
 const encoder = new TextEncoder();
@@ -12,12 +16,36 @@ const encoder = new TextEncoder();
 export const yamlCodec: Codec = {
   mediaType: yamlType,
   supports: () => true,
-  encode: (subject, object) => encoder.encode(printYaml(withNames(subject, object))),
-  decode(subject, body) {
-    const { value, duplicates } = parseYaml(decodeUtf8(body));
-    const decoded = decodeValue(subject, value);
-    if (duplicates.length === 0) return decoded;
-    const twice = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
-    return { object: decoded.object, strictErrors: [twice, ...decoded.strictErrors] };
-  },
+  encode: (subject, object) => encoder.encode(printYaml(withNames(subject, asWritten(subject.struct, object)))),
+  listEncoder,
+  decode: (subject, body, mostValues) => decodeYaml(subject, parseYaml(decodeUtf8(body), mostValues)),
 };
+
+/** Keys of a document and items of a list each begin on a line of their own, and no line depends on those before. */
+function listEncoder(subject: Named, list: object, field: string): ListEncoder {
+  const { [field]: _items, ...others } = asWritten(subject.struct, list) as Readonly<Record<string, unknown>>;
+  const entries = Object.entries(withNames(subject, others));
+  const printed = (isHere: (key: string) => boolean): string => {
+    const some = entries.filter(([key]) => isHere(key));
+    return some.length === 0 ? "" : printYaml(Object.fromEntries(some));
+  };
+  const heading = `${field}:\n`;
+  return {
+    item: (item) =>
+      encoder.encode(
+        printYaml({ [field]: asWritten(subject.struct, { [field]: [item] })[field] }).slice(heading.length),
+      ),
+    around: () => ({
+      head: encoder.encode(printed((key) => compareKeys(key, field) < 0) + heading),
+      tail: encoder.encode(printed((key) => compareKeys(key, field) > 0)),
+    }),
+  };
+}
+
+/** A document that has been parsed as an object. What was parsed becomes the object and must not be shared. */
+export function decodeYaml(subject: AnyKind | AnyStruct, { value, duplicates }: YamlDocument): Decoded {
+  const decoded = decodeValue(subject, value);
+  if (duplicates.length === 0) return decoded;
+  const twice = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
+  return { object: decoded.object, strictErrors: [twice, ...decoded.strictErrors] };
+}

@@ -10,6 +10,7 @@ import { type TestContext, test } from "node:test";
 import { testServer } from "#apiserver/testing.ts";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
+import { makeCertificate } from "#cluster/certificate-maker.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { identityOptions, usualIdentity } from "#cluster/identity-options.ts";
 import { kubeconfig } from "#cluster/kubeconfig.ts";
@@ -54,6 +55,38 @@ async function world(t: TestContext) {
 
 const self = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const impersonating = { "impersonate-user": "ann", "impersonate-group": ["a,b", "c"] };
+
+test("who shows a certificate that is not good is refused, unless a token is", async (t) => {
+  const { ca, admin, port, folder } = await world(t);
+  const others = new Certificates(join(folder, "others"), systemClock);
+  others.authority();
+  const past = new Date("2020-01-02T00:00:00Z");
+  const authority = new Certificates(folder, systemClock).authority();
+  const bad = {
+    "of another authority": others.issue("admin", { commonName: "admin", organizations: ["system:masters"] }),
+    "out of date": makeCertificate(
+      authority,
+      { commonName: "admin", organizations: ["system:masters"] },
+      { notBefore: new Date("2020-01-01T00:00:00Z"), notAfter: past },
+    ),
+    "of a server": new Certificates(folder, systemClock).issue("web", { commonName: "admin", hosts: ["web"] }),
+  };
+  const code = (client: { readonly cert?: string; readonly key?: string }, headers: Record<string, string> = {}) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const options = { port, host: "127.0.0.1", path: "/version", ca, ...client, headers, agent: false };
+      const sent = request(options, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on("error", reject).end();
+    });
+  for (const [what, client] of Object.entries(bad)) {
+    assert.equal(await code(client), 401, what);
+    assert.equal(await code(client, { authorization: "Bearer bobs" }), 200, `${what}, with a token`);
+  }
+  assert.equal(await code(admin), 200);
+  assert.equal(await code({}), 200, "a stranger may ask for the version");
+});
 
 test("each value of a header that comes several times is one group, in HTTP/1.1 and HTTP/2", async (t) => {
   const { ca, admin, url, port } = await world(t);

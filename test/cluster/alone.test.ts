@@ -9,6 +9,7 @@ import { test } from "node:test";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import { TokenReview } from "#api/authentication/v1/token-review.ts";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
@@ -142,7 +143,6 @@ test("controllers and scheduler work over the network, each as who it is, and an
   const flags = [
     "--secure-port=0",
     "--use-service-account-credentials",
-    `--root-ca-file=${server.file("ca.crt")}`,
     `--service-account-private-key-file=${server.file("sa.key")}`,
   ];
   await using first = new Part(server, "controller-manager", ...flags);
@@ -152,6 +152,17 @@ test("controllers and scheduler work over the network, each as who it is, and an
   writeFileSync(config, schedulerConfiguration);
   await using scheduler = new Part(server, "scheduler", "--secure-port=0", `--config=${config}`);
   await scheduler.logged(/"became leader"/);
+  const leaders = new Map<string, string>();
+  for await (const events of await client.watch(Event, { namespace: "kube-system", sendInitialEvents: true })) {
+    for (const { object } of events)
+      if (object.reason === "LeaderElection")
+        leaders.set(object.source?.component ?? "", `${object.involvedObject.kind} ${object.involvedObject.name}`);
+    if (leaders.size === 2) break;
+  }
+  assert.deepEqual(Object.fromEntries(leaders), {
+    "kube-controller-manager": "Lease kube-controller-manager",
+    "default-scheduler": "Lease kube-scheduler",
+  });
 
   await client.create(Deployment, deployment("one"));
   await podsOf(client, "one", 2);
@@ -165,7 +176,10 @@ test("controllers and scheduler work over the network, each as who it is, and an
   };
   await client.create(Secret, { ...about, type: "kubernetes.io/service-account-token" });
   const { token = "", "ca.crt": ca = "" } = await filled(client, "kept");
-  assert.equal(atob(ca), readFileSync(server.file("ca.crt"), "utf8"));
+  const authority = readFileSync(server.file("ca.crt"), "utf8");
+  assert.equal(atob(ca), authority, "nothing but the kubeconfig has told which it is");
+  const published = await client.get(ConfigMap, { namespace, name: "kube-root-ca.crt" });
+  assert.equal(published.data?.["ca.crt"], authority);
   const { status } = await client.create(TokenReview, { metadata: {}, spec: { token: atob(token) } });
   assert.equal(status.user?.username, `system:serviceaccount:${namespace}:default`);
 

@@ -62,6 +62,8 @@ test("the tour on real containers", { skip: impossible }, async (t) => {
       await kubectl("rollout", "status", "deployment/web", "--timeout=120s");
       const nodes = await jsonpath("{.items[*].spec.nodeName}", "pods");
       assert.deepEqual(nodes.split(" ").toSorted(), ["node-1", "node-2", "node-3"]);
+      // The folder was empty, so the images were made while these pods were waiting for them.
+      assert.equal(await jsonpath("{.items[*].message}", "events", "--field-selector=reason=Failed"), "");
     });
 
     await t.test("it answers at each of its addresses, and by name", async () => {

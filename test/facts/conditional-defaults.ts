@@ -12,6 +12,7 @@ export interface Case {
 /** Not found by filling in defaults: where else it happens. */
 export const elsewhere: Readonly<Record<string, string>> = {
   "core/v1.ConfigMap data": "absent and empty are the same, and neither is written",
+  "core/v1.ReplicationControllerSpec minReadySeconds": "absent and 0 are the same, and neither is written",
   "core/v1.LocalObjectReference name": "absent and empty are the same; zeroKey() says so",
   "resource/v1.DeviceTaint timeAdded": "needs the clock, so the server sets it on writing",
 };

@@ -50,6 +50,9 @@ test("equal catalogs have equal documents", async () => {
   assert.equal((await other.index()).etag, (await api.index()).etag);
 });
 
+/** Declared by upstream, and a zero that its server leaves out: the field is no pointer. */
+const leftOut = ["core/v1.ReplicationControllerSpec minReadySeconds"];
+
 test("definitions have upstream's names and defaults", { skip: missing }, async () => {
   const { types } = facts<{ types: Readonly<Record<string, TypeFacts>> }>("types");
   const schemas: Json = Object.assign(
@@ -66,7 +69,7 @@ test("definitions have upstream's names and defaults", { skip: missing }, async 
       const ours = (schema.properties?.[key] as Json | undefined)?.default;
       // A default of ours may stand where upstream, which sets it in code, says nothing or zero.
       const said = godef !== undefined || (def !== undefined && ours === undefined);
-      return said && JSON.stringify(ours) !== JSON.stringify(def)
+      return said && !leftOut.includes(`${name} ${key}`) && JSON.stringify(ours) !== JSON.stringify(def)
         ? [`${name} ${key}: ${JSON.stringify(ours)}, upstream ${JSON.stringify(def)}`]
         : [];
     });

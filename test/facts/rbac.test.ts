@@ -48,7 +48,7 @@ test("the roles of every cluster are upstream's", { skip: missing }, () => {
 
 test("the bindings of every cluster are upstream's", { skip: missing }, () => {
   const { clusterRoleBindings, controllerRoleBindings, namespaceRoleBindings } = facts<Facts>("rbac");
-  const subjectsOf = (subjects: readonly Readonly<Record<string, string>>[]) =>
+  const subjectsOf = (subjects: readonly Readonly<Record<string, string>>[] = []) =>
     subjects.map(({ kind, name, namespace = "" }) => [kind, name, namespace]);
   const expected = [...clusterRoleBindings, ...controllerRoleBindings, ...namespaceRoleBindings].map(
     ({ namespace = "", name, roleRef, subjects }) => [namespace, name, roleRef, subjectsOf(subjects)],

@@ -6,7 +6,7 @@ import { groupPriorities } from "#api/group-priorities.ts";
 import { metaStructs } from "#api/openapi.ts";
 import { apiGroupList, apiResourceList, type Catalog, storageVersionHash } from "#schema/discovery.ts";
 import type { AnyKind } from "#schema/index.ts";
-import { Exceptions, facts, missing } from "./facts.ts";
+import { facts, missing } from "./facts.ts";
 
 interface ResourceFacts {
   readonly group: string;
@@ -78,21 +78,13 @@ test("groups come in upstream's order", { skip: missing }, () => {
 });
 
 test("what is stored, and in which form, equals upstream", { skip: missing }, () => {
-  const exceptions = new Exceptions({
-    "admissionregistration.k8s.io/v1 mutatingadmissionpolicies":
-      "upstream still stores the beta; we have no older servers",
-    "admissionregistration.k8s.io/v1 mutatingadmissionpolicybindings":
-      "upstream still stores the beta; we have no older servers",
-    "apiextensions.k8s.io/v1 customresourcedefinitions": "upstream still stores the beta; we have no older servers",
-  });
   const wrong = byDefault().flatMap((fact) => {
     const kind = kindOf(fact);
     if (!kind) return [];
     const hash = kind.stored === false ? undefined : storageVersionHash(kind);
-    return hash === fact.storageVersionHash || exceptions.covers(nameOf(fact)) ? [] : [`${nameOf(fact)}: ${hash}`];
+    return hash === fact.storageVersionHash ? [] : [`${nameOf(fact)}: ${hash}`];
   });
   assert.deepEqual(wrong, []);
-  assert.deepEqual(exceptions.unused(), []);
 });
 
 test("field selectors may name what upstream lets them name", { skip: missing }, () => {

@@ -19,7 +19,6 @@ interface FieldFacts {
   readonly pk?: string;
   readonly enum?: readonly string[];
   readonly itemsEnum?: readonly string[];
-  readonly values?: readonly string[];
   readonly ptr?: boolean;
   readonly oe?: boolean;
   readonly gate?: string;
@@ -32,7 +31,8 @@ interface TypeFacts {
 
 const exceptions = new Exceptions({
   "core/v1.Event metadata required": "our objects have metadata in any case",
-  "core/v1.ServiceSpec ipFamilies enum": "the empty family is a constant upstream, but validation refuses it",
+  "core/v1.ResourceFieldSelector divisor writtenWhenZero":
+    "a quantity is a struct in Go, and those are written in any case",
   "apiregistration/v1.APIServiceSpec caBundle listType": "bytes are no list here",
   "admissionregistration/v1.NamedRuleWithOperations *": "the table names the innermost of two nested messages",
   "meta/v1.APIResource verbs listType": "nobody applies discovery documents",
@@ -91,7 +91,7 @@ const described = (spec: FieldSpec) => ({
   mapType: spec.mapType,
   patch: spec.patchStrategy === "replace" && spec.keys ? undefined : spec.patchStrategy,
   patchKey: spec.patchStrategy === "replace" && spec.keys ? undefined : spec.patchKey,
-  enum: spec.enum?.toSorted(),
+  enum: publishedValues(spec),
   pointer: isPointer(spec),
   // Go writes structs in any case.
   writtenWhenZero:
@@ -99,6 +99,10 @@ const described = (spec: FieldSpec) => ({
       ? undefined
       : ((spec.required && !spec.omitEmpty) || spec.always) === true,
 });
+
+/** What OpenAPI lists, in its order. */
+const publishedValues = ({ published, enum: values }: FieldSpec): readonly string[] | undefined =>
+  published?.length === 0 ? undefined : (published ?? values);
 
 const factsOf = (fact: FieldFacts, spec: FieldSpec): ReturnType<typeof described> => ({
   type: fact.t,
@@ -110,8 +114,7 @@ const factsOf = (fact: FieldFacts, spec: FieldSpec): ReturnType<typeof described
   mapType: fact.mt as FieldSpec["mapType"],
   patch: fact.ps as FieldSpec["patchStrategy"],
   patchKey: fact.pk,
-  // Where upstream's documents name no values but its validation does, we may name them.
-  enum: (fact.enum ?? fact.itemsEnum ?? spec.enum?.filter((one) => fact.values?.includes(one) ?? true))?.toSorted(),
+  enum: fact.enum ?? fact.itemsEnum,
   pointer: fact.ptr ?? false,
   writtenWhenZero: fact.ptr || spec.type.is === "struct" ? undefined : !fact.oe,
 });

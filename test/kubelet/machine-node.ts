@@ -112,7 +112,7 @@ export class MachineNode implements AsyncDisposable {
     return this.client.find(Node, { name: "n1" });
   }
 
-  async until<T>(look: () => Promise<T | undefined | false>, what = "it", limitMs = 60_000): Promise<T> {
+  async until<T>(look: () => Promise<T | undefined | false>, what = "it", limitMs = 300_000): Promise<T> {
     for (const end = systemClock.elapsed() + limitMs; ; ) {
       const found = await look();
       if (found) return found;
@@ -121,11 +121,16 @@ export class MachineNode implements AsyncDisposable {
     }
   }
 
-  untilPod(name: string, isDone: (pod: Pod) => unknown): Promise<Pod> {
-    return this.until(async () => {
-      const pod = await this.pod(name);
-      return pod && isDone(pod) ? pod : undefined;
-    }, `what is expected of pod ${name}`);
+  async untilPod(name: string, isDone: (pod: Pod) => unknown): Promise<Pod> {
+    let last: Pod | undefined;
+    try {
+      return await this.until(async () => {
+        last = await this.pod(name);
+        return last && isDone(last) ? last : undefined;
+      }, `what is expected of pod ${name}`);
+    } catch (cause) {
+      throw new Error(`pod ${name} stays as it is: ${JSON.stringify(last?.status)}`, { cause });
+    }
   }
 
   async remove(name: string): Promise<void> {

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Lease } from "#api/coordination/v1/lease.ts";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { Secret } from "#api/core/v1/secret.ts";
 import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
+import { supervise } from "#base/supervise.ts";
 import { Client, type Transport } from "#client/client.ts";
+import { Informers } from "#client/informers.ts";
 import { MemoryApi } from "#client/testing/memory-api.ts";
 import { NodeAgent } from "#kubelet/node/node-agent.ts";
 import { type SimulatedNodes, type SimulatedNodesOptions, simulatedNodes } from "#kubelet/simulated/nodes.ts";
@@ -462,6 +466,214 @@ test("a log that is followed ends with its container", async () => {
   const reading = readAll(body);
   await w.server.clock.advance(2000);
   assert.equal(await reading, "started\n");
+});
+
+/** References to objects that are not there, what is told of them, and what lets the pod start. */
+const missingInputs: readonly {
+  readonly what: string;
+  readonly spec: Draft<Pod["spec"]>;
+  readonly told: string;
+  readonly isMounted: boolean;
+}[] = [
+  {
+    what: "a ConfigMap for variables",
+    spec: { containers: [{ name: "web", image: "nginx", envFrom: [{ configMapRef: { name: "conf" } }] }] },
+    told: 'configmap "conf" not found',
+    isMounted: false,
+  },
+  {
+    what: "a key of a ConfigMap",
+    spec: {
+      containers: [
+        {
+          name: "web",
+          image: "nginx",
+          env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "partial", key: "late" } } }],
+        },
+      ],
+    },
+    told: "couldn't find key late in ConfigMap default/partial",
+    isMounted: false,
+  },
+  {
+    what: "a Secret for a variable",
+    spec: {
+      containers: [
+        {
+          name: "web",
+          image: "nginx",
+          env: [{ name: "A", valueFrom: { secretKeyRef: { name: "hidden", key: "late" } } }],
+        },
+      ],
+    },
+    told: 'secret "hidden" not found',
+    isMounted: false,
+  },
+  {
+    what: "a ConfigMap for a volume",
+    spec: { containers: [{ name: "web", image: "nginx" }], volumes: [{ name: "v", configMap: { name: "conf" } }] },
+    told: 'MountVolume.SetUp failed for volume "v" : configmap "conf" not found',
+    isMounted: true,
+  },
+  {
+    what: "a Secret for a volume",
+    spec: { containers: [{ name: "web", image: "nginx" }], volumes: [{ name: "v", secret: { secretName: "hidden" } }] },
+    told: 'MountVolume.SetUp failed for volume "v" : secret "hidden" not found',
+    isMounted: true,
+  },
+  {
+    what: "a key for a file",
+    spec: {
+      containers: [{ name: "web", image: "nginx" }],
+      volumes: [
+        {
+          name: "v",
+          projected: { sources: [{ configMap: { name: "partial", items: [{ key: "late", path: "f" }] } }] },
+        },
+      ],
+    },
+    told: 'MountVolume.SetUp failed for volume "v" : references non-existent configmap key: late',
+    isMounted: true,
+  },
+];
+
+for (const { what, spec, told, isMounted } of missingInputs)
+  test(`a simulated pod waits for ${what} as a real one does, and starts when it comes`, async () => {
+    await using w = await world();
+    const namespace = "default";
+    await w.client.create(ConfigMap, { metadata: { name: "partial", namespace }, data: { early: "1" } });
+    await w.create("web", spec);
+    const events = async () => (await w.client.list(Event, { namespace })).items;
+    const reason = isMounted ? "FailedMount" : "Failed";
+    await w.until(async () => (await events()).some((event) => event.reason === reason));
+    const [event] = (await events()).filter((one) => one.reason === reason);
+    assert.equal(event?.message, isMounted ? told : `Error: ${told}`);
+    const waiting = ({ status }: Pod) => status.containerStatuses?.[0]?.state.waiting;
+    const expected = isMounted ? "ContainerCreating" : "CreateContainerConfigError";
+    await w.untilPod("web", (pod) => pod !== undefined && waiting(pod)?.reason === expected);
+    const pod = await w.pod("web");
+    assert.equal(pod?.status.phase, "Pending");
+    if (!isMounted) assert.equal(pod && waiting(pod)?.message, told);
+    for (const name of ["conf", "partial"])
+      await w.client
+        .patch(ConfigMap, { namespace, name }, "merge", { data: { late: "1" } })
+        .catch(() => w.client.create(ConfigMap, { metadata: { name, namespace }, data: { late: "1" } }));
+    await w.client.create(Secret, { metadata: { name: "hidden", namespace }, data: { late: btoa("1") } });
+    await w.untilPod("web", isReady);
+  });
+
+test("what is optional may be missing on simulated nodes, too", async () => {
+  await using w = await world();
+  const optional = true;
+  await w.create("web", {
+    containers: [
+      {
+        name: "web",
+        image: "nginx",
+        envFrom: [{ configMapRef: { name: "conf", optional } }, { secretRef: { name: "hidden", optional } }],
+        env: [{ name: "A", valueFrom: { secretKeyRef: { name: "hidden", key: "k", optional } } }],
+      },
+    ],
+    volumes: [
+      { name: "a", configMap: { name: "conf", optional } },
+      { name: "b", secret: { secretName: "hidden", optional } },
+      { name: "c", projected: { sources: [{ secret: { name: "hidden", optional } }] } },
+    ],
+  });
+  await w.untilPod("web", isReady);
+});
+
+test("a pod that waits for an object that never comes can be deleted", async () => {
+  await using w = await world();
+  await w.create("web", { volumes: [{ name: "v", configMap: { name: "never" } }] });
+  await w.until(async () => (await w.client.list(Event, { namespace: "default" })).items.length > 0);
+  await w.client.delete(Pod, { namespace: "default", name: "web" });
+  await w.untilPod("web", (pod) => pod === undefined);
+});
+
+test("nodes that are started anew tell how the runs before them ended", async () => {
+  await using w = await world();
+  await w.create("web");
+  await w.untilPod("web", isReady);
+  const before = (await w.pod("web"))?.status.containerStatuses?.[0];
+  const debug = { ephemeralContainers: [{ name: "debug", image: "busybox" }] };
+  await w.client.patch(
+    Pod,
+    { namespace: "default", name: "web" },
+    "strategic",
+    { spec: debug },
+    { subresource: "ephemeralcontainers" },
+  );
+  const debugOf = (pod: Pod | undefined) => pod?.status.ephemeralContainerStatuses?.[0];
+  await w.untilPod("web", (pod) => debugOf(pod)?.state.running !== undefined);
+  const id = debugOf(await w.pod("web"))?.containerID?.split("//")[1] ?? "";
+  w.nodes.runtime.exit(id, 0);
+  await w.untilPod("web", (pod) => debugOf(pod)?.state.terminated !== undefined);
+  w.nodes.stop("sim-0");
+  await w.server.clock.advance(5000);
+  const { signal } = new AbortController();
+  const stop = new AbortController();
+  // Another process with the same nodes, which knows nothing of the first one's containers.
+  const transport = w.server.server.request;
+  const clientFor = (node: string) => {
+    const user = { name: `system:node:${node}`, groups: ["system:nodes"] };
+    return new Client({ transport, user, userAgent: "kubelet/1", signal });
+  };
+  const common = { client: w.client, clock: w.server.clock, random: seededRandom(9), log: silentLog };
+  const informers = new Informers(common);
+  const again = simulatedNodes({ ...common, names: ["sim-0"], clientFor, informers });
+  const running = supervise([informers, again], stop.signal);
+  try {
+    await w.untilPod("web", (pod) => isReady(pod) && pod?.status.containerStatuses?.[0]?.restartCount === 1);
+    const after = (await w.pod("web"))?.status.containerStatuses?.[0];
+    assert.notEqual(after?.containerID, before?.containerID);
+    const { exitCode, reason, startedAt, finishedAt, containerID } = after?.lastState.terminated ?? {};
+    assert.deepEqual([exitCode, reason, containerID], [255, "Unknown", before?.containerID]);
+    assert.equal(startedAt, before?.state.running?.startedAt);
+    assert.ok(finishedAt, "kubectl tells from this when it was restarted");
+    assert.equal(debugOf(await w.pod("web"))?.state.terminated?.reason, "Completed", "which is never started again");
+  } finally {
+    stop.abort(new Error("enough"));
+    await running.catch(() => undefined); // it ends by the abort
+  }
+});
+
+test("simulated nodes tell of themselves and their pods wherever a kubelet is asked", async () => {
+  await using w = await world();
+  await w.create("busy", {}, { "simulated.knarr.dev/cpu": "500m", "simulated.knarr.dev/memory": "64Mi" });
+  await w.untilPod("busy", isReady);
+  await w.server.clock.advance(10_000);
+  const { signal } = new AbortController();
+  const ask = async (url: string) => {
+    const { code, body } = await w.nodes.handle("sim-0", { method: "GET", url, headers: {}, signal });
+    assert.equal(code, 200, url);
+    return readAll(body);
+  };
+  const { node, pods } = JSON.parse(await ask("/stats/summary"));
+  assert.equal(node.nodeName, "sim-0");
+  assert.deepEqual([node.cpu.usageNanoCores, node.memory.workingSetBytes], [5e8, 64 * 2 ** 20]);
+  assert.equal(node.memory.availableBytes, 256 * 2 ** 30 - 64 * 2 ** 20);
+  assert.equal(node.fs.capacityBytes, 512 * 2 ** 30);
+  assert.deepEqual(
+    pods.map(({ podRef, containers }: { podRef: { name: string }; containers: { name: string }[] }) => [
+      podRef.name,
+      containers.map(({ name }) => name),
+    ]),
+    [["busy", ["web"]]],
+  );
+  assert.ok(pods[0].cpu.usageCoreNanoSeconds >= 5e9);
+  const brief = JSON.parse(await ask("/stats/summary?only_cpu_and_memory=true"));
+  assert.deepEqual([brief.node.fs, brief.pods[0].containers[0].rootfs], [undefined, undefined]);
+  const metrics = await ask("/metrics");
+  assert.match(metrics, /^kubelet_node_name\{node="sim-0"\} 1$/m);
+  assert.match(metrics, /^kubelet_running_pods 1$/m);
+  assert.match(
+    await ask("/metrics"),
+    /kubelet_http_requests_total\{.*stats.*\} 2/,
+    "counts go on from request to request",
+  );
+  assert.match(await ask("/metrics/cadvisor"), /container_memory_working_set_bytes\{container="web"/);
+  assert.match(await ask("/configz"), /"maxPods":110/);
 });
 
 async function readAll(body: HttpResponse["body"]): Promise<string> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:https";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -14,8 +14,10 @@ import { silentLog } from "#base/log.ts";
 import { Client } from "#client/client.ts";
 import { Certificates, type KeyPair } from "#cluster/certificates.ts";
 import * as identities from "#cluster/identities.ts";
+import { identityBindings } from "#cluster/identity-bindings.ts";
+import { InsideConnections } from "#cluster/machine/connect-inside.ts";
 import { kubeletCertificate, kubeletListener } from "#cluster/machine/kubelet-listener.ts";
-import { listenInside } from "#cluster/machine/listen-inside.ts";
+import { openInside } from "#cluster/machine/open-inside.ts";
 
 const { signal } = new AbortController();
 const impossible: string | false =
@@ -53,7 +55,7 @@ test("sockets of a namespace are opened in it and served from here, and no proce
 }, async (t) => {
   const before = children();
   const { name, address } = namespace(t);
-  const [tcp, udp] = await listenInside(
+  const [tcp, udp] = await openInside(
     name,
     [
       { address, port: 10250 },
@@ -70,27 +72,62 @@ test("sockets of a namespace are opened in it and served from here, and no proce
   server.listen(tcp.handle);
   assert.equal(await answered, "here");
   assert.equal(server.listening, true);
-  await assert.rejects(listenInside(name, [{ address, port: 0 }, tcp], signal), {
+  await assert.rejects(openInside(name, [{ address, port: 0 }, tcp], signal), {
     message: `${address}:10250/tcp in network namespace ${name} is taken by another program`,
   });
-  await assert.rejects(listenInside(name, [{ address: "192.0.2.1", port: 1 }], signal), {
+  await assert.rejects(openInside(name, [{ address: "192.0.2.1", port: 1 }], signal), {
     message: `network namespace ${name} has no address 192.0.2.1`,
   });
-  await assert.rejects(listenInside("knarr-none", [tcp], signal), {
+  await assert.rejects(openInside("knarr-none", [tcp], signal), {
     message: "network namespace knarr-none does not exist",
   });
-  await assert.rejects(listenInside(name, [tcp], AbortSignal.abort(new Error("enough"))), /enough/);
+  await assert.rejects(openInside(name, [tcp], AbortSignal.abort(new Error("enough"))), /enough/);
   const stop = new AbortController();
-  const stopped = listenInside(name, [{ address, port: 0 }], stop.signal);
+  const stopped = openInside(name, [{ address, port: 0 }], stop.signal);
   stop.abort(new Error("no more"));
   await assert.rejects(stopped, /no more/);
   early.destroy();
   udp.socket.close();
   await new Promise((resolve) => server.close(resolve));
-  const [again] = await listenInside(name, [tcp], signal);
+  const [again] = await openInside(name, [tcp], signal);
   assert.ok(again?.protocol === "tcp");
   again.handle.close();
   assert.deepEqual(children(), before);
+});
+
+test("a server on the loopback of a namespace is reached from here, and not from beside", {
+  skip: impossible,
+}, async (t) => {
+  const { name, address } = namespace(t);
+  const [tcp] = await openInside(name, [{ address: "127.0.0.1", port: 0 }], signal);
+  assert.ok(tcp?.protocol === "tcp");
+  const { port } = tcp;
+  const accepted = new Set<Socket>();
+  const server = createServer((socket) => {
+    accepted.add(socket);
+    socket.on("data", (data) => socket.end(`heard ${data}`));
+  });
+  server.listen(tcp.handle);
+  const outside = connect(port, address);
+  await assert.rejects(new Promise((_, reject) => outside.once("error", reject)), /ECONNREFUSED/);
+
+  const inside = new InsideConnections(name);
+  const at = { host: "127.0.0.1", port };
+  const ask = async (text: string): Promise<string> => {
+    const socket = await inside.connect(at, signal);
+    socket.end(text);
+    let answer = "";
+    for await (const part of socket) answer += part;
+    return answer;
+  };
+  for (const text of ["one", "two", "three", "four", "five", "six"]) assert.equal(await ask(text), `heard ${text}`);
+  // The two that are left are closed by the other end. Who gets one before that is noticed hears nothing; after them, nobody answers.
+  const closed = new Promise((resolve) => server.close(resolve));
+  for (const socket of accepted) socket.destroy();
+  await closed;
+  for (const text of ["seven", "eight"]) await ask(text).catch(() => undefined);
+  await assert.rejects(ask("nine"), /connect in network namespace \S+: connect ECONNREFUSED/);
+  await assert.rejects(inside.connect(at, AbortSignal.abort(new Error("enough"))), /enough/);
 });
 
 interface Asked {
@@ -114,7 +151,7 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
       nobody: { name: "nobody", groups: ["system:authenticated"] },
     },
   });
-  await server.server.system({ address: undefined, port: 443 }).attempt(signal);
+  await server.server.system({ address: undefined, port: 443 }, identityBindings).attempt(signal);
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const master = { authorization: "Bearer master" };
   const role = {
@@ -188,7 +225,7 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
     assert.equal((await ask(path, { token: "reader" })).code, 200, path);
   assert.deepEqual(await ask("/exec/default/web/c", { token: "reader" }), {
     code: 403,
-    text: "Forbidden (user=reader, verb=get, resource=nodes, subresource(s)=[proxy])\n",
+    text: "Forbidden (user=reader, verb=create, resource=nodes, subresource(s)=[proxy])\n",
   });
   assert.deepEqual(await ask("/configz", { token: "nobody" }), {
     code: 403,

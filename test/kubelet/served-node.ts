@@ -12,6 +12,7 @@ import { silentLog } from "#base/log.ts";
 import { Client } from "#client/client.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import * as identities from "#cluster/identities.ts";
+import { identityBindings } from "#cluster/identity-bindings.ts";
 import { kubeconfig } from "#cluster/kubeconfig.ts";
 import { kubeletCertificate, kubeletListener } from "#cluster/machine/kubelet-listener.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
@@ -66,7 +67,8 @@ export class ServedNode implements AsyncDisposable {
     const connection = kubeletConnection({ ...known, ca });
     const machine = await MachineNode.start({ nodes: connection });
     try {
-      const { request, handle } = machine.server.server;
+      const { request, handle, system } = machine.server.server;
+      await system({ address: undefined, port: 443 }, identityBindings).attempt(signal);
       const { address, network } = machine.containerd;
       const kubelet = await machine.startKubelet({ addresses: [{ type: "InternalIP", address }] });
       const stop = new AbortController();

@@ -1,7 +1,7 @@
 // A real containerd in each node: it comes and goes, alone or by force, and whatever state it is in nothing is left of it.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLog } from "#base/log.ts";
@@ -19,8 +19,14 @@ const kill = (pid: number | undefined) => pid !== undefined && process.kill(pid,
 test("a node's containerd starts, is found again, and has the image of sandboxes", { skip: impossible }, async () => {
   await using machine = await TestMachine.make("a", 1);
   const containerd = at(machine.nodes, 0);
-  await containerd.start(signal);
+  const mask = process.umask(0o077);
+  try {
+    await containerd.start(signal);
+  } finally {
+    process.umask(mask);
+  }
   const pid = containerd.pid();
+  assert.match(readFileSync(`/proc/${pid}/status`, "utf8"), /^Umask:\s+0022$/m, "whatever ours is");
   const again = machine.again(0);
   await again.start(signal);
   assert.ok(pid !== undefined);

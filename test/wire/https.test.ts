@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:http2";
 import { get } from "node:https";
+import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -14,16 +15,17 @@ import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { httpsFront } from "#wire/host/https.ts";
+import type { FrontLimits } from "#wire/host/limits.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 
 /** A front for a test, with what a client needs to trust it. */
-async function open(t: TestContext, handler: HttpHandler) {
+async function open(t: TestContext, handler: HttpHandler, limits: Partial<FrontLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "https-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const certificates = new Certificates(folder, systemClock);
   const { cert: ca } = certificates.authority();
   const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1"] });
-  const front = httpsFront({ ...serving, clientCa: undefined, log: silentLog, handler });
+  const front = httpsFront({ ...serving, clientCa: undefined, log: silentLog, handler, limits });
   const port = await front.listen(0, "127.0.0.1");
   t.after(() => front.close(1000));
   return { port, ca };
@@ -121,4 +123,28 @@ test("a long answer is compressed for who can read it, by either protocol; a sho
         assert.equal(encoding, isZipped ? "gzip" : undefined, `${path} for ${accepted}`);
         assert.equal((isZipped ? gunzipSync(content) : content).toString(), line.repeat(times));
       }
+});
+
+test("one address cannot take all connections, even before it has shown who it is", async (t) => {
+  const { port, ca } = await open(t, async () => ({ code: 200, body: "ok" }), { connections: 4 });
+  const sockets: Socket[] = [];
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const silent = async (localAddress: string) => {
+    const socket = createConnection({ port, host: "127.0.0.1", localAddress });
+    sockets.push(socket);
+    socket.on("error", () => undefined); // a dropped connection may be reset
+    await once(socket, "connect");
+    return socket;
+  };
+  await silent("127.0.0.1");
+  await silent("127.0.0.1");
+  const third = await silent("127.0.0.1");
+  if (!third.closed) await once(third, "close");
+  const answer = await new Promise<number | undefined>((resolve, reject) => {
+    const options = { port, host: "127.0.0.1", localAddress: "127.0.0.2", ca, agent: false };
+    get(options, (response) => resolve(response.resume().statusCode)).on("error", reject);
+  });
+  assert.equal(answer, 200);
 });

@@ -73,6 +73,7 @@ const rules: readonly [string, Record<string, unknown>, readonly string[]][] = [
     metric({ type: "Magic" }),
     [
       'spec.metrics[0].type: Unsupported value: "Magic": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"',
+      'spec.metrics[0].type: Unsupported value: "Magic": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"',
     ],
   ],
   [

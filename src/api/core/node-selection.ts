@@ -1,4 +1,5 @@
 // Which nodes a pod asks for, by labels and by name, read once. Rules about API types, for all who place pods.
+import { own } from "#base/collections.ts";
 import {
   type Labels,
   labelMatcher,
@@ -92,7 +93,7 @@ function expressionsMatcher(
   try {
     return labelMatcher(
       expressions.map(({ key, operator, values = [] }) =>
-        makeRequirement(key, operators[operator] ?? unknown(operator), values),
+        makeRequirement(key, own(operators, operator) ?? unknown(operator), values),
       ),
     );
   } catch (error) {

@@ -1,6 +1,6 @@
 // What a condition must look like.
 import { byteLength, patternMessage, qualifiedName } from "#schema/formats.ts";
-import { invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
+import { duplicate, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import type { Condition } from "./condition.ts";
 
 const reasonSource = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
@@ -17,6 +17,12 @@ const reasonMessage = patternMessage(
 const statuses = ["False", "True", "Unknown"];
 const mostReasonBytes = 1024;
 const mostMessageBytes = 32 * 1024;
+
+/** Each is about something else. */
+export function* checkRepeatedConditions(field: string, conditions: readonly Condition[] = []): Iterable<Problem> {
+  const types = conditions.map(({ type }) => type);
+  for (const [i, type] of types.entries()) if (types.indexOf(type) < i) yield duplicate(`${field}[${i}].type`, type);
+}
 
 export function* checkCondition(condition: Condition): Iterable<Problem> {
   for (const message of qualifiedName(condition.type)) yield invalid("type", message);

@@ -43,7 +43,7 @@ export const Table = struct(
     ...typeMeta,
     metadata: ref(0, ListMeta, "The revision, and how to continue.").default({}),
     columnDefinitions: list(0, TableColumnDefinition, "The columns; in a watch only of the first table.").required(),
-    rows: list(0, TableRow, "The objects.").required(),
+    rows: list(0, TableRow, "The objects.").required().keepsEmpty(),
   },
   { doc: "Objects as rows, for display." },
 );

@@ -46,6 +46,8 @@ describe("the list of plugins", () => {
       () => pluginsOf({ enable: ["Nonsense"] }),
       new UsageError('--enable-admission-plugins: "Nonsense" is not an admission plugin'),
     );
+    assert.doesNotThrow(() => pluginsOf({ disable: ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"] }));
+    assert.throws(() => pluginsOf({ enable: ["MutatingAdmissionWebhook"] }), UsageError);
     assert.throws(
       () => pluginsOf({ enable: ["Priority"], disable: ["Priority"] }),
       new UsageError("Priority in enable-admission-plugins and disable-admission-plugins overlapped"),

@@ -1,6 +1,8 @@
 // The file that --admission-control-config-file names: settings of single plugins, each in place or in a file of its own.
+
 import { Toleration } from "#api/core/v1/affinity.ts";
 import { ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";
+import { own } from "#base/collections.ts";
 import { UsageError } from "#base/errors.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
@@ -24,7 +26,7 @@ export function readAdmissionConfiguration(
   for (const [i, one] of list(file.plugins, `${path}: plugins`).entries()) {
     const where = `${path}: plugins[${i}]`;
     const { name, path: other, configuration } = record(one, where);
-    const reader = Object.hasOwn(readers, String(name)) ? readers[String(name)] : undefined;
+    const reader = Object.hasOwn(readers, String(name)) ? own(readers, String(name)) : undefined;
     if (!reader) throw new UsageError(`${where}: ${JSON.stringify(name)} is not a plugin with settings`);
     const given = typeof other === "string" && other !== "" ? parsed(read(other, path), other) : configuration;
     Object.assign(found, reader(record(given, where), where));

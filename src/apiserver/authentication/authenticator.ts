@@ -3,9 +3,14 @@
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { unauthorized } from "#wire/status.ts";
+import { isWebSocketRequest, offeredProtocols } from "#wire/streams/websocket.ts";
 
-/** Answers the user, or undefined if this is not for it to say. */
-export type Authenticator = (request: HttpRequest) => Promise<User | undefined> | User | undefined;
+/** The client shows a credential that is not good. It may still show a good one of another sort. */
+export const refused = Symbol("refused");
+type Identity = User | typeof refused | undefined;
+
+/** Answers the user, `refused`, or undefined if this is not for it to say. */
+export type Authenticator = (request: HttpRequest) => Promise<Identity> | Identity;
 
 export interface TokenOwner {
   readonly user: User;
@@ -63,7 +68,7 @@ export const identifyBy =
   (request) => {
     // Whoever shows a certificate is known at once, and shows it with every request.
     const first = options.authenticators[0]?.(request);
-    if (first && !(first instanceof Promise)) return asAuthenticated(first);
+    if (first && first !== refused && !(first instanceof Promise)) return asAuthenticated(first);
     return identifyByAll(request, first, options);
   };
 
@@ -72,16 +77,16 @@ async function identifyByAll(
   first: ReturnType<Authenticator>,
   { authenticators: [, ...others], authenticateToken, servesAnonymous = true }: IdentifyOptions,
 ): Promise<User> {
-  const known = await first;
-  if (known) return asAuthenticated(known);
-  for (const authenticate of others) {
+  let isRefused = false;
+  for (const authenticate of [() => first, ...others]) {
     const user = await authenticate(request);
-    if (user) return asAuthenticated(user);
+    if (user && user !== refused) return asAuthenticated(user);
+    isRefused ||= user === refused;
   }
   const { authorization } = request.headers;
-  const token = authorization ? bearerToken(authorization) : protocolToken(request.headers["sec-websocket-protocol"]);
+  const token = authorization ? bearerToken(authorization) : protocolToken(request);
   if (token === undefined) {
-    if (authorization || !servesAnonymous) throw unauthorized();
+    if (authorization || isRefused || !servesAnonymous) throw unauthorized();
     return anonymousUser;
   }
   try {
@@ -128,17 +133,20 @@ export function bearerToken(authorization: string | undefined): string | undefin
 /** Pages cannot set headers of a WebSocket, so a token may come as one of the protocols they ask for. */
 export const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
 
-function protocolToken(protocols: string | undefined): string | undefined {
-  const shown = protocols
-    ?.split(",")
-    .map((one) => one.trim())
-    .find((one) => one.startsWith(tokenProtocol));
-  if (shown === undefined) return undefined;
-  try {
-    return atob(shown.slice(tokenProtocol.length).replaceAll("-", "+").replaceAll("_", "/"));
-  } catch {
-    throw unauthorized(); // not base64, so not a token either
-  }
+/** Only of a WebSocket, and only beside a protocol that can be chosen: a page that asks for no other gets no connection. */
+function protocolToken(request: HttpRequest): string | undefined {
+  if (!isWebSocketRequest(request)) return undefined;
+  const protocols = offeredProtocols(request.headers);
+  const shown = protocols.filter((one) => one.startsWith(tokenProtocol));
+  const [encoded] = shown;
+  if (encoded === undefined) return undefined;
+  if (shown.length > 1 || protocols.length === 1) throw unauthorized();
+  return decodeToken(encoded.slice(tokenProtocol.length));
+}
+
+function decodeToken(encoded: string): string | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(encoded) || encoded.length % 4 === 1) throw unauthorized();
+  return atob(encoded.replaceAll("-", "+").replaceAll("_", "/")) || undefined;
 }
 
 /** The protocols that are really asked for. */

@@ -82,6 +82,7 @@ test("who may impersonate becomes the other, with the groups that come with the 
       { "impersonate-user": "system:serviceaccount:web:robot", "impersonate-group": "x" },
       { username: "system:serviceaccount:web:robot", groups: ["x", "system:authenticated"] },
     ],
+    [{ "impersonate-user": "system:node:n1" }, { username: "system:node:n1", groups: ["system:authenticated"] }],
     [{ "impersonate-user": "system:anonymous" }, { username: "system:anonymous", groups: ["system:unauthenticated"] }],
     [
       { "impersonate-user": "ann", "impersonate-group": "system:unauthenticated" },
@@ -151,6 +152,22 @@ test("without any permission nobody becomes anybody", async () => {
     [code, json.message],
     [403, 'forbidden: User "bob" cannot impersonate-on:user-info:get path "/version"'],
   );
+});
+
+test("who may impersonate users as well as nodes gets no group of nodes without asking for it", async () => {
+  await using s = await server(
+    rule("impersonate", "users groups", ""),
+    rule("impersonate:arbitrary-node", "nodes", "authentication.k8s.io"),
+    onReview("arbitrary-node"),
+  );
+  const asNode = { "impersonate-user": "system:node:n1" };
+  const onlyKnown = { username: "system:node:n1", groups: ["system:authenticated"] };
+  assert.deepEqual(await s.as(asNode), onlyKnown);
+  assert.deepEqual(await s.as({ ...asNode, "impersonate-group": "system:nodes" }), {
+    username: "system:node:n1",
+    groups: ["system:nodes", "system:authenticated"],
+  });
+  assert.deepEqual(await s.as(asNode), onlyKnown);
 });
 
 test("an agent may act as its own node, and as no other", async () => {

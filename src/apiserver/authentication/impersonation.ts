@@ -15,17 +15,26 @@ const extraPrefix = "impersonate-extra-";
 export async function actingUser(http: HttpRequest, question: Question, authorize: Authorize): Promise<User> {
   const wanted = wantedUser(http);
   if (!wanted) return question.user;
-  let first: ApiError | undefined;
-  for (const mode of modesFor(wanted, question.user)) {
+  const modes = modesFor(wanted, question.user);
+  const refusals = new Map<Mode, ApiError>();
+  for (const mode of nodeNamed(wanted.name) === undefined ? modes : plainFirst(modes)) {
     try {
       return await actAs(mode, wanted, question, authorize);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      first ??= error;
+      refusals.set(mode, error);
     }
   }
-  throw first ?? new Error("no way of impersonation applies");
+  const [first = plain] = modes;
+  throw refusals.get(first) ?? new Error("no way of impersonation applies");
 }
+
+/**
+ * The narrow ways make a node a member of system:nodes, the plain way gives it only the groups that were asked for. Upstream
+ * begins with the way in which the same user succeeded last. Here the plain way is always the first one for nodes, so that the
+ * groups do not depend on earlier requests and nobody who may use both ways gets a group that they did not ask for.
+ */
+const plainFirst = (modes: readonly Mode[]): readonly Mode[] => [plain, ...modes.filter((mode) => mode !== plain)];
 
 /** The request without what was for the door only: credentials and whom to act as. The very same if there was nothing of that. */
 export function withoutCredentials(http: HttpRequest): HttpRequest {

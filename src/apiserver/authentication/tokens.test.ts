@@ -47,7 +47,12 @@ test("a token of a service account says who it is", async () => {
   assert.equal(code, 201);
   assert.deepEqual(
     [json.kind, json.metadata.name, json.spec, json.status.expirationTimestamp],
-    ["TokenRequest", "robot", { audiences: [audience], expirationSeconds: 3600 }, "2026-01-01T01:00:00Z"],
+    [
+      "TokenRequest",
+      "robot",
+      { audiences: [audience], expirationSeconds: 3600, boundObjectRef: null },
+      "2026-01-01T01:00:00Z",
+    ],
   );
   const { jti, ...said } = claims(json.status.token);
   const now = Date.parse("2026-01-01T00:00:00Z") / 1000;
@@ -286,15 +291,22 @@ test("a page shows its token as a protocol of its WebSocket", async () => {
   const admin = { "x-admin": "yes" };
   await s.call("POST", accounts, { metadata: { name: "robot" } }, admin);
   const { json } = await s.call("POST", token, {}, admin);
-  const show = async (encoded: string) => {
-    const protocols = `v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.${encoded}`;
-    const answer = await s.call("POST", self, {}, { "sec-websocket-protocol": protocols });
+  const upgrade = { connection: "Upgrade", upgrade: "websocket" };
+  const show = async (protocols: string, headers: Readonly<Record<string, string>> = upgrade) => {
+    const answer = await s.call("POST", self, {}, { "sec-websocket-protocol": protocols, ...headers });
     return answer.code === 201 ? answer.json.status.userInfo.username : answer.code;
   };
   const good: string = json.status.token;
-  assert.equal(await show(Buffer.from(good).toString("base64url")), "system:serviceaccount:web:robot");
-  assert.equal(await show(Buffer.from(`${good}x`).toString("base64url")), 401);
-  assert.equal(await show("%%%"), 401);
+  const shown = (text: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(text).toString("base64url")}`;
+  const robot = "system:serviceaccount:web:robot";
+  const other = "v5.channel.k8s.io";
+  assert.equal(await show(`${other}, ${shown(good)}`), robot);
+  assert.equal(await show(`${shown(good)},${other}`), robot);
+  assert.equal(await show(`${other}, ${shown(`${good}x`)}`), 401);
+  assert.equal(await show(`${other}, base64url.bearer.authorization.k8s.io.%%%`), 401);
+  assert.equal(await show(shown(good)), 401, "no protocol is left to choose");
+  assert.equal(await show(`${other}, ${shown(good)}, ${shown(good)}`), 401, "two tokens");
+  assert.equal(await show(`${other}, ${shown(good)}`, {}), "system:anonymous", "not a WebSocket");
 });
 
 test("nothing of a refused token is logged or answered", async () => {
@@ -310,10 +322,12 @@ test("nothing of a refused token is logged or answered", async () => {
 
 test("others can check our tokens by what we publish", async () => {
   await using s = await server();
-  const configuration = await s.call("GET", "/.well-known/openid-configuration", undefined, { host: "api:6443" });
+  const configurationPath = "/.well-known/openid-configuration";
+  s.server.system({ address: "192.0.2.10", port: 6443 });
+  const configuration = await s.call("GET", configurationPath, undefined, { host: "evil.example" });
   assert.deepEqual(JSON.parse(configuration.text), {
     issuer,
-    jwks_uri: "https://api:6443/openid/v1/jwks",
+    jwks_uri: "https://192.0.2.10:6443/openid/v1/jwks",
     response_types_supported: ["id_token"],
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["ES256"],

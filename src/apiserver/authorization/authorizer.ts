@@ -76,9 +76,9 @@ export function questionAbout(address: ResourceAddress, verb: string, user: User
   const { group, version, resource, subresource } = address;
   const selector = ofMany.has(verb) ? query.get("fieldSelector") : null;
   const fieldSelector = selector ? readFieldSelector(selector) : undefined;
-  const name = address.name ?? nameIn(fieldSelector);
+  const name = address.name ?? (verb === "deletecollection" ? undefined : nameIn(fieldSelector));
   // A namespace is in itself, so that whoever is given a role there may see it.
-  const namespace = group === "" && resource === "namespaces" ? address.name : address.namespace;
+  const namespace = address.namespace ?? (group === "" && resource === "namespaces" ? address.name : undefined);
   return { type: "resource", user, verb, group, version, resource, namespace, name, subresource, fieldSelector };
 }
 
@@ -92,7 +92,7 @@ export function readFieldSelector(selector: string): readonly FieldRequirement[]
   }
 }
 
-/** A list of one object is a request for that object. */
+/** A list or a watch of one object is a request for that object. The deletion of a collection is not, whatever it is narrowed to. */
 function nameIn(requirements: readonly FieldRequirement[] = []): string | undefined {
   const name = requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value;
   return name && [...pathSegment(name)].length === 0 ? name : undefined;

@@ -6,9 +6,11 @@ import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
+import { equal } from "#base/collections.ts";
 import { formatIp } from "#schema/ip.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { DraftObject } from "#schema/object.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { timeOf } from "#schema/time.ts";
 import { familyOf } from "../strategies/service/families.ts";
 import type { AddressRange, IpFamily, ServiceNetwork } from "../strategies/service/ranges.ts";
 
@@ -17,6 +19,8 @@ export interface Wanted {
   readonly object: DraftObject;
   /** Whether it is put right again when someone has changed it; all others are only made where they are missing. */
   readonly isKept?: boolean;
+  /** What its status says from the beginning. */
+  readonly condition?: Readonly<Record<"type" | "status" | "reason" | "message", string>>;
 }
 
 const name = "kubernetes";
@@ -58,6 +62,30 @@ export const systemPriorityClasses: readonly Wanted[] = [
 /** The ranges this server was given, for those who look for them in the API. */
 export const defaultServiceCidr = ({ addresses }: ServiceNetwork): Wanted =>
   wanted(ServiceCIDR, { name }, { spec: { cidrs: addresses.map(({ text }) => text) } });
+
+export const serviceCidrName = name;
+/** Under which name its readiness is noted. */
+export const serviceCidrManager = "kubernetes-service-cidr-controller";
+
+/** The status to apply to it, if it has these ranges and nobody has said yet whether it can be used. */
+export function missingReadiness(
+  { metadata, spec, status }: ApiObject,
+  { addresses }: ServiceNetwork,
+  now: number,
+): DraftObject | undefined {
+  const isSaid = status?.conditions?.some(
+    (one: { type: string; status: string }) => one.type === "Ready" && one.status !== "Unknown",
+  );
+  const cidrs = addresses.map(({ text }) => text);
+  if (isSaid || metadata.deletionTimestamp !== undefined || !equal(spec.cidrs, cidrs)) return undefined;
+  const condition = {
+    type: "Ready",
+    status: "True",
+    message: "Kubernetes default Service CIDR is ready",
+    lastTransitionTime: timeOf(now),
+  };
+  return wanted(ServiceCIDR, { name }, { status: { conditions: [condition] } }).object;
+}
 
 /** The API server as pods see it, at the first address there is. */
 export const kubernetesService = ({ family, first }: AddressRange, port: number): Wanted =>

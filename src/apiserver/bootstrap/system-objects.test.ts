@@ -86,3 +86,75 @@ test("a server that pods cannot reach does not say that they can", async () => {
   assert.equal((await read(server, "/api/v1/namespaces/default/services/kubernetes")).spec.clusterIP, "fd00:10:96::1");
   assert.equal((await server.call("GET", "/api/v1/namespaces/default/endpoints/kubernetes")).code, 404);
 });
+
+test("a server tells which versions it serves itself, how it divides itself, and whom it believes", async () => {
+  await using server = await testServer();
+  const system = server.server.system({ ...at("192.0.2.1"), clientCa: "a certificate" });
+  await system.reconcile(signal);
+  const services = (await read(server, "/apis/apiregistration.k8s.io/v1/apiservices")).items;
+  assert.equal(services.length, 21);
+  assert.deepEqual(
+    services.filter(
+      ({ status }: { status: { conditions: { reason: string }[] } }) => status.conditions[0]?.reason !== "Local",
+    ),
+    [],
+  );
+  const flowControl = "/apis/flowcontrol.apiserver.k8s.io/v1";
+  const schemas = (await read(server, `${flowControl}/flowschemas`)).items;
+  const levels = new Set(await names(server, `${flowControl}/prioritylevelconfigurations`));
+  assert.deepEqual([schemas.length, levels.size], [11, 8]);
+  for (const { spec, status } of schemas) {
+    assert.ok(levels.has(spec.priorityLevelConfiguration.name));
+    assert.deepEqual([status.conditions[0].type, status.conditions[0].status], ["Dangling", "False"]);
+  }
+  const maps = "/api/v1/namespaces/kube-system/configmaps";
+  const info = `${maps}/extension-apiserver-authentication`;
+  assert.deepEqual((await read(server, info)).data, { "client-ca-file": "a certificate" });
+  assert.match(
+    (await read(server, `${maps}/kube-apiserver-legacy-service-account-token-tracking`)).data.since,
+    /^\d{4}-\d\d-\d\d$/,
+  );
+  await server.call(
+    "PATCH",
+    info,
+    { data: { "client-ca-file": "another", mine: "yes" } },
+    { "content-type": "application/merge-patch+json" },
+  );
+  await system.reconcile(signal);
+  assert.deepEqual((await read(server, info)).data, { "client-ca-file": "a certificate", mine: "yes" });
+});
+
+test("a round that finds everything as it should be writes nothing but what says that the server is alive", async () => {
+  await using server = await testServer();
+  await server.server.system(at(undefined)).reconcile(signal);
+  const before = await server.store.revision();
+  await server.server.system(at(undefined)).reconcile(signal);
+  assert.equal(await server.store.revision(), before);
+});
+
+test("a server has a lease, which it renews, and removes those of servers that are no more", async () => {
+  await using server = await testServer();
+  const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+  const of = (hostname: string) => server.server.system({ ...at("192.0.2.1"), hostname });
+  await of("one").reconcile(signal);
+  const [lease] = (await read(server, leases)).items;
+  assert.match(lease.metadata.name, /^apiserver-[a-z2-7]{26}$/);
+  assert.equal(lease.metadata.annotations["kubernetes.io/peer-advertise-address"], "192.0.2.1:6443");
+  assert.deepEqual(lease.metadata.labels, {
+    "apiserver.kubernetes.io/identity": "kube-apiserver",
+    "kubernetes.io/hostname": "one",
+  });
+  assert.ok(lease.spec.holderIdentity.startsWith(`${lease.metadata.name}_`));
+  await server.clock.advance(10_000);
+  await of("one").reconcile(signal);
+  await of("two").reconcile(signal);
+  const [again, other] = (await read(server, leases)).items.toSorted(
+    (a: typeof lease, b: typeof lease) =>
+      Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp),
+  );
+  assert.equal(again.metadata.uid, lease.metadata.uid);
+  assert.equal(Date.parse(again.spec.renewTime) - Date.parse(lease.spec.renewTime), 10_000);
+  await server.clock.advance(3_601_000);
+  await of("two").reconcile(signal);
+  assert.deepEqual(await names(server, leases), [other.metadata.name]);
+});

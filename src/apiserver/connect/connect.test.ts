@@ -80,6 +80,7 @@ test("options of a request become a kubelet's query", async () => {
     ],
     ["GET", "attach?container=init&stderr=1&tty=1", "n1=10.0.0.7:10250", "/attach/default/web/init?error=1&tty=1"],
     ["POST", "portforward?ports=80&ports=81", "n1=10.0.0.7:10250", "/portForward/default/web?port=80%2C81"],
+    ["POST", "portforward?ports=80,81&ports=82", "n1=10.0.0.7:10250", "/portForward/default/web?port=80%2C81%2C82"],
     ["POST", "portforward", "n1=10.0.0.7:10250", "/portForward/default/web"],
     [
       "GET",
@@ -94,6 +95,20 @@ test("options of a request become a kubelet's query", async () => {
     assert.deepEqual([last.to, last.request.url], [to, url]);
     assert.equal(last.request.headers.authorization, undefined);
     if (!path.startsWith("log")) assert.equal(last.request.headers.upgrade, "SPDY/3.1");
+  }
+});
+
+test("ports that are none are refused as upstream does", async () => {
+  await using s = await cluster({ nodes: notes().nodes });
+  for (const [text, port, why] of [
+    ["80,x", "x", "invalid syntax"],
+    ["80,", "", "invalid syntax"],
+    ["-1", "-1", "invalid syntax"],
+    ["65536", "65536", "value out of range"],
+  ] as const) {
+    const { code, json } = await s.call("POST", `${pods}/web/portforward?ports=${text}`, undefined, spdy);
+    const message = `cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(port)}: ${why}`;
+    assert.deepEqual([code, json.message], [400, message]);
   }
 });
 
@@ -128,10 +143,59 @@ test("exec takes the right to create even when it is a GET; a log takes the righ
   const as = { ...spdy, authorization: "Bearer r" };
   const exec = await s.call("GET", `${pods}/web/exec?stdout=1&command=x`, undefined, as);
   assert.equal(exec.code, 403);
-  assert.match(exec.json.message, /^pods "web" is forbidden: User "reader" cannot create resource "pods\/exec"/);
+  assert.equal(exec.json.message, 'pods "web" is forbidden: '); // upstream's words: what authorizers say, and nothing else
   assert.equal((await s.call("POST", `${pods}/web/portforward`, undefined, as)).code, 403);
   assert.equal((await s.call("DELETE", `${pods}/web/proxy/x`, undefined, as)).code, 403);
   assert.equal((await s.call("GET", `${pods}/web/proxy/x`, undefined, { authorization: "Bearer r" })).code, 200);
+});
+
+test("a node's proxy takes the right to create for whatever runs commands", async () => {
+  const { asked, nodes } = notes();
+  await using s = await cluster({
+    nodes,
+    users: { r: { name: "reader", groups: [] } },
+    authorizers: () => [
+      ({ user, verb }) => (user.name !== "reader" || verb === "get" ? { decision: "allow" } : { decision: "none" }),
+    ],
+  });
+  const paths = ["exec/a/b/c", "attach/a/b/c", "run/a/b/c", "portForward/a/b", "%65xec/a/b/c", "x/../exec/a/b/c"];
+  for (const path of [...paths, "/exec/a/b/c", "./%2e/exec/a/b/c", "%2Fexec/a/b/c"])
+    for (const headers of [{}, spdy]) {
+      const as = { ...headers, authorization: "Bearer r" };
+      const { code, json } = await s.call("GET", `/api/v1/nodes/n1/proxy/${path}`, undefined, as);
+      assert.equal(code, 403, path);
+      assert.match(json.message, /^nodes "n1" is forbidden: /);
+    }
+  assert.equal(asked.length, 0);
+  for (const path of ["pods", "execs", "containerLogs/a/b/exec", "metrics"]) {
+    const as = { authorization: "Bearer r" };
+    assert.equal((await s.call("GET", `/api/v1/nodes/n1/proxy/${path}`, undefined, as)).code, 200, path);
+  }
+});
+
+test("a node's proxy dials the address that was checked, whatever its name leads to next", async () => {
+  const { nodes } = notes();
+  const dialled: unknown[] = [];
+  const answers = [["10.0.0.7"], ["127.0.0.1"]];
+  await using s = await cluster({
+    nodes: {
+      ...nodes,
+      resolve: async () => answers.shift() ?? [],
+      kubelet: async ({ dialAddress }) => {
+        dialled.push(dialAddress);
+        return { code: 200, body: "ok" };
+      },
+      fetch: async ({ dialAddress }) => {
+        dialled.push(dialAddress);
+        return { code: 200, body: "ok" };
+      },
+    },
+  });
+  assert.equal((await s.call("GET", "/api/v1/nodes/n1/proxy/pods")).code, 200);
+  assert.equal((await s.call("GET", "/api/v1/nodes/n1/proxy/pods")).code, 400);
+  answers.push(["10.0.0.8"]);
+  assert.equal((await s.call("GET", "/api/v1/nodes/n1:9100/proxy/metrics")).code, 200);
+  assert.deepEqual(dialled, ["10.0.0.7", "10.0.0.8"]);
 });
 
 test("whoever acts as another has that one's rights, and neither's credentials travel on", async () => {
@@ -150,7 +214,7 @@ test("whoever acts as another has that one's rights, and neither's credentials t
   const exec = `${pods}/web/exec?stdout=1&command=x`;
   const denied = await s.call("GET", exec, undefined, { ...socket, "impersonate-user": "reader" });
   assert.deepEqual([denied.code, asked.length], [403, 0]);
-  assert.match(denied.json.message, /User "reader" cannot create resource "pods\/exec"/);
+  assert.equal(denied.json.message, 'pods "web" is forbidden: ');
   await s.call("GET", exec, undefined, { ...socket, "impersonate-user": "other", authorization: "Bearer x" });
   const { headers } = asked[0]!.request;
   assert.deepEqual(
@@ -234,9 +298,23 @@ test("a redirect leads back through the proxy, other sites' headers stay behind"
     await using s = await cluster({ nodes: notes({ code: 302, headers }).nodes });
     const answer = await s.call("GET", `${prefix}/here`);
     assert.deepEqual(
-      [answer.code, { ...answer.headers, traceparent: undefined }],
-      [302, { location: expected, "x-own": "1", traceparent: undefined }],
+      [answer.code, { ...answer.headers, traceparent: undefined, "audit-id": undefined }],
+      [302, { location: expected, "x-own": "1", traceparent: undefined, "audit-id": undefined }],
     );
+  }
+});
+
+test("what is missing behind a connection is named by the resource that was asked for, as upstream does", async () => {
+  await using s = await cluster({ nodes: notes().nodes });
+  const spec = { nodeName: "gone", containers: [{ name: "c", image: "x" }] };
+  await s.call("POST", pods, { metadata: { name: "lost" }, spec });
+  for (const [method, path, message] of [
+    ["GET", "pods/lost/log", 'pods "gone" not found'],
+    ["POST", "pods/lost/portforward?ports=80", 'pods "gone" not found'],
+    ["GET", "services/none/proxy/", 'services "none" not found'],
+  ] as const) {
+    const { code, json } = await s.call(method, `/api/v1/namespaces/default/${path}`, undefined, spdy);
+    assert.deepEqual([code, json.message], [404, message], path);
   }
 });
 

@@ -36,7 +36,7 @@ export interface ConnectCall extends ConnectOptions {
 export interface Connector {
   readonly methods: readonly string[];
   /** Whether it takes the right to create, whatever the method: a WebSocket begins with a GET, and gives no less than a POST. */
-  readonly needsCreate?: boolean;
+  needsCreate?(address: ResourcePath): boolean;
   /** What admission is shown; without it there is nothing to admit. */
   readonly options?: { readonly kind: string; of(call: ConnectCall): Readonly<Record<string, unknown>> };
   connect(call: ConnectCall): Promise<HttpResponse>;
@@ -58,10 +58,6 @@ export const connectorOf = (address: ResourcePath): Connector | undefined => {
   if (group !== "" || version !== "v1" || name === undefined) return undefined;
   return rest === "/" || subresource === "proxy" ? connectors[`${resource}/${subresource}`] : undefined;
 };
-
-/** The verb that is asked for: the method's, for there is no other way to tell reading from writing. */
-export const connectVerb = (method: string): string =>
-  ({ GET: "get", HEAD: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" })[method] ?? "";
 
 export interface ConnectRequest {
   readonly http: HttpRequest;
@@ -92,9 +88,11 @@ export async function connect(
     name,
     rest,
     async read(resource, named) {
-      const { registry } = served(resource);
-      const stored = await registry.current(registry.keyOf(namespace, named), http.signal);
-      if (!stored) throw notFound({ group: "", resource }, named);
+      const { registry, kind } = served(resource);
+      const key = registry.keyOf(kind.scope === "Namespaced" ? namespace : undefined, named);
+      const stored = await registry.current(key, http.signal);
+      // By the resource that was asked for, whatever is missing behind it: upstream does so.
+      if (!stored) throw notFound({ group: "", resource: address.resource }, named);
       return stored.object;
     },
   };

@@ -6,8 +6,9 @@ import { toBase64 } from "#schema/protobuf/base64.ts";
 import { validateObject } from "#schema/validate.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { badRequest, internalError, invalidObject } from "#wire/status.ts";
-import { acceptWebSocket, isWebSocketRequest } from "#wire/streams/websocket.ts";
+import { acceptWebSocket, isWebSocketRequest, sendMessages, type WebSocketMessage } from "#wire/streams/websocket.ts";
 import { unreachable } from "../node-connection.ts";
+import { uncached } from "../respond.ts";
 import { bytesOf, textOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
 import { containerOf, kubeletOf } from "./location.ts";
@@ -21,22 +22,22 @@ export const logs: Connector = {
     const pod = await call.read("pods", name);
     const container = containerOf(pod, options.container);
     const node: string = pod.spec.nodeName ?? "";
-    if (node === "") return { code: 204, body: "" };
+    if (node === "") return { code: 204, headers: uncached, body: "" };
     const kubelet = await kubeletOf(call, node);
     const path = ["containerLogs", namespace, name, container].map(encodeURIComponent).join("/");
+    const over = isWebSocketRequest(http) ? new AbortController() : undefined;
+    const signal = over ? AbortSignal.any([http.signal, over.signal]) : http.signal;
     const response = await call.connection
       .kubelet(
         { ...kubelet, trustsAny: options.trustsAny },
-        { method: "GET", url: `/${path}${options.search}`, headers: {}, signal: http.signal },
+        { method: "GET", url: `/${path}${options.search}`, headers: {}, signal },
       )
       .catch((error: unknown) => {
         throw unreachable(error, 500, `Get "https://${kubelet.host}:${kubelet.port}/${path}${options.search}"`);
       });
     if (response.code < 200 || response.code > 206) throw await refusalOf(response, name);
     const body = bytesOf(response.body);
-    return isWebSocketRequest(http)
-      ? overWebSocket(call, body)
-      : { code: 200, headers: { "content-type": "text/plain" }, body };
+    return over ? overWebSocket(call, body, over) : { code: 200, headers: { "content-type": "text/plain" }, body };
   },
 };
 
@@ -97,21 +98,25 @@ const answers: Readonly<Record<number, readonly [string, string]>> = {
   503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
 };
 
-/** Browsers read a log as messages. */
-const overWebSocket = ({ http }: ConnectCall, log: AsyncIterable<Uint8Array>): Promise<HttpResponse> =>
-  acceptWebSocket(http.headers, {
+/** Browsers read a log as messages. The first is empty: it says that the log is being read, though there may be nothing in it yet. */
+async function overWebSocket(
+  { http }: ConnectCall,
+  log: AsyncIterable<Uint8Array>,
+  over: AbortController,
+): Promise<HttpResponse> {
+  const answer = await acceptWebSocket(http.headers, {
     protocols: ["", "binary.k8s.io", "base64.binary.k8s.io"],
-    async serve(socket, protocol) {
-      const left = (async () => {
-        for await (const _ of socket.messages); // only to see the client go
-        socket.destroy();
-      })();
-      left.catch(() => socket.destroy());
-      const encoder = new TextEncoder();
-      for await (const part of log)
-        await (protocol.startsWith("base64.")
-          ? socket.send("text", encoder.encode(toBase64(part)))
-          : socket.send("binary", part));
-      await socket.close();
-    },
+    messageLimit: 64 * 1024, // clients of a log have nothing to say
+    serve: (socket, protocol) => sendMessages(socket, logMessages(log, protocol.startsWith("base64.")), over),
   });
+  if (!answer.upgraded) over.abort();
+  return answer;
+}
+
+async function* logMessages(log: AsyncIterable<Uint8Array>, isText: boolean): AsyncGenerator<WebSocketMessage> {
+  const encoder = new TextEncoder();
+  const message = (data: Uint8Array): WebSocketMessage =>
+    isText ? { type: "text", data: encoder.encode(toBase64(data)) } : { type: "binary", data };
+  yield message(new Uint8Array());
+  for await (const part of log) yield message(part);
+}

@@ -4,10 +4,15 @@ import type { ApiObject } from "#schema/object.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { badRequest, serviceUnavailable } from "#wire/status.ts";
 import { isUpgradeRequest } from "#wire/streams/websocket.ts";
-import { type OutgoingRequest, unreachable } from "../node-connection.ts";
+import { type Origin, type OutgoingRequest, unreachable } from "../node-connection.ts";
+import type { ResourcePath } from "../request-path.ts";
+import { bytesOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
+import { changeEncoded } from "./content-encoding.ts";
+import { rewriteLinks } from "./html-links.ts";
 import { isGlobalUnicast, kubeletOf, parseSchemeNamePort } from "./location.ts";
 import { passedBack, passedOn } from "./proxy-headers.ts";
+import { cleanPath, type ProxyAddress, throughProxy } from "./proxy-urls.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
@@ -18,8 +23,13 @@ interface Target {
   send(request: OutgoingRequest): Promise<HttpResponse>;
 }
 
-const proxy = (kind: string, find: (call: ConnectCall) => Promise<Target>): Connector => ({
+const proxy = (
+  kind: string,
+  find: (call: ConnectCall) => Promise<Target>,
+  needsCreate: NonNullable<Connector["needsCreate"]> = () => false,
+): Connector => ({
   methods,
+  needsCreate,
   options: { kind, of: ({ rest }) => ({ path: rest }) },
   connect: async (call) => passOn(call, await find(call)),
 });
@@ -31,7 +41,8 @@ export const podProxy = proxy("PodProxyOptions", async (call) => {
   const first = containers.find(({ ports = [] }) => ports.length > 0)?.ports?.[0]?.containerPort;
   const address: string = status.podIPs?.[0]?.ip ?? "";
   if (!isGlobalUnicast(address)) throw badRequest("address not allowed");
-  return origin(call, scheme, address, port === "" ? first : portNumber(port));
+  const number = port === "" ? first : portNumber(port);
+  return origin(call, { scheme, host: address, ...(number !== undefined && { port: number }) });
 });
 
 export const serviceProxy = proxy("ServiceProxyOptions", async (call) => {
@@ -43,25 +54,35 @@ export const serviceProxy = proxy("ServiceProxyOptions", async (call) => {
     const found = ports.find((one) => (one.name ?? "") === portName);
     if (!found) continue;
     for (const address of turned(addresses, call))
-      if (await isOfPod(call, address)) return origin(call, scheme, address.ip, found.port);
+      if (await isOfPod(call, address)) return origin(call, { scheme, host: address.ip, port: found.port });
   }
   throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(call.name)}`);
 });
 
-export const nodeProxy = proxy("NodeProxyOptions", async (call) => {
+/** The address that was checked is dialled: a name could lead elsewhere the next time it is looked up. */
+async function nodeTarget(call: ConnectCall): Promise<Target> {
   const { scheme, name, port } = parseSchemeNamePort(call.name, "node");
   const kubelet = await kubeletOf(call, name);
   const addresses = await call.connection.resolve(kubelet.host, call.http.signal).catch((error: unknown) => {
     throw badRequest(explain(error));
   });
-  if (addresses.length === 0) throw badRequest("no addresses for hostname");
+  const [dialAddress] = addresses;
+  if (dialAddress === undefined) throw badRequest("no addresses for hostname");
   if (!addresses.every(isGlobalUnicast)) throw badRequest("address not allowed");
-  if (port !== "" && port !== String(kubelet.port)) return origin(call, scheme, kubelet.host, portNumber(port));
+  const { host } = kubelet;
+  if (port !== "" && port !== String(kubelet.port))
+    return origin(call, { scheme, host, port: portNumber(port), dialAddress });
   return {
-    host: `${kubelet.host}:${kubelet.port}`,
-    send: (request) => call.connection.kubelet(kubelet, request),
+    host: `${host}:${kubelet.port}`,
+    send: (request) => call.connection.kubelet({ ...kubelet, dialAddress }, request),
   };
-});
+}
+
+/** A kubelet runs commands by GET as well; upstream takes the right to get for that. */
+const runsCommands = ({ rest = "" }: ResourcePath): boolean =>
+  /^\/*(exec|attach|run|portForward)(\/|$)/i.test(decoded(cleanPath(rest)));
+
+export const nodeProxy = proxy("NodeProxyOptions", nodeTarget, runsCommands);
 
 interface EndpointAddress {
   readonly ip: string;
@@ -72,14 +93,9 @@ interface Subset {
   readonly ports?: readonly { readonly name?: string; readonly port: number }[];
 }
 
-const origin = (
-  { connection }: ConnectCall,
-  scheme: "http" | "https",
-  host: string,
-  port: number | undefined,
-): Target => ({
-  host: port === undefined ? host : `${host}:${port}`,
-  send: (request) => connection.fetch({ scheme, host, ...(port !== undefined && { port }) }, request),
+const origin = ({ connection }: ConnectCall, at: Origin): Target => ({
+  host: at.port === undefined ? at.host : `${at.host}:${at.port}`,
+  send: (request) => connection.fetch(at, request),
 });
 
 function portNumber(text: string): number {
@@ -130,7 +146,8 @@ async function passOn({ http, rest }: ConnectCall, target: Target): Promise<Http
     return { code: 301, headers: { location: `${http.path}/${search}` }, body: "" };
   const prefix = http.path.slice(0, http.path.length - rest.length);
   const forwarded = prefix + path;
-  const hasContent = !["GET", "HEAD", "OPTIONS"].includes(method) || http.headers["content-length"] !== undefined;
+  const isFramed = ["content-length", "transfer-encoding"].some((name) => http.headers[name] !== undefined);
+  const hasContent = isFramed || !["GET", "HEAD", "OPTIONS"].includes(method);
   const response = await target
     .send({
       method,
@@ -142,30 +159,29 @@ async function passOn({ http, rest }: ConnectCall, target: Target): Promise<Http
     .catch((error: unknown) => {
       throw unreachable(error, 503, "error trying to reach service");
     });
-  const headers = passedBack(response.headers);
-  const { location } = headers;
-  if (typeof location === "string")
-    headers.location = throughProxy(location, prefix, [target.host, http.headers.host ?? ""]);
-  return { ...response, headers };
+  const requestHost = http.headers.host ?? http.headers[":authority"] ?? "";
+  return rewritten(response, method, { prefix, backendHost: target.host, requestHost });
 }
 
-/** A path without empty parts and steps upwards, which could leave what was asked for. Escapes stay. */
-function cleanPath(path: string): string {
-  const parts: string[] = [];
-  for (const part of path.split("/")) {
-    const plain = part.replaceAll(/%2e/gi, ".");
-    if (plain === "..") parts.pop();
-    else if (plain !== "" && plain !== ".") parts.push(part);
+/** The answer with redirects and links that lead through the proxy. A redirect's page is left alone, as upstream does. */
+function rewritten(response: HttpResponse, method: string, address: ProxyAddress): HttpResponse {
+  const { code, body } = response;
+  const { "content-length": length, ...headers } = passedBack(response.headers);
+  const { location, "content-type": type = "", "content-encoding": encoding = "" } = headers;
+  const unchanged = { ...response, headers: { ...headers, ...(length !== undefined && { "content-length": length }) } };
+  if (typeof location === "string" && location !== "")
+    return { ...unchanged, headers: { ...unchanged.headers, location: throughProxy(location, address) } };
+  const isPage = String(type).split(";")[0]?.trim() === "text/html";
+  if (!isPage || method === "HEAD" || code === 206 || code === 304) return unchanged;
+  const rewrite = (url: string) => throughProxy(url, address);
+  const page = changeEncoded(String(encoding), bytesOf(body), (content) => rewriteLinks(content, rewrite));
+  return page ? { ...response, headers, body: page } : unchanged;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path; // no kubelet understands it, either
   }
-  if (parts.length === 0) return path === "" ? "" : "/";
-  return `/${parts.join("/")}${path.endsWith("/") ? "/" : ""}`;
-}
-
-/** Where a redirect of the server leads to for the client, if it stays on that server. */
-function throughProxy(location: string, prefix: string, own: readonly string[]): string {
-  const match = /^(?:https?:)?\/\/([^/?#]*)(.*)$/i.exec(location);
-  const [host, rest] = match ? [match[1] ?? "", match[2] ?? ""] : [undefined, location];
-  if (host !== undefined && !own.includes(host)) return location;
-  if (!rest.startsWith("/") || rest.startsWith(prefix)) return rest;
-  return prefix + rest;
 }

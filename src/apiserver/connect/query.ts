@@ -9,16 +9,25 @@ export function flag(query: URLSearchParams, name: string): boolean {
 
 export function integer(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
-  return value === null ? undefined : parseInteger(value, 64);
+  return value === null ? undefined : parseInteger(value);
 }
 
-export const integers = (query: URLSearchParams, name: string): readonly number[] =>
-  query.getAll(name).map((value) => parseInteger(value, 32));
+/** Several ports may stand in one parameter, with commas between them. */
+export const ports = (query: URLSearchParams, name: string): readonly number[] =>
+  query.getAll(name).flatMap((value) => value.split(",").map(parsePort));
 
-function parseInteger(text: string, bits: 32 | 64): number {
+function parsePort(text: string): number {
+  const refuse = (why: string) =>
+    badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
+  if (!/^\d+$/.test(text)) throw refuse("invalid syntax");
+  if (Number(text) > 65535) throw refuse("value out of range");
+  return Number(text);
+}
+
+function parseInteger(text: string): number {
   const refuse = (why: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw refuse("invalid syntax");
-  if (BigInt.asIntN(bits, BigInt(text)) !== BigInt(text)) throw refuse("value out of range");
+  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) throw refuse("value out of range");
   return Number(text);
 }
 

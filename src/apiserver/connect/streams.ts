@@ -20,13 +20,13 @@ import { textOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
 import { containerOf, type KubeletLocation, kubeletOf } from "./location.ts";
 import { passedOn } from "./proxy-headers.ts";
-import { flag, integers } from "./query.ts";
+import { flag, ports } from "./query.ts";
 
 const upgradeMethods = ["GET", "POST"];
 
 const remoteCommand = (path: "exec" | "attach"): Connector => ({
   methods: upgradeMethods,
-  needsCreate: true,
+  needsCreate: () => true,
   options: {
     kind: path === "exec" ? "PodExecOptions" : "PodAttachOptions",
     of: ({ http: { query } }) => ({
@@ -91,14 +91,14 @@ export const attach = remoteCommand("attach");
 
 export const portForward: Connector = {
   methods: upgradeMethods,
-  needsCreate: true,
-  options: { kind: "PodPortForwardOptions", of: ({ http }) => ({ ports: integers(http.query, "ports") }) },
+  needsCreate: () => true,
+  options: { kind: "PodPortForwardOptions", of: ({ http }) => ({ ports: ports(http.query, "ports") }) },
   async connect(call) {
     const { http, name, namespace } = call;
-    const ports = integers(http.query, "ports");
+    const wanted = ports(http.query, "ports");
     const pod = await call.read("pods", name);
     const kubelet = await kubeletOf(call, nodeOf(pod.spec.nodeName, name));
-    const search = ports.length === 0 ? "" : `?port=${encodeURIComponent(ports.join(","))}`;
+    const search = wanted.length === 0 ? "" : `?port=${encodeURIComponent(wanted.join(","))}`;
     const url = `/${["portForward", namespace, name].map(encodeURIComponent).join("/")}${search}`;
     if (!isTunnelRequest(http) || kubelet.speaksWebSocket) return ask(call, kubelet, url);
     const headers = { ...spdyHeaders, "x-stream-protocol-version": tunnelledProtocols(http.headers).join(", ") };

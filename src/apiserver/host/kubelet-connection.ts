@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { dialWords } from "#wire/host/dial-words.ts";
@@ -8,6 +8,7 @@ import { socketStream } from "#wire/host/streams/socket-stream.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { proxyBetween } from "#wire/streams/byte-stream.ts";
+import { isUpgradeRequest } from "#wire/streams/websocket.ts";
 import { type NodeConnection, type OutgoingRequest, Unreachable } from "../node-connection.ts";
 
 export interface KubeletConnectionOptions {
@@ -31,55 +32,76 @@ const connectMs = 30_000;
 export function kubeletConnection(options: KubeletConnectionOptions): KubeletConnection {
   const { cert, key, ca, addressTypes } = options;
   const identity = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
-  const keepAlive = { keepAlive: true, maxFreeSockets: 25, timeout: connectMs };
-  const checked = new HttpsAgent({
-    ...keepAlive,
-    ...identity,
-    ...(ca !== undefined && { ca }),
-    rejectUnauthorized: ca !== undefined,
-  });
-  const unchecked = new HttpsAgent({ ...keepAlive, ...identity, rejectUnauthorized: false });
-  const anonymous = new HttpsAgent({ ...keepAlive, rejectUnauthorized: false });
-  const plain = new HttpAgent(keepAlive);
+  const authority = { ...(ca !== undefined && { ca }), rejectUnauthorized: ca !== undefined };
+  const checked = agents(HttpsAgent, { ...identity, ...authority });
+  const unchecked = agents(HttpsAgent, { ...identity, rejectUnauthorized: false });
+  const anonymous = agents(HttpsAgent, { rejectUnauthorized: false });
+  const plain = agents(HttpAgent, {});
   return {
     ...(addressTypes && { addressTypes }),
-    kubelet: ({ host, port, trustsAny }, request) =>
-      send({ ...to(host, port), agent: trustsAny ? unchecked : checked }, request, true),
-    fetch: ({ scheme, host, port }, request) =>
-      send(
-        { ...to(host, port ?? (scheme === "https" ? 443 : 80)), agent: scheme === "https" ? anonymous : plain },
-        request,
-        scheme === "https",
-      ),
+    kubelet: ({ host, port, dialAddress, trustsAny }, request) =>
+      send({ ...to(host, port, dialAddress), secure: true, agents: trustsAny ? unchecked : checked }, request),
+    fetch: ({ scheme, host, port, dialAddress }, request) => {
+      const secure = scheme === "https";
+      const address = to(host, port ?? (secure ? 443 : 80), dialAddress);
+      return send({ ...address, secure, agents: secure ? anonymous : plain }, request);
+    },
     async resolve(host) {
       if (isIP(host) !== 0) return [host];
       return (await lookup(host, { all: true })).map(({ address }) => address);
     },
     spdyCompression,
     close() {
-      for (const agent of [checked, unchecked, anonymous, plain]) agent.destroy();
+      for (const { shared, single } of [checked, unchecked, anonymous, plain]) {
+        shared.destroy();
+        single.destroy();
+      }
     },
   };
 }
 
-const to = (host: string, port: number): RequestOptions => ({
-  host,
+/**
+ * Connections to servers that are spoken to in the same way. Plain requests share theirs, one after the other. An upgrade gets one of its own, which
+ * nobody uses after it: if the other end refuses, the two ends may not agree on where that request ended.
+ */
+interface Agents {
+  readonly shared: HttpAgent;
+  readonly single: HttpAgent;
+}
+
+const agents = (Agent: typeof HttpAgent | typeof HttpsAgent, options: HttpsAgentOptions): Agents => ({
+  shared: new Agent({ ...options, keepAlive: true, maxFreeSockets: 25, timeout: connectMs }),
+  single: new Agent({ ...options, keepAlive: false, timeout: connectMs }),
+});
+
+interface Destination {
+  readonly host: string;
+  readonly port: number;
+  readonly servername?: string;
+  readonly secure: boolean;
+  readonly agents: Agents;
+}
+
+const to = (host: string, port: number, dialAddress = host) => ({
+  host: dialAddress,
   port,
   ...(isIP(host) === 0 && { servername: host }),
 });
 
-function send(options: RequestOptions, request: OutgoingRequest, secure: boolean): Promise<HttpResponse> {
+function send({ secure, agents, ...address }: Destination, request: OutgoingRequest): Promise<HttpResponse> {
   const { method, url, headers, content, signal } = request;
+  const upgrades = isUpgradeRequest(request);
   return new Promise((resolve, reject) => {
     const outgoing = (secure ? httpsRequest : httpRequest)({
-      ...options,
+      ...address,
+      agent: upgrades ? agents.single : agents.shared,
       method,
       path: url,
-      headers: { ...headers },
+      headers: framed(headers, content !== undefined),
       signal,
       timeout: connectMs,
     });
-    const words = (cause: Error) => dialWords(cause, options.host ?? "", Number(options.port));
+    const words = (cause: Error) => dialWords(cause, address.host, address.port);
     const failed = (cause: Error) => reject(signal.aborted ? signal.reason : new Unreachable(words(cause), { cause }));
     outgoing.once("error", failed);
     outgoing.on("timeout", () => {
@@ -87,25 +109,41 @@ function send(options: RequestOptions, request: OutgoingRequest, secure: boolean
         outgoing.destroy(Object.assign(new Error(`no connection after ${connectMs} ms`), { code: "ETIMEDOUT" }));
     });
     outgoing.once("response", (message) => resolve(answerOf(message)));
-    outgoing.once("upgrade", (message, socket, head) => resolve(switched(message, socket, head, signal)));
+    outgoing.once("upgrade", (message, socket, head) => {
+      if (upgrades) return resolve(switched(message, socket, head, signal));
+      socket.destroy();
+      reject(new Unreachable("the other end switched protocols, and was not asked to"));
+    });
     if (content) sendContent(outgoing, content).catch((cause: Error) => outgoing.destroy(cause));
     else outgoing.end();
   });
 }
 
+/** Says how the body is framed: Node sends that of a GET or DELETE whose length it is not told as bare bytes behind the head. */
+function framed(headers: OutgoingRequest["headers"], hasContent: boolean): Record<string, string | undefined> {
+  const { "transfer-encoding": _, "content-length": length, ...others } = headers;
+  if (!hasContent) return others;
+  return { ...others, ...(length === undefined ? { "transfer-encoding": "chunked" } : { "content-length": length }) };
+}
+
 const isConnecting = (socket: Socket): boolean =>
   socket.connecting || ("secureConnecting" in socket && socket.secureConnecting === true);
 
-async function sendContent(
-  outgoing: ReturnType<typeof httpRequest>,
-  content: AsyncIterable<Uint8Array>,
-): Promise<void> {
-  for await (const part of content)
+/** Rejects when the content is not as long as was announced: the rest would be taken from the request that follows. */
+async function sendContent(outgoing: ClientRequest, content: AsyncIterable<Uint8Array>): Promise<void> {
+  const announced = outgoing.getHeader("content-length");
+  let sent = 0;
+  for await (const part of content) {
+    sent += part.length;
+    if (announced !== undefined && sent > Number(announced)) break;
     if (!outgoing.write(part))
       await new Promise<void>((resolve) => {
         outgoing.once("drain", resolve);
         outgoing.once("close", resolve);
       });
+  }
+  if (announced !== undefined && sent !== Number(announced))
+    throw new Error(`a body of ${announced} bytes was announced, and another came`);
   outgoing.end();
 }
 

@@ -15,7 +15,7 @@ export function encodeContinue(lastKey: string, prefix: string, revision: Revisi
 
 /** The key to start behind, and the revision to read at. */
 export function decodeContinue(token: string, prefix: string): { readonly after: string; readonly revision: Revision } {
-  const bad = (why: string) => badRequest(`continue key is not valid${why}`);
+  const bad = (why: string) => badRequest(`invalid continue token: continue key is not valid${why}`);
   let parsed: unknown;
   try {
     const bytes = Uint8Array.from(atob(token.replaceAll("-", "+").replaceAll("_", "/")), (character) =>

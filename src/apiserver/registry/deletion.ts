@@ -57,31 +57,38 @@ async function deleteOnce(
   const { metadata } = object;
   metadata.finalizers = finalizersAfter(current.object, options, strategy.orphansDependents ?? false);
   if (metadata.finalizers.length === 0) delete metadata.finalizers;
-  const grace = strategy.graceSeconds?.(current.object, options.graceSeconds) ?? 0;
-  const mayGo = strategy.mayGo?.(current.object) ?? true;
+  const mayGo = (strategy.mayGo?.(current.object) ?? true) && metadata.finalizers === undefined;
 
   if (metadata.deletionTimestamp === undefined) {
-    if (grace === 0 && metadata.finalizers === undefined && mayGo)
-      return { stored: await registry.remove(request, current, options.dryRun), gone: true };
+    const grace = strategy.graceSeconds?.(current.object, options.graceSeconds) ?? 0;
+    // What is never given time is gone without a last word; the rest says when it was deleted, if only for a moment.
+    if (mayGo && !strategy.graceSeconds)
+      return { stored: await registry.remove(request, current, object, options.dryRun), gone: true };
     metadata.deletionTimestamp = timeOf(clock.now() + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
-    if (metadata.generation !== undefined) metadata.generation += 1;
+    if (metadata.generation) metadata.generation += 1;
     strategy.prepareForDeletion?.(object);
+    if (mayGo && grace === 0)
+      return { stored: await registry.remove(request, current, object, options.dryRun), gone: true };
     return { stored: await registry.write(request, object, current, options.dryRun), gone: false };
   }
 
-  // Already on its way: the time it was given may only become shorter.
+  // Already on its way: the time it was given may only become shorter, and only if someone says so.
   const given = metadata.deletionGracePeriodSeconds ?? 0;
-  if (grace < given) {
-    const began = Date.parse(metadata.deletionTimestamp) - given * 1000;
-    metadata.deletionTimestamp = timeOf(Math.max(began + grace * 1000, clock.now()));
-    metadata.deletionGracePeriodSeconds = grace;
-  }
-  const due = (metadata.deletionGracePeriodSeconds ?? 0) === 0;
-  if (due && metadata.finalizers === undefined && mayGo)
-    return { stored: await registry.remove(request, current, options.dryRun), gone: true };
-  if (grace >= given && sameFinalizers(current.object, object)) return { stored: current, gone: false };
+  const asked = options.graceSeconds ?? given;
+  if (given > 0 && asked >= given) return { stored: current, gone: false };
+  if (asked < given) shorten(metadata, asked, given, clock.now());
+  if ((metadata.deletionGracePeriodSeconds ?? 0) === 0 && mayGo)
+    return { stored: await registry.remove(request, current, object, options.dryRun), gone: true };
+  if (asked >= given && sameFinalizers(current.object, object)) return { stored: current, gone: false };
   return { stored: await registry.write(request, object, current, options.dryRun), gone: false };
+}
+
+/** Where the time is over already, one second is left for whoever is to see the end, unless none is wanted. */
+function shorten(metadata: DraftObject["metadata"], asked: number, given: number, now: number): void {
+  const due = Date.parse(metadata.deletionTimestamp ?? "") + (asked - given) * 1000;
+  metadata.deletionTimestamp = timeOf(Math.max(due, now));
+  metadata.deletionGracePeriodSeconds = due < now && asked > 0 ? 1 : asked;
 }
 
 /** The propagation a client asks for becomes a finalizer, which the garbage collector removes when it has done its part. */

@@ -1,11 +1,13 @@
 // What the query of a request asks for, checked as upstream checks it.
 import { DeleteOptions } from "#api/meta/options.ts";
+import type { Decoded } from "#schema/decode.ts";
 import { exactFieldValue, FieldSelectorError, fieldMatcher, parseFieldSelector } from "#schema/field-selector.ts";
+import { DecodeError } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { forbidden, invalid, notSupported, type Problem, tooLong } from "#schema/problem.ts";
 import { labelMatcher, parseSelector, SelectorError } from "#schema/selector.ts";
-import type { ApiRequest } from "#wire/api-request.ts";
+import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
 import { badRequest, invalidObject } from "#wire/status.ts";
 import { fromStored } from "../versions.ts";
 
@@ -38,9 +40,11 @@ const metaKind = (kind: string) => ({ group: "meta.k8s.io", kind });
 
 export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiRequest): ListOptions {
   const text = (key: string) => query.get(key) ?? "";
+  const limit = count(query, "limit") || undefined;
   const options = {
     ...selection(kind, text("labelSelector"), text("fieldSelector"), name),
-    limit: count(query, "limit") || undefined,
+    // Whatever the cache has is given whole, since it has no pages.
+    limit: text("resourceVersion") === "0" && !text("continue") ? undefined : limit,
     continue: text("continue") || undefined,
     resourceVersion: text("resourceVersion"),
     match: text("resourceVersionMatch") as ListOptions["match"],
@@ -89,8 +93,12 @@ function* listProblems({ match, resourceVersion, continue: token, sendInitialEve
   if (sendInitialEvents !== undefined) yield forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
 }
 
-function* watchProblems({ match, continue: token, sendInitialEvents }: ListOptions): Iterable<Problem> {
+function* watchProblems(options: ListOptions): Iterable<Problem> {
+  const { match, resourceVersion, continue: token, sendInitialEvents } = options;
   const field = "resourceVersionMatch";
+  const isFromNow = match === "" && sendInitialEvents === undefined && ["", "0"].includes(resourceVersion);
+  // Such a watch is one that sends what there is first, which upstream writes out before it checks.
+  if (isFromNow && token) yield forbidden(field, `${field} is forbidden when continue is provided`);
   if (sendInitialEvents !== undefined && match !== "NotOlderThan")
     yield forbidden(field, `sendInitialEvents requires setting ${field} to NotOlderThan`);
   if (match === "") return;
@@ -106,9 +114,8 @@ export function parseWriteOptions(
   kindName: "CreateOptions" | "UpdateOptions" | "PatchOptions",
 ): WriteOptions {
   const { query, userAgent, body } = request;
-  const problems: Problem[] = [];
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
-  for (const value of dryRun) if (value !== "All") problems.push(notSupported("dryRun", ["All"], value));
+  const problems: Problem[] = dryRunProblems(dryRun);
   const fieldValidation = query.get("fieldValidation") || "Warn";
   if (!["Strict", "Warn", "Ignore"].includes(fieldValidation))
     problems.push(notSupported("fieldValidation", ["", "Ignore", "Strict", "Warn"], fieldValidation));
@@ -144,17 +151,35 @@ export interface DeletionOptions {
   readonly resourceVersion: string | undefined;
 }
 
+const dryRunProblems = (values: readonly string[]): Problem[] =>
+  values.every((value) => value === "All") ? [] : [notSupported("dryRun", ["All"], values)];
+
 /** Options of a deletion: the body if there is one, else the query. */
-export const parseDeleteOptions = ({ query, body }: ApiRequest): DeletionOptions =>
-  deletionOptions(body?.decode(DeleteOptions).object, query);
+export function parseDeleteOptions({ query, body }: ApiRequest): DeletionOptions {
+  if (!body) return deletionOptions(undefined, query);
+  const { kind = "DeleteOptions", apiVersion = "v1", ...sent } = decodeOptions(body);
+  if (kind !== "DeleteOptions")
+    throw badRequest(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
+    );
+  return deletionOptions(sent, new URLSearchParams());
+}
+
+function decodeOptions(body: RequestBody): Decoded["object"] {
+  try {
+    return body.decode(DeleteOptions).object;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const isJson = error.syntax === "json";
+    throw badRequest(isJson ? `couldn't get version/kind; json parse error: ${error.message}` : error.message);
+  }
+}
 
 export function deletionOptions(sent: DeleteOptions | undefined, query: URLSearchParams): DeletionOptions {
   const dryRun: readonly string[] = sent?.dryRun ?? query.getAll("dryRun").filter((value) => value !== "");
   const orphan: boolean | undefined = sent?.orphanDependents ?? flag(query, "orphanDependents");
   const propagation: string | undefined = sent?.propagationPolicy ?? (query.get("propagationPolicy") || undefined);
-  const problems: Problem[] = dryRun
-    .filter((value) => value !== "All")
-    .map((value) => notSupported("dryRun", ["All"], value));
+  const problems: Problem[] = dryRunProblems(dryRun);
   if (orphan !== undefined && propagation !== undefined)
     problems.push(
       invalid("propagationPolicy", "orphanDependents and deletionPropagation cannot be both set", propagation),
@@ -186,6 +211,6 @@ function count(query: URLSearchParams, key: string): number | undefined {
   if (value === null || value === "") return undefined;
   const number = Number(value);
   if (!Number.isSafeInteger(number))
-    throw badRequest(`${key}: strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
   return number;
 }

@@ -1,17 +1,20 @@
 // Patches of the four types, each turned into a change of the stored object.
 
+import { inTurns, turn } from "#base/breathe.ts";
 import { ApiError } from "#base/errors.ts";
+import type { Soon } from "#base/soon.ts";
 import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";
-import { DecodeError } from "#schema/json.ts";
+import { DecodeError, type TypeMismatch } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { PatchError } from "#schema/patch/error.ts";
-import { applyJsonPatch } from "#schema/patch/json-patch.ts";
+import { applyJsonPatch, jsonPatchSteps } from "#schema/patch/json-patch.ts";
 import { applyMergePatch } from "#schema/patch/merge-patch.ts";
 import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";
 import type { PatchType } from "#wire/api-request.ts";
-import { badRequest, invalidObject } from "#wire/status.ts";
+import { badRequest, invalidObject, unexpectedError } from "#wire/status.ts";
+import { foreignKind } from "../foreign-kind.ts";
 
 export interface Patched {
   readonly object: DraftObject;
@@ -21,29 +24,59 @@ export interface Patched {
 }
 
 /** The object that a JSON, merge or strategic patch makes of `current`, decoded. */
-export function patched(kind: AnyKind, type: Exclude<PatchType, "apply">, current: ApiObject, patch: unknown): Patched {
-  const value = located(() => {
+export async function patched(
+  kind: AnyKind,
+  type: Exclude<PatchType, "apply">,
+  current: ApiObject,
+  patch: unknown,
+  isLarge: boolean,
+): Promise<Patched> {
+  const value = await located(type, () => {
     switch (type) {
       case "json":
-        return applyJsonPatch(current, patch);
+        return isLarge ? inTurns(jsonPatchSteps(current, patch)) : applyJsonPatch(current, patch);
       case "merge":
         return applyMergePatch(current, patch);
       case "strategic":
         return applyStrategicPatch(kind.struct, current, patch);
     }
   });
+  if (isLarge) await turn();
   const invalid = (detail: string): ApiError => {
     const shown = type === "strategic" ? goText(patch) : JSON.stringify(value);
     return invalidObject({ group: "", kind: "" }, "", [{ type: "Invalid", field: "patch", value: shown, detail }]);
   };
   try {
-    const { object, strictErrors } = decodeValue(kind, draftOf(value));
-    return { object: object as DraftObject, strictErrors, invalid };
+    const draft = draftOf(value);
+    if (isLarge) await turn();
+    const { object, strictErrors } = decodeValue(kind, draft);
+    const foreign = foreignKind(kind, object);
+    if (foreign !== undefined && type !== "strategic") throw invalid(foreign);
+    // Upstream merges maps, which it then writes with their keys in order.
+    return {
+      object: object as DraftObject,
+      strictErrors: type === "merge" ? strictErrors.toSorted() : strictErrors,
+      invalid,
+    };
   } catch (error) {
-    if (error instanceof DecodeError) throw invalid(error.message);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    const { message, mismatch } = error;
+    throw invalid(type === "strategic" && mismatch ? converterText(mismatch) : message);
   }
 }
+
+/** How Go's converter words a value of the wrong type, which upstream takes for strategic patches instead of a decoder. */
+function converterText({ value, type }: TypeMismatch): string {
+  const is = Array.isArray(value) ? "slice" : goKinds[typeof value];
+  const kind = is === undefined ? (Number.isInteger(value) ? "int64" : "float64") : is;
+  if (type.startsWith("map[")) return `cannot restore map from ${kind}`;
+  if (type.startsWith("[]")) return `cannot restore slice from ${kind}`;
+  if (type.includes(".")) return `cannot restore struct from: ${kind}`;
+  const isConvertible = (kind === "int64" && type === "string") || (kind === "float64" && type.startsWith("int"));
+  return isConvertible ? `cannot convert ${kind} to ${type}` : `unrecognized type: ${type}`;
+}
+
+const goKinds: Readonly<Record<string, string>> = { string: "string", boolean: "bool", object: "map" };
 
 /** A JSON value as Go prints it. */
 function goText(value: unknown): string {
@@ -68,16 +101,19 @@ export function draftOf(value: unknown): unknown {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function located<T>(work: () => T): T {
+async function located<T>(type: PatchType, work: () => Soon<T>): Promise<T> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
+    // Of what a strategic patch can be wrong about upstream knows few things, and passes the others on as they are.
+    if (type === "strategic" && error.code === 422 && error.message !== "lists of lists are not supported")
+      throw unexpectedError(error.message);
     if (error.code === 422)
       throw new ApiError({
         code: 422,
         reason: "Invalid",
-        message: `the server rejected our request due to an error in our request: ${error.message}`,
+        message: "the server rejected our request due to an error in our request",
         details: {},
       });
     if (error.code === 413)

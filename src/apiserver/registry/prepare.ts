@@ -22,14 +22,11 @@ export function prepareForCreate(
   context: StrategyContext,
 ): void {
   const { metadata } = object;
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  delete metadata.selfLink;
+  wipeSystemFields(object);
   delete metadata.resourceVersion;
   metadata.uid = context.random.uuid();
   metadata.creationTimestamp = timeOf(context.clock.now());
   if (strategy.countsGenerations) metadata.generation = 1;
-  else delete metadata.generation;
   if (kind.subresources?.status && !strategy.keepsStatusOnCreate) object.status = {};
   strategy.prepareForCreate?.(object, context);
 }
@@ -74,17 +71,33 @@ export function prepareForStatusUpdate(
 ): void {
   keepIdentity(object, old);
   for (const field of Object.keys(kind.fields)) if (field !== "status") takeFrom(object, old, field);
+  for (const kept of strategy.statusKeeps ?? [])
+    for (const field of kept === "metadata" ? clientMetadata : [kept.slice("metadata.".length)])
+      takeFrom(object.metadata, old.metadata, field);
   strategy.prepareForStatusUpdate?.(object, old, context);
 }
+
+const clientMetadata = ["labels", "annotations", "finalizers", "ownerReferences"];
 
 /** What a client leaves out of an update stays; what it may not change is left to validation, which names it. */
 function keepIdentity(object: DraftObject, old: ApiObject): void {
   const { metadata } = object;
-  metadata.uid ??= old.metadata.uid;
-  metadata.creationTimestamp ??= old.metadata.creationTimestamp;
+  metadata.uid ||= old.metadata.uid;
   delete metadata.selfLink;
-  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const)
-    takeFrom(metadata, old.metadata, field);
+  takeFrom(metadata, old.metadata, "generation");
+  takeFrom(metadata, old.metadata, "creationTimestamp");
+  if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.metadata.deletionTimestamp;
+  metadata.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds;
+  if (metadata.deletionGracePeriodSeconds === undefined) delete metadata.deletionGracePeriodSeconds;
+}
+
+/** What a client says of these when it creates an object is not even looked at, so nobody owns it either. */
+export function wipeSystemFields({ metadata }: DraftObject): void {
+  delete metadata.uid;
+  delete metadata.creationTimestamp;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
 }
 
 /** Undoes a change of one field. */

@@ -1,10 +1,10 @@
-// Get, list and watch, served from the watch cache; only lists of the past go to the store.
+// Get, list and watch, served from the watch cache; lists of the past go to the store, and reads of kinds that the cache does not keep.
 import { breathe } from "#base/breathe.ts";
 import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { Compacted, FutureRevision, type Revision } from "#store/engine.ts";
 import type { ApiRequest, ListPage, WatchEvent } from "#wire/api-request.ts";
-import { badRequest, expired, invalidObject, notFound, notYetWritten, tooOld } from "#wire/status.ts";
+import { badRequest, expired, expiredPage, notFound, notYetWritten, unexpectedError } from "#wire/status.ts";
 import type { Stored } from "../stored.ts";
 import { atNode, everywhere } from "../watch-cache.ts";
 import { watchEvents } from "../watcher.ts";
@@ -24,17 +24,23 @@ export function getObject(registry: Registry, request: ApiRequest): Soon<Stored>
     return stored;
   };
   const asked = parseRevision(query.get("resourceVersion") ?? "", "get");
-  if (asked !== undefined) return reached(registry, asked, signal).then(() => present(registry.options.cache.get(key)));
+  const { cache } = registry.options;
+  if (asked !== undefined && cache.keepsObjects)
+    return reached(registry, asked, signal).then(() => present(cache.get(key)));
+  if (asked !== undefined)
+    return reached(registry, asked, signal).then(async () => present(await registry.current(key, signal)));
   const current = registry.current(key, signal);
   return soon(current, present);
 }
 
 export async function listObjects(registry: Registry, request: ApiRequest, options: ListOptions): Promise<ListPage> {
-  const { kind, follower } = registry.options;
+  const { kind, follower, cache } = registry.options;
   const { namespace, signal } = request;
   const prefix = namespace === undefined ? registry.prefix : `${registry.prefix}${namespace}/`;
   if (options.continue) {
     const { after, revision } = decodeContinue(options.continue, prefix);
+    if (options.resourceVersion !== "" && options.resourceVersion !== "0")
+      throw badRequest("specifying resource version is not allowed when using continue");
     return pastPage(registry, prefix, {
       revision: revision < 0 ? undefined : revision,
       after,
@@ -50,7 +56,8 @@ export async function listObjects(registry: Registry, request: ApiRequest, optio
   if (exact && asked !== undefined && asked !== follower.revision)
     return pastPage(registry, prefix, { revision: asked, after: undefined, options, signal, resumed: false });
   await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
-  return presentPage(kind, registry, prefix, namespace, options);
+  if (cache.keepsObjects) return presentPage(kind, registry, prefix, namespace, options);
+  return pastPage(registry, prefix, { revision: undefined, after: undefined, options, signal, resumed: false });
 }
 
 /** A page of the newest objects, all taken in one turn of the event loop, so that they belong together. */
@@ -90,16 +97,20 @@ function presentPage(
 interface PastPage {
   readonly revision: Revision | undefined;
   readonly after: string | undefined;
-  readonly options: ListOptions;
+  readonly options: Pick<ListOptions, "wants" | "limit">;
   readonly signal: AbortSignal;
   readonly resumed: boolean;
+}
+
+interface StoredPage extends ListPage {
+  readonly items: readonly Stored[];
 }
 
 async function pastPage(
   registry: Registry,
   prefix: string,
   { revision, after: start, options, signal, resumed }: PastPage,
-): Promise<ListPage> {
+): Promise<StoredPage> {
   const { kind, store, form } = registry.options;
   const { wants, limit } = options;
   const items: Stored[] = [];
@@ -132,16 +143,17 @@ async function pastPage(
       };
     }
   } catch (error) {
-    if (error instanceof Compacted) throw resumed ? expiredPage() : tooOld(revision ?? 0, error.oldest);
+    if (error instanceof Compacted)
+      throw resumed && after !== undefined
+        ? expiredPage(encodeContinue(after, prefix, newest))
+        : expired("The resourceVersion for the provided list is too old.");
     if (error instanceof FutureRevision) throw notYetWritten(revision ?? 0, error.newest);
     throw error;
   }
 }
 
-const expiredPage = () =>
-  expired(
-    "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.",
-  );
+/** Stands in a token for the revision that is the newest when the token is used. */
+const newest: Revision = -1;
 
 export async function watchObjects(
   registry: Registry,
@@ -158,7 +170,11 @@ export async function watchObjects(
   await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
   const from = initial ? follower.revision : (asked ?? follower.revision);
   const matches = (stored: Stored) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
-  const present = initial ? cache.list(prefix).filter(matches) : [];
+  const present = async () => {
+    if (cache.keepsObjects) return cache.list(prefix).filter(matches);
+    const everything = { revision: from, after: undefined, signal, resumed: false };
+    return (await pastPage(registry, prefix, { ...everything, options: { wants, limit: undefined } })).items;
+  };
   const place = placeOf(registry, prefix, namespace, options);
   return watchEvents(
     {
@@ -168,7 +184,7 @@ export async function watchObjects(
       clock,
       feed: registry.feeds.of(`${prefix} ${options.question}`, place, matches),
       from,
-      initial: present,
+      initial: initial ? await present() : [],
       bookmark: options.bookmarks ? { kind: kind.kind, apiVersion: kind.apiVersion } : undefined,
       marksInitial: options.sendInitialEvents === true,
     },
@@ -208,16 +224,7 @@ async function reached(registry: Registry, revision: Revision, signal: AbortSign
 function parseRevision(text: string, verb: string): Revision | undefined {
   if (text === "") return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  if (verb === "watch")
-    throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
-  throw invalidObject({ group: "meta.k8s.io", kind: "ListOptions" }, "", [
-    {
-      type: "Invalid",
-      field: "resourceVersion",
-      value: text,
-      detail: `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    },
-  ]);
+  const quoted = JSON.stringify(text);
+  const why = `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+  throw verb === "watch" ? unexpectedError(why) : badRequest(`invalid resource version: ${why}`);
 }

@@ -1,8 +1,11 @@
 // Create, update, patch and delete of any kind; reads are in reader.ts. One registry serves one stored resource, in all its versions.
 
+import { shownAsUpstream } from "#api/internal-form.ts";
+import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
 import type { Random } from "#base/random.ts";
+import type { Soon } from "#base/soon.ts";
 import { keepTimes } from "#schema/apply/keep-times.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -20,13 +23,16 @@ import {
   notFound,
   type ResourceName,
   serviceUnavailable,
+  unexpectedError,
 } from "#wire/status.ts";
 import type { Causality } from "../causality.ts";
+import { largeBytes } from "../request-body.ts";
 import { registryPrefix, type StoreFollower } from "../store-follower.ts";
 import type { Stored, StoredForm } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
 import { Feeds } from "../watcher.ts";
 import type { Admission, AdmissionCall } from "./admission.ts";
+import { storable } from "./object-size.ts";
 import type { WriteOptions } from "./options.ts";
 import {
   generatedName,
@@ -69,8 +75,11 @@ interface Tip {
   readonly durable: Promise<unknown>;
 }
 
-/** Makes the object to store from the one that is stored. Called again when another write came between. */
-export type Change = (current: ApiObject) => DraftObject;
+/**
+ * Makes the object to store from the one that is stored. Called again when another write came between. What is large is to be worked
+ * on in several turns of the event loop.
+ */
+export type Change = (current: ApiObject, isLarge: boolean) => Soon<DraftObject>;
 
 /** What admission sees of an update through a subresource that is an object of its own, such as a Scale. */
 export interface AdmissionView {
@@ -106,13 +115,19 @@ export class Registry {
     this.feeds = new Feeds(options.cache);
   }
 
+  /** Throws unless the namespace is there exactly where the kind has one: whoever asks was authorized for that very place. */
   keyOf(namespace: string | undefined, name: string): string {
-    return this.options.kind.scope === "Namespaced" ? `${this.prefix}${namespace}/${name}` : this.prefix + name;
+    if ((this.options.kind.scope === "Namespaced") === !namespace)
+      throw new Error(
+        `${this.resource.resource} ${name}: ${namespace ? `not in namespace ${namespace}` : "no namespace"}`,
+      );
+    return namespace ? `${this.prefix}${namespace}/${name}` : this.prefix + name;
   }
 
   /** The object as of now: at least as new as every write acknowledged before the call. */
   current(key: string, signal: AbortSignal): Promise<Stored | undefined> | Stored | undefined {
-    const { follower, cache } = this.options;
+    const { follower, cache, store, form } = this.options;
+    if (!cache.keepsObjects) return store.get(key, signal).then((entry) => entry && form.of(entry));
     return follower.isCurrent ? cache.get(key) : follower.current(signal).then(() => cache.get(key));
   }
 
@@ -132,24 +147,33 @@ export class Registry {
   async #createAdmitted(call: AdmissionCall, object: DraftObject, options: WriteOptions): Promise<Stored> {
     const { kind, strategy, random, admission } = this.options;
     const { generateName } = object.metadata;
+    const isLarge = call.request.body?.isLarge ?? false;
     const generates = !object.metadata.name && generateName !== undefined;
+    const sentRevision = revisionOf(object.metadata.resourceVersion);
     for (let tries = 1; ; tries++) {
       if (generates) object.metadata.name = generatedName(generateName, random);
+      if (isLarge) await turn();
       prepareForCreate(kind, strategy, object, this.#context(call.request));
       applyDefaults(kind, object);
+      if (isLarge) await turn();
       const verified = strategy.verify ? await strategy.verify(object as ApiObject) : [];
       this.#refuseInvalid(object, [...verified, ...validateObject(kind, object)]);
-      this.#warn(call.request, object, undefined);
+      if (isLarge) await turn();
+      this.#warn(call, object, undefined);
       call.request.trace?.mark("validate");
       const admitted = admission.validate(call, object as ApiObject);
       if (admitted) await admitted;
       call.request.trace?.mark("admit");
+      if (isLarge) await turn();
       const name = object.metadata.name as string;
       const key = this.keyOf(object.metadata.namespace, name);
       // Most names are bounded by their form; those that may be any segment of a path are not.
       if (key.length * 3 > MAX_KEY_BYTES) this.#refuseLong(object, key);
+      if (sentRevision > 0 && !options.dryRun)
+        throw unexpectedError("resourceVersion should not be set on objects to be created");
       try {
-        return await this.#put(call.request, key, object, 0, options.dryRun);
+        const stored = await this.#put(call.request, key, object, 0, options.dryRun);
+        return sentRevision > 0 ? this.options.form.tried(key, object as ApiObject, sentRevision) : stored;
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
         if (!generates) throw alreadyExists(this.resource, name);
@@ -189,13 +213,15 @@ export class Registry {
     let current = found;
     for (;;) {
       if (!current) throw notFound(this.resource, request.name ?? "");
-      const object = change(current.object);
+      const isLarge = request.body?.isLarge || current.size > largeBytes;
+      const object = await change(current.object, isLarge);
+      if (isLarge) await turn();
       const based = object.metadata.resourceVersion;
-      if (based !== undefined && based !== "" && based !== current.object.metadata.resourceVersion)
-        throw modifiedMeanwhile(this.resource, current.object.metadata.name as string);
+      const isPatch = request.verb === "patch" && based === undefined;
+      if (!isPatch) this.#refuseOutdated(based, current);
       object.metadata.resourceVersion = current.object.metadata.resourceVersion;
       try {
-        return await this.#updateOnce(request, object, current, options, next);
+        return await this.#updateOnce(request, object, current, { ...options, isLarge, next });
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
         current = error.present && this.options.form.of(error.present);
@@ -203,20 +229,33 @@ export class Registry {
     }
   }
 
+  /** An update without a version, or with 0, is meant for whatever is there, unless the kind forbids that. */
+  #refuseOutdated(text: string | undefined, { revision, object: { metadata } }: Stored): void {
+    if (text === metadata.resourceVersion) return;
+    const { strategy, kind } = this.options;
+    const based = parseResourceVersion(text);
+    if (based === BigInt(revision) || (based === 0n && !strategy.needsResourceVersion)) return;
+    const { name = "" } = metadata;
+    if (based > 0n) throw modifiedMeanwhile(this.resource, name);
+    throw invalidObject({ group: kind.group, kind: kind.plural }, name, [
+      { type: "Invalid", field: "metadata.resourceVersion", value: 0, detail: "must be specified for an update" },
+    ]);
+  }
+
   /** Throws the store's Conflict if the object has changed since. */
   async #updateOnce(
     request: ApiRequest,
     object: DraftObject,
     current: Stored,
-    options: UpdateOptions,
-    next: () => void,
+    options: UpdateOptions & { readonly isLarge: boolean; readonly next: () => void },
   ): Promise<Stored> {
     const { kind, strategy, admission, reserver } = this.options;
-    const { dryRun, shownAs } = options;
+    const { dryRun, shownAs, isLarge, next } = options;
     const old = shownAs?.of(current.object) ?? current.object;
     const call: AdmissionCall = { request, kind, operation: "update", old, dryRun };
     const write = async () => {
-      await this.#prepareUpdate(call, object, current.object, shownAs);
+      await this.#prepareUpdate(call, object, current.object, shownAs, isLarge);
+      if (isLarge) await turn();
       if (equal(keepTimes(current.object, object), current.object)) return current;
       if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
         return this.#remove(request, current, object, dryRun);
@@ -225,6 +264,7 @@ export class Registry {
     const shown = shownAs && (shownAs.of(object as ApiObject) as DraftObject);
     await admission.mutate(call, shown ?? object);
     if (shown) shownAs?.apply(shown as ApiObject, object);
+    if (isLarge) await turn();
     request.trace?.mark("admit");
     await this.options.guard?.(request, object, current.object);
     return request.subresource === "status" ? write() : this.#reserving(call, object, current.object, write);
@@ -252,9 +292,9 @@ export class Registry {
     return stored;
   }
 
-  /** Removes the object if it is still at that revision. Throws the store's Conflict if not. */
-  async remove(request: ApiRequest, stored: Stored, dryRun: boolean): Promise<Stored> {
-    return this.#remove(request, stored, stored.object, dryRun);
+  /** Removes the object if it is still at that revision; `last` is what is told of it. Throws the store's Conflict if not. */
+  async remove(request: ApiRequest, stored: Stored, last: DraftObject, dryRun: boolean): Promise<Stored> {
+    return this.#remove(request, stored, last, dryRun);
   }
 
   /** Runs `work` when all earlier work on the same key is done, or has called `next` because others may now go on. */
@@ -309,6 +349,7 @@ export class Registry {
     object: DraftObject,
     old: ApiObject,
     shownAs: AdmissionView | undefined,
+    isLarge: boolean,
   ): Promise<void> {
     const { kind, strategy, admission } = this.options;
     const { subresource } = call.request;
@@ -318,17 +359,25 @@ export class Registry {
     if (isStatus) prepareForStatusUpdate(kind, strategy, object, old, context);
     else if (part) prepareForPartUpdate(strategy, part, object, old, context);
     else prepareForUpdate(kind, strategy, object, old, context);
+    if (isLarge) await turn();
     applyDefaults(kind, object);
+    if (isLarge) await turn();
     if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
-    if (!isStatus) this.#warn(call.request, object, old);
+    if (isLarge) await turn();
+    this.#warn(call, object, old);
     call.request.trace?.mark("validate");
     await admission.validate(call, shownAs?.of(object as ApiObject) ?? (object as ApiObject));
     call.request.trace?.mark("admit");
   }
 
-  #warn(request: ApiRequest, object: DraftObject, old: ApiObject | undefined): void {
-    for (const text of this.options.strategy.warnings?.(object as ApiObject, old) ?? []) request.warn?.(text);
+  #warn({ request, kind, dryRun }: AdmissionCall, object: DraftObject, old: ApiObject | undefined): void {
+    const { warnings, statusWarnings, isEnforced = true } = this.options.strategy;
+    const isStatus = request.subresource === "status";
+    if (!isEnforced && !isStatus && !dryRun)
+      request.warn?.(`${kind.apiVersion} ${kind.kind} is stored but not enforced by this server`);
+    const texts = isStatus ? statusWarnings?.(object as ApiObject) : warnings?.(object as ApiObject, old);
+    for (const text of texts ?? []) request.warn?.(text);
   }
 
   #refuseLong(object: DraftObject, key: string): void {
@@ -338,7 +387,9 @@ export class Registry {
   }
 
   #refuseInvalid(object: DraftObject, problems: readonly Problem[]): void {
-    if (problems.length > 0) throw invalidObject(this.options.kind, object.metadata.name ?? "", problems);
+    if (problems.length === 0) return;
+    const { kind } = this.options;
+    throw invalidObject(kind, object.metadata.name ?? "", shownAsUpstream(kind.struct, problems));
   }
 
   #context({ user }: ApiRequest): StrategyContext {
@@ -355,15 +406,16 @@ export class Registry {
     dryRun: boolean,
     next?: () => void,
   ): Promise<Stored> {
-    const { store, form, cache, strategy } = this.options;
+    const { store, form, strategy } = this.options;
     if (dryRun) {
-      if (expected === 0 && cache.get(key)) throw alreadyExists(this.resource, object.metadata.name ?? "");
-      return form.of({ key, value: form.encode(object as ApiObject), created: expected, modified: expected });
+      if (expected === 0 && (await this.current(key, request.signal)))
+        throw alreadyExists(this.resource, object.metadata.name ?? "");
+      return form.tried(key, object as ApiObject, expected);
     }
     // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.
     const how = { ttlSeconds: strategy.ttlSeconds, makesRoom: object.metadata.deletionTimestamp !== undefined };
     try {
-      const begun = store.begin?.(key, form.encodeBriefly(object as ApiObject), expected, how);
+      const begun = store.begin?.(key, storable(object, form.encodeBriefly(object as ApiObject)), expected, how);
       const stored = begun
         ? form.begun(object as ApiObject, begun.entry)
         : await this.#putWhole(key, object as ApiObject, expected, how);
@@ -377,7 +429,7 @@ export class Registry {
 
   async #putWhole(key: string, object: ApiObject, expected: number, how: PutOptions): Promise<Stored> {
     const { store, form } = this.options;
-    const value = form.encode(object);
+    const value = storable(object, form.encode(object));
     return form.written(value, await store.put(key, value, expected, how));
   }
 
@@ -395,7 +447,7 @@ export class Registry {
 
   async #remove(request: ApiRequest, stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {
     const { store, form } = this.options;
-    if (dryRun) return stored;
+    if (dryRun) return form.tried(stored.key, last as ApiObject, stored.revision);
     const revision = await store.delete(stored.key, stored.revision).catch(storeError);
     this.#committed(request, last.metadata.name ?? "", revision);
     return form.of({ key: stored.key, value: form.encode(last as ApiObject), created: revision, modified: revision });
@@ -417,6 +469,19 @@ export class Registry {
       trace,
     });
   }
+}
+
+/** The number that a client sent along, if it is one. */
+const revisionOf = (text: string | undefined): Revision => (text && /^\d{1,15}$/.test(text) ? Number(text) : 0);
+
+/** As upstream's store reads it: absent is 0, and what is no number is an error of Go. */
+function parseResourceVersion(text: string | undefined): bigint {
+  if (!text) return 0n;
+  const isNumber = /^\d+$/.test(text);
+  if (isNumber && BigInt(text) < 2n ** 64n) return BigInt(text);
+  throw unexpectedError(
+    `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${isNumber ? "value out of range" : "invalid syntax"}`,
+  );
 }
 
 /** Where a kind's objects are kept: `/registry/pods/`, `/registry/apps/deployments/`. */

@@ -5,7 +5,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { Revision } from "#store/engine.ts";
 import type { StoreFollower } from "../store-follower.ts";
 import type { ServiceNetwork } from "../strategies/service/ranges.ts";
-import type { WatchCache } from "../watch-cache.ts";
+import type { CacheOf, WatchCache } from "../watch-cache.ts";
 
 export interface Reserver {
   /**
@@ -33,4 +33,6 @@ export interface ReserverParts {
   readonly follower: StoreFollower;
   readonly random: Random;
   readonly network: ServiceNetwork;
+  /** The caches of other kinds; to be asked when something is reserved, not before. */
+  readonly cacheOf: CacheOf;
 }

@@ -26,16 +26,31 @@ export interface Strategy {
   readonly wanted?: (object: ApiObject) => unknown;
   /** Objects vanish this long after their last write. */
   readonly ttlSeconds?: number;
+  /** Whether the server keeps all objects in memory, which it does by default; otherwise gets and lists are read from the store. */
+  readonly keepsObjects?: boolean;
   /** Makes what gives objects of the kind things that no two may share. */
   reserver?(parts: ReserverParts): Reserver;
+  /** Adds what a client owns of an object without having said it, before it is noted who owns what. */
+  prepareForTracking?(object: DraftObject): void;
   /** After defaults, before validation. */
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
   prepareForUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
   prepareForStatusUpdate?(object: DraftObject, old: ApiObject, context: StrategyContext): void;
+  /**
+   * What a write through `status` leaves as it is, besides all that is not the status. `metadata` stands for what clients may write of
+   * it: labels, annotations, finalizers and owners.
+   */
+  readonly statusKeeps?: readonly ("metadata" | "metadata.labels" | "metadata.ownerReferences")[];
+  /** Fields that writers do not come to own, where it is more than what a write leaves as it is. */
+  readonly unowned?: { readonly object?: readonly string[]; readonly status?: readonly string[] };
   /** What is wrong with a new object, where finding out takes time. */
   verify?(object: ApiObject): Promise<readonly Problem[]>;
+  /** False of a policy that nothing acts upon yet. Who writes one is told, or they would believe to be protected by it. */
+  readonly isEnforced?: false;
   /** What a client should know about an object that is taken all the same. */
   warnings?(object: ApiObject, old: ApiObject | undefined): Iterable<string>;
+  /** The same about a status. */
+  statusWarnings?(object: ApiObject): Iterable<string>;
   /** Subresources that are parts of the object, by name. */
   readonly parts?: Readonly<Record<string, PartStrategy>>;
   /** Seconds a deleted object is given to end by itself; 0 removes it at once. Without this, all are removed at once. */

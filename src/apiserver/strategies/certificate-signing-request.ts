@@ -13,6 +13,7 @@ import type { Strategy } from "../registry/strategy.ts";
 type Conditions = readonly CertificateSigningRequestCondition[];
 
 export const certificateSigningRequest: Strategy = {
+  unowned: { object: ["spec"], status: ["status.conditions"] },
   prepareForCreate(object, { user }) {
     const { uid: _uid, extra: _extra, ...spec } = object.spec;
     object.spec = {

@@ -1,4 +1,5 @@
 import { equal } from "#base/collections.ts";
+import { int64Problem, nextInt64, parseInt64 } from "#schema/int64.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { badRequest } from "#wire/status.ts";
 import type { Strategy } from "../registry/strategy.ts";
@@ -8,22 +9,29 @@ const annotation = "deprecated.daemonset.template.generation";
 /** Templates are counted as they once were in the spec: clients see the count as an annotation, and pods have it as a label. */
 export const daemonSet: Strategy = {
   countsGenerations: true,
-  prepareForCreate: (object) => count(object, Math.max(1, countOf(object))),
+  // What was once a field is an annotation, which whoever writes the object owns.
+  prepareForTracking({ metadata }) {
+    metadata.annotations = { [annotation]: "0", ...metadata.annotations };
+  },
+  prepareForCreate(object) {
+    const templates = countOf(object);
+    count(object, templates < 1n ? 1n : templates);
+  },
   prepareForUpdate(object, old) {
     const before = countOf(old);
-    count(object, equal(object.spec?.template, old.spec.template) ? before : before + 1);
+    count(object, equal(object.spec?.template, old.spec.template) ? before : nextInt64(before));
   },
   prepareForStatusUpdate: (object, old) => count(object, countOf(old)),
 };
 
-function countOf({ metadata }: DraftObject | ApiObject): number {
+function countOf({ metadata }: DraftObject | ApiObject): bigint {
   const text = metadata.annotations?.[annotation];
-  if (text === undefined) return 0;
-  if (!/^[+-]?[0-9]{1,15}$/.test(text))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  return Number(text);
+  if (text === undefined) return 0n;
+  const templates = parseInt64(text);
+  if (templates === undefined) throw badRequest(int64Problem(text));
+  return templates;
 }
 
-function count({ metadata }: DraftObject, templates: number): void {
+function count({ metadata }: DraftObject, templates: bigint): void {
   metadata.annotations = { ...metadata.annotations, [annotation]: String(templates) };
 }

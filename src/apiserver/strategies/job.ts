@@ -9,6 +9,7 @@ export const job: Strategy = {
     if (spec?.manualSelector) return;
     const name = metadata.name ?? ""; // validation names what is missing
     const template = { metadata: {}, ...spec.template };
+    const isAlsoOfJob = metadata.labels !== undefined && metadata.labels === template.metadata.labels;
     spec.selector = {
       ...spec.selector,
       matchLabels: { ...spec.selector?.matchLabels, "batch.kubernetes.io/controller-uid": metadata.uid },
@@ -26,5 +27,6 @@ export const job: Strategy = {
         },
       },
     };
+    if (isAlsoOfJob) metadata.labels = { ...spec.template.metadata.labels };
   },
 };

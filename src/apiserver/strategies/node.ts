@@ -11,4 +11,7 @@ export const node: Strategy = {
   prepareForUpdate(object, old) {
     if (old.spec?.configSource === undefined) delete object.spec?.configSource;
   },
+  prepareForStatusUpdate(object, old) {
+    if (old.status.config === undefined) delete object.status.config;
+  },
 };

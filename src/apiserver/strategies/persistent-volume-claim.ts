@@ -5,15 +5,22 @@ import type { Strategy } from "../registry/strategy.ts";
 export const persistentVolumeClaim: Strategy = {
   prepareForCreate(object) {
     object.status = { phase: "Pending" };
+    dropForeignSource(object.spec);
     dropOddSource(object.spec);
     settleSource(object.spec);
   },
   prepareForUpdate(object, old) {
     const { dataSource, dataSourceRef }: PersistentVolumeClaimSpec = old.spec;
+    if (!dataSourceRef) dropForeignSource(object.spec);
     if (!dataSource && !dataSourceRef) dropOddSource(object.spec);
     settleSource(object.spec);
   },
 };
+
+/** Sources in other namespaces are behind a gate that is off (CrossNamespaceVolumeDataSource). */
+function dropForeignSource(spec: Mutable<PersistentVolumeClaimSpec>): void {
+  if (spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
+}
 
 /** The old field only ever took claims and snapshots, and ignored the rest without a word. */
 function dropOddSource(spec: Mutable<PersistentVolumeClaimSpec>): void {

@@ -1,19 +1,22 @@
 import type { PodCondition } from "#api/core/v1/pod.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
 import { dns1123Label } from "#schema/formats.ts";
-import { takeFrom } from "../registry/prepare.ts";
 import type { Strategy } from "../registry/strategy.ts";
+import { podWarnings } from "../warnings/pod.ts";
 import { writeOutLabelKeys } from "./pod-label-keys.ts";
 import { ephemeralContainers, resize } from "./pod-parts.ts";
 
 export const pod: Strategy = {
   countsGenerations: true,
   wanted: ({ spec }) => spec,
+  // Old kubelets garbled them.
+  statusKeeps: ["metadata.ownerReferences"],
   parts: { ephemeralcontainers: ephemeralContainers, resize },
-  *warnings({ metadata }, old) {
+  *warnings({ metadata, spec }, old) {
     const why = old ? [] : dns1123Label(metadata.name ?? "");
     if (why.length > 0)
       yield `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${why.join(" ")}]`;
+    yield* podWarnings("", { metadata, spec });
   },
   prepareForCreate(object) {
     object.status = { phase: "Pending", qosClass: qosClassOf(object.spec) };
@@ -29,8 +32,6 @@ export const pod: Strategy = {
       ];
   },
   prepareForStatusUpdate(object, old) {
-    // Old kubelets garbled them.
-    takeFrom(object.metadata, old.metadata, "ownerReferences");
     if (object.status.qosClass === undefined) object.status.qosClass = old.status.qosClass;
     keepGenerations(object.status, old.status);
   },

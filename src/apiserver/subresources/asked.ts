@@ -9,12 +9,12 @@ import { decodeBody } from "../writes.ts";
  * What a subresource is asked to do by an object of another kind, such as a binding of a pod: the object, still to be admitted once
  * it has been looked at, and whether it shall only be tried.
  */
-export function askedOf(
+export async function askedOf(
   request: ApiRequest,
   kind: AnyKind,
-): { readonly object: DraftObject; readonly dryRun: boolean } {
+): Promise<{ readonly object: DraftObject; readonly dryRun: boolean }> {
   const options = parseWriteOptions(request, "CreateOptions");
-  return { object: decodeBody(request, kind, options).object, dryRun: options.dryRun };
+  return { object: (await decodeBody(request, kind, options)).object, dryRun: options.dryRun };
 }
 
 export async function admit(

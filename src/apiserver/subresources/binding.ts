@@ -1,22 +1,21 @@
 import { Binding } from "#api/core/v1/binding.ts";
+import { ApiError } from "#base/errors.ts";
+import { dns1123Subdomain } from "#schema/formats.ts";
 import type { DraftObject } from "#schema/object.ts";
+import { invalid, problemText } from "#schema/problem.ts";
 import { timeOf } from "#schema/time.ts";
-import { badRequest, conflict, createdStatus, methodNotAllowed } from "#wire/status.ts";
+import { annotationProblems, labelProblems } from "#schema/validate-metadata.ts";
+import { badRequest, conflict, createdStatus, invalidObject, methodNotAllowed } from "#wire/status.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
 import { admit, askedOf } from "./asked.ts";
 
 /** Gives a pod its node, once and for all: what a scheduler does in the end. */
 export const binding: SubresourceHandler = async (request, { registry }) => {
   if (request.verb !== "create") throw methodNotAllowed();
-  const { object, dryRun } = askedOf(request, Binding);
+  const { object, dryRun } = await askedOf(request, Binding);
   if ((object.metadata?.name ?? "") !== request.name)
     throw badRequest("name in URL does not match name in Binding object");
-  const node: string | undefined = object.target?.name;
-  if (!node) throw badRequest("target.name: Required value");
-  if (object.target.kind && object.target.kind !== "Node")
-    throw badRequest(
-      `target.kind: Unsupported value: ${JSON.stringify(object.target.kind)}: supported values: "Node", "<empty>"`,
-    );
+  refuseTarget(object);
   await admit(registry, request, object, dryRun);
   const { clock } = registry.options;
   const key = registry.keyOf(request.namespace, request.name ?? "");
@@ -41,10 +40,30 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
       throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(current.spec.nodeName)}`);
     if ((current.spec.schedulingGates ?? []).length > 0)
       throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
-    return bound(current as DraftObject, object, timeOf(clock.now()));
+    const pod = bound(current as DraftObject, object, timeOf(clock.now()));
+    refuseInvalid(pod);
+    return pod;
   });
   return { type: "plain", code: 201, object: createdStatus() };
 };
+
+/** Upstream takes these for errors of its own. */
+function refuseTarget(object: DraftObject): void {
+  const problems = [...(Binding.check?.(object as Binding, undefined) ?? [])].map(problemText);
+  if (problems.length === 0) return;
+  const message = problems.length === 1 ? `${problems[0]}` : `[${problems.join(", ")}]`;
+  throw new ApiError({ code: 500, reason: "", message });
+}
+
+/** What a binding adds to a pod must not make it one that nobody could update any more. Upstream does not look at this. */
+function refuseInvalid({ metadata: { name = "", labels, annotations }, spec: { nodeName } }: DraftObject): void {
+  const problems = [
+    ...labelProblems(labels, "metadata.labels"),
+    ...annotationProblems(annotations, "metadata.annotations"),
+    ...dns1123Subdomain(nodeName).map((why) => invalid("target.name", why, nodeName)),
+  ];
+  if (problems.length > 0) throw invalidObject(Binding, name, problems);
+}
 
 /** The pod with its node. What does not change is shared with the pod as it was. */
 function bound(pod: DraftObject, { metadata: { annotations, labels }, target }: DraftObject, now: string): DraftObject {

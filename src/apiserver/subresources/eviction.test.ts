@@ -54,6 +54,7 @@ test("a pod without a budget is evicted, and its status says why", async () => {
     status: "True",
     reason: "EvictionByEvictionAPI",
     message: "Eviction API: evicting",
+    lastProbeTime: null,
     lastTransitionTime: "2026-01-01T00:00:00Z",
   });
 });

@@ -72,7 +72,7 @@ const isOff = (error: unknown, { resourceVersion }: DeletionOptions): boolean =>
 
 async function optionsOf(request: ApiRequest, pods: Registry): Promise<DeletionOptions> {
   const { name = "" } = request;
-  const { object, dryRun } = askedOf(ofAnyVersion(request), Eviction);
+  const { object, dryRun } = await askedOf(ofAnyVersion(request), Eviction);
   if ((object.metadata.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object");
   if (object.deleteOptions?.ignoreStoreReadErrorWithClusterBreakingPotential)
     throw invalidObject(Eviction, name, [

@@ -4,7 +4,6 @@ import type { ServedResource, SubresourceHandler } from "../served-resource.ts";
 import { strategyOf } from "../strategies/list.ts";
 import { binding } from "./binding.ts";
 import { eviction } from "./eviction.ts";
-import { finalize } from "./finalize.ts";
 import { part } from "./part.ts";
 import { scale } from "./scale.ts";
 
@@ -12,7 +11,6 @@ import { scale } from "./scale.ts";
 export type Find = (kind: AnyKind) => ServedResource;
 
 const handlers: Readonly<Record<string, (find: Find) => Readonly<Record<string, SubresourceHandler>>>> = {
-  "/namespaces": () => ({ finalize }),
   "/pods": (find) => ({ binding, eviction: eviction(find) }),
 };
 

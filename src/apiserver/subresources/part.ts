@@ -1,3 +1,4 @@
+import type { AnyKind } from "#schema/kind.ts";
 import { methodNotAllowed } from "#wire/status.ts";
 import { getObject } from "../registry/reader.ts";
 import { answer, type SubresourceHandler } from "../served-resource.ts";
@@ -5,6 +6,7 @@ import { patch, update } from "../writes.ts";
 
 /** A subresource that is the object itself, of which this path may change a part; the kind's strategy says which. */
 export const part: SubresourceHandler = async (request, served) => {
+  if (!verbsOf(served.kind, request.subresource ?? "").includes(request.verb)) throw methodNotAllowed();
   switch (request.verb) {
     case "get":
       return answer(200, served, await getObject(served.registry, request));
@@ -16,3 +18,8 @@ export const part: SubresourceHandler = async (request, served) => {
       throw methodNotAllowed();
   }
 };
+
+function verbsOf({ subresources }: AnyKind, name: string): readonly string[] {
+  const declared = subresources?.[name];
+  return typeof declared === "object" && "verbs" in declared ? declared.verbs : [];
+}

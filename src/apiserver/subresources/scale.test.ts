@@ -54,3 +54,74 @@ test("a size that admission makes impossible is refused", async () => {
   assert.equal(code, 422, json.message as string);
   assert.equal((await s.call("GET", `${deployments}/web`)).json.spec.replicas, 1);
 });
+
+const selected = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "i" }] } };
+/** All kinds that have a size. */
+const scalable: readonly [string, string, string, object][] = [
+  ["Deployment", "apps/v1", "/apis/apps/v1/namespaces/default/deployments", { matchLabels: { app: "web" } }],
+  ["ReplicaSet", "apps/v1", "/apis/apps/v1/namespaces/default/replicasets", { matchLabels: { app: "web" } }],
+  ["StatefulSet", "apps/v1", "/apis/apps/v1/namespaces/default/statefulsets", { matchLabels: { app: "web" } }],
+  ["ReplicationController", "v1", "/api/v1/namespaces/default/replicationcontrollers", { app: "web" }],
+];
+const typed = (type: string) => ({ "content-type": `application/${type}` });
+const asScale = { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "web" }, spec: { replicas: 7 } };
+const writes: readonly [string, string, unknown, Readonly<Record<string, string>>][] = [
+  ["update", "PUT", asScale, {}],
+  ["JSON patch", "PATCH", [{ op: "replace", path: "/spec/replicas", value: 7 }], typed("json-patch+json")],
+  ["merge patch", "PATCH", { spec: { replicas: 7 } }, mergePatch],
+  ["strategic patch", "PATCH", { spec: { replicas: 7 } }, typed("strategic-merge-patch+json")],
+  ["apply", "PATCH", asScale, typed("apply-patch+yaml")],
+];
+
+for (const [kind, apiVersion, path, selector] of scalable)
+  for (const [name, method, body, headers] of writes)
+    test(`the ${name} of a ${kind}'s scale is neither undone nor overridden by a later apply`, async () => {
+      await using s = await testServer();
+      const configured = (spec: object) => ({
+        apiVersion,
+        kind,
+        metadata: { name: "web" },
+        spec: { selector, template: selected, ...spec },
+      });
+      const apply = (spec: object) =>
+        s.call("PATCH", `${path}/web?fieldManager=gitops`, configured(spec), typed("apply-patch+yaml"));
+      assert.equal((await apply({ replicas: 2 })).code, 201);
+      const force = name === "apply" ? "&force=true" : "";
+      const scaled = await s.call(method, `${path}/web/scale?fieldManager=scaler${force}`, body, headers);
+      assert.equal(scaled.code, 200, scaled.text);
+      assert.equal(scaled.json.metadata.managedFields, undefined);
+      const { metadata, spec } = (await s.call("GET", `${path}/web`)).json;
+      assert.equal(spec.replicas, 7);
+      const owner = metadata.managedFields?.find(({ manager }) => manager === "scaler");
+      assert.deepEqual(
+        [owner?.operation, owner?.apiVersion, owner?.subresource, owner?.fieldsV1],
+        [name === "apply" ? "Apply" : "Update", apiVersion, "scale", { "f:spec": { "f:replicas": {} } }],
+      );
+      const refused = await apply({ replicas: 2 });
+      assert.equal(refused.code, 409, refused.text);
+      assert.match(refused.json.message as string, /conflict with "scaler" with subresource "scale"/);
+      const kept = await apply({});
+      assert.equal(kept.code, 200, kept.text);
+      assert.equal(kept.json.spec.replicas, 7);
+    });
+
+test("a write of a scale with another object as its body is refused", async () => {
+  await using s = await testServer();
+  await s.call("POST", deployments, web);
+  const other = { ...web, apiVersion: "apps/v1", kind: "Deployment" };
+  const { code } = await s.call("PUT", `${deployments}/web/scale`, other);
+  assert.equal(code, 400);
+  assert.equal((await s.call("GET", `${deployments}/web`)).json.spec.replicas, 1);
+});
+
+test("a scale of another uid or revision is refused", async () => {
+  await using s = await testServer();
+  await s.call("POST", deployments, web);
+  const put = (metadata: object) =>
+    s.call("PUT", `${deployments}/web/scale`, { ...asScale, metadata: { name: "web", ...metadata } });
+  const other = await put({ uid: "x" });
+  assert.equal(other.code, 409);
+  assert.match(other.json.message as string, /UID in precondition: x/);
+  assert.equal((await put({ resourceVersion: "999" })).code, 409);
+  assert.equal((await put({})).code, 200);
+});

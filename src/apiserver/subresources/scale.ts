@@ -1,58 +1,156 @@
-// The size of anything that has one, in the same form for all kinds.
+// The size of anything that has one, in the same form for all kinds. Who writes it is noted in the managedFields of the object, under
+// the name of the subresource; see upstream's pkg/registry/apps/*/storage.
 import { Scale } from "#api/autoscaling/v1/scale.ts";
+import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
+import { parentManagedFields, type ReplicasPaths, scaleManagedFields } from "#schema/apply/scale.ts";
+import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { ScalePaths } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { formatRequirements, requirementsOf, requirementsOfLabels, type SelectorStruct } from "#schema/selector.ts";
 import { validateObject, valueAt } from "#schema/validate.ts";
-import type { ApiResponse } from "#wire/api-request.ts";
-import { badRequest, invalidObject, methodNotAllowed } from "#wire/status.ts";
-import { parseWriteOptions } from "../registry/options.ts";
+import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
+import { badRequest, conflict, invalidObject, methodNotAllowed } from "#wire/status.ts";
+import { parseWriteOptions, type WriteOptions } from "../registry/options.ts";
 import { patched } from "../registry/patching.ts";
 import { getObject } from "../registry/reader.ts";
 import type { AdmissionView } from "../registry/registry.ts";
-import type { SubresourceHandler } from "../served-resource.ts";
+import type { ServedResource, SubresourceHandler } from "../served-resource.ts";
+import { checkPlace, configurationOf, decodeBody, decodeErrors, notOfKind, strictProblems } from "../writes.ts";
 
 export const scale =
   (paths: ScalePaths): SubresourceHandler =>
-  async (request, { registry }) => {
+  async (request, served) => {
+    const { registry } = served;
     if (request.verb === "get") return plain(scaleOf((await getObject(registry, request)).object, paths));
     if (request.verb !== "update" && request.verb !== "patch") throw methodNotAllowed();
-    const { body } = request;
-    if (!body) throw badRequest("the body of the request is missing");
     const options = parseWriteOptions(request, request.verb === "update" ? "UpdateOptions" : "PatchOptions");
     const key = registry.keyOf(request.namespace, request.name ?? "");
     const shownAs: AdmissionView = {
       of: (object) => scaleOf(object, paths),
       apply(shown, object) {
-        const problems = validateObject(Scale, shown);
-        if (problems.length > 0) throw invalidObject(Scale, object.metadata.name ?? "", problems);
+        refuseInvalid(shown, object.metadata.name ?? "");
         setAt(object, paths.replicas, shown.spec.replicas ?? 0);
       },
     };
-    const stored = await registry.update(
-      request,
-      key,
-      (current) => {
-        const before = scaleOf(current, paths);
-        const type = body.patchType;
-        const sent =
-          type && type !== "apply"
-            ? patched(Scale, type, before, body.value()).object
-            : (body.decode(Scale).object as DraftObject);
-        const wanted: ApiObject = applyDefaults(Scale, { ...sent, metadata: { ...before.metadata, ...sent.metadata } });
-        const next = structuredClone(current) as DraftObject;
-        setAt(next, paths.replicas, wanted.spec.replicas ?? 0);
-        const { resourceVersion } = sent.metadata ?? {};
-        if (resourceVersion && !type) next.metadata.resourceVersion = resourceVersion;
-        return next;
-      },
-      { ...options, shownAs },
-    );
-    return plain(scaleOf(stored.object, paths));
+    let warnings: readonly string[] = [];
+    const change = async (current: ApiObject, isLarge: boolean) => {
+      const replicas = replicasPaths(served, paths);
+      const managedFields = scaleManagedFields(current.metadata.managedFields, replicas);
+      const before = withManaged(scaleOf(current, paths), managedFields);
+      const written = await drafted(request, before, options, registry.options.clock.now(), isLarge);
+      warnings = written.warnings;
+      return merged(served, current, written, paths);
+    };
+    const stored = await registry.update(request, key, change, { ...options, shownAs });
+    return { ...plain(scaleOf(stored.object, paths)), ...(warnings.length > 0 && { warnings }) };
   };
 
-const plain = (object: object): ApiResponse => ({ type: "plain", code: 200, object, kind: Scale });
+const plain = (object: object): ApiResponse & { readonly type: "plain" } => ({
+  type: "plain",
+  code: 200,
+  object,
+  kind: Scale,
+});
+
+/** Where every version of the object keeps its size. */
+const replicasPaths = ({ versions }: ServedResource, { replicas }: ScalePaths): ReplicasPaths =>
+  Object.fromEntries(versions.map(({ apiVersion }) => [apiVersion, replicas]));
+
+type ManagedFields = ReturnType<typeof scaleManagedFields>;
+
+interface WrittenScale {
+  readonly scale: ApiObject;
+  readonly managedFields: ManagedFields;
+  readonly warnings: readonly string[];
+}
+
+/** What the request makes of the Scale, and of who owns its size. */
+async function drafted(
+  request: ApiRequest,
+  before: ApiObject,
+  options: WriteOptions,
+  now: number,
+  isLarge: boolean,
+): Promise<WrittenScale> {
+  const write = { kind: Scale, live: before, manager: options.fieldManager, subresource: "scale", now };
+  const { body } = request;
+  if (body?.patchType === "apply") {
+    const refuse = (why: string) => badRequest(`error decoding YAML: ${why}`);
+    const applied = configurationOf(decodeErrors(() => body.value(), refuse));
+    const { object, managedFields } = applyObject({ ...write, applied, force: options.force });
+    const { object: scale, strictErrors } = decodeErrors(() => decodeValue(Scale, object));
+    const warnings = strictProblems(strictErrors, options, notOfKind(Scale));
+    return { scale: withoutVersion(applyDefaults(Scale, scale as DraftObject)), managedFields, warnings };
+  }
+  const { scale, warnings } = await (body?.patchType
+    ? patchedScale(request, before, options, isLarge)
+    : sentScale(request, options));
+  return { scale, managedFields: trackUpdate({ ...write, updated: scale }), warnings };
+}
+
+async function sentScale(request: ApiRequest, options: WriteOptions) {
+  const { object, warnings } = await decodeBody(request, Scale, options);
+  checkPlace(request, Scale, object);
+  return { scale: object as ApiObject, warnings };
+}
+
+async function patchedScale({ body }: ApiRequest, before: ApiObject, options: WriteOptions, isLarge: boolean) {
+  const type = body?.patchType;
+  if (!body || !type || type === "apply") throw badRequest("the body of a patch is missing");
+  const { object, strictErrors, invalid } = await patched(Scale, type, before, body.value(), isLarge);
+  const scale: ApiObject = applyDefaults(Scale, object);
+  // A patch says what changes: it conflicts only if it names a resourceVersion itself.
+  const isSame = scale.metadata.resourceVersion === before.metadata.resourceVersion;
+  return { scale: isSame ? withoutVersion(scale) : scale, warnings: strictProblems(strictErrors, options, invalid) };
+}
+
+/** The object with the size of the Scale. */
+function merged(
+  served: ServedResource,
+  current: ApiObject,
+  { scale, managedFields }: WrittenScale,
+  paths: ScalePaths,
+): DraftObject {
+  const { kind, registry } = served;
+  const { name = "", uid } = current.metadata;
+  refuseInvalid(scale, name);
+  if (scale.metadata.uid && scale.metadata.uid !== uid)
+    throw conflict(
+      { ...registry.resource, resource: `${registry.resource.resource}/scale` },
+      name,
+      `Precondition failed: UID in precondition: ${scale.metadata.uid}, UID in object meta: ${uid}`,
+    );
+  const next = structuredClone(current) as DraftObject;
+  setAt(next, paths.replicas, scale.spec.replicas ?? 0);
+  const { resourceVersion } = scale.metadata;
+  if (resourceVersion) next.metadata.resourceVersion = resourceVersion;
+  else delete next.metadata.resourceVersion;
+  const owners = parentManagedFields(
+    current.metadata.managedFields,
+    managedFields,
+    replicasPaths(served, paths),
+    kind.apiVersion,
+  );
+  if (owners.length > 0) next.metadata.managedFields = owners as never;
+  else delete next.metadata.managedFields;
+  return next;
+}
+
+function refuseInvalid(shown: ApiObject, name: string): void {
+  const problems = validateObject(Scale, shown);
+  if (problems.length > 0) throw invalidObject(Scale, name, problems);
+}
+
+const withManaged = (object: ApiObject, managedFields: ManagedFields): ApiObject => ({
+  ...object,
+  metadata: { ...object.metadata, ...(managedFields.length > 0 && { managedFields: managedFields as never }) },
+});
+
+function withoutVersion(object: ApiObject): ApiObject {
+  const { resourceVersion: _version, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
 
 function scaleOf(object: ApiObject, { replicas, current, selector }: ScalePaths): ApiObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;

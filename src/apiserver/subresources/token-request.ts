@@ -1,8 +1,10 @@
 // `serviceaccounts/NAME/token`: makes a token of the account. Nothing is stored.
+
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
+import { own } from "#base/collections.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -14,6 +16,7 @@ import type { Bound, ServiceAccountTokens } from "../authentication/service-acco
 import { parseWriteOptions } from "../registry/options.ts";
 import { getObject } from "../registry/reader.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
+import { noteOwner } from "../virtual/review.ts";
 import type { Find } from "./list.ts";
 
 /** Tokens in pods are asked for with this many seconds where nobody chose a time; clients that never read them again exist. */
@@ -25,8 +28,9 @@ export const tokenRequest =
   async (request, { registry }) => {
     if (request.verb !== "create") throw methodNotAllowed();
     if (!request.body) throw badRequest("the body of the request is missing");
-    const { dryRun } = parseWriteOptions(request, "CreateOptions");
+    const { dryRun, fieldManager } = parseWriteOptions(request, "CreateOptions");
     const asked = applyDefaults(TokenRequest, request.body.decode(TokenRequest).object as DraftObject) as DraftObject;
+    noteOwner(TokenRequest, asked, fieldManager, tokens.options.clock, "token");
     const call = { request, kind: registry.options.kind, operation: "create", old: undefined, dryRun } as const;
     await registry.options.admission.mutate(call, asked); // sees what was sent: a node's audiences are judged before they are filled in
     const { options } = tokens;
@@ -100,11 +104,11 @@ async function boundObjects(
   request: ApiRequest,
   find: Find,
 ): Promise<Bound> {
-  const kind = apiVersion.includes("/") ? undefined : bindable[kindName];
+  const kind = apiVersion.includes("/") ? undefined : own(bindable, kindName);
   if (!kind) throw badRequest(`cannot bind token to object of type ${describeKind(apiVersion, kindName)}`);
   const current = async (of: AnyKind, named: string) => {
     const { registry } = find(of);
-    const { namespace } = request;
+    const namespace = of.scope === "Namespaced" ? request.namespace : undefined;
     return (await registry.current(registry.keyOf(namespace, named), request.signal))?.object;
   };
   const object = await current(kind, name);

@@ -13,33 +13,33 @@ import { badRequest } from "#wire/status.ts";
 import { type Question, readFieldSelector, type Verdict } from "../authorization/authorizer.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
-import { answered, asked, refuseInvalid } from "./review.ts";
+import { answered, askedAndOwned, refuseInvalid } from "./review.ts";
 
-type Parts = Pick<VirtualParts, "authorize">;
+type Parts = Pick<VirtualParts, "authorize" | "clock">;
 
 /** `kubectl auth can-i` */
 export const selfSubjectAccessReview =
-  ({ authorize }: Parts): VirtualHandler =>
+  ({ authorize, clock }: Parts): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = asked(request, SelfSubjectAccessReview);
+    const { object, warnings } = await askedAndOwned(request, SelfSubjectAccessReview, clock);
     refuseInvalid(SelfSubjectAccessReview, object);
     const status = statusOf(await authorize(questionOf(request.user, object.spec)));
     return answered(SelfSubjectAccessReview, { ...object, status }, warnings);
   };
 
 export const subjectAccessReview =
-  ({ authorize }: Parts): VirtualHandler =>
+  ({ authorize, clock }: Parts): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = asked(request, SubjectAccessReview);
+    const { object, warnings } = await askedAndOwned(request, SubjectAccessReview, clock);
     refuseInvalid(SubjectAccessReview, object);
     const status = statusOf(await authorize(questionOf(subjectOf(object.spec), object.spec)));
     return answered(SubjectAccessReview, { ...object, status }, warnings);
   };
 
 export const localSubjectAccessReview =
-  ({ authorize }: Parts): VirtualHandler =>
+  ({ authorize, clock }: Parts): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = asked(request, LocalSubjectAccessReview);
+    const { object, warnings } = await askedAndOwned(request, LocalSubjectAccessReview, clock);
     const namespace = request.namespace ?? "";
     if (namespace === "") throw badRequest(`namespace is required on this type: ${namespace}`);
     const located = { ...object, metadata: { ...object.metadata, namespace: object.metadata.namespace || namespace } };

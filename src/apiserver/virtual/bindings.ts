@@ -9,6 +9,7 @@ import { asked } from "./review.ts";
 export const bindings =
   ({ find }: Pick<VirtualParts, "find">): VirtualHandler =>
   async (request) => {
-    const { name = "" } = asked(request, Binding).object.metadata;
+    const { object } = await asked(request, Binding);
+    const { name = "" } = object.metadata;
     return binding({ ...request, resource: "pods", name, subresource: "binding" }, find(Pod));
   };

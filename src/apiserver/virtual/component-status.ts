@@ -2,6 +2,7 @@
 import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { explain } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
+import { encodeObject } from "#wire/json.ts";
 import { notFound } from "#wire/status.ts";
 import type { HealthCheck } from "../health.ts";
 import { parseListOptions } from "../registry/options.ts";
@@ -23,10 +24,9 @@ export const listComponents =
   async (request) => {
     const { wants } = parseListOptions(ComponentStatus, request);
     const all = await Promise.all(components.map((component) => statusOf(component, request.signal)));
-    const encoder = new TextEncoder();
     const items = all
       .filter((object) => !wants || wants(object))
-      .map((object) => ({ object, json: encoder.encode(JSON.stringify(object)) }));
+      .map((object) => ({ object, json: encodeObject(object, object) }));
     return { type: "list", page: { kind: ComponentStatus, resourceVersion: "", items } };
   };
 

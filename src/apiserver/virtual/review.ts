@@ -1,6 +1,8 @@
 // What all reviews share: a question that is decoded and checked like any object, and sent back with its answer.
+import type { Clock } from "#base/clock.ts";
+import { trackUpdate } from "#schema/apply/apply.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { validateObject } from "#schema/validate.ts";
 import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
 import { invalidObject } from "#wire/status.ts";
@@ -13,9 +15,25 @@ export interface Asked {
 }
 
 /** Throws ApiError 400 or 422 if there is no sense in the question. */
-export function asked(request: ApiRequest, kind: AnyKind): Asked {
-  const { object, warnings } = decodeBody(request, kind, parseWriteOptions(request, "CreateOptions"));
+export async function asked(request: ApiRequest, kind: AnyKind): Promise<Asked> {
+  const { object, warnings } = await decodeBody(request, kind, parseWriteOptions(request, "CreateOptions"));
   return { object: object as ApiObject, warnings };
+}
+
+/** The same of a question that comes back with its answer: whoever asks owns it, as whoever creates an object does. */
+export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<Asked> {
+  const options = parseWriteOptions(request, "CreateOptions");
+  const { object, warnings } = await decodeBody(request, kind, options);
+  noteOwner(kind, object, options.fieldManager, clock);
+  return { object: object as ApiObject, warnings };
+}
+
+/** Notes who made what is answered and not stored. */
+export function noteOwner(kind: AnyKind, object: DraftObject, manager: string, clock: Clock, part?: string): void {
+  const subresource = part === undefined ? {} : { subresource: part };
+  const owners = trackUpdate({ kind, live: undefined, updated: object, manager, now: clock.now(), ...subresource });
+  if (owners.length > 0) object.metadata.managedFields = owners as never;
+  else delete object.metadata.managedFields;
 }
 
 export function refuseInvalid(kind: AnyKind, object: ApiObject): void {

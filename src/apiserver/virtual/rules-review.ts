@@ -1,4 +1,5 @@
 import { SelfSubjectRulesReview } from "#api/authorization/v1/self-subject-rules-review.ts";
+import { equal } from "#base/collections.ts";
 import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
 import type { Rule } from "../authorization/rbac/rules.ts";
@@ -7,23 +8,29 @@ import type { VirtualParts } from "./list.ts";
 import { answered, asked } from "./review.ts";
 
 const all = ["*"];
+const allObjects = { verbs: all, apiGroups: all, resources: all };
+const allPaths = { verbs: all, nonResourceURLs: all };
+
+/** The rules of roles, and that all is allowed where no role says so. */
+const withAll = (rules: readonly object[], everything: object | false): readonly object[] =>
+  everything && !rules.some((rule) => equal(rule, everything)) ? [...rules, everything] : rules;
 
 /**
  * What you may do in a namespace. Roles can be listed; other authorizers only answer questions, so besides the rules of roles this
- * tells whether everything is allowed, and otherwise says that the list may be incomplete.
+ * tells whether they allow everything, and otherwise says that the list may be incomplete.
  */
 export const selfSubjectRulesReview =
   ({ authorize, rulesFor }: Pick<VirtualParts, "authorize" | "rulesFor">): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = asked(request, SelfSubjectRulesReview);
+    const { object, warnings } = await asked(request, SelfSubjectRulesReview);
     const namespace: string = object.spec?.namespace ?? "";
     if (namespace === "") throw badRequest("no namespace on request");
     const { user } = request;
     const [resources, paths] = [await mayAllObjects(user, namespace), await mayAllPaths(user)];
     const { rules, errors, incomplete } = rulesFor(user, namespace);
     const status = {
-      resourceRules: resources ? [{ verbs: all, apiGroups: all, resources: all }] : rules.flatMap(resourceRule),
-      nonResourceRules: paths ? [{ verbs: all, nonResourceURLs: all }] : rules.flatMap(pathRule),
+      resourceRules: withAll(rules.flatMap(resourceRule), resources && allObjects),
+      nonResourceRules: withAll(rules.flatMap(pathRule), paths && allPaths),
       incomplete: incomplete && !(resources && paths),
       ...(errors.length > 0 && { evaluationError: errors.join(", ") }),
     };

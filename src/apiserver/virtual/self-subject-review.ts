@@ -8,7 +8,7 @@ import { answered, asked, userInfo } from "./review.ts";
 export const selfSubjectReview =
   ({ clock }: Pick<VirtualParts, "clock">): VirtualHandler =>
   async (request) => {
-    const { warnings } = asked(request, SelfSubjectReview);
+    const { warnings } = await asked(request, SelfSubjectReview);
     const metadata = { creationTimestamp: timeOf(clock.now()) };
     return answered(SelfSubjectReview, { metadata, status: { userInfo: userInfo(request.user) } }, warnings);
   };

@@ -3,13 +3,13 @@ import { badRequest } from "#wire/status.ts";
 import { TokenError } from "../authentication/authenticator.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
-import { answered, asked, refuseInvalid, userInfo } from "./review.ts";
+import { answered, askedAndOwned, refuseInvalid, userInfo } from "./review.ts";
 
 /** Whose token it is, as the server's own authenticators see it. */
 export const tokenReview =
-  ({ authenticateToken }: Pick<VirtualParts, "authenticateToken">): VirtualHandler =>
+  ({ authenticateToken, clock }: Pick<VirtualParts, "authenticateToken" | "clock">): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = asked(request, TokenReview);
+    const { object, warnings } = await askedAndOwned(request, TokenReview, clock);
     if (!object.spec?.token) throw badRequest("token is required for TokenReview in authentication");
     refuseInvalid(TokenReview, object);
     const status = await statusOf(object.spec.token, object.spec.audiences ?? []);

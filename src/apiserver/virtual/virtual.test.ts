@@ -207,3 +207,19 @@ test("a pod can be bound by a binding that names it", async () => {
     'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n"',
   );
 });
+
+test("questions that come back with their answer are owned by who asked", async () => {
+  await using server = await testServer();
+  const owned = async (path: string, body: object) => {
+    const { json } = await server.call("POST", `${path}?fieldManager=me`, body);
+    return json.metadata.managedFields?.map(({ manager, fieldsV1 }) => [manager, fieldsV1]);
+  };
+  const spec = { user: "bob", nonResourceAttributes: { verb: "get", path: "/" } };
+  const fields = { "f:spec": { "f:user": {}, "f:nonResourceAttributes": { ".": {}, "f:path": {}, "f:verb": {} } } };
+  assert.deepEqual(await owned(`${authorization}/subjectaccessreviews`, { spec }), [["me", fields]]);
+  const reviews = "/apis/authentication.k8s.io/v1";
+  assert.deepEqual(await owned(`${reviews}/tokenreviews`, { spec: { token: "x" } }), [
+    ["me", { "f:spec": { "f:token": {} } }],
+  ]);
+  assert.equal(await owned(`${reviews}/selfsubjectreviews`, {}), undefined);
+});

@@ -15,6 +15,7 @@ import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";
 import { labelMatcher, parseSelector } from "#schema/selector.ts";
 import { timeOf } from "#schema/time.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
+import { encodeObject } from "#wire/json.ts";
 import { alreadyExists, modifiedMeanwhile, notFound, successStatus } from "#wire/status.ts";
 import { Cache } from "../cache.ts";
 import { keyOf, metadataOf } from "../place.ts";
@@ -172,8 +173,7 @@ function patched(kind: AnyKind, current: ApiObject, body: ApiRequest["body"]): u
   }
 }
 
-const encoder = new TextEncoder();
-const encoded = (object: ApiObject) => ({ object, json: encoder.encode(JSON.stringify(object)) });
+const encoded = (object: ApiObject) => ({ object, json: encodeObject(object, object) });
 const answered = (kind: AnyKind, object: object, code = 200): ApiResponse => ({
   type: "object",
   code,

@@ -27,6 +27,8 @@ export interface Access {
   readonly client: Client;
   /** A client that acts as an account of kube-system, with a token of its own. */
   clientFor(serviceAccount: string): Client;
+  /** What the API server's certificate is checked against, in PEM; empty if the kubeconfig names nothing. */
+  readonly ca: string;
   close(): void;
 }
 
@@ -54,6 +56,7 @@ export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: 
   };
   const transport = fenced(asAccount, mayWrite);
   return {
+    ca: https.ca === undefined ? "" : String(https.ca),
     ownClient,
     client: new Client({ transport: fenced(own.transport, mayWrite), user, userAgent, signal, pageSize }),
     clientFor: (name) => new Client({ transport, user: identities.serviceAccount(name), userAgent, signal, pageSize }),

@@ -1,5 +1,6 @@
 // Runs one part of the control plane in a process of its own: serves its health and metrics, and lets it work while it leads.
 import { hostname } from "node:os";
+import { Lease } from "#api/coordination/v1/lease.ts";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
@@ -8,6 +9,7 @@ import type { MetricRegistry } from "#base/metrics.ts";
 import { systemRandom } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { elected } from "#client/election.ts";
+import { EventRecorder } from "#client/events.ts";
 import { Informers } from "#client/informers.ts";
 import { durationFlag } from "../duration-flag.ts";
 import { processMetrics } from "../process-metrics.ts";
@@ -41,20 +43,35 @@ export async function runAlone(
     const informers = new Informers({ client: access.client, ...parts });
     const made = make({ ...access, informers, ...parts });
     const working: Component = { name: part, run: (signal) => supervise([informers, made], signal) };
-    let led = working;
+    const led: Component[] = [working];
     if (settings["leader-elect"]) {
-      const leader = elected(working, { client: access.ownClient, ...parts, ...electionOf(settings) });
+      const recorder = new EventRecorder({ client: access.ownClient, ...parts });
+      const options = { client: access.ownClient, ...parts, ...electionOf(settings) };
+      const onChange = electionEvents(recorder, options.identity, reportsAs(part));
+      const leader = elected(working, { ...options, onChange });
       mayWrite = () => leader.mayWrite;
-      led = leader;
+      led.splice(0, 1, leader, recorder);
     }
     const checks = [{ name: "ping", check: async () => undefined }];
     const front =
       settings["secure-port"] === 0 ? [] : [serve({ settings, checks, client: access.ownClient, ...parts })];
-    await supervise([led, ...front], stop.signal);
+    await supervise([...led, ...front], stop.signal);
   } finally {
     access.close();
   }
 }
+
+/** The scheduler reports as the profile that it has by default. */
+const reportsAs = (part: string): string => (part === "kube-scheduler" ? "default-scheduler" : part);
+
+/** Says on the lease who leads, for people who look for it there. */
+const electionEvents =
+  (recorder: EventRecorder, identity: string, component: string) =>
+  ({ metadata }: Lease, what: string): void => {
+    const { namespace, name, uid, resourceVersion } = metadata;
+    const about = { kind: Lease.kind, apiVersion: Lease.apiVersion, namespace, name, uid, resourceVersion };
+    recorder.record(about, { type: "Normal", reason: "LeaderElection", message: `${identity} ${what}`, component });
+  };
 
 function electionOf(settings: AloneSettings) {
   if (settings["leader-elect-resource-lock"] !== "leases")

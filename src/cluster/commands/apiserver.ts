@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer } from "#apiserver/assemble.ts";
 import { unsecured } from "#apiserver/authentication/authenticator.ts";
@@ -5,6 +6,7 @@ import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserv
 import type { OwnAuthorizers } from "#apiserver/authorization/own-authorizers.ts";
 import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
+import { type InFlightLimits, usualInFlight } from "#apiserver/in-flight.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { explain, UsageError } from "#base/errors.ts";
@@ -27,6 +29,7 @@ import { identityFlags, identityOptions } from "../identity-options.ts";
 import { checkStore, openStore } from "../open-store.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { servingCertificates } from "../serving-certificates.ts";
+import { checkUpstreamFlags, upstreamFlags, warnOfUpstreamFlags } from "../upstream-flags.ts";
 import { apiVersionInfo } from "../version.ts";
 
 const flags = {
@@ -103,6 +106,17 @@ const flags = {
     help: "Which addresses of nodes lead to their kubelets, best first; Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP unless told",
   },
   ...admissionFlags,
+  ...upstreamFlags,
+  "max-requests-inflight": {
+    type: "int",
+    default: usualInFlight.reads,
+    help: "Requests that only read and are served at once; 0 is without limit",
+  },
+  "max-mutating-requests-inflight": {
+    type: "int",
+    default: usualInFlight.writes,
+    help: "Requests that write and are served at once; 0 is without limit",
+  },
   "event-ttl": { type: "string", value: "DURATION", default: "1h0m0s", help: "How long events are kept" },
   "shutdown-delay-duration": {
     type: "string",
@@ -133,6 +147,8 @@ export const apiserver: Command = {
 async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise<void> {
   checkPorts(settings);
   checkStore(settings);
+  checkUpstreamFlags(settings);
+  warnOfUpstreamFlags(settings, log);
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
   const eventSeconds = Math.ceil(durationFlag("event-ttl", settings["event-ttl"]) / 1000);
   const spoken = spokenBy(settings);
@@ -154,6 +170,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       random: systemRandom,
       log,
       ...identity,
+      servesAnonymous: settings["anonymous-auth"] && !letsEverybody(settings, log),
       authenticators: [...(settings["insecure-port"] > 0 ? [unsecured] : []), ...identity.authenticators],
       authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
       bootstrapPolicy: true,
@@ -161,9 +178,10 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       nodes,
       network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
-      version: apiVersionInfo(),
+      version: apiVersionInfo(settings.version),
       stopping: signal,
       eventSeconds,
+      inFlight: inFlightOf(settings),
       metrics,
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log, ...spoken });
@@ -172,7 +190,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       async run(inner) {
         const port = await front.listen(settings["secure-port"], settings["bind-address"]);
         await server.ready(inner);
-        const system = server.system({ address, port });
+        const system = server.system({ address, port, hostname: hostname(), clientCa });
         await system.attempt(inner);
         writeKubeconfig(port);
         if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
@@ -189,6 +207,18 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     nodes.close();
     await store.close();
   }
+}
+
+function inFlightOf(settings: Settings): InFlightLimits {
+  const limit = (name: "max-requests-inflight" | "max-mutating-requests-inflight"): number => {
+    if (settings[name] < 0) throw new UsageError(`--${name} can not be negative value`);
+    return settings[name];
+  };
+  return {
+    ...usualInFlight,
+    reads: limit("max-requests-inflight"),
+    writes: limit("max-mutating-requests-inflight"),
+  };
 }
 
 /** Before anything is opened: nobody should find this out from a log. */
@@ -260,6 +290,14 @@ function kubeletOptions(settings: Settings): KubeletConnectionOptions {
     ...(ca !== undefined && { ca }),
     ...(addressTypes.length > 0 && { addressTypes }),
   };
+}
+
+/** Strangers are not served where whoever is known may do everything: nobody means to give them that. */
+function letsEverybody(settings: Settings, log: Log): boolean {
+  const letsAll = settings["authorization-mode"].includes("AlwaysAllow");
+  if (letsAll && settings["anonymous-auth"])
+    log.warn("anonymous requests are refused, because AlwaysAllow would let them do everything");
+  return letsAll;
 }
 
 function authorizersOf(modes: readonly string[], own: OwnAuthorizers): readonly Authorizer[] {

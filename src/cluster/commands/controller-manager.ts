@@ -91,6 +91,7 @@ const flags = {
     help: "From which share on there are too many",
   },
   "large-cluster-size-threshold": { type: "int", default: 50, help: "With how many nodes a zone counts as large" },
+  "kube-api-content-type": { type: "string", value: "TYPE", help: unusedYet },
   "cluster-name": { type: "string", default: "kubernetes", help: unusedYet },
   "cluster-signing-cert-file": { type: "string", value: "FILE", help: unusedYet },
   "cluster-signing-key-file": { type: "string", value: "FILE", help: unusedYet },
@@ -122,7 +123,7 @@ export const controllerManagerCommand: Command = {
     if (rest.length > 0) throw new UsageError(`controller-manager takes no arguments, got ${JSON.stringify(rest[0])}`);
     const isOn = controllerSwitch(settings.controllers.length === 0 ? ["*"] : settings.controllers);
     const rootCaFile = settings["root-ca-file"];
-    const rootCa = rootCaFile === undefined ? "" : flagFile("root-ca-file", rootCaFile, asCertificates);
+    const rootCa = rootCaFile === undefined ? undefined : flagFile("root-ca-file", rootCaFile, asCertificates);
     const keyFile = settings["service-account-private-key-file"];
     const keys =
       keyFile === undefined
@@ -142,11 +143,11 @@ export const controllerManagerCommand: Command = {
         clientFor: settings["use-service-account-credentials"] ? context.clientFor : () => context.client,
         settings: {
           discover: async () => catalog,
-          rootCa,
+          rootCa: rootCa ?? context.ca,
           ...(keys && { signToken: keys.sign }),
           ...nodeSettings(settings),
           terminatedPodThreshold: settings["terminated-pod-gc-threshold"],
-          isOn: (name) => isOn(name) && (name !== "root-ca-certificate-publisher-controller" || rootCa !== ""),
+          isOn,
           workers: (name) => workers.get(name),
         },
       }),

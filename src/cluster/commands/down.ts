@@ -5,6 +5,7 @@ import { endProcess } from "../local/end.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { removeCluster } from "../local/remove.ts";
 import { readSettings, storeOf } from "../local/settings.ts";
+import { print } from "../print.ts";
 
 export const down: Command = {
   use: "down [FLAGS]",
@@ -20,7 +21,7 @@ export const down: Command = {
     const place = new Place(flags);
     const settings = readSettings(place);
     if (!settings && !place.process && !(await isForgotten(place))) {
-      console.log(`There is no cluster ${JSON.stringify(place.name)} in ${place.root}: nothing to do.`);
+      print(`There is no cluster ${JSON.stringify(place.name)} in ${place.root}: nothing to do.`);
       return;
     }
     await endProcess(place, new AbortController().signal);
@@ -29,7 +30,7 @@ export const down: Command = {
       settings && storeOf(settings) === "etcd"
         ? `; what it kept in ${settings["etcd-servers"].join(",")} is still there`
         : "";
-    console.log(`Cluster ${JSON.stringify(place.name)} is gone${kept}.`);
+    print(`Cluster ${JSON.stringify(place.name)} is gone${kept}.`);
   },
 };
 

@@ -8,6 +8,7 @@ import { type ImageNode, loadArchive } from "../images/load.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { readSettings } from "../local/settings.ts";
 import { localNodes } from "../machine/local-nodes.ts";
+import { print } from "../print.ts";
 import { showProgress } from "../progress.ts";
 
 const flags = {
@@ -83,7 +84,7 @@ async function loadAll(
           { kept, nodes, keep, progress: (done, total) => progress.update(done, total) },
           signal,
         );
-        for (const name of names) console.log(`${name} ${where}`);
+        for (const name of names) print(`${name} ${where}`);
       } finally {
         progress.end();
       }

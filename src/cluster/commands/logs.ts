@@ -4,6 +4,7 @@ import type { Command } from "../command.ts";
 import { flagsHelp, parseFlags } from "../flags.ts";
 import { followFile, openLog, readEntry } from "../local/log-lines.ts";
 import { Place, placeFlags } from "../local/place.ts";
+import { print } from "../print.ts";
 
 const flags = {
   ...placeFlags,
@@ -46,8 +47,8 @@ export const logs: Command = {
         .map((line) => ({ line, ...readEntry(line) }))
         .filter((entry) => component === undefined || entry.component === component)
         .map(({ line, text }) => (asked.output === "json" ? line : text));
-    const print = (texts: readonly string[]) => {
-      if (texts.length > 0) process.stdout.write(`${texts.join("\n")}\n`);
+    const show = (texts: readonly string[]) => {
+      if (texts.length > 0) print(texts.join("\n"));
     };
     const most = asked.tail < 0 ? Number.POSITIVE_INFINITY : asked.tail;
     let past = shown(log.read());
@@ -55,7 +56,7 @@ export const logs: Command = {
       if (past.length >= most) break;
       past = [...shown(older), ...past];
     }
-    print(past.slice(Math.max(0, past.length - most)));
-    if (asked.follow) await followFile(place.log, () => print(shown(log.read())), stop.signal);
+    show(past.slice(Math.max(0, past.length - most)));
+    if (asked.follow) await followFile(place.log, () => show(shown(log.read())), stop.signal);
   },
 };

@@ -4,6 +4,7 @@ import { flagsHelp, parseFlags } from "../flags.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { nodeNames, readSettings } from "../local/settings.ts";
 import { isSwitchedOff, switchNode } from "../local/switches.ts";
+import { print } from "../print.ts";
 
 export const node: Command = {
   use: "node stop|start NODE [FLAGS]",
@@ -34,11 +35,11 @@ export const node: Command = {
     }
     const isOn = verb === "start";
     if (isSwitchedOff(place, name) !== isOn) {
-      console.log(`Node ${name} is switched ${isOn ? "on" : "off"} already.`);
+      print(`Node ${name} is switched ${isOn ? "on" : "off"} already.`);
       return;
     }
     switchNode(place, name, isOn);
     const when = place.process ? "" : " when the cluster runs again";
-    console.log(`Node ${name} is switched ${isOn ? "on" : "off"}${when}; "kubectl get nodes" shows how it is.`);
+    print(`Node ${name} is switched ${isOn ? "on" : "off"}${when}; "kubectl get nodes" shows how it is.`);
   },
 };

@@ -4,6 +4,7 @@ import { flagsHelp, parseFlags } from "../flags.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { readSettings } from "../local/settings.ts";
 import { startFlags, startForPerson } from "../local/start.ts";
+import { print } from "../print.ts";
 
 const flags = { ...placeFlags, ...startFlags };
 
@@ -22,7 +23,7 @@ export const start: Command = {
     const settings = readSettings(place);
     if (!settings) return;
     if (place.process) {
-      console.log(`Cluster ${JSON.stringify(place.name)} is running already.`);
+      print(`Cluster ${JSON.stringify(place.name)} is running already.`);
       return;
     }
     const kubeconfig = asked.kubeconfig ?? settings.kubeconfig;

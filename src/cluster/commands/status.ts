@@ -3,6 +3,7 @@ import type { Command } from "../command.ts";
 import { flagsHelp, parseFlags } from "../flags.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { type ClusterState, stateOf } from "../local/state.ts";
+import { print } from "../print.ts";
 
 const flags = {
   ...placeFlags,
@@ -18,7 +19,7 @@ export const status: Command = {
     if (!["text", "json"].includes(asked.output))
       throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
     const state = await stateOf(new Place(asked));
-    console.log(asked.output === "json" ? JSON.stringify(state, undefined, 2) : lines(state));
+    print(asked.output === "json" ? JSON.stringify(state, undefined, 2) : lines(state));
   },
 };
 

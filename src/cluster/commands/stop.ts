@@ -1,9 +1,10 @@
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "../command.ts";
 import { flagsHelp, parseFlags } from "../flags.ts";
-import { endProcess } from "../local/end.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { readSettings, storeOf } from "../local/settings.ts";
+import { stopCluster } from "../local/stop.ts";
+import { print } from "../print.ts";
 
 export const stop: Command = {
   use: "stop [FLAGS]",
@@ -22,11 +23,7 @@ export const stop: Command = {
       throw new Error(
         `cluster ${JSON.stringify(place.name)} keeps its state in memory, which would be lost; "knarr down" ends it for good`,
       );
-    const was = await endProcess(place, new AbortController().signal);
-    if (settings?.runtime === "containerd") {
-      const { localNodes } = await import("../machine/local-nodes.ts");
-      await localNodes(place, settings).switchOff();
-    }
-    console.log(`Cluster ${JSON.stringify(place.name)} ${was ? "is stopped" : "was not running"}.`);
+    const was = await stopCluster(place, settings, new AbortController().signal);
+    print(`Cluster ${JSON.stringify(place.name)} ${was ? "is stopped" : "was not running"}.`);
   },
 };

@@ -9,6 +9,7 @@ import type { WriteRecord } from "#wire/write-record.ts";
 import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
 import type { Command } from "../command.ts";
 import { flagsHelp, parseFlags } from "../flags.ts";
+import { print, printJson } from "../print.ts";
 
 const flags = {
   ...connectionFlags,
@@ -45,10 +46,7 @@ export const trace: Command = {
       return writesOf(connection, kind, { namespace: settings.namespace ?? connection.namespace, name });
     });
     const reached = milestones(writes);
-    if (settings.output === "json")
-      return console.log(
-        JSON.stringify({ writes, milestones: reached, tree: treeOf(traceTree(writes)) }, undefined, 2),
-      );
+    if (settings.output === "json") return printJson({ writes, milestones: reached, tree: treeOf(traceTree(writes)) });
     const [first] = writes;
     if (!first)
       throw new Error(
@@ -56,10 +54,10 @@ export const trace: Command = {
       );
     const shown = settings.all ? writes : withoutEvents(writes);
     const lines = traceText(traceTree(shown), { alike: settings.all ? Number.POSITIVE_INFINITY : 3 });
-    console.log(lines.join("\n"));
-    if (reached.length > 1) console.log(`\nHow far its pods got:\n${milestonesText(reached, first.at).join("\n")}`);
+    print(lines.join("\n"));
+    if (reached.length > 1) print(`\nHow far its pods got:\n${milestonesText(reached, first.at).join("\n")}`);
     const stages = stagesText(first);
-    if (stages) console.log(`\nThe first request spent its time in ${stages}.`);
+    if (stages) print(`\nThe first request spent its time in ${stages}.`);
   },
 };
 

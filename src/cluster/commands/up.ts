@@ -4,6 +4,7 @@ import { flagsHelp, parseFlags } from "../flags.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { changedSettings, newSettings, readSettings, settingFlags } from "../local/settings.ts";
 import { makeKnown, nextWords, startFlags, startForPerson } from "../local/start.ts";
+import { print } from "../print.ts";
 
 const flags = { ...placeFlags, ...settingFlags, ...startFlags };
 
@@ -28,7 +29,7 @@ export const up: Command = {
     const settings = before ? changedSettings(before, asked, place) : newSettings(asked);
     if (place.process) {
       await makeKnown(place, asked.kubeconfig ?? before?.kubeconfig, new AbortController().signal);
-      console.log(`Cluster ${JSON.stringify(place.name)} is running already.\n${nextWords(place)}`);
+      print(`Cluster ${JSON.stringify(place.name)} is running already.\n${nextWords(place)}`);
       return;
     }
     await startForPerson({ place, settings, ...(!before && { asked }), flags: asked, isNew: !before });

@@ -1,5 +1,6 @@
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "../command.ts";
+import { print, printJson } from "../print.ts";
 import { knarrVersion, kubernetesVersion } from "../version.ts";
 
 export const version: Command = {
@@ -12,9 +13,9 @@ export const version: Command = {
       platform: `${process.platform}/${process.arch}`,
     };
     const output = args.join(" ").replace(/^(-o ?|--output[= ])/, "") || "text";
-    if (output === "json") console.log(JSON.stringify(facts, undefined, 2));
+    if (output === "json") printJson(facts);
     else if (output === "text")
-      console.log(
+      print(
         Object.entries(facts)
           .map(([name, value]) => `${name} ${value}`)
           .join("\n"),

@@ -12,6 +12,7 @@ import { parseJson } from "#schema/json.ts";
 import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
 import type { Command } from "../command.ts";
 import { flagsHelp, parseFlags } from "../flags.ts";
+import { printJson, printPainted } from "../print.ts";
 import { writesOf } from "./trace.ts";
 
 const flags = {
@@ -57,8 +58,8 @@ export const why: Command = {
       const namespace = settings.namespace ?? connection.namespace;
       return explain(kind, { name, ...(kind.scope === "Namespaced" && { namespace }) }, sourcesOf(connection));
     });
-    if (settings.output === "json") console.log(JSON.stringify(answer, undefined, 2));
-    else console.log(answerText(answer, systemClock.now(), hasColours() ? coloured : plain).join("\n"));
+    if (settings.output === "json") printJson(answer);
+    else printPainted(answerText(answer, systemClock.now(), hasColours() ? coloured : plain));
     return answer.reason.state === "wrong" ? somethingIsWrong : 0;
   },
 };
@@ -100,5 +101,5 @@ async function lastLines(
   const query = new URLSearchParams({ container, tailLines: String(logLines) });
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?${query}`;
   const text = await connection.read(path).catch(nothingIfUnanswered(""));
-  return text.split("\n").filter((line) => line !== "");
+  return text.split(/\r?\n/).filter((line) => line !== "");
 }

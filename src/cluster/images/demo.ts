@@ -24,7 +24,7 @@ export interface DemoOptions {
 }
 
 /** Counts up when something below changes what images are made of. */
-export const recipe = 1;
+export const recipe = 2;
 
 /** Makes the images, or finds them made; only what they are made of is looked at then. */
 export async function demoImages({ cacheFolder }: DemoOptions, signal: AbortSignal): Promise<DemoImages> {

@@ -17,7 +17,7 @@ import { KeptImages } from "./kept-images.ts";
 import { loadArchive } from "./load.ts";
 import { registry, registryHosts } from "./registry.ts";
 import { serveRegistry } from "./serve-registry.ts";
-import { ImageSupply } from "./supply.ts";
+import { ImageSupply, NodeImages } from "./supply.ts";
 import { type TarEntry, tarOf } from "./tar.ts";
 
 const { signal } = new AbortController();
@@ -401,9 +401,16 @@ test("supply: a node gets demo images and loaded ones, of which the loaded count
       clock: systemClock,
       log: silentLog,
     });
+    const images = supply.to({ runtime, registries: join(folder, "registries") });
+    const waits = ["knarr.local/a:1", "knarr.local/a:1", "example.com/other:1"].map((name) =>
+      images.waitFor(name, signal),
+    );
     const ran = supply.run(stop.signal);
+    const brought = images.run(stop.signal);
     try {
-      await supply.bring({ runtime, registries: join(folder, "registries") }, signal);
+      assert.deepEqual(await Promise.all(waits), [true, true, true], "pulls wait, and none for ever");
+      await until(() => runtime.images.size === 2);
+      assert.equal(await images.waitFor("knarr.local/a:1", signal), false, "there is nothing to wait for any more");
       assert.deepEqual([...runtime.images.keys()].toSorted(), ["knarr.local/a:1", "knarr.local/b:1"]);
       assert.equal(runtime.images.get("knarr.local/a:1"), mine?.digest);
       const hosts = readFileSync(join(folder, "registries", "knarr.local", "hosts.toml"), "utf8");
@@ -415,4 +422,42 @@ test("supply: a node gets demo images and loaded ones, of which the loaded count
       stop.abort(new Error("enough"));
     }
     await assert.rejects(ran, /enough/);
+    await brought.catch((error) => assert.match(String(error), /enough/));
+  }));
+
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await systemClock.sleep(5, signal);
+}
+
+test("supply: a pull of what the cluster brings waits for it, though it is still to be made, and for a failure, too", () =>
+  inFolder(async (folder) => {
+    const demo = Promise.withResolvers<readonly string[]>();
+    const options = { cacheFolder: folder, kept: new KeptImages(join(folder, "kept")), address: "127.0.0.1" };
+    const parts = { url: Promise.resolve("http://127.0.0.1:1"), demo: demo.promise };
+    const runtime = new FakeRuntime();
+    const node = { runtime, registries: join(folder, "registries") };
+    const images = new NodeImages(node, { ...options, clock: systemClock, log: silentLog }, parts);
+    const stop = new AbortController();
+    const ran = images.run(stop.signal);
+    const order: string[] = [];
+    const pull = images.waitFor("knarr.local/busybox", signal).then(() => order.push("pulled"));
+    await images.waitFor("docker.io/library/other:1", signal);
+    order.push("made");
+    const archive = join(folder, "demo.tar");
+    writeFileSync(archive, imageArchive([image("knarr.local/busybox:latest", "b")]));
+    demo.resolve([archive]);
+    await pull;
+    assert.deepEqual(order, ["made", "pulled"]);
+    assert.deepEqual([...runtime.images.keys()], ["knarr.local/busybox:latest"]);
+    const gone = new AbortController();
+    const late = new NodeImages(
+      node,
+      { ...options, clock: systemClock, log: silentLog },
+      { ...parts, demo: new Promise(() => undefined) },
+    );
+    const waiting = late.waitFor("knarr.local/busybox", gone.signal);
+    gone.abort(new Error("the pod is gone"));
+    await assert.rejects(waiting, /the pod is gone/);
+    stop.abort(new Error("enough"));
+    await ran.catch((error) => assert.match(String(error), /enough/));
   }));

@@ -1,25 +1,29 @@
 // What the image knarr.local/nginx has besides nginx.
 import type { TarEntry } from "./tar.ts";
 
-const drainSeconds = 2;
-
 /**
  * Requests still come for a moment after a pod is told to end, until every proxy has heard of it; nginx would refuse them at once.
  * `localhost` is ::1 for some programs, so it listens there too, unless the kernel has no IPv6.
+ *
+ * A signal may come at any moment. It is only noted, since `wait` ends by it with a code that is not that of nginx; from then on the
+ * shell hears no other. A shell starts programs in the background with SIGQUIT ignored, so it does not end nginx before nginx has a
+ * handler for it, but is lost, too: it is sent until nginx has ended.
  */
-const start = `#!/bin/sh
+export const nginxStartScript = (drainMs = 2000, folder = "/run/nginx"): string => `#!/bin/sh
 [ "$1" = nginx ] || exec "$@"
-[ ! -e /proc/net/if_inet6 ] || echo 'listen [::]:80;' >/run/nginx/ipv6.conf
+trap 'asked=yes' TERM QUIT
+[ ! -e /proc/net/if_inet6 ] || echo 'listen [::]:80;' >${folder}/ipv6.conf
 "$@" &
 nginx=$!
-trap 'sleep ${drainSeconds}; kill -QUIT "$nginx"' TERM QUIT
-wait "$nginx"
-code=$?
-while kill -0 "$nginx" 2>/dev/null; do
+until [ -n "$asked" ]; do
   wait "$nginx"
   code=$?
+  [ -n "$asked" ] || exit "$code"
 done
-exit "$code"
+trap '' TERM QUIT
+sleep ${drainMs / 1000}
+while kill -QUIT "$nginx" 2>/dev/null; do sleep 0.1; done
+wait "$nginx"
 `;
 
 const configuration = `user www-data;
@@ -61,7 +65,7 @@ const page = (version: string): string => `<!DOCTYPE html>
 export const nginxStart = "/usr/sbin/start-nginx";
 
 export const nginxFiles: readonly TarEntry[] = [
-  { name: nginxStart.slice(1), mode: 0o755, content: Buffer.from(start) },
+  { name: nginxStart.slice(1), mode: 0o755, content: Buffer.from(nginxStartScript()) },
   { name: "etc/nginx/nginx.conf", content: Buffer.from(configuration) },
   { name: "run/nginx/" },
   { name: "var/lib/nginx/" },

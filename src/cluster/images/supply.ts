@@ -1,5 +1,6 @@
-// The images that a cluster brings to its nodes: those to try it with, and those that a person loaded. Nothing waits for them: a pod
-// that comes before its image is started again until it is there.
+// The images that a cluster brings to its nodes: those to try it with, and those that a person loaded. The cluster is ready before they
+// are there; a pull of an image that may be among them waits until they are.
+import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -9,6 +10,7 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import { demoImages } from "./demo.ts";
 import { type ImageRuntime, importImages } from "./import.ts";
 import type { KeptImages } from "./kept-images.ts";
+import { registryHost } from "./registry.ts";
 import { serveRegistry, tellRegistry } from "./serve-registry.ts";
 
 export interface SupplyOptions {
@@ -64,20 +66,75 @@ export class ImageSupply implements Component {
     }
   }
 
-  /** Brings a node what it lacks, trying again until that is done, and tells it where the registry is. */
-  async bring({ runtime, registries }: SuppliedNode, signal: AbortSignal): Promise<void> {
+  /** What a node is brought. Nothing is, before that is run. */
+  to(node: SuppliedNode): NodeImages {
+    const parts = { url: this.#url.promise, demo: this.#demo.promise };
+    return new NodeImages(node, this.#options, parts);
+  }
+}
+
+interface SupplyParts {
+  readonly url: Promise<string>;
+  /** Archives of the images to try clusters with; none if they could not be made. */
+  readonly demo: Promise<readonly string[]>;
+}
+
+export class NodeImages implements Component {
+  readonly name = "images";
+  readonly #node: SuppliedNode;
+  readonly #options: SupplyOptions;
+  readonly #parts: SupplyParts;
+  /** Resolve when they are there, or the first attempt to bring them has failed. */
+  readonly #kept = new Gate();
+  readonly #demo = new Gate();
+
+  constructor(node: SuppliedNode, options: SupplyOptions, parts: SupplyParts) {
+    this.#node = node;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Brings what the node lacks, trying again until that is done, and tells it where the registry is. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { url, demo } = this.#parts;
+    tellRegistry(this.#node.registries, await unlessAborted(url, signal));
+    await this.#bring([], this.#kept, signal);
+    await this.#bring(await unlessAborted(demo, signal), this.#demo, signal);
+    await aborted(signal);
+  }
+
+  /** Waits for an image that may be about to be brought. Says whether it had to: then the image may be there by now. */
+  async waitFor(reference: string, signal: AbortSignal): Promise<boolean> {
+    const gate = reference.startsWith(`${registryHost}/`) ? this.#demo : this.#kept;
+    if (gate.isOpen) return false;
+    await unlessAborted(gate.opened, signal);
+    return true;
+  }
+
+  async #bring(demo: readonly string[], gate: Gate, signal: AbortSignal): Promise<void> {
     const { kept, clock, log } = this.#options;
-    const bring = async (demo: readonly string[]) => {
+    const attempt = async () => {
       try {
-        await importImages(runtime, [...demo, ...kept.archives()], signal);
+        await importImages(this.#node.runtime, [...demo, ...kept.archives()], signal);
       } catch (error) {
         if (!signal.aborted) log.warn("images could not be imported; trying again", { error: explain(error) });
         throw error;
+      } finally {
+        gate.open();
       }
     };
-    tellRegistry(registries, await unlessAborted(this.#url.promise, signal));
-    await retry(() => bring([]), { ...again, clock }, signal);
-    const demo = await unlessAborted(this.#demo.promise, signal);
-    await retry(() => bring(demo), { ...again, clock }, signal);
+    await retry(attempt, { ...again, clock }, signal);
+  }
+}
+
+/** Opens once, and stays open. */
+class Gate {
+  readonly #promise = Promise.withResolvers<void>();
+  readonly opened = this.#promise.promise;
+  isOpen = false;
+
+  open(): void {
+    this.isOpen = true;
+    this.#promise.resolve();
   }
 }

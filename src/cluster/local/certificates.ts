@@ -1,6 +1,7 @@
 import { systemClock } from "#base/clock.ts";
 import { hostAddressIn } from "#network/local-network.ts";
 import { type ControlPlaneCertificates, controlPlaneCertificates } from "../control-plane-certificates.ts";
+import { admin } from "../identities.ts";
 import type { Place } from "./place.ts";
 import type { Settings } from "./settings.ts";
 
@@ -8,6 +9,7 @@ import type { Settings } from "./settings.ts";
 export const certificatesOf = (place: Place, settings: Settings): ControlPlaneCertificates =>
   controlPlaneCertificates(place.certificates, {
     clock: systemClock,
+    admin,
     serviceRange: settings["service-cluster-ip-range"],
     addresses: [
       settings["bind-address"],

@@ -1,4 +1,5 @@
 // Where the API of a cluster on this machine is served: for people on loopback, for nodes and pods on the bridge they are on.
+import { hostname } from "node:os";
 import type { Log } from "#base/log.ts";
 import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
 import type { HttpHandler } from "#wire/http.ts";
@@ -67,7 +68,7 @@ export function localFront(
       url = urlOf(settings, port);
       // Nobody waits for it: there are no pods yet. If its address does not come to be, the cluster ends anyway.
       listenInside(handler, port).catch(() => undefined);
-      return opened(port);
+      return { hostname: hostname(), clientCa: authority.cert, ...opened(port) };
     },
     async close() {
       isClosed = true;

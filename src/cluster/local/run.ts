@@ -15,7 +15,7 @@ import { certificatesOf } from "./certificates.ts";
 import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
 import { type Place, processLock } from "./place.ts";
-import { nodeNames, type Settings, writeSettings } from "./settings.ts";
+import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
 import type { Step } from "./steps.ts";
 import { nodeSwitches } from "./switches.ts";
 
@@ -62,6 +62,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
         objects: nodes.objects,
+        admission: pluginsAsked(settings),
       },
       { clock: systemClock, random: systemRandom, log, store, connection: nodes.connection, front },
     );
@@ -83,4 +84,11 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
   }
 }
 
-const identityOf = (place: Place, clientCa: string) => identityOptions(usualIdentity(place.certificates), clientCa);
+/** Tokens that never end are found in old backups; a year is what pods' own tokens may live as well. */
+const longestToken = "8760h";
+
+const identityOf = (place: Place, clientCa: string) =>
+  identityOptions(
+    { ...usualIdentity(place.certificates), "service-account-max-token-expiration": longestToken },
+    clientCa,
+  );

@@ -33,6 +33,10 @@ test("wrong settings are refused by the name of their flag", () => {
     [["--port=70000"], /^--port: a number up to 65535, not 70000$/],
     [["--service-cluster-ip-range=10.0.0.0"], /--service-cluster-ip-range/],
     [["--nodes=300", "--cluster-cidr=10.0.0.0/16"], /^--cluster-cidr: 10.0.0.0\/16 has room for 256 nodes, not 300$/],
+    [
+      ["--disable-admission-plugins=constructor"],
+      /^--disable-admission-plugins: "constructor" is not an admission plugin$/,
+    ],
     [["--cluster-cidr=10.0.0.0"], /^--cluster-cidr: "10.0.0.0" is not a network/],
   ] as const)
     assert.throws(() => newSettings(asked(...args)), { name: "UsageError", message });

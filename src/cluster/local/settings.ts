@@ -2,11 +2,13 @@
 // it was, and so that another `knarr up` can say what it would have to change.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { pluginsOf } from "#apiserver/admission/configuration.ts";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
+import { pluginFlags } from "../admission-settings.ts";
 import type { Parsed } from "../flags.ts";
 import type { Place } from "./place.ts";
 
@@ -45,6 +47,7 @@ export const settingFlags = {
   },
   "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
+  ...pluginFlags,
   "pod-max-pids": {
     type: "int",
     help: "Processes that a pod may have (default -1: as many as the machine allows)",
@@ -89,10 +92,18 @@ export const usual: Settings = {
   "load-balancer-range": "172.31.255.0/24",
   "node-range": "172.31.0.0/24",
   "no-egress": false,
+  "enable-admission-plugins": [],
+  "disable-admission-plugins": [],
   "pod-max-pids": -1,
 };
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
-const changeable: ReadonlySet<Name> = new Set<Name>(["port", "bind-address", "pod-max-pids"]);
+const changeable: ReadonlySet<Name> = new Set<Name>([
+  "port",
+  "bind-address",
+  "pod-max-pids",
+  "enable-admission-plugins",
+  "disable-admission-plugins",
+]);
 const mostNodes = { simulated: 5000, containerd: 100 };
 /** No Linux has more. */
 const mostPids = 2 ** 22;
@@ -164,6 +175,7 @@ function checked(settings: Settings): Settings {
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   const pids = settings["pod-max-pids"];
   if (pids === 0 || pids > mostPids) throw wrong("pod-max-pids", `-1, or a number from 1 to ${mostPids}, not ${pids}`);
+  pluginsOf(pluginsAsked(settings));
   parseAddressRanges(settings["service-cluster-ip-range"]);
   for (const part of settings["load-balancer-range"].split(","))
     if (!parseCidr(part) && !part.split("-").every((end) => parseIp(end)))
@@ -181,6 +193,14 @@ function checked(settings: Settings): Settings {
     throw wrong("cluster-cidr", `${settings["cluster-cidr"]} has room for ${Math.floor(room)} nodes, not ${nodes}`);
   return settings;
 }
+
+/** The admission plugins that flags name. */
+export const pluginsAsked = (
+  settings: Settings,
+): { readonly enable: readonly string[]; readonly disable: readonly string[] } => ({
+  enable: settings["enable-admission-plugins"],
+  disable: settings["disable-admission-plugins"],
+});
 
 export const nodeNames = ({ runtime, nodes }: Settings): readonly string[] =>
   Array.from({ length: nodes }, (_, i) => (runtime === "simulated" ? `sim-${i}` : `node-${i + 1}`));

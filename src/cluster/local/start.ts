@@ -6,6 +6,7 @@ import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
 import { durationFlag } from "../duration-flag.ts";
 import type { Parsed } from "../flags.ts";
+import { print } from "../print.ts";
 import { startInBackground } from "./background.ts";
 import type { Place } from "./place.ts";
 import type { Preparation } from "./prepare.ts";
@@ -43,7 +44,7 @@ export async function startForPerson(start: StartOptions): Promise<void> {
     await startOrLeaveNothing(start, timeoutMs, stop);
     if (flags.foreground) return;
     await makeKnown(place, flags.kubeconfig, new AbortController().signal);
-    console.log(nextWords(place));
+    print(nextWords(place));
   } finally {
     for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, interrupted);
     release();
@@ -92,7 +93,7 @@ async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: 
       progress: (text) => steps.begin(text),
       note(sentence) {
         steps.end();
-        console.log(`Note: ${sentence}.`);
+        print(`Note: ${sentence}.`);
       },
     },
     signal,
@@ -100,7 +101,7 @@ async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: 
 }
 
 /** Two who start a cluster at once would take its folder from each other. */
-function lockStart(place: Place): () => void {
+export function lockStart(place: Place): () => void {
   makeFolder(place.folder);
   try {
     const lock = lockFolder(place.folder, "starting", "cluster");
@@ -113,7 +114,7 @@ function lockStart(place: Place): () => void {
 function announce({ place, settings }: StartOptions, steps: Steps): void {
   const isSimulated = settings.runtime === "simulated";
   const warning = isSimulated ? "; its nodes are simulated: pods count as running, but no container does" : "";
-  console.log(`Starting cluster ${JSON.stringify(place.name)}${warning}.`);
+  print(`Starting cluster ${JSON.stringify(place.name)}${warning}.`);
   steps.begin("starting the API server");
 }
 
@@ -144,7 +145,7 @@ async function stayInForeground(
     onStep(step);
     if (step.is !== "ready") return;
     known = makeKnown(place, flags.kubeconfig, new AbortController().signal).then(
-      () => console.log(nextWords(place)),
+      () => print(nextWords(place)),
       (error: unknown) => log.error("the kubeconfig was not changed", { error }),
     );
   };

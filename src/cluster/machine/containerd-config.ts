@@ -6,8 +6,9 @@ export interface ContainerdPaths {
   readonly folder: string;
   readonly runFolder: string;
   readonly socket: string;
-  readonly address: string;
   readonly pluginFolder: string;
+  /** Of the kernel: then containers get the profile of containerd unless they ask for another. */
+  readonly hasAppArmor: boolean;
 }
 
 /** Where a node looks for what it is to know of registries: a folder for each, with a hosts.toml. */
@@ -39,10 +40,10 @@ disabled_plugins = [
   address = ${toml(`${paths.socket}.ttrpc`)}
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = ${toml(pauseReference)}
-  stream_server_address = ${toml(paths.address)}
+  stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   restrict_oom_score_adj = true
-  disable_apparmor = true
+  disable_apparmor = ${!paths.hasAppArmor}
   netns_mounts_under_state_dir = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${toml(paths.pluginFolder)}

@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
+import { hasAppArmor } from "#base/host/app-armor.ts";
 import { programPath, runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
@@ -20,8 +21,6 @@ export interface NodeContainerdOptions {
   /** For its socket and what does not outlive a boot; a short path, for sockets. */
   readonly runFolder: string;
   readonly netns: string;
-  /** Address of the node, at which exec and port-forward are served. */
-  readonly address: string;
   readonly podRange: string;
   /** The control group of all pods of the node: `/knarr/<cluster>/<node>`. */
   readonly cgroup: string;
@@ -38,6 +37,9 @@ const again = { firstMs: 100, maxMs: 10_000 };
 /** One that ran for so long did not end because of how it was started. */
 const soundMs = 60_000;
 const lastBytes = 4096;
+
+/** What it makes in containers, such as folders to mount at, must not depend on the mask of whoever ran knarr. */
+const underOwnMask = 'umask 022; exec containerd --config "$0"';
 
 export class NodeContainerd {
   readonly socket: string;
@@ -118,15 +120,16 @@ export class NodeContainerd {
   }
 
   #spawn(): ChildProcess {
-    const { folder, runFolder, netns, address, podRange, pluginFolder } = this.#options;
+    const { folder, runFolder, netns, podRange, pluginFolder } = this.#options;
     for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
     const { config } = this.#home;
-    writeFileSync(config, containerdConfig({ folder, runFolder, socket: this.socket, address, pluginFolder }));
+    const paths = { folder, runFolder, socket: this.socket, pluginFolder };
+    writeFileSync(config, containerdConfig({ ...paths, hasAppArmor: hasAppArmor() }));
     writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRange, join(folder, "cni-state")));
     const log = openSync(this.#log, "a", 0o600);
     try {
       // `ip netns exec` would mount /sys anew and hide the cgroups.
-      const child = spawn("nsenter", [`--net=/run/netns/${netns}`, "containerd", "--config", config], {
+      const child = spawn("nsenter", [`--net=/run/netns/${netns}`, "sh", "-c", underOwnMask, config], {
         detached: true,
         stdio: ["ignore", log, log],
         env: { ...process.env, PATH: programPath(process.env.PATH) },

@@ -15,7 +15,7 @@ import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { Certificates, KeyPair } from "../certificates.ts";
 import { type Delegation, delegation } from "../delegated-access.ts";
 import * as identities from "../identities.ts";
-import { listenInside } from "./listen-inside.ts";
+import { openInside } from "./open-inside.ts";
 
 export interface KubeletAccessOptions {
   readonly node: string;
@@ -72,7 +72,7 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
 async function listen(front: HttpsFront, options: KubeletListenerOptions, signal: AbortSignal): Promise<number> {
   const { namespace, address, port } = options;
   if (namespace === undefined) return front.listen(port, address);
-  const [socket] = await listenInside(namespace, [{ address, port }], signal);
+  const [socket] = await openInside(namespace, [{ address, port }], signal);
   if (socket?.protocol !== "tcp") throw new Error(`no socket for ${address}:${port} came back`);
   await front.listenOn(socket.handle);
   return socket.port;

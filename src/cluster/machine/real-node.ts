@@ -1,7 +1,6 @@
 // One node of this machine at work: its containerd, the kubelet that speaks to it, and the proxy of its network namespace.
 import { join } from "node:path";
 import { Service } from "#api/core/v1/service.ts";
-import { aborted } from "#base/aborted.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { machineKubelet } from "#kubelet/host/machine-kubelet.ts";
 import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
@@ -14,6 +13,7 @@ import type { KeyPair } from "../certificates.ts";
 import type { NodeParts } from "../cluster.ts";
 import type { ImageSupply } from "../images/supply.ts";
 import { kubernetesVersion } from "../version.ts";
+import { InsideConnections } from "./connect-inside.ts";
 import { registriesIn } from "./containerd-config.ts";
 import { kubeletListener } from "./kubelet-listener.ts";
 import type { NodeMachine } from "./local-nodes.ts";
@@ -58,7 +58,9 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
   const log = parts.log.with({ node: name });
   const client = parts.clientFor(name);
   const certificate = options.certificate(machine);
+  const inside = new InsideConnections(netns);
   await containerd.start(signal);
+  const images = options.supply.to({ runtime: containerd, registries: registriesIn(folder) });
   const kubelet = await machineKubelet(
     {
       name,
@@ -77,12 +79,14 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
       imageThresholds: { highPercent: 98, lowPercent: 97 },
       peers: options.peers,
       endpoint: `unix://${containerd.socket}`,
+      dialRuntime: (at, inner) => inside.connect(at, inner),
       kubeletVersion: kubernetesVersion,
       client,
       services: informers.of(Service),
       registered: () => parts.registered(name),
       dns: (pod) => resolverConfigOf(pod, resolver),
       clusterDomain: resolver.domain,
+      imageComing: (reference, stop) => images.waitFor(reference, stop),
       clock,
       random,
       log,
@@ -119,13 +123,6 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
     clientCa: options.clientCa,
   });
   const daemon: Component = { name: "containerd", run: (inner) => containerd.keepRunning(log, inner) };
-  const images: Component = {
-    name: "images",
-    async run(inner) {
-      await options.supply.bring({ runtime: containerd, registries: registriesIn(folder) }, inner);
-      await aborted(inner);
-    },
-  };
   options.onKubelet(kubelet);
   await supervise([daemon, kubelet, proxy, healthPorts, port, images], signal);
 }

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { HealthAnswer, Served } from "#proxy/health-ports.ts";
-import { listenInside } from "./listen-inside.ts";
+import { openInside } from "./open-inside.ts";
 
 /** Long enough for anybody who is really there. */
 const limits = { requestTimeout: 5000, headersTimeout: 5000, keepAliveTimeout: 1000, maxHeaderSize: 8192 };
@@ -12,7 +12,7 @@ export async function serveInside(
   answer: () => HealthAnswer,
   signal: AbortSignal,
 ): Promise<Served> {
-  const [socket] = await listenInside(namespace, [{ address, port }], signal);
+  const [socket] = await openInside(namespace, [{ address, port }], signal);
   if (socket?.protocol !== "tcp") throw new Error(`no socket for ${address}:${port} came back`);
   const server = createServer(limits, (request, response) => {
     request.resume();

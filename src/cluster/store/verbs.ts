@@ -12,6 +12,9 @@ import {
   shrinkStore,
   snapshotStore,
 } from "#store/host/lmdb-operate.ts";
+import { Place } from "../local/place.ts";
+import { restoreCluster } from "../local/restore.ts";
+import { print } from "../print.ts";
 import { showProgress } from "../progress.ts";
 import { openSource, openTarget } from "./location.ts";
 
@@ -32,11 +35,17 @@ const status: StoreVerb = {
       const { engine, close } = await openSource(location, {});
       const { revision, compacted, sizeBytes, usedBytes, alarm } = await engine.status().finally(close);
       const known = (bytes: number | undefined) => (bytes === undefined ? "unknown" : mebibytes(bytes));
-      print({ revision, "oldest kept": compacted, size: known(sizeBytes), "in use": known(usedBytes), alarm });
+      printFacts({ revision, "oldest kept": compacted, size: known(sizeBytes), "in use": known(usedBytes), alarm });
       return;
     }
     const { revision, compacted, keys, sizeBytes, usedBytes } = await figuresOf(location);
-    print({ revision, "oldest kept": compacted, keys, size: mebibytes(sizeBytes), "in use": mebibytes(usedBytes) });
+    printFacts({
+      revision,
+      "oldest kept": compacted,
+      keys,
+      size: mebibytes(sizeBytes),
+      "in use": mebibytes(usedBytes),
+    });
   },
 };
 
@@ -47,20 +56,42 @@ const snapshot: StoreVerb = {
   async run(args) {
     const [folder, file] = positionals("snapshot FOLDER FILE", args, 2);
     const report = await withProgress("checking the copy", (update) => snapshotStore(folder, file, update));
-    console.log(`${file}: ${summary(report)}`);
+    print(`${file}: ${summary(report)}`);
   },
 };
 
 const restore: StoreVerb = {
   name: "restore",
-  use: "restore FILE FOLDER",
-  help: ["Checks a snapshot and puts it into a folder that holds no store yet."],
+  use: "restore FILE FOLDER | restore FILE --name=CLUSTER [--data-dir=FOLDER]",
+  help: [
+    "Checks a snapshot and puts it into a folder that holds no store yet. With --name, into the place of a cluster's store: the",
+    "cluster is stopped and started again if it runs, what it had before is kept beside it, and comes back if it cannot start.",
+  ],
   async run(args) {
-    const [file, folder] = positionals("restore FILE FOLDER", args, 2);
+    const text = { type: "string" } as const;
+    const { values, positionals: rest } = parse(restore.use, args, { name: text, "data-dir": text });
+    if (values.name !== undefined) return restoreByName(values.name, values["data-dir"], rest);
+    if (values["data-dir"] !== undefined) throw new UsageError("store restore: --data-dir goes with --name");
+    const [file, folder] = positionals(restore.use, rest, 2);
     const report = await withProgress("checking the snapshot", (update) => restoreStore(file, folder, update));
-    console.log(`${folder}: ${summary(report)}`);
+    print(`${folder}: ${summary(report)}`);
   },
 };
+
+async function restoreByName(name: string, dataDir: string | undefined, rest: readonly string[]): Promise<void> {
+  const [snapshot] = positionals(restore.use, rest, 1);
+  const place = new Place({ name, "data-dir": dataDir });
+  const progress = showProgress("checking the snapshot", systemClock);
+  const { report, kept, isRunning } = await restoreCluster({
+    place,
+    snapshot,
+    onProgress: progress.update,
+    onChecked: progress.end,
+  }).finally(() => progress.end());
+  print(`Cluster ${JSON.stringify(name)} has the state of the snapshot: ${summary(report)}.`);
+  if (kept !== undefined) print(`What it had before is in ${kept}; remove that when you do not need it.`);
+  if (!isRunning) print('It was stopped, and still is: "knarr start" starts it.');
+}
 
 const check: StoreVerb = {
   name: "check",
@@ -69,7 +100,7 @@ const check: StoreVerb = {
   async run(args) {
     const [path] = positionals("check STORE", args, 1);
     const report = await withProgress("checking", (update) => checkStore(path, update));
-    console.log(`${path} is sound: ${summary(report)}`);
+    print(`${path} is sound: ${summary(report)}`);
   },
 };
 
@@ -95,7 +126,7 @@ const compact: StoreVerb = {
       const before = await engine.status();
       await engine.compact(revision);
       const after = await engine.status();
-      console.log(
+      print(
         `${folder}: history before revision ${after.compacted} is forgotten; ${mebibytes(before.usedBytes ?? 0)} in use before, ${mebibytes(after.usedBytes ?? 0)} now`,
       );
     } finally {
@@ -111,7 +142,7 @@ const shrink: StoreVerb = {
   async run(args) {
     const [folder] = positionals("shrink FOLDER", args, 1);
     const { before, after } = await withProgress("checking the copy", (update) => shrinkStore(folder, update));
-    console.log(`${folder}: ${mebibytes(before)} before, ${mebibytes(after)} now`);
+    print(`${folder}: ${mebibytes(before)} before, ${mebibytes(after)} now`);
   },
 };
 
@@ -134,7 +165,7 @@ const copy: StoreVerb = {
           copyStore(source.engine, target.engine, new AbortController().signal, update),
         );
         const kept = keptRevisions ? "with their revisions" : "with new revisions: clients must list again";
-        console.log(`${to}: ${entries} keys as of revision ${revision}, ${kept}`);
+        print(`${to}: ${entries} keys as of revision ${revision}, ${kept}`);
       } finally {
         await target.close();
       }
@@ -151,8 +182,8 @@ const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const summary = ({ revision, compacted, keys, records, sizeBytes }: CheckReport) =>
   `revision ${revision}, ${keys} keys, ${records} records of history from revision ${compacted} on, ${mebibytes(sizeBytes)}`;
 
-function print(facts: Readonly<Record<string, string | number | undefined>>): void {
-  for (const [name, value] of Object.entries(facts)) if (value !== undefined) console.log(`${name.padEnd(12)}${value}`);
+function printFacts(facts: Readonly<Record<string, string | number | undefined>>): void {
+  for (const [name, value] of Object.entries(facts)) if (value !== undefined) print(`${name.padEnd(12)}${value}`);
 }
 
 async function withProgress<T>(

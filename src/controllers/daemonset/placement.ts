@@ -6,6 +6,7 @@ import type { Affinity, Toleration } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec, PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
+import { parseInt64 } from "#schema/int64.ts";
 import { revisionLabel } from "../controller-revisions.ts";
 
 export interface Placement {
@@ -113,8 +114,7 @@ const generationLabel = "pod-template-generation";
 
 /** How DaemonSets once told templates apart: pods that are labelled so stay as they are. */
 function templateGeneration({ metadata }: DaemonSet): string | undefined {
-  const text = metadata.annotations?.["deprecated.daemonset.template.generation"] ?? "";
-  return /^[+-]?[0-9]{1,18}$/.test(text) ? String(BigInt(text)) : undefined;
+  return parseInt64(metadata.annotations?.["deprecated.daemonset.template.generation"] ?? "")?.toString();
 }
 
 /** Whether a pod is of the present template. */

@@ -100,6 +100,29 @@ test("a deployment makes a replica set of its template, and says so", async () =
   });
 });
 
+test("revisions are counted exactly up to the last number of 64 bits", async () => {
+  const w = world();
+  deploy(w, 1);
+  await settle(w);
+  const [first] = sets(w);
+  assert.ok(first);
+  for (const [i, [before, after]] of [
+    ["3546343826724305832", "3546343826724305833"],
+    ["9007199254740993", "9007199254740994"],
+  ].entries()) {
+    const rs = w.get(ReplicaSet, first.metadata)!;
+    await w.client.update(ReplicaSet, {
+      ...rs,
+      metadata: { ...rs.metadata, annotations: { ...rs.metadata.annotations, [revision]: before ?? "" } },
+    });
+    await change(w, { template: template(`huge-${i}`) });
+    await settle(w);
+    assert.equal(now(w).metadata.annotations?.[revision], after);
+    for (const one of w.list(ReplicaSet))
+      if (one.metadata.name !== first.metadata.name) await w.client.delete(ReplicaSet, one.metadata);
+  }
+});
+
 test("a rollout ends with the new template, and rolling back reuses the old set", async () => {
   const w = world();
   deploy(w, 10);

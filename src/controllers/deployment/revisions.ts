@@ -1,6 +1,7 @@
 // What a Deployment notes in annotations of itself and of its ReplicaSets: revisions, and for how many pods a set was sized.
 import type { Deployment } from "#api/apps/v1/deployment.ts";
 import type { ReplicaSet } from "#api/apps/v1/replica-set.ts";
+import { nextInt64, parseInt64 } from "#schema/int64.ts";
 
 export type Annotations = Readonly<Record<string, string>>;
 
@@ -23,14 +24,28 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   rollbackAnnotation,
 ]);
 
-/** The revision of a set: 0 if it has none, undefined if what it has is no number. */
-export function revisionOf({ metadata }: ReplicaSet): number | undefined {
+/** The revision of a set: 0 if it has none, undefined if what it has is no number of 64 bits. */
+export function revisionOf({ metadata }: ReplicaSet): bigint | undefined {
   const text = metadata.annotations?.[revisionAnnotation];
-  return text === undefined ? 0 : integer(text);
+  return text === undefined ? 0n : parseInt64(text);
 }
 
-export const maxRevision = (sets: readonly ReplicaSet[]): number =>
-  sets.reduce((most, rs) => Math.max(most, revisionOf(rs) ?? 0), 0);
+const byRevision = (a: ReplicaSet, b: ReplicaSet): number => {
+  const [one, other] = [revisionOf(a) ?? 0n, revisionOf(b) ?? 0n];
+  return one < other ? -1 : one > other ? 1 : 0;
+};
+
+/** The sets, the one with the lowest revision first. */
+export const inOrder = (sets: readonly ReplicaSet[]): readonly ReplicaSet[] => sets.toSorted(byRevision);
+
+/** The next revision that is free. */
+export function nextRevision(sets: readonly ReplicaSet[]): bigint {
+  const most = sets.reduce((highest, rs) => {
+    const revision = revisionOf(rs) ?? 0n;
+    return revision > highest ? revision : highest;
+  }, 0n);
+  return nextInt64(most);
+}
 
 /** For how many pods the Deployment asked when the set was last sized, and how many it allowed. */
 export const desiredReplicasOf = (rs: ReplicaSet): number | undefined => count(rs, desiredAnnotation);
@@ -42,11 +57,11 @@ export const sizeAnnotations = (replicas: number, surge: number): Annotations =>
 });
 
 /** What the set of the present template should be annotated with, when `revision` is the next one that is free. */
-export function newSetAnnotations(deployment: Deployment, present: Annotations, revision: number): Annotations {
+export function newSetAnnotations(deployment: Deployment, present: Annotations, revision: bigint): Annotations {
   const copied = copyable(deployment.metadata.annotations);
   const annotations: Annotations = { ...present, ...copied };
   const text = present[revisionAnnotation];
-  const old = text === undefined || text === "" ? 0 : integer(text);
+  const old = text === undefined || text === "" ? 0n : parseInt64(text);
   if (old === undefined || old >= revision) return annotations;
   const history = text === undefined ? {} : { [historyAnnotation]: appended(present[historyAnnotation], text) };
   return { ...annotations, ...history, [revisionAnnotation]: String(revision) };
@@ -71,9 +86,7 @@ function appended(history: string | undefined, revision: string): string {
   return revisions.join();
 }
 
-const integer = (text: string): number | undefined => (/^[+-]?[0-9]{1,15}$/.test(text) ? Number(text) : undefined);
-
 function count({ metadata }: ReplicaSet, annotation: string): number | undefined {
-  const text = metadata.annotations?.[annotation] ?? "";
-  return /^[0-9]{1,10}$/.test(text) && Number(text) < 2 ** 31 ? Number(text) : undefined;
+  const value = parseInt64(metadata.annotations?.[annotation] ?? "");
+  return value !== undefined && BigInt.asIntN(32, value) === value ? Number(value) : undefined;
 }

@@ -1,23 +1,22 @@
 // Goes back to an earlier revision when the annotation of the oldest API versions asks for it. Today's kubectl patches the template itself.
 import { Deployment } from "#api/apps/v1/deployment.ts";
-import { revisionOf, rollbackAnnotation, rolledBackAnnotations } from "./revisions.ts";
+import { parseInt64 } from "#schema/int64.ts";
+import { inOrder, revisionOf, rollbackAnnotation, rolledBackAnnotations } from "./revisions.ts";
 import type { Rollout } from "./rollout.ts";
 import { sameTemplate, withoutHash } from "./template.ts";
 
 /** The revision to go back to, 0 meaning the last one; undefined if there is nothing to do. */
-export function rollbackRevision({ metadata }: Deployment): number | undefined {
-  const text = metadata.annotations?.[rollbackAnnotation] ?? "";
-  return /^[+-]?[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
-}
+export const rollbackRevision = ({ metadata }: Deployment): bigint | undefined =>
+  parseInt64(metadata.annotations?.[rollbackAnnotation] ?? "");
 
-export async function rollBack(rollout: Rollout, asked: number): Promise<undefined> {
+export async function rollBack(rollout: Rollout, asked: bigint): Promise<undefined> {
   const { deployment, context } = rollout;
   await rollout.ensureNext();
   const revision = asked || lastRevision(rollout);
-  const target = rollout.sets.find((rs) => revision !== 0 && revisionOf(rs) === revision);
+  const target = rollout.sets.find((rs) => revision !== 0n && revisionOf(rs) === revision);
   const { name } = deployment.metadata;
   if (!target) {
-    const message = revision === 0 ? "Unable to find last revision." : "Unable to find the revision to rollback to.";
+    const message = revision === 0n ? "Unable to find last revision." : "Unable to find the revision to rollback to.";
     context.event("Warning", "DeploymentRollbackRevisionNotFound", message);
     return clear(rollout, deployment);
   }
@@ -40,7 +39,7 @@ async function clear({ context }: Rollout, deployment: Deployment): Promise<unde
 }
 
 /** The second highest revision there is; 0 if there is none. */
-function lastRevision({ sets }: Rollout): number {
-  const revisions = sets.map((rs) => revisionOf(rs) ?? 0).toSorted((a, b) => b - a);
-  return revisions[1] ?? 0;
+function lastRevision({ sets }: Rollout): bigint {
+  const previous = inOrder(sets).at(-2);
+  return (previous && revisionOf(previous)) ?? 0n;
 }

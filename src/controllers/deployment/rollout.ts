@@ -12,10 +12,10 @@ import { isActive } from "../pods.ts";
 import { templateHash } from "../template-hash.ts";
 import {
   type Annotations,
-  maxRevision,
+  inOrder,
   newSetAnnotations,
+  nextRevision,
   revisionAnnotation,
-  revisionOf,
   sizeAnnotations,
 } from "./revisions.ts";
 import { boundsOf, byCreation, newSize, type Size } from "./sizes.ts";
@@ -84,7 +84,7 @@ export class Rollout {
     if (!next) return;
     const { minReadySeconds } = deployment.spec;
     const { annotations = {} } = next.metadata;
-    const wanted = newSetAnnotations(deployment, annotations, maxRevision(this.old) + 1);
+    const wanted = newSetAnnotations(deployment, annotations, nextRevision(this.old));
     const isChanged = !equal(wanted, annotations) || (next.spec.minReadySeconds ?? 0) !== (minReadySeconds ?? 0);
     if (isChanged) {
       const { minReadySeconds: _before, ...spec } = next.spec;
@@ -141,7 +141,7 @@ export class Rollout {
         namespace: metadata.namespace,
         labels: template.metadata.labels,
         annotations: {
-          ...newSetAnnotations(deployment, {}, maxRevision(this.old) + 1),
+          ...newSetAnnotations(deployment, {}, nextRevision(this.old)),
           ...sizeAnnotations(bounds.replicas, bounds.surge),
         },
         ownerReferences: [controlledBy(Deployment, deployment)],
@@ -192,9 +192,7 @@ export class Rollout {
   async cleanUp(): Promise<void> {
     const { revisionHistoryLimit } = this.deployment.spec;
     if (revisionHistoryLimit === keepsAll) return;
-    const old = this.old
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .toSorted((a, b) => (revisionOf(a) ?? 0) - (revisionOf(b) ?? 0));
+    const old = inOrder(this.old.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
     for (const { metadata, spec, status } of old.slice(0, Math.max(0, old.length - revisionHistoryLimit))) {
       if (status.replicas !== 0 || spec.replicas !== 0) continue;
       if ((metadata.generation ?? 0) > (status.observedGeneration ?? 0)) continue;

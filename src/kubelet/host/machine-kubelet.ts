@@ -23,17 +23,26 @@ import { type Kubelet, kubelet } from "../kubelet.ts";
 import type { Watched } from "../node/node-watch.ts";
 import { evictionThresholds } from "../node/pressure.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
+import { sandboxProfile } from "../runtime/sandbox-profile.ts";
 import { StorageLimits } from "../storage-limits.ts";
 import { Hierarchy } from "./cgroups/hierarchy.ts";
 import { PodCgroups } from "./cgroups/pod-cgroups.ts";
 import { containerInputs } from "./container-inputs.ts";
 import { CriRuntime, type CriRuntimeOptions } from "./cri/runtime.ts";
-import { criStreams } from "./cri/streams.ts";
+import { criStreams, type DialRuntime } from "./cri/streams.ts";
 import { PodLogs } from "./logs/pod-logs.ts";
-import { describeMachine, fileSystem, type MachineOptions, machineCapacity, machineState } from "./machine.ts";
+import {
+  describeMachine,
+  fileSystem,
+  type MachineOptions,
+  machineCapacity,
+  machineState,
+  throttleFolders,
+} from "./machine.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { StaticFolder } from "./static-folder.ts";
 import { MachineStats } from "./stats/machine-stats.ts";
+import { writeAs } from "./volumes/files.ts";
 import { VolumeMeter } from "./volumes/volume-meter.ts";
 import { Volumes } from "./volumes/volumes.ts";
 
@@ -54,10 +63,14 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly registered?: () => void;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
+  /** Waits for an image that somebody else is about to bring to the node, and says whether it had to; nobody does unless told. */
+  readonly imageComing?: CriRuntimeOptions["imageComing"];
   /** The node's own control group, `/knarr/CLUSTER/NODE`; without, pods are where the runtime puts them. */
   readonly cgroupRoot?: string;
   /** Processes that a pod may have; as many as the machine allows if it is negative, or not said. */
   readonly podPidsLimit?: number;
+  /** How the runtime's streaming server is reached; from here unless told. */
+  readonly dialRuntime?: DialRuntime;
   /** `/proc/net` of the node's network; of this process unless told. */
   readonly procNet?: string;
   /** Other nodes of this machine, whose pods take from the same memory and disk. */
@@ -87,7 +100,12 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const hierarchy = new Hierarchy();
   const hostIps = options.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   const inputs = containerInputs({ sources, volumes, hostIps, allocatable });
-  const runtime = await connect(options, { podsDirectory, hierarchy, memory: capacity.memory, inputs }, signal);
+  const profile = await writeSandboxProfile(folder);
+  const runtime = await connect(
+    options,
+    { podsDirectory, hierarchy, memory: capacity.memory, inputs, profile },
+    signal,
+  );
   const list = () => made.pods();
   const logs = new PodLogs({ ...logFolders(folder), list, runtime, clock, log });
   const stats = machineStats(options, { hierarchy, list, runtime, logs, meter: new VolumeMeter(volumes, clock) });
@@ -103,7 +121,7 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     ...(options.registered && { registered: options.registered }),
     runtime,
     probes: probeHandlers,
-    streams: criStreams(runtime, clock),
+    streams: criStreams(runtime, clock, options.dialRuntime),
     spdyCompression,
     inputs: { sources, volumes },
     watched: watchedOf(options, { runtime, stats, images, kubelet: () => made }),
@@ -128,8 +146,8 @@ const logFolders = (folder: string) => ({
 });
 
 function connect(
-  { endpoint, client, clock, dns, clusterDomain, cgroupRoot, folder }: MachineKubeletOptions,
-  { podsDirectory, hierarchy, memory, inputs }: RuntimeParts,
+  { endpoint, client, clock, dns, clusterDomain, cgroupRoot, folder, imageComing }: MachineKubeletOptions,
+  { podsDirectory, hierarchy, memory, inputs, profile }: RuntimeParts,
   signal: AbortSignal,
 ): Promise<CriRuntime> {
   const { logsDirectory, linksDirectory } = logFolders(folder);
@@ -145,7 +163,10 @@ function connect(
       ...(cgroupRoot !== undefined && { cgroupOf: (pod) => podGroup(cgroupRoot, pod) }),
       ...(dns && { dns }),
       ...(clusterDomain !== undefined && { clusterDomain }),
+      ...(imageComing && { imageComing }),
       seccompDirectory: join(folder, "seccomp"),
+      ...(profile !== undefined && { sandboxProfile: profile }),
+      throttleFolders: throttleFolders(),
       runtimeHandler: async (name) => (await client.get(RuntimeClass, { name })).handler,
       inputs,
     },
@@ -158,6 +179,17 @@ interface RuntimeParts {
   readonly hierarchy: Hierarchy;
   readonly memory: string | undefined;
   readonly inputs: CriRuntimeOptions["inputs"];
+  /** The file of a seccomp filter for sandboxes. */
+  readonly profile: string | undefined;
+}
+
+/** Where it is; undefined where there is none for this machine. */
+async function writeSandboxProfile(folder: string): Promise<string | undefined> {
+  const profile = sandboxProfile(process.arch);
+  if (!profile) return undefined;
+  const path = join(folder, "sandbox-seccomp.json");
+  await writeAs(path, JSON.stringify(profile), 0o644);
+  return path;
 }
 
 const connectionOf = (runtime: CriRuntime): Component => ({

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
-import { describeMachine, machineState } from "./machine.ts";
+import { describeMachine, machineState, throttleFolders } from "./machine.ts";
 
 const linux = process.platform === "linux" ? false : "only Linux tells of itself this way";
 
@@ -37,4 +39,15 @@ test("a machine knows what it has left", { skip: linux }, async () => {
   const { memoryBytes, memoryAvailableBytes, nodeFs } = await machineState(tmpdir(), tmpdir());
   assert.ok(memoryAvailableBytes > 0 && memoryAvailableBytes < memoryBytes);
   assert.ok(nodeFs.availableBytes <= nodeFs.capacityBytes - nodeFs.usedBytes);
+});
+
+test("what processors tell of their heat is found where they tell it", () => {
+  const cpus = mkdtempSync(join(tmpdir(), "knarr-cpus-"));
+  for (const path of ["cpu0/thermal_throttle", "cpu1", "cpu12/thermal_throttle", "cpufreq/thermal_throttle"])
+    mkdirSync(join(cpus, path), { recursive: true });
+  assert.deepEqual(throttleFolders(cpus).toSorted(), [
+    `${cpus}/cpu0/thermal_throttle`,
+    `${cpus}/cpu12/thermal_throttle`,
+  ]);
+  rmSync(cpus, { recursive: true });
 });

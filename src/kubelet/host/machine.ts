@@ -1,8 +1,10 @@
 // This machine, as a node of it tells the API. With several nodes on one machine each of them has the whole machine.
+import { existsSync, readdirSync } from "node:fs";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { arch, availableParallelism, release } from "node:os";
 import type { Amounts } from "#api/core/v1/amounts.ts";
 import type { NodeSystemInfo } from "#api/core/v1/node.ts";
+import { hasAppArmor } from "#base/host/app-armor.ts";
 import type { NodeDescription } from "../node/description.ts";
 import {
   type EvictionThresholds,
@@ -37,7 +39,7 @@ export async function describeMachine(options: MachineOptions): Promise<NodeDesc
     ...(podCidrs && { podCidrs }),
     ...(await machineCapacity(options)),
     system: await systemInfo(runtime, kubeletVersion),
-    hasAppArmor: (await firstLine("/sys/module/apparmor/parameters/enabled")) === "Y",
+    hasAppArmor: hasAppArmor(),
   };
 }
 
@@ -156,6 +158,13 @@ async function osName(): Promise<string> {
 }
 
 /** Of the first of these files that there is; empty if there is none. */
+/** Of each processor that tells of its heat, by which containers could learn what others do. */
+export const throttleFolders = (cpus = "/sys/devices/system/cpu"): readonly string[] =>
+  readdirSync(cpus)
+    .filter((name) => /^cpu\d+$/.test(name))
+    .map((name) => `${cpus}/${name}/thermal_throttle`)
+    .filter((folder) => existsSync(folder));
+
 async function firstLine(...paths: readonly string[]): Promise<string> {
   for (const path of paths) {
     const text = await readFile(path, "utf8").catch(() => ""); // not every machine tells everything

@@ -1,5 +1,6 @@
 // Whether a name can be that of an image, by the grammar that all registries share (github.com/distribution/reference), with the words
 // of its library: people search for them.
+import { own } from "#base/collections.ts";
 
 const anyCase = "[a-zA-Z0-9]";
 const label = `${anyCase}(?:[a-zA-Z0-9-]*${anyCase})?`;
@@ -27,7 +28,7 @@ export function imageNameProblem(image: string): string | undefined {
   if (name.length > mostCharacters) return `repository name must not be more than ${mostCharacters} characters`;
   if (sum === undefined) return undefined;
   const [algorithm = "", value = ""] = sum.split(":");
-  const length = Object.hasOwn(digestLengths, algorithm) ? digestLengths[algorithm] : undefined;
+  const length = Object.hasOwn(digestLengths, algorithm) ? own(digestLengths, algorithm) : undefined;
   if (length === undefined) return "unsupported digest algorithm";
   if (value.length !== length) return "invalid checksum digest length";
   return /^[a-f0-9]+$/.test(value) ? undefined : "invalid checksum digest format";

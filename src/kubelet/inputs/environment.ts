@@ -32,11 +32,15 @@ export async function environmentOf(
   return [...found].map(([name, value]) => ({ name, value }));
 }
 
+const reference = /\$(\$|\(([^)]*)\))/g;
+
+/** The names that a text refers to, whether they are known or not. */
+export const variablesIn = (text: string): readonly string[] =>
+  [...text.matchAll(reference)].flatMap(([, inner, name]) => (inner === "$" ? [] : [name ?? ""]));
+
 /** `$(NAME)` becomes the value of a variable that is known, `$$` a dollar; all else stays as it is. */
 export const expandVariables = (text: string, known: ReadonlyMap<string, string>): string =>
-  text.replace(/\$(\$|\(([^)]*)\))/g, (whole, inner: string, name: string) =>
-    inner === "$" ? "$" : (known.get(name) ?? whole),
-  );
+  text.replace(reference, (whole, inner: string, name: string) => (inner === "$" ? "$" : (known.get(name) ?? whole)));
 
 type ValueSource = NonNullable<NonNullable<Container["env"]>[number]["valueFrom"]>;
 

@@ -10,6 +10,8 @@ export interface VolumeFile {
   readonly path: string;
   readonly content: Uint8Array;
   readonly mode: number;
+  /** Whose it is; root's unless told. */
+  readonly uid?: number;
 }
 
 /** The files of a volume, or undefined if it is none of objects. Throws InputMissing for what has to be there first. */
@@ -110,7 +112,11 @@ class FileSources {
     mode: number,
   ): Promise<VolumeFile> {
     const text = await this.#sources.token(this.#pod, audience, expirationSeconds);
-    return { path, mode, content: new TextEncoder().encode(text) };
+    const content = new TextEncoder().encode(text);
+    const uid = userOf(this.#pod);
+    if (uid !== undefined) return { path, content, mode: 0o600, uid };
+    // The volume's group gets its right to read where all its files do.
+    return { path, content, mode: this.#pod.spec.securityContext?.fsGroup === undefined ? mode : 0o600 };
   }
 
   #keyed(
@@ -131,6 +137,15 @@ class FileSources {
       throw new InputMissing(`references non-existent ${what} key: ${key}`);
     });
   }
+}
+
+/** Whom all containers of a pod run as, if its spec says so: then nobody else need read its tokens. */
+function userOf({ spec }: Pod): number | undefined {
+  const { securityContext, initContainers = [], containers, ephemeralContainers = [] } = spec;
+  const users = [...initContainers, ...containers, ...ephemeralContainers].map(
+    (container) => container.securityContext?.runAsUser ?? securityContext?.runAsUser,
+  );
+  return new Set(users).size === 1 ? users[0] : undefined;
 }
 
 function bytesOf(base64: string): Uint8Array {

@@ -422,6 +422,23 @@ test("init containers run one after another, before the others", () => {
   ]);
 });
 
+test("an ephemeral container that has ended is not started again by a runtime that has forgotten it", () => {
+  const terminated = { exitCode: 0 };
+  const ephemeralContainerStatuses = [
+    { name: "old", image: "old", imageID: "", restartCount: 0, state: { terminated } },
+  ];
+  const pod = podOf(
+    {
+      ephemeralContainers: [
+        { name: "old", image: "old" },
+        { name: "debug", image: "debug" },
+      ],
+    },
+    { status: { ephemeralContainerStatuses } },
+  );
+  assert.deepEqual(told(planPod(viewOf(pod, stateOf(["web running"])))), ["start debug"]);
+});
+
 test("sidecars start in order, stay, and are kept running", () => {
   const probe = { tcpSocket: { port: 1 } };
   const spec: Draft<PodSpec> = {

@@ -24,7 +24,7 @@ export function planPod(view: PodView): Plan {
   discardOld(draft, sandbox);
   for (const container of view.pod.spec.ephemeralContainers ?? []) {
     const current = latest(view.state, container.name);
-    if (!current || !hasRun(current)) draft.start("ephemeral", container, sandbox);
+    if (current ? !hasRun(current) : !hasEnded(view.pod, container.name)) draft.start("ephemeral", container, sandbox);
   }
   const initialized = planInit(draft, sandbox);
   if (initialized === "failed") return planEnd(new Draft(view), {});
@@ -166,6 +166,10 @@ function planRestartOfAll(draft: Draft): Plan {
     for (const container of others.length > 0 ? others : counted) draft.discard(container);
   return draft.plan({ isRestartingAll: true });
 }
+
+/** Whether an ephemeral container has ended by what was told of it: it is never started again, though the runtime has forgotten it. */
+const hasEnded = ({ status }: Pod, name: string): boolean =>
+  status.ephemeralContainerStatuses?.some((one) => one.name === name && one.state.terminated !== undefined) === true;
 
 const isEphemeral = ({ spec }: Pod, name: string): boolean =>
   spec.ephemeralContainers?.some((container) => container.name === name) === true;

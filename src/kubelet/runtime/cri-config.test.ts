@@ -62,13 +62,13 @@ test("a sandbox has the pod's name, ports and namespaces", () => {
   assert.deepEqual(host.linux.securityContext.namespaceOptions, { network: 2, pid: 2, ipc: 2 });
 });
 
-test("a sandbox that containers can see is held by the runtime's filter", () => {
-  const filtered = (spec: object) =>
-    criSandbox({ pod: one({}, spec), attempt: 0 }, settings).linux.securityContext.seccomp.profileType === 0;
-  assert.deepEqual(
-    [{}, { shareProcessNamespace: true }, { hostPID: true }, { hostNetwork: true, hostIPC: true }].map(filtered),
-    [false, true, true, false],
-  );
+test("every sandbox is held by a filter: the node's own, or the runtime's", () => {
+  for (const spec of [{}, { shareProcessNamespace: true }, { hostPID: true }, { hostNetwork: true, hostIPC: true }]) {
+    const filterOf = (more: object) =>
+      criSandbox({ pod: one({}, spec), attempt: 0 }, { ...settings, ...more }).linux.securityContext.seccomp;
+    assert.deepEqual(filterOf({}), { profileType: 0, localhostRef: "" });
+    assert.deepEqual(filterOf({ sandboxProfile: "/f.json" }), { profileType: 2, localhostRef: "/f.json" });
+  }
 });
 
 test("a container gets its command with variables, its rights and its places", () => {
@@ -133,4 +133,29 @@ test("a pod and a container say what it may do, the container last", () => {
     [{ profileType: 2, localhostRef: "mine" }, "localhost/mine"],
   );
   assert.deepEqual(chosen.namespaceOptions, { network: 0, pid: 3, ipc: 0, targetId: "c9" });
+});
+
+test("a container sees neither what upstream hides of the kernel nor the heat of processors, unless it sees all", () => {
+  const heat = "/sys/devices/system/cpu/cpu0/thermal_throttle";
+  const pathsOf = (securityContext: object) => {
+    const pod = one({ securityContext });
+    return containerSecurity(pod, pod.spec.containers[0]!, { ...settings, throttleFolders: [heat] });
+  };
+  const hidden = [
+    "interrupts",
+    "kcore",
+    "keys",
+    "latency_stats",
+    "timer_list",
+    "sched_debug",
+    "scsi",
+    "acpi",
+    "asound",
+  ];
+  const { maskedPaths, readonlyPaths } = pathsOf({});
+  for (const path of [...hidden.map((name) => `/proc/${name}`), "/sys/firmware", "/sys/devices/virtual/powercap", heat])
+    assert.ok(maskedPaths.includes(path), path);
+  assert.deepEqual(readonlyPaths, ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]);
+  for (const bare of [{ privileged: true }, { procMount: "Unmasked" }])
+    assert.deepEqual([pathsOf(bare).maskedPaths, pathsOf(bare).readonlyPaths], [[], []]);
 });

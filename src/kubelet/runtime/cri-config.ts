@@ -1,6 +1,8 @@
 // Pods and containers as CRI wants them described. Pure: what has to be fetched or mounted for them is given.
+
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { own } from "#base/collections.ts";
 import { bytesOf, cpuPeriod, hugepageLimits, millisOf, oomScore, quotaOf, sharesOf } from "../cgroups/limits.ts";
 import { kernelNameOf } from "../inputs/host-name.ts";
 import { expand } from "../probes/ask.ts";
@@ -13,6 +15,10 @@ export interface CriSettings {
   readonly logsDirectory: string;
   /** Where seccomp profiles of the node's own are: `/var/lib/kubelet/seccomp`. */
   readonly seccompDirectory: string;
+  /** The file of a seccomp filter for sandboxes; the runtime's own filter unless told. */
+  readonly sandboxProfile?: string;
+  /** Where processors of the machine tell how hot they are: `/sys/devices/system/cpu/cpu0/thermal_throttle`; none unless told. */
+  readonly throttleFolders?: readonly string[];
   /** The control group that holds all of a pod; the runtime's choice unless told. */
   readonly cgroupOf?: (pod: Pod) => string;
   /** Whether groups are of the second version alone, where all of a container is killed when it runs out of memory. */
@@ -77,7 +83,7 @@ export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSetting
     portMappings: all.flatMap(({ ports = [] }) =>
       ports.flatMap(({ hostPort = 0, containerPort, protocol, hostIP = "" }) =>
         hostPort && !spec.hostNetwork
-          ? [{ protocol: protocols[protocol] ?? 0, containerPort, hostPort, hostIp: hostIP }]
+          ? [{ protocol: own(protocols, protocol) ?? 0, containerPort, hostPort, hostIp: hostIP }]
           : [],
       ),
     ),
@@ -85,7 +91,7 @@ export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSetting
     annotations: metadata.annotations ?? {},
     linux: {
       cgroupParent: settings.cgroupOf?.(pod) ?? "",
-      securityContext: sandboxSecurity(pod),
+      securityContext: sandboxSecurity(pod, settings.sandboxProfile),
       sysctls: Object.fromEntries((spec.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value])),
     },
   };

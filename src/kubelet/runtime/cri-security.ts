@@ -15,31 +15,32 @@ const namespacesOf = ({ hostNetwork, hostPID, hostIPC, shareProcessNamespace }: 
   ipc: hostIPC ? namespaceMode.node : namespaceMode.pod,
 });
 
-export function sandboxSecurity(pod: Pod) {
+/** `profile` is the file of a filter for sandboxes; the runtime's own unless told. */
+export function sandboxSecurity(pod: Pod, profile: string | undefined) {
   const { securityContext, initContainers = [], containers } = pod.spec;
   const { runAsUser, runAsGroup, seLinuxOptions } = securityContext ?? {};
   return {
     namespaceOptions: namespacesOf(pod.spec),
     privileged: [...initContainers, ...containers].some((container) => container.securityContext?.privileged),
-    seccomp: { profileType: profileType[isSandboxAlone(pod) ? "Unconfined" : "RuntimeDefault"], localhostRef: "" },
+    seccomp: { profileType: profileType[profile ? "Localhost" : "RuntimeDefault"], localhostRef: profile ?? "" },
     ...labelOf(seLinuxOptions),
     ...groupsOf(pod),
     ...idsOf(runAsUser, runAsUser === undefined ? undefined : runAsGroup),
   };
 }
 
-/**
- * Whether no container sees the sandbox's process, which only waits: then no filter has to keep anybody from acting through it. runc
- * takes 40 ms to make the runtime's filter, a tenth of a pod's start. Upstream always asks for it.
- */
-const isSandboxAlone = ({ spec: { hostPID, shareProcessNamespace } }: Pod): boolean =>
-  !hostPID && !shareProcessNamespace;
+export interface ContainerSurroundings {
+  readonly seccompDirectory: string;
+  /** Where processors of the machine tell how hot they are; none unless told. */
+  readonly throttleFolders?: readonly string[];
+  /** Id of the container whose processes the container is to see. */
+  readonly target?: string | undefined;
+}
 
-/** The target is the id of the container whose processes the container is to see. */
 export function containerSecurity(
   pod: Pod,
   { securityContext: own }: Container,
-  { seccompDirectory, target }: { readonly seccompDirectory: string; readonly target?: string | undefined },
+  { seccompDirectory, throttleFolders = [], target }: ContainerSurroundings,
 ) {
   const all = pod.spec.securityContext;
   const privileged = own?.privileged ?? false;
@@ -53,7 +54,7 @@ export function containerSecurity(
     },
     readonlyRootfs: own?.readOnlyRootFilesystem ?? false,
     noNewPrivs: own?.allowPrivilegeEscalation === false,
-    maskedPaths: isBare ? [] : masked,
+    maskedPaths: isBare ? [] : [...masked, ...throttleFolders],
     readonlyPaths: isBare ? [] : readOnly,
     seccomp: seccompOf(own?.seccompProfile ?? all?.seccompProfile, seccompDirectory),
     ...appArmorOf(own?.appArmorProfile ?? all?.appArmorProfile),
@@ -63,12 +64,20 @@ export function containerSecurity(
   };
 }
 
-/** What most containers must not see of the kernel. */
+/** What most containers must not see of the kernel, as upstream's `pkg/securitycontext` has it. */
 const masked = [
-  ...["acpi", "asound", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi"].map(
-    (name) => `/proc/${name}`,
-  ),
+  "/proc/asound",
+  "/proc/acpi",
+  "/proc/interrupts",
+  "/proc/kcore",
+  "/proc/keys",
+  "/proc/latency_stats",
+  "/proc/timer_list",
+  "/proc/timer_stats",
+  "/proc/sched_debug",
+  "/proc/scsi",
   "/sys/firmware",
+  "/sys/devices/virtual/powercap",
 ];
 const readOnly = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
 

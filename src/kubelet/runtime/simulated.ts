@@ -6,6 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
+import { millisOf } from "#schema/time.ts";
 import { Alarm } from "../alarm.ts";
 import { InputMissing } from "../inputs/sources.ts";
 import {
@@ -28,6 +29,8 @@ export interface SimulatedRuntimeOptions {
   /** Addresses for a new pod of a node. Throws if there are none left. */
   readonly allocate: (node: string) => readonly string[];
   readonly release: (node: string, ips: readonly string[]) => void;
+  /** Rejects if something is missing that a container is to be given; nothing is unless told. */
+  readonly inputs?: (pod: Pod, container: ContainerConfig["container"]) => Promise<void>;
   /** What a container does; by its annotations unless told. */
   readonly script?: (config: Pick<ContainerConfig, "pod" | "container" | "kind">) => ContainerScript;
 }
@@ -72,10 +75,13 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #ends: Alarm<End>;
   readonly #sleepers: Alarm<() => void>;
+  /** In which ids differ from those of a process before this one: pods outlive it. */
+  readonly #epoch: string;
   #made = 0;
 
   constructor(options: SimulatedRuntimeOptions) {
     this.#options = options;
+    this.#epoch = options.clock.now().toString(16);
     this.#ends = new Alarm(options.clock, (end) => this.#exit(end));
     this.#sleepers = new Alarm(options.clock, (wake) => wake());
   }
@@ -90,6 +96,11 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   changes(signal: AbortSignal): AsyncIterable<readonly string[]> {
     return this.#feed.follow(signal);
+  }
+
+  /** Ends a container that runs, as its process would by itself. */
+  exit(id: string, exitCode: number): void {
+    this.#endNow(id, exitCode);
   }
 
   /** The script a container runs by. */
@@ -153,6 +164,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (uid === undefined) throw new Error(`sandbox ${sandbox} not found`);
     const script = this.#script(config);
     if (script.configError !== undefined) throw new InputMissing(script.configError);
+    await this.#options.inputs?.(config.pod, config.container);
     if (script.createError !== undefined) throw new Error(script.createError);
     const id = this.#newId();
     const { requests = {} } = config.container.resources;
@@ -177,8 +189,41 @@ export class SimulatedRuntime implements ContainerRuntime {
       imageId,
       ...(container.lifecycle?.postStart && { isHookDue: true }),
     };
-    this.#pods.set(uid, { sandboxes, containers: [state, ...containers] });
+    this.#pods.set(uid, { sandboxes, containers: [state, ...containers, ...this.#lostRun(config, uid, sandbox)] });
     return id;
+  }
+
+  /**
+   * The run that a process before this one had going, as the API remembers it. It has ended with that process, as the runtime of a
+   * machine tells it that was switched off.
+   */
+  #lostRun(config: ContainerConfig, uid: string, sandbox: string): readonly ContainerState[] {
+    const { pod, container } = config;
+    const { containers } = this.#pods.get(uid) ?? nothingObserved;
+    const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
+    const told = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container.name);
+    if (!told?.state.running || containers.some(({ name }) => name === container.name)) return [];
+    const id = told.containerID?.replace(`${this.name}://`, "") ?? "";
+    if (id === "" || this.#containers.has(id)) return [];
+    this.#containers.set(id, { uid, script: this.#script(config), cpuCores: 0, memoryBytes: 0, end: undefined });
+    const { startedAt } = told.state.running;
+    return [
+      {
+        id,
+        sandbox,
+        name: container.name,
+        attempt: told.restartCount,
+        phase: "exited",
+        createdAt: 0,
+        startedAt: startedAt === undefined ? 0 : millisOf(startedAt),
+        finishedAt: this.#options.clock.now(),
+        exitCode: 255,
+        reason: "Unknown",
+        message: "",
+        image: told.image,
+        imageId: told.imageID,
+      },
+    ];
   }
 
   async startContainer(id: string, signal: AbortSignal): Promise<void> {
@@ -309,7 +354,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   #newId(): string {
-    return `${(++this.#made).toString(16).padStart(12, "0")}`;
+    return `${this.#epoch}${(++this.#made).toString(16).padStart(8, "0")}`;
   }
 
   #known(id: string): SimulatedContainer {

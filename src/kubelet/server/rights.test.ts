@@ -16,7 +16,6 @@ const table: readonly (readonly [string, readonly string[]])[] = [
   ["/checkpoint/ns/pod/c", ["checkpoint"]],
   ["/statusz", ["statusz"]],
   ["/flagz", ["configz"]],
-  ["/exec/ns/pod/c", ["proxy"]],
   ["/containerLogs/ns/pod/c", ["proxy"]],
   ["/metricsx", ["proxy"]],
   ["//metrics", ["proxy"]],
@@ -33,4 +32,11 @@ test("the verb is the method's, and none for what is no method of the API", () =
     (method) => rightsFor(method, "/pods").verb,
   );
   assert.deepEqual(verbs, ["get", "create", "update", "patch", "delete", "", ""]);
+});
+
+test("what runs commands takes the right to create, however it is asked for", () => {
+  for (const path of ["/exec/ns/pod/c", "/attach/ns/pod/c", "/run/ns/pod/c", "/portForward/ns/pod", "/%65xec/ns/pod/c"])
+    for (const method of ["GET", "POST", "PUT"])
+      assert.deepEqual(rightsFor(method, path), { verb: "create", subresources: ["proxy"] }, `${method} ${path}`);
+  assert.equal(rightsFor("constructor", "/exec/ns/pod/c").verb, "");
 });

@@ -27,11 +27,21 @@ const subresources = new Map([
   ["flagz", ["configz"]],
 ]);
 
-/** By the same word of the path that decides who answers, so that no spelling is asked about as one thing and served as another. */
-export const rightsFor = (method: string, path: string): Rights => ({
-  verb: verbs.get(method) ?? "",
-  subresources: subresources.get(wordsOf(path)?.[0] ?? "") ?? ["proxy"],
-});
+/**
+ * By the same word of the path that decides who answers, so that no spelling is asked about as one thing and served as another. What runs
+ * commands takes the right to create by any method, where upstream takes the method's: a WebSocket begins with a GET, and a right to read is none to
+ * run.
+ */
+export function rightsFor(method: string, path: string): Rights {
+  const word = wordsOf(path)?.[0] ?? "";
+  const verb = verbs.get(method) ?? "";
+  return {
+    verb: verb !== "" && runsCommands(word) ? "create" : verb,
+    subresources: subresources.get(word) ?? ["proxy"],
+  };
+}
+
+const runsCommands = (word: string): boolean => ["exec", "attach", "run", "portForward"].includes(word);
 
 /** The words of a path between its slashes; undefined if it is not escaped properly. */
 export function wordsOf(path: string): readonly string[] | undefined {

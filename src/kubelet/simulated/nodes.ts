@@ -5,6 +5,7 @@ import { Node, type Taint } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
@@ -21,9 +22,13 @@ import { NodeAgents } from "../node/node-agents.ts";
 import { NodeUnreachable } from "../node-unreachable.ts";
 import { type PodNode, Pods } from "../pods.ts";
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from "../runtime/simulated.ts";
+import { configurationOf } from "../server/configuration.ts";
+import { countPods } from "../server/kubelet-metrics.ts";
 import { type KubeletRequest, type KubeletServer, kubeletServer } from "../server/server.ts";
 import { AddressPool, addressIn, partOf } from "./addresses.ts";
+import { SimulatedInputs } from "./inputs.ts";
 import { simulatedProbes } from "./probes.ts";
+import { simulatedSummary } from "./stats.ts";
 import { simulatedStreams } from "./streams.ts";
 
 export interface SimulatedNodesOptions {
@@ -111,8 +116,15 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
     if (!node) throw new Error(`there is no simulated node ${name}`);
     return node;
   };
+  const inputs = new SimulatedInputs({
+    informers,
+    clientOf: (node) => nodeOf(node).client,
+    allocatable: options.capacity ?? defaultCapacity,
+    changed: (uid) => pods.retry(uid),
+  });
   const runtime = new SimulatedRuntime({
     clock,
+    inputs: (pod, container) => inputs.check(pod, container),
     allocate: (node) => [nodeOf(node).addresses.take()],
     release: (node, ips) => {
       for (const ip of ips) nodes.get(node)?.addresses.giveBack(ip);
@@ -121,7 +133,8 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   });
   const recorder = new EventRecorder({ client: options.clientFor("events"), clock, random, log });
   const event = podEvents(recorder, clock, options.events ?? kubeletPace);
-  const pods = new Pods({
+  const pods: Pods = new Pods({
+    grounds: [inputs],
     informer: informers.of(Pod),
     runtime,
     probes: simulatedProbes((id) => runtime.scriptOf(id), event),
@@ -137,8 +150,18 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   });
   const streams = simulatedStreams(runtime, (uid) => pods.workerOf(uid)?.pod);
   const compression = options.spdyCompression ?? noSpdy;
-  const serverOf = (node: string): KubeletServer =>
-    kubeletServer({
+  const startedAt = clock.now();
+  const servers = new Map<string, KubeletServer>();
+  /** Made for those who are asked: most of thousands never are. */
+  const serverOf = (node: string): KubeletServer => {
+    const known = servers.get(node);
+    if (known) return known;
+    const list = () => pods.on(node);
+    const metrics = new MetricRegistry();
+    countPods(metrics, node, list);
+    const description = describe(options, node, names.indexOf(node));
+    const { capacity } = description;
+    const made = kubeletServer({
       clock,
       streams,
       compression,
@@ -147,8 +170,14 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
         const pod = informers.of(Pod).cache.get({ namespace, name });
         return pod?.spec.nodeName === node ? pods.workerOf(pod.metadata.uid ?? "") : undefined;
       },
-      list: () => pods.on(node),
+      list,
+      metrics,
+      stats: (which, signal) => simulatedSummary({ node, startedAt, capacity, list, runtime, clock }, which, signal),
+      configuration: () => configurationOf(description),
     });
+    servers.set(node, made);
+    return made;
+  };
   known.onChange(({ key, old, object }) => {
     const reason = nodes.get(key)?.isRunning ? schedulingEvent(old, object) : undefined;
     if (reason !== undefined) tell(key, recorder, reason, statusNews(key, reason));

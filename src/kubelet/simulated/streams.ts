@@ -5,7 +5,7 @@ import { exitStatus } from "#wire/streams/remote-command.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { SimulatedRuntime } from "../runtime/simulated.ts";
 import type { ContainerStreams, LogEntry, LogQuery } from "../server/streams.ts";
-import { answerCommand } from "./command.ts";
+import { answerCommand, isShell, isShellCommand, runShell } from "./command.ts";
 
 export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string) => Pod | undefined): ContainerStreams {
   const placeOf = (id: string) => {
@@ -21,16 +21,24 @@ export function simulatedStreams(runtime: SimulatedRuntime, podOf: (uid: string)
         for await (const part of stdin) await stdout?.(part);
         return exitStatus(0);
       }
+      if (isShellCommand(command)) return exitStatus(await runShell({ stdin, stdout, stderr }, placeOf(id)));
       const { exitCode, output } = answerCommand(command, placeOf(id));
       const write = exitCode === 127 ? (stderr ?? stdout) : stdout;
       await write?.(new TextEncoder().encode(output));
       signal.throwIfAborted();
       return exitStatus(exitCode);
     },
-    async attach({ id }, { stdout }, signal) {
+    async attach({ id }, { stdin, stdout, stderr }, signal) {
       const lines = runtime.scriptOf(id)?.logs ?? [];
       await stdout?.(new TextEncoder().encode(lines.map((line) => `${line}\n`).join("")));
-      await runtime.ended(id, signal);
+      const place = placeOf(id);
+      const ended = runtime.ended(id, signal);
+      if (stdin && place.container && isShell(place.container)) {
+        const code = await Promise.race([runShell({ stdin, stdout, stderr }, place), ended]);
+        // A client that has gone away has not typed anything.
+        if (code !== undefined && !signal.aborted) runtime.exit(id, code);
+      }
+      await ended;
       return exitStatus(0);
     },
     portForward: async () => {

@@ -1,12 +1,14 @@
 // Why a container of a pod does not run: its image, what it refers to, its command, or that it keeps ending.
+
 import type { ContainerStateTerminated, ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { own } from "#base/collections.ts";
 import { parseDurationMs } from "#schema/duration.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 import { exitText } from "./exit.ts";
 import { containersOf, type PodFacts, type PodRule, podArgument } from "./pod-facts.ts";
-import { failedProbes, probeKill } from "./probes.ts";
+import { failedProbes, outOfMemoryRemedy, probeKill } from "./probes.ts";
 import {
   containerEvidence,
   type Evidence,
@@ -33,7 +35,7 @@ function reasonOf(container: ContainerStatus, facts: PodFacts): Reason | undefin
   if (waiting?.reason === "CrashLoopBackOff") return crashLoop(container, facts);
   if (terminated && terminated.exitCode !== 0 && facts.pod.spec.restartPolicy !== "Never")
     return crashLoop(container, facts);
-  const known = waits[waiting?.reason ?? ""];
+  const known = own(waits, waiting?.reason ?? "");
   return known && waiting ? stuck(container, waiting, known, facts) : undefined;
 }
 
@@ -245,8 +247,7 @@ function crashRemedies(
   hasLines: boolean,
 ): readonly string[] {
   const read = `read ${hasLines ? "all" : "what"} it said before it ended: kubectl logs ${podArgument(pod)} -c ${container} --previous`;
-  if (last?.reason === "OOMKilled")
-    return ["give it a higher memory limit, or find out what it uses the memory for", read];
+  if (last?.reason === "OOMKilled") return [outOfMemoryRemedy, read];
   if (isKilledByProbe) return ["see what the probe asks for, and whether the program answers in time", read];
   if (last?.exitCode === 127 || last?.exitCode === 126)
     return ["see that the command exists in the image, and may be executed", read];

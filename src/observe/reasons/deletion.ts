@@ -1,5 +1,7 @@
 // Why something that was deleted is still there.
+
 import type { Pod } from "#api/core/v1/pod.ts";
+import { own } from "#base/collections.ts";
 import { millisOf } from "#schema/time.ts";
 import { isNodeReady, nodeEvidence } from "./node-state.ts";
 import { type PodRule, podArgument, podCondition } from "./pod-facts.ts";
@@ -24,11 +26,11 @@ const domainOf = (finalizer: string): string | undefined =>
 
 function removerOf(finalizer: string): string {
   const domain = domainOf(finalizer);
-  return removers[finalizer] ?? (domain ? `whoever runs ${domain}` : "whoever put it there");
+  return own(removers, finalizer) ?? (domain ? `whoever runs ${domain}` : "whoever put it there");
 }
 
 function remedyFor(finalizer: string): string {
-  const known = removers[finalizer]?.split(",")[0];
+  const known = own(removers, finalizer)?.split(",")[0];
   return known
     ? `see whether ${known} runs, and what it says`
     : `find out who takes care of ${domainOf(finalizer) ?? "it"}, and whether that still works`;
@@ -84,7 +86,7 @@ const disrupters: Readonly<Record<string, string>> = {
 export function disruptionOf(pod: Pod): { readonly by: string; readonly evidence: readonly Evidence[] } | undefined {
   const target = podCondition(pod, "DisruptionTarget");
   if (target?.status !== "True") return undefined;
-  const by = disrupters[target.reason ?? ""] ?? target.reason ?? "someone";
+  const by = own(disrupters, target.reason ?? "") ?? target.reason ?? "someone";
   return { by, evidence: conditionEvidence(target) };
 }
 

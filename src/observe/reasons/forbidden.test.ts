@@ -135,3 +135,9 @@ test("why of a refusal knows names, service accounts, paths, and what is allowed
     /--verb=patch --resource=deployments\.apps\/scale -n shop; .* --serviceaccount=shop:bot/,
   );
 });
+
+test("why offers the roles that are made for people before those that a chart made for itself", () => {
+  const chart = made(ClusterRole, { metadata: { name: "promtail" }, rules: [rule("list", "pods")] });
+  const { remedies } = refusalReason(wish({}), { ...grants, clusterRoles: [chart, ...grants.clusterRoles] });
+  assert.match(remedies?.[1] ?? "", /^or give it the role view: /);
+});

@@ -172,6 +172,10 @@ const subjectFlag = (user: string): string => {
 const isEverything = ({ verbs, apiGroups = [], resources = [] }: PolicyRule): boolean =>
   [verbs, apiGroups, resources].every((list) => list.includes("*"));
 
+/** The roles that are made for people come before those that a chart made for itself, however narrow these are. */
+const forPeople = ["view", "edit", "admin"];
+const rank = (role: string): number => (forPeople.includes(role) ? forPeople.indexOf(role) : forPeople.length);
+
 /** How much a role gives: a star counts for many. */
 const breadth = (rules: readonly PolicyRule[] = []): number =>
   rules.reduce((sum, { verbs, resources = [] }) => sum + size(verbs) * size(resources), 0);
@@ -186,7 +190,7 @@ function remediesFor(wish: Wish, { roles, clusterRoles }: Grants): readonly stri
   ]
     .filter(({ metadata, rules }) => !metadata.name.startsWith("system:") && rules?.some((rule) => covers(rule, wish)))
     .filter(({ rules = [] }) => !rules.some(isEverything))
-    .toSorted((a, b) => breadth(a.rules) - breadth(b.rules));
+    .toSorted((a, b) => rank(a.metadata.name) - rank(b.metadata.name) || breadth(a.rules) - breadth(b.rules));
   const [best] = fitting;
   const bind = (role: string): string =>
     namespace === undefined

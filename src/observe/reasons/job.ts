@@ -1,7 +1,9 @@
 // Why a Job has not done its work, and why a CronJob has not begun any.
+
 import type { CronJob } from "#api/batch/v1/cron-job.ts";
 import type { Job } from "#api/batch/v1/job.ts";
 import type { Event } from "#api/core/v1/event.ts";
+import { own } from "#base/collections.ts";
 import { isOver } from "./pod-facts.ts";
 import {
   conditionEvidence,
@@ -45,7 +47,7 @@ export function jobReason({ owner, pods, events }: WorkloadFacts<Job>): Reason {
       says: `has failed: ${end.message || end.reason}`,
       ...sinceOf(end.lastTransitionTime),
       evidence: conditionEvidence(end),
-      remedies: [failedRemedies[end.reason ?? ""] ?? "see why its pods failed"],
+      remedies: [own(failedRemedies, end.reason ?? "") ?? "see why its pods failed"],
       parts,
     };
   if (spec.suspend)

@@ -1,5 +1,7 @@
 // Why a namespace that was deleted is still there.
+
 import type { Namespace } from "#api/core/v1/namespace.ts";
+import { own } from "#base/collections.ts";
 import { finalizerEvidence } from "./deletion.ts";
 import { conditionEvidence, type Reason } from "./reason.ts";
 
@@ -16,8 +18,9 @@ const cures: Readonly<Record<string, string>> = {
   NamespaceFinalizersRemaining: "see whether the controllers run that take these finalizers off",
 };
 
-/** What is normal for a namespace with pods: they have their grace. */
+/** What is normal for a namespace with pods: they have their grace. Finalizers are taken off by programs, which need none. */
 const patienceMs = 60_000;
+const finalizerPatienceMs = 10_000;
 
 export function namespaceReason({ namespace, now }: NamespaceFacts): Reason {
   const { deletionTimestamp, name } = namespace.metadata;
@@ -25,7 +28,8 @@ export function namespaceReason({ namespace, now }: NamespaceFacts): Reason {
     return { code: "Active", state: "fine", says: "is active", since: namespace.metadata.creationTimestamp };
   const told = (namespace.status.conditions ?? []).filter(({ status }) => status === "True");
   const failures = told.filter(({ type }) => type?.endsWith("Failure"));
-  const isLate = now - Date.parse(deletionTimestamp) > patienceMs;
+  const isHeld = told.some(({ type }) => type === "NamespaceFinalizersRemaining");
+  const isLate = now - Date.parse(deletionTimestamp) > (isHeld ? finalizerPatienceMs : patienceMs);
   const finalizers = namespace.spec.finalizers ?? [];
   const others = finalizers.filter((one) => one !== "kubernetes");
   return {
@@ -37,7 +41,7 @@ export function namespaceReason({ namespace, now }: NamespaceFacts): Reason {
     since: deletionTimestamp,
     evidence: [...told.flatMap(conditionEvidence), ...finalizerEvidence(finalizers)],
     remedies: [
-      ...new Set(told.flatMap(({ type }) => cures[type ?? ""] ?? [])),
+      ...new Set(told.flatMap(({ type }) => own(cures, type ?? "") ?? [])),
       ...(told.length > 0
         ? [
             `kubectl api-resources --verbs=list --namespaced -o name | xargs -n1 kubectl get -n ${name} --ignore-not-found`,

@@ -4,6 +4,7 @@ import type { Event } from "#api/core/v1/event.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import { readyCondition } from "./node-state.ts";
 import { type ConditionWords, conditionEvidence, counted, type Evidence, type Reason, sinceOf } from "./reason.ts";
+import { hardTaints, taintText } from "./taints.ts";
 
 export interface NodeFacts {
   readonly node: Node;
@@ -64,6 +65,16 @@ export function nodeReason(facts: NodeFacts): Reason {
       says: `is ready, and cordoned: it takes no new pods, and keeps its ${counted(pods, "pod")}`,
       evidence,
       remedies: [`kubectl uncordon ${node.metadata.name}`],
+    };
+  const tainted = hardTaints(node);
+  if (tainted.length > 0)
+    return {
+      code: "Tainted",
+      state: "fine",
+      says: `is ready, and has ${counted(pods, "pod")}, but takes only pods that tolerate ${tainted.map(taintText).join(", ")}`,
+      ...sinceOf(ready.lastTransitionTime),
+      evidence: [...heartbeat(facts), ...taints(node)],
+      remedies: tainted.map((taint) => `kubectl taint nodes ${node.metadata.name} ${taintText(taint)}-`),
     };
   return {
     code: "Ready",

@@ -153,6 +153,16 @@ test("why knows how a node is doing", () => {
     spec: { unschedulable: true },
     status: { conditions: [{ type: "Ready", status: "True" }] },
   });
+  const tainted = made(Node, {
+    metadata: { name: "n1" },
+    spec: {
+      taints: [
+        { key: "gpu", value: "yes", effect: "NoSchedule" },
+        { key: "soft", effect: "PreferNoSchedule" },
+      ],
+    },
+    status: { conditions: [{ type: "Ready", status: "True" }] },
+  });
   const table: readonly (readonly [Node, string, string])[] = [
     [nodeThat("True"), "Ready", "fine"],
     [nodeThat("Unknown", "Kubelet stopped posting node status."), "NodeSilent", "wrong"],
@@ -160,7 +170,10 @@ test("why knows how a node is doing", () => {
     [made(Node, { metadata: { name: "n1" } }), "NeverReady", "wrong"],
     [pressed, "DiskPressure", "wrong"],
     [cordoned, "Cordoned", "fine"],
+    [tainted, "Tainted", "fine"],
   ];
+  assert.match(nodeReason(nodeWith(tainted)).says, /but takes only pods that tolerate gpu=yes:NoSchedule$/);
+  assert.deepEqual(nodeReason(nodeWith(tainted)).remedies, ["kubectl taint nodes n1 gpu=yes:NoSchedule-"]);
   for (const [node, code, state] of table) {
     const reason = nodeReason(nodeWith(node));
     assert.deepEqual([reason.code, reason.state], [code, state]);
@@ -200,6 +213,13 @@ test("why knows what keeps a namespace", () => {
     stuck.evidence?.map(({ from }) => from),
     ["condition NamespaceFinalizersRemaining", "finalizer kubernetes"],
   );
+  const held = { type: "NamespaceFinalizersRemaining", status: "True" };
+  const lateBy = (seconds: number, conditions: readonly object[]) =>
+    namespaceReason({
+      namespace: namespace({ deletionTimestamp: began }, conditions),
+      now: Date.parse(began) + seconds * 1000,
+    }).state;
+  assert.deepEqual([lateBy(5, [held]), lateBy(20, [held]), lateBy(20, [])], ["underway", "wrong", "underway"]);
   assert.equal(stuck.remedies?.[0], "see whether the controllers run that take these finalizers off");
 });
 

@@ -427,14 +427,14 @@ test("why says what is missing for a container", () => {
 
 test("why says what helps against each reason the scheduler gives", () => {
   const message =
-    "0/3 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {gpu: yes}, 1 node(s) were unschedulable, 2 Insufficient cpu.";
+    "0/3 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient cpu.";
   assert.deepEqual(
     podReason(podWith({ status: unscheduled(message) }, { claims: new Map([["data", undefined]]) })).remedies,
     [
       "create the PersistentVolumeClaim data it mounts",
+      "see the taints of the nodes (kubectl describe nodes), and tolerate them in the pod or take them away",
       "ask for less memory, free some, or add nodes that have more",
       "ask for less cpu, free some, or add nodes that have more",
-      "tolerate the taint gpu in the pod, or take it from a node",
       "kubectl uncordon the nodes that should take pods again",
     ],
   );

@@ -1,5 +1,7 @@
 // Why a pod is as it is: one rule for each way to be, asked in the order in which a pod gets stuck.
+
 import { isSidecar } from "#api/core/v1/amounts.ts";
+import { own } from "#base/collections.ts";
 import { millisOf } from "#schema/time.ts";
 import { logEvidence, stuckContainer } from "./container.ts";
 import { disruptionOf, terminating } from "./deletion.ts";
@@ -63,7 +65,7 @@ const failed: PodRule = ({ pod, lastLines }) => {
   if (pod.status.phase !== "Failed") return undefined;
   const ended = containersOf(pod).find(({ state }) => state?.terminated && state.terminated.exitCode !== 0);
   const { reason = "", message } = pod.status;
-  const known = failures[reason] ?? (/^OutOf/.test(reason) ? outOf(reason.slice("OutOf".length)) : undefined);
+  const known = own(failures, reason) ?? (/^OutOf/.test(reason) ? outOf(reason.slice("OutOf".length)) : undefined);
   const disruption = disruptionOf(pod);
   const how = known?.says ?? (disruption ? `was ended by ${disruption.by}` : undefined);
   const exit = ended ? `its container ${ended.name} ${exitText(ended.state?.terminated)}` : undefined;
@@ -141,7 +143,7 @@ const obstacles: Readonly<Record<string, { readonly code: string; readonly says:
 const obstructed: PodRule = ({ pod, events, now }) => {
   if (pod.status.phase !== "Pending") return undefined;
   const told = lastEvent(events, Object.keys(obstacles));
-  const known = obstacles[told?.reason ?? ""];
+  const known = own(obstacles, told?.reason ?? "");
   const progress = lastEvent(events, ["Created", "Started", "Pulled"]);
   if (!told || !known || (progress && seenAt(progress) > seenAt(told))) return undefined;
   // The first try often comes before what it needs; that is no trouble if the next one succeeds.

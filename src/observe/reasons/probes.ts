@@ -134,6 +134,8 @@ function probeText(probe: Probe, { ports = [] }: Container): string {
 export const probeKill = (events: readonly Event[]): Event | undefined =>
   lastEvent(events, ["Killing"], ({ message }) => /failed (liveness|startup) probe/.test(message ?? ""));
 
+export const outOfMemoryRemedy = "give it a higher memory limit, or find out what it uses the memory for";
+
 const recentMs = 600_000;
 
 /** It runs now, but was restarted not long ago: often by its liveness probe. */
@@ -162,6 +164,7 @@ export const restarted: PodRule = ({ pod, events, now }) => {
       ],
       remedies: [
         ...(isProbe ? ["see what the probe asks for, and whether the program answers in time"] : []),
+        ...(last.reason === "OOMKilled" ? [outOfMemoryRemedy] : []),
         `read what it said before it ended: kubectl logs ${podArgument(pod)} -c ${name} --previous`,
       ],
     };

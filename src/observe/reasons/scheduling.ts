@@ -2,6 +2,7 @@
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { type PodRule, podCondition, type Verdict } from "./pod-facts.ts";
 import { conditionEvidence, type Evidence, eventEvidence, lastEvent, namesText, sinceOf } from "./reason.ts";
+import { labelRemedy, noTrouble, type TaintTrouble, taintTrouble } from "./taints.ts";
 
 export const gated: PodRule = ({ pod }) => {
   const gates = (pod.spec.schedulingGates ?? []).map(({ name }) => name);
@@ -17,22 +18,24 @@ export const gated: PodRule = ({ pod }) => {
   };
 };
 
-export const unschedulable: PodRule = ({ pod, claims, verdicts, events, now }) => {
+export const unschedulable: PodRule = ({ pod, nodes, claims, verdicts, events, now }) => {
   if (pod.spec.nodeName || pod.status.phase !== "Pending") return undefined;
   const scheduled = podCondition(pod, "PodScheduled");
   if (scheduled?.status !== "False") return unseen(pod, now);
   const message = scheduled.message ?? "";
   const waiting = waitingClaims(claims, message);
+  const taints = message.includes("untolerated taint") ? taintTrouble(pod, nodes) : noTrouble;
   const shared = {
     ...sinceOf(scheduled.lastTransitionTime),
     state: "wrong" as const,
     evidence: [
       ...conditionEvidence(scheduled),
       ...verdictEvidence(verdicts),
+      ...taints.evidence,
       ...waiting.evidence,
       ...eventEvidence(lastEvent(events, ["FailedPreemption"])),
     ],
-    remedies: [...waiting.remedies, ...remediesFor(message)],
+    remedies: [...waiting.remedies, ...taints.remedies, ...remediesFor(message, taints)],
   };
   if (waiting.names.length > 0)
     return {
@@ -106,11 +109,11 @@ function verdictEvidence(verdicts: readonly Verdict[]): readonly Evidence[] {
   return [...alike].map(([says, all]) => ({ from: `scheduler on ${namesText(all.map(({ node }) => node))}`, says }));
 }
 
+const labelMismatch = /didn't match Pod's node affinity\/selector/g;
 const cures: readonly (readonly [RegExp, string])[] = [
   [/Insufficient ([\w./-]*\w)/g, "ask for less $1, free some, or add nodes that have more"],
   [/Too many pods/g, "add nodes, or delete pods"],
-  [/untolerated taint(?:\(s\))? \{([^:}]+)/g, "tolerate the taint $1 in the pod, or take it from a node"],
-  [/didn't match Pod's node affinity\/selector/g, "label a node as nodeSelector or affinity ask for, or ask for less"],
+  [labelMismatch, labelRemedy],
   [/were unschedulable/g, "kubectl uncordon the nodes that should take pods again"],
   [/didn't match pod anti-affinity rules/g, "add nodes, or make the anti-affinity preferred instead of required"],
   [/didn't match pod affinity rules/g, "see that the pods it wants to be near run, or make the affinity preferred"],
@@ -121,8 +124,11 @@ const cures: readonly (readonly [RegExp, string])[] = [
   [/no nodes available|^0\/0 nodes/g, "the cluster has no nodes yet: add one"],
 ];
 
-const remediesFor = (message: string): readonly string[] => [
+/** Where nodes that the pod asks for are tainted, labels are not what is missing. */
+const remediesFor = (message: string, taints: TaintTrouble): readonly string[] => [
   ...new Set(
-    cures.flatMap(([pattern, cure]) => [...message.matchAll(pattern)].map(([, what = ""]) => cure.replace("$1", what))),
+    cures
+      .filter(([pattern]) => taints.remedies.length === 0 || pattern !== labelMismatch)
+      .flatMap(([pattern, cure]) => [...message.matchAll(pattern)].map(([, what = ""]) => cure.replace("$1", what))),
   ),
 ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
-import { eventThat, made, podWith, readyPod } from "../testing.ts";
+import { eventThat, made, podWith } from "../testing.ts";
 import type { PodFacts } from "./pod-facts.ts";
 import { selectedPods, serviceReason } from "./service.ts";
 
@@ -81,6 +81,33 @@ const cases: Readonly<Record<string, readonly [ReturnType<typeof reasonOf>, stri
     "wrong",
     /have no port of the name it asks for/,
   ],
+  "a port of another name, though the pods are ready": [
+    reasonOf(service({}), [podNamed("a", { port: "web" })], [slice(true)]),
+    "PortName",
+    "wrong",
+    /leads nowhere: its pods have no port of the name it asks for/,
+  ],
+  "one port of two": [
+    reasonOf(
+      service({
+        ports: [
+          { name: "a", port: 80, targetPort: "http" },
+          { name: "b", port: 81, targetPort: "admin" },
+        ],
+      }),
+      [podNamed("a"), podNamed("b")],
+      [slice(true, true)],
+    ),
+    "PortName",
+    "wrong",
+    /leads to all 2 pods it selects, but not by its port admin/,
+  ],
+  "a port that only some pods have": [
+    reasonOf(service({}), [podNamed("a"), podNamed("b", { port: "web" })], [slice(true, true)]),
+    "PortName",
+    "wrong",
+    /but not by its port http/,
+  ],
   "no selector": [reasonOf(service({ selector: {} }), [podNamed("a")]), "NoSelector", "wrong", /has no selector/],
   "endpoints made by hand": [
     reasonOf(service({ selector: {} }), [], [slice(true)]),
@@ -137,7 +164,7 @@ test("why says which ports pods have instead of the one that is asked for", () =
 test("why says what the load balancer says", () => {
   const one = service({ type: "LoadBalancer" });
   const events = [eventThat("SyncLoadBalancerFailed", "no address is left")];
-  const reason = serviceReason({ service: one, slices: [slice(true)], events, chosen: [readyPod("a")], pods: [] });
+  const reason = serviceReason({ service: one, slices: [slice(true)], events, chosen: [podNamed("a")], pods: [] });
   assert.equal(reason.evidence?.[0]?.says, "no address is left");
   assert.deepEqual(reason.remedies, ["give the load balancer more addresses, or free some"]);
 });

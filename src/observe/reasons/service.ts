@@ -71,10 +71,11 @@ function bySelector(facts: ServiceFacts, selector: Readonly<Record<string, strin
   const { chosen } = facts;
   if (chosen.length === 0) return selectsNobody(facts, selector);
   const wrongPorts = portTrouble(facts.service, chosen);
+  const leads = (reason: Reason): Reason => (wrongPorts ? withPortTrouble(reason, wrongPorts) : reason);
   const reasons = chosen.map((one) => ({ name: one.pod.metadata.name, reason: podReason(one) }));
   const parts = partsOf(reasons);
   const ready = endpointsIn(facts.slices).filter(isReady).length;
-  if (wrongPorts && ready === 0) return { ...wrongPorts, parts };
+  if (wrongPorts && (ready === 0 || wrongPorts.isTotal)) return { ...wrongPorts.reason, parts };
   const states = reasons.map(({ reason }) => reason.state);
   const isPublished = facts.service.spec.publishNotReadyAddresses === true;
   const count = `${ready} of ${counted(chosen.length, "pod")}`;
@@ -94,19 +95,31 @@ function bySelector(facts: ServiceFacts, selector: Readonly<Record<string, strin
       code: "EndpointsBehind",
       state: "underway",
       says: `leads to ${count} so far: the endpoints are being brought up to date`,
-      evidence: wrongPorts?.evidence ?? [],
+      evidence: wrongPorts?.reason.evidence ?? [],
       remedies: ["if this lasts, see whether the controller manager runs: knarr status"],
       parts,
     };
-  return {
+  return leads({
     code: ready === chosen.length ? "Endpoints" : "SomeEndpoints",
     state: worst(states),
     says: `leads to ${ready === chosen.length ? (ready === 1 ? "its pod" : `all ${ready} pods it selects`) : `${count} it selects`}`,
-    evidence: wrongPorts?.evidence ?? [],
     remedies: states.includes("wrong") ? (first?.reason.remedies ?? []) : [],
     parts,
-  };
+  });
 }
+
+/** Some ports lead somewhere, and others do not, or not to all pods. */
+const withPortTrouble = (
+  reason: Reason,
+  { reason: { code, evidence = [], remedies = [] }, names }: PortTrouble,
+): Reason => ({
+  ...reason,
+  code,
+  state: "wrong",
+  says: `${reason.says}, but not by ${names.length === 1 ? "its port" : "its ports"} ${names.join(", ")}, whose name ${names.length === 1 ? "is" : "are"} not a port of every pod`,
+  evidence,
+  remedies: [...remedies, ...(reason.remedies ?? [])],
+});
 
 /** Nobody has all labels; who has some of them is likely meant. */
 function selectsNobody({ service, pods }: ServiceFacts, selector: Readonly<Record<string, string>>): Reason {
@@ -140,12 +153,20 @@ function selectsNobody({ service, pods }: ServiceFacts, selector: Readonly<Recor
   };
 }
 
+interface PortTrouble {
+  readonly reason: Reason;
+  /** The target ports that some pods do not have. */
+  readonly names: readonly string[];
+  /** Whether no port of the service leads to any pod. */
+  readonly isTotal: boolean;
+}
+
 /** A port by name has to be named so by a container of each pod. */
-function portTrouble({ spec }: Service, chosen: readonly PodFacts[]): Reason | undefined {
+function portTrouble({ spec }: Service, chosen: readonly PodFacts[]): PortTrouble | undefined {
   const named = (spec.ports ?? []).filter(
     ({ targetPort }) => typeof targetPort === "string" && !/^\d+$/.test(targetPort),
   );
-  const evidence = named.flatMap(({ targetPort, protocol }): readonly Evidence[] => {
+  const troubles = named.flatMap(({ targetPort, protocol }) => {
     const portsOf = ({ pod }: PodFacts) =>
       [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap(({ ports = [] }) => ports);
     const without = chosen.filter(
@@ -153,20 +174,23 @@ function portTrouble({ spec }: Service, chosen: readonly PodFacts[]): Reason | u
     );
     if (without.length === 0) return [];
     const offered = [...new Set(without.flatMap(portsOf).map(({ name, containerPort }) => name ?? `${containerPort}`))];
-    return [
-      {
-        from: `targetPort ${targetPort}`,
-        says: `no container of ${namesText(without.map(({ pod }) => pod.metadata.name))} has a ${protocol} port of that name; they have ${offered.join(", ") || "no ports"}`,
-      },
-    ];
+    const evidence: Evidence = {
+      from: `targetPort ${targetPort}`,
+      says: `no container of ${namesText(without.map(({ pod }) => pod.metadata.name))} has a ${protocol} port of that name; they have ${offered.join(", ") || "no ports"}`,
+    };
+    return [{ name: String(targetPort), evidence, isNobodys: without.length === chosen.length }];
   });
-  if (evidence.length === 0) return undefined;
+  if (troubles.length === 0) return undefined;
   return {
-    code: "PortName",
-    state: "wrong",
-    says: "leads nowhere: its pods have no port of the name it asks for",
-    evidence,
-    remedies: ["use the number of the port as targetPort, or give the container's port that name"],
+    names: troubles.map(({ name }) => name),
+    isTotal: troubles.filter(({ isNobodys }) => isNobodys).length === spec.ports?.length,
+    reason: {
+      code: "PortName",
+      state: "wrong",
+      says: "leads nowhere: its pods have no port of the name it asks for",
+      evidence: troubles.map(({ evidence }) => evidence),
+      remedies: ["use the number of the port as targetPort, or give the container's port that name"],
+    },
   };
 }
 

@@ -37,16 +37,18 @@ export function nodeVolumeLimits(_args: unknown, { cache }: PluginContext) {
 
     preFilter(pod) {
       if (pod.claims.length === 0) return undefined;
-      const missing = podClaims(pod, cache).find(({ claim }) => !claim);
+      // That a claim is missing is said node by node, as upstream does: whoever has more to say of it before that is heard.
+      if (podClaims(pod, cache).some(({ claim }) => !claim)) return { state: new Map() };
+      const state = volumesOf(pod, cache);
+      return state.size > 0 ? { state } : undefined;
+    },
+    filter(pod, node, wanted: Volumes) {
+      const missing = wanted.size === 0 && podClaims(pod, cache).find(({ claim }) => !claim);
       if (missing)
         return {
           reason: `looking up PVC ${pod.namespace}/${missing.name}: persistentvolumeclaim "${missing.name}" not found`,
           stuck: true,
         };
-      const state = volumesOf(pod, cache);
-      return state.size > 0 ? { state } : undefined;
-    },
-    filter(_pod, node, wanted: Volumes) {
       const limits = limitsOf(cache.get(CSINode, { name: node.name }));
       if (limits.size === 0) return undefined;
       const attached = new Map<string, string>();

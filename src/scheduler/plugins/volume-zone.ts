@@ -1,7 +1,7 @@
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
-import { equal } from "#base/collections.ts";
+import { equal, own } from "#base/collections.ts";
 import { type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
 import { classOf, usesClaim } from "./claims.ts";
 
@@ -67,7 +67,7 @@ export function volumeZone(_args: unknown, { cache }: PluginContext) {
       // Where nodes say nothing about zones there is only one.
       if (!placeLabels.some((label) => Object.hasOwn(labels, label))) return undefined;
       for (const { label, values } of places) {
-        const value = labels[label] ?? labels[present[label] ?? ""];
+        const value = labels[label] ?? labels[own(present, label) ?? ""];
         if (value === undefined || !values.includes(value)) return elsewhere;
       }
       return undefined;

@@ -213,6 +213,20 @@ test("claims that cannot be used as they are hold the pod back everywhere", () =
   );
 });
 
+test("a pod whose volume is made for it alone is told to wait for whoever makes the claim", () => {
+  const scenario = new Scenario();
+  scenario.node("a");
+  const volumeClaimTemplate = { spec: { accessModes: ["ReadWriteOnce" as const], resources: {} } };
+  const pod = scenario.pod({
+    metadata: { name: "web" },
+    spec: { volumes: [{ name: "scratch", ephemeral: { volumeClaimTemplate } }] },
+  });
+  assert.match(
+    scenario.message(pod),
+    /^0\/1 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim "web-scratch"\./,
+  );
+});
+
 test("a pod stays in the zone of its volume, where nodes have zones", () => {
   const inZone = (label: string, value: string) => {
     const scenario = new Scenario();

@@ -19,9 +19,11 @@
 // merged into `ancient-changes`; fields of the server itself are owned by nobody; an entry's time changes only when its manager
 // changed something; a client may drop all entries by sending an empty list, and nonsense in their place is ignored.
 // Unions (one of several fields) have no part in this: upstream's merge library reads them from the schema and does nothing with them.
+import { atOnce } from "#base/breathe.ts";
 import { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "../kind.ts";
 import { timeOf } from "../time.ts";
+import { asWritten } from "../written.ts";
 import { misfits } from "./check.ts";
 import type { Typed } from "./compare.ts";
 import { ConflictError, conflictStatus } from "./conflict.ts";
@@ -86,38 +88,56 @@ export interface Applied {
  * The managedFields of an object that was created, replaced or patched. Empty: the object gets none, because nobody has managed it so
  * far or the client wants it so. An object whose lists break their own rules (an item without its key) gets none either.
  */
-export function trackUpdate(write: UpdateWrite): readonly ManagedFieldsEntry[] {
-  const { live, updated } = write;
+export const trackUpdate = (write: UpdateWrite): readonly ManagedFieldsEntry[] => atOnce(trackSteps(write));
+
+/** The same, to be interrupted between its steps, of which each walks the whole object. */
+export function* trackSteps(given: UpdateWrite): Generator<void, readonly ManagedFieldsEntry[]> {
+  const write = inWrittenForm(given);
+  const updated = asWritten(given.kind, given.updated);
+  yield;
+  const { live } = write;
   const managed = liveOrSent(write);
+  yield;
   if (managed.size === 0 && hasUid(live)) return [];
-  const find = () => encodeManaged(tracked(write, live ?? zero(write.kind), updated, managed, write.manager));
+  const before = live ?? zero(write.kind);
+  const find = function* () {
+    return encodeManaged(yield* tracked(write, before, updated, managed, write.manager));
+  };
   try {
-    if (live !== undefined || managed.size > 0) return find();
-    return entriesOfCreation(creationOf(write), find);
+    if (live !== undefined || managed.size > 0) return yield* find();
+    return yield* entriesOfCreation(creationOf(write, updated), find);
   } catch (error) {
     if (error instanceof ListItemError) return [];
     throw error;
   }
 }
 
-const creationOf = (write: UpdateWrite): Creation => ({
+const creationOf = (write: UpdateWrite, updated: JsonMap): Creation => ({
   kind: write.kind,
   shape: shapeOf(write.kind),
   zero: zero(write.kind),
-  object: withoutManaged(write.updated),
+  object: withoutManaged(updated),
   filter: write.resetFields,
   owner: { ...owner(write, write.manager, "Update"), time: timeOf(write.now) },
 });
 
 /** Throws ApiError: 409 for fields that others own, 400 and 500 for configurations that are none, with upstream's messages. */
-export function applyObject(write: ApplyWrite): Applied {
+export const applyObject = (write: ApplyWrite): Applied => atOnce(applySteps(write));
+
+/** The same, to be interrupted between its steps, of which each walks the whole object. */
+export function* applySteps(given: ApplyWrite): Generator<void, Applied> {
+  const write = inWrittenForm(given);
+  yield;
   const { kind, applied, manager, force = false } = write;
   checkConfiguration(kind, applied);
+  yield;
   const managed = liveOwners(write.live);
+  yield;
   const attempt = (forced: boolean) => applyOnce(write, managed, forced);
   try {
-    const result = applyOrUpgrade(write, force, attempt);
+    const result = yield* applyOrUpgrade(write, force, attempt);
     const object = manager === lastAppliedManager ? withLastApplied(result.object, applied) : result.object;
+    yield;
     return { object: copyJson(withoutManaged(object)), managedFields: encodeManaged(result.managed) };
   } catch (error) {
     if (error instanceof ConflictError) throw conflictStatus(error.conflicts);
@@ -126,56 +146,77 @@ export function applyObject(write: ApplyWrite): Applied {
   }
 }
 
+/** Fields that are written as null are there to be owned. */
+const inWrittenForm = <W extends Write>(write: W): W =>
+  write.live ? { ...write, live: asWritten(write.kind, write.live) } : write;
+
 interface Attempt {
   readonly object: JsonMap;
   readonly managed: Managed;
 }
 
 /** Conflicts with what client-side apply left behind are none for kubectl. */
-function applyOrUpgrade(
+function* applyOrUpgrade(
   { kind, live, manager }: ApplyWrite,
   force: boolean,
-  attempt: (force: boolean) => Attempt,
-): Attempt {
+  attempt: (force: boolean) => Generator<void, Attempt>,
+): Generator<void, Attempt> {
   try {
-    return attempt(force);
+    return yield* attempt(force);
   } catch (error) {
     if (!(error instanceof ConflictError) || manager !== lastAppliedManager || live === undefined) throw error;
     const remaining = remainingConflicts(shapeOf(kind), kind.apiVersion, live, error.conflicts);
     if (remaining.length > 0) throw new ConflictError(remaining);
-    return attempt(true);
+    return yield* attempt(true);
   }
 }
 
-function applyOnce(write: ApplyWrite, owners: Managed, force: boolean): Attempt {
+function* applyOnce(write: ApplyWrite, owners: Managed, force: boolean): Generator<void, Attempt> {
   const { kind, applied } = write;
   const shape = shapeOf(kind);
   const live = write.live ?? { apiVersion: kind.apiVersion, kind: kind.kind };
   const managed =
-    owners.size === 0 && write.live ? tracked(write, zero(kind), live, owners, "before-first-apply") : owners;
+    owners.size === 0 && write.live ? yield* tracked(write, zero(kind), live, owners, "before-first-apply") : owners;
   const applier = owner(write, write.manager, "Apply");
   const id = ownerId(applier);
   const time = managed.get(id)?.time;
   const typed = (value: JsonMap): Typed => ({ shape, value });
-  const result = afterApply(context(write), typed(live), typed(applied), managed, id, { ...applier, time }, force);
+  const result = yield* afterApply(
+    context(write),
+    typed(live),
+    typed(applied),
+    managed,
+    id,
+    { ...applier, time },
+    force,
+  );
+  yield;
   const own = stripped(result.managed, id);
   if (result.object === undefined) return { object: live, managed: own };
   return { object: result.object as JsonMap, managed: stamped(own, id, write.now) };
 }
 
 /** The owners after an update, with what it changed now owned by `manager`. */
-function tracked(write: Write, live: JsonMap, updated: JsonMap, managed: Managed, manager: string): Managed {
+function* tracked(
+  write: Write,
+  live: JsonMap,
+  updated: JsonMap,
+  managed: Managed,
+  manager: string,
+): Generator<void, Managed> {
   const shape = shapeOf(write.kind);
   const updater = owner(write, manager, "Update");
   const id = ownerId(updater);
   const before: Typed = { shape, value: withoutManaged(live) };
   const after: Typed = { shape, value: withoutManaged(updated) };
-  const result = afterUpdate(context(write), before, after, managed, id);
+  const result = yield* afterUpdate(context(write), before, after, managed, id);
+  yield;
   const now = timeOf(write.now);
   const taken = stripped(new Map([[id, { ...updater, time: now, set: result.changed }]]), id).get(id);
   if (taken === undefined || isEmptySet(taken.set)) return capUpdaters(result.managed);
   const previous = result.managed.get(id);
   const all = previous ? union(previous.set, taken.set) : taken.set;
+  yield;
   const set = all === previous?.set ? all : shared(all);
   return capUpdaters(new Map(result.managed).set(id, { ...taken, set }));
 }
@@ -273,7 +314,7 @@ const zeros = new WeakMap<AnyKind, JsonMap>();
 /** The object of the kind that has nothing yet. Custom resources have no fields that are always there. */
 function zero(kind: AnyKind): JsonMap {
   const fields = () => (kind.publishedSchema ? {} : zeroOf(kind.struct));
-  const object = zeros.get(kind) ?? { ...fields(), apiVersion: kind.apiVersion, kind: kind.kind };
+  const object = zeros.get(kind) ?? asWritten(kind, { ...fields(), apiVersion: kind.apiVersion, kind: kind.kind });
   zeros.set(kind, object);
   return object;
 }

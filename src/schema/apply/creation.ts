@@ -108,17 +108,17 @@ class Walk {
 }
 
 /** The managedFields of a new object. `find` finds them the long way. */
-export function entriesOfCreation(
+export function* entriesOfCreation(
   creation: Creation,
-  find: () => readonly ManagedFieldsEntry[],
-): readonly ManagedFieldsEntry[] {
+  find: () => Generator<void, readonly ManagedFieldsEntry[]>,
+): Generator<void, readonly ManagedFieldsEntry[]> {
   const { shape, zero, object, owner } = creation;
   if (known.points > mostPoints) Object.assign(known, { ways: new WeakMap(), points: 0 });
   const walk = new Walk(startOf(creation));
-  if (!passBeside(walk, shape, zero, object)) return find();
+  if (!passBeside(walk, shape, zero, object)) return yield* find();
   const { point } = walk;
   if (point.known) return [entryOf(point.known, owner)];
-  const entries = find();
+  const entries = yield* find();
   const [entry] = entries;
   if (entries.length !== 1 || !entry?.fieldsV1) return entries;
   texts.set(entry, JSON.stringify(entry));

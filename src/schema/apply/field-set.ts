@@ -8,7 +8,7 @@ import { compareElements } from "./element.ts";
 export interface FieldSet {
   readonly [element: string]: FieldSet;
 }
-/** A set that is being built. Elements may come in any order until `inOrder`. */
+/** A set that is being built. Elements may come in any order until `inOrder`, and a node without parts is always `emptySet` itself. */
 export interface FieldSetDraft {
   [element: string]: FieldSetDraft;
 }
@@ -42,7 +42,8 @@ export function insert(draft: FieldSetDraft, path: readonly string[], parts: Fie
   for (let i = 0; i < path.length - 1; i++) {
     const element = path[i] as string;
     let next = node[element];
-    if (next === undefined || isEmptySet(next)) {
+    // To look whether a wide node has parts, V8 lists them all, and an item is inserted for each of them.
+    if (next === undefined || next === emptySet) {
       next = next === undefined ? {} : { [self]: leaf };
       node[element] = next;
     }
@@ -120,6 +121,23 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return isEmptySet(a) ? b : unite(a, b);
 }
 
+/** What is in any of them. Two by two, so that each is copied a few times only. */
+export function unionOf(sets: readonly FieldSet[]): FieldSet {
+  if (sets.length <= 2) return union(sets[0] ?? emptySet, sets[1] ?? emptySet);
+  const middle = sets.length >> 1;
+  return union(unionOf(sets.slice(0, middle)), unionOf(sets.slice(middle)));
+}
+
+/** Whether the set has more elements than that. */
+export function isWiderThan(set: FieldSet, most: number): boolean {
+  let left = most;
+  const visit = (node: FieldSet): boolean => {
+    for (const element in node) if (--left < 0 || visit(node[element] as FieldSet)) return true;
+    return false;
+  };
+  return visit(set);
+}
+
 function unite(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
   if (isEmptySet(b)) return isMember(a) ? a : { [self]: leaf, ...a };
@@ -159,25 +177,27 @@ function intersect(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return out ?? (member ? leaf : undefined);
 }
 
-/** What is in `a` and not in `b`. A field in `b` takes away that field alone, not its parts. */
-export const difference = (a: FieldSet, b: FieldSet): FieldSet => subtract(a, b, false);
+/** What is in `a` and not in `b`. A field in `b` takes away that field alone, not its parts. The smaller of the two is gone through, which is `b` if not told. */
+export const difference = (a: FieldSet, b: FieldSet, smaller: "a" | "b" = "b"): FieldSet =>
+  subtract(a, b, false, smaller);
 
 /** What is in `a`, without all fields in `b` and whatever lies below them. */
 export const recursiveDifference = (a: FieldSet, b: FieldSet): FieldSet => subtract(a, b, true);
 
-const subtract = (a: FieldSet, b: FieldSet, recursive: boolean): FieldSet =>
-  isEmptySet(a) || isEmptySet(b) ? a : (minus(a, b, recursive) ?? emptySet);
+const subtract = (a: FieldSet, b: FieldSet, recursive: boolean, smaller: "a" | "b" = "b"): FieldSet =>
+  isEmptySet(a) || isEmptySet(b) ? a : (minus(a, b, recursive, smaller) ?? emptySet);
 
-function minus(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet | undefined {
+function minus(a: FieldSet, b: FieldSet, recursive: boolean, smaller: "a" | "b"): FieldSet | undefined {
   if (isMember(b)) {
     if (recursive || isEmptySet(a)) return undefined;
     if (isEmptySet(b)) return a[self] === undefined ? a : rebuilt(a, new Map([[self, undefined]]));
   }
   let changes: Map<string, FieldSet | undefined> | undefined;
-  for (const element in b) {
+  for (const element in smaller === "a" ? a : b) {
     const ours = a[element];
-    if (ours === undefined) continue;
-    const left = element === self ? undefined : minus(ours, b[element] as FieldSet, recursive);
+    const theirs = b[element];
+    if (ours === undefined || theirs === undefined) continue;
+    const left = element === self ? undefined : minus(ours, theirs, recursive, smaller);
     if (left === ours) continue;
     changes ??= new Map();
     changes.set(element, left);

@@ -1,6 +1,6 @@
 // `metadata.managedFields`: who owns which fields. Read into one record per manager, written back sorted.
 import { FieldSetError } from "./element.ts";
-import { difference, emptySet, type FieldSet, isEmptySet, setOf, union } from "./field-set.ts";
+import { difference, emptySet, type FieldSet, isEmptySet, setOf, unionOf } from "./field-set.ts";
 import { decodeFields, encodeFields } from "./fields-v1.ts";
 import { compareText, goQuote, isMap, type JsonMap } from "./value.ts";
 
@@ -137,6 +137,8 @@ export function capUpdaters(managed: Managed, most = 10): Managed {
 
   const capped = new Map(managed);
   const oldest = new Map<string, string>();
+  /** What is merged into one entry: one union for all of them, as each copies what it adds to. */
+  const merged = new Map<string, FieldSet[]>();
   let count = updaters.length;
   for (const [id, owner] of updaters) {
     if (count <= most) break;
@@ -149,12 +151,15 @@ export function capUpdaters(managed: Managed, most = 10): Managed {
     const bucket = { manager: "ancient-changes", operation: "Update", apiVersion, subresource: "" } as const;
     const bucketId = ownerId(bucket);
     const earlier = id === bucketId || !capped.has(bucketId) ? first : bucketId;
-    const set = union(owner.set, capped.get(earlier)?.set ?? emptySet);
+    const sets = (earlier === bucketId && merged.get(bucketId)) || [capped.get(earlier)?.set ?? emptySet];
+    merged.set(bucketId, sets);
+    sets.push(owner.set);
     capped.delete(earlier);
     capped.delete(id);
-    capped.set(bucketId, { ...bucket, time: owner.time, set });
+    capped.set(bucketId, { ...bucket, time: owner.time, set: owner.set });
     count--;
   }
+  for (const [id, sets] of merged) capped.set(id, { ...(capped.get(id) as Owner), set: unionOf(sets) });
   return capped;
 }
 

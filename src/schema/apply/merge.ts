@@ -58,18 +58,19 @@ function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly
 
   // The items both sides have, in the order of the configuration: the first of them is the one to come next.
   const shared = appliedElements.filter((element) => liveItems.has(element));
+  let next = 0;
   for (let l = 0, r = 0; l < live.length || r < appliedElements.length; ) {
     const left = liveElements[l];
     const right = appliedElements[r];
     if (left !== undefined && right !== undefined) {
       if (left === right) {
         takeApplied(left);
-        shared.shift();
+        next++;
         l++;
         r++;
         continue;
       }
-      if (appliedItems.has(left) && shared.length > 0 && shared[0] !== left) {
+      if (appliedItems.has(left) && next < shared.length && shared[next] !== left) {
         l++;
         continue;
       }
@@ -84,7 +85,7 @@ function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly
     }
     if (right !== undefined) {
       takeApplied(right);
-      if (shared[0] === right) shared.shift();
+      if (shared[next] === right) next++;
       r++;
     }
   }

@@ -3,7 +3,16 @@
 import { equal } from "#base/collections.ts";
 import { type Comparison, compare, fieldsOf, filtered, type Typed, withNamedFields } from "./compare.ts";
 import { type Conflict, ConflictError } from "./conflict.ts";
-import { difference, emptySet, type FieldSet, inOrder, intersection, isEmptySet, union } from "./field-set.ts";
+import {
+  difference,
+  emptySet,
+  type FieldSet,
+  inOrder,
+  intersection,
+  isEmptySet,
+  isWiderThan,
+  union,
+} from "./field-set.ts";
 import type { Filter } from "./filter.ts";
 import { type Managed, type Owner, serverFields } from "./managed.ts";
 import { merge } from "./merge.ts";
@@ -21,19 +30,19 @@ export interface Context {
  * The owners after `next` took the place of `live`, and the fields in which the two differ. Whoever owned such a field loses it, but for
  * `updater`, who did it.
  */
-export function afterUpdate(
+export function* afterUpdate(
   context: Context,
   live: Typed,
   next: Typed,
   managed: Managed,
   updater: string,
-): { managed: Managed; changed: FieldSet } {
-  const settled = settle(context, live, next, reconciled(context, managed), { updater, force: true });
+): Generator<void, { managed: Managed; changed: FieldSet }> {
+  const settled = yield* settle(context, live, next, reconciled(context, managed), { updater, force: true });
   return { managed: settled.managed, changed: settled.comparison.changed };
 }
 
 /** The merged object, and the owners with `id` owning what it applied. `object` is undefined when the apply changes nothing. */
-export function afterApply(
+export function* afterApply(
   context: Context,
   live: Typed,
   applied: Typed,
@@ -41,14 +50,19 @@ export function afterApply(
   id: string,
   applier: Omit<Owner, "set">,
   force: boolean,
-): { managed: Managed; object: unknown } {
+): Generator<void, { managed: Managed; object: unknown }> {
   const managed = new Map(reconciled(context, owners));
+  yield;
   const merged = { shape: live.shape, value: merge(live.shape, live.value, applied.value) };
+  yield;
   const last = managed.get(id);
   const set = fieldsOf(applied);
+  yield;
   managed.set(id, { ...applier, set: inOrder(context.filter ? context.filter(set) : set) });
-  const next = prune(context, merged, managed, last);
-  const settled = settle(context, live, next, managed, { applier: id, force });
+  yield;
+  const next = yield* prune(context, merged, managed, last);
+  yield;
+  const settled = yield* settle(context, live, next, managed, { applier: id, force });
   return { managed: settled.managed, object: equal(live.value, next.value) ? undefined : next.value };
 }
 
@@ -73,19 +87,23 @@ interface Writer {
   readonly force: boolean;
 }
 
+const manyOwners = 8;
+const muchChanged = 200;
+
 /** Takes the fields that changed and those that are gone from all owners but the one who writes. */
-function settle(
+function* settle(
   context: Context,
   live: Typed,
   next: Typed,
   managed: Managed,
   { updater, applier, force }: Writer,
-): { managed: Managed; comparison: Comparison } {
+): Generator<void, { managed: Managed; comparison: Comparison }> {
   const compareIn = (before: Typed, after: Typed): Comparison => {
     const all = compare(before.shape, before.value, after.value);
     return context.filter ? filtered(all, context.filter) : all;
   };
   const comparison = compareIn(live, next);
+  yield;
   const byVersion = new Map<string, Comparison | undefined>([[context.apiVersion, comparison]]);
   const compareAt = (version: string): Comparison | undefined => {
     if (!byVersion.has(version)) {
@@ -96,6 +114,9 @@ function settle(
     return byVersion.get(version);
   };
 
+  // Where much has changed, and many own something, each owner is compared by what it owns.
+  const isSmaller = (set: FieldSet): boolean => managed.size < manyOwners || !isWiderThan(set, muchChanged);
+  const smaller = isSmaller(comparison.changed) && isSmaller(comparison.removed) ? "b" : "a";
   const out = new Map<string, Owner>();
   const conflicts: Conflict[] = [];
   for (const [id, owner] of managed) {
@@ -103,11 +124,13 @@ function settle(
     if (id !== applier) {
       const differs = compareAt(owner.apiVersion);
       if (differs === undefined) continue;
-      const fields = id === updater ? emptySet : intersection(set, differs.changed);
+      const [one, other] = smaller === "a" ? [differs.changed, set] : [set, differs.changed];
+      const fields = id === updater ? emptySet : intersection(one, other);
       if (!isEmptySet(fields)) conflicts.push({ id, owner, fields });
-      set = difference(difference(set, fields), differs.removed);
+      set = difference(difference(set, fields), differs.removed, smaller);
     }
     if (!isEmptySet(set)) out.set(id, set === owner.set ? owner : { ...owner, set });
+    yield;
   }
   if (!force && conflicts.length > 0) throw new ConflictError(conflicts);
   return { managed: out, comparison };
@@ -117,24 +140,33 @@ function settle(
  * Removes what the applier applied last time and no longer does, unless someone else owns it. `managed` already has the new set of the
  * applier. A field in nobody's set stays, unless the struct or item around it goes: so defaults go with what they were filled into.
  */
-function prune(context: Context, merged: Typed, managed: Managed, last: Owner | undefined): Typed {
+function* prune(context: Context, merged: Typed, managed: Managed, last: Owner | undefined): Generator<void, Typed> {
   if (last === undefined || isEmptySet(last.set)) return merged;
   const { versions, apiVersion } = context;
   const base = versions.convert(merged, last.apiVersion);
   if (base === undefined) return merged;
   const lastSet = withNamedFields(last.set, base.shape);
-  const pruned = addBackOwned(versions, base, removeFields(base, lastSet), last.apiVersion, managed);
+  yield;
+  const pruned = yield* addBackOwned(versions, base, removeFields(base, lastSet), last.apiVersion, managed);
 
   const remaining = versions.convert(pruned, last.apiVersion);
   if (remaining === undefined) return merged;
+  yield;
   const gone = difference(allFields(base), allFields(remaining));
+  yield;
   // Without a name in the configuration, nobody would seem to own metadata.
   const result = removeFields(base, difference(intersection(gone, lastSet), serverFields));
   return versions.convert(result, apiVersion) ?? merged;
 }
 
 /** Puts back what any owner has, version by version; the version that was pruned first, as others may need its fields to convert. */
-function addBackOwned(versions: Versions, base: Typed, pruned: Typed, prunedVersion: string, managed: Managed): Typed {
+function* addBackOwned(
+  versions: Versions,
+  base: Typed,
+  pruned: Typed,
+  prunedVersion: string,
+  managed: Managed,
+): Generator<void, Typed> {
   const owned = new Map<string, FieldSet>([[prunedVersion, emptySet]]);
   for (const { apiVersion, set } of managed.values())
     owned.set(apiVersion, union(owned.get(apiVersion) ?? emptySet, set));
@@ -146,6 +178,7 @@ function addBackOwned(versions: Versions, base: Typed, pruned: Typed, prunedVers
     const keptAt = versions.convert(kept, version);
     if (allAt === undefined || keptAt === undefined) continue;
     const staying = union(allFields(keptAt), withNamedFields(set, allAt.shape));
+    yield;
     all = allAt;
     kept = removeFields(allAt, difference(allFields(allAt), staying));
   }

@@ -135,12 +135,14 @@ export class Definitions {
   #field(spec: FieldSpec): Json {
     const { type } = spec;
     const schema = this.#type(type);
-    const values = spec.enum && type.is === "list" ? { items: { ...(schema.items as Json), enum: spec.enum } } : {};
+    const listed = spec.published ?? spec.enum ?? [];
+    const values = listed.length === 0 ? {} : { enum: listed };
     return this.#beside(schema, {
       ...described(spec.doc),
       ...this.#defaulting(spec.default ?? zeroOf(spec)),
-      ...(spec.enum && type.is === "string" && { enum: spec.enum }),
-      ...values,
+      ...(type.is === "string" && values),
+      ...(type.is === "list" && { items: { ...(schema.items as Json), ...values } }),
+      ...(type.is === "map" && { additionalProperties: { ...(schema.additionalProperties as Json), ...values } }),
       ...(type.is === "list" && spec.listType && { "x-kubernetes-list-type": spec.listType }),
       ...(spec.keys && { "x-kubernetes-list-map-keys": spec.keys }),
       ...(spec.mapType && { "x-kubernetes-map-type": spec.mapType }),

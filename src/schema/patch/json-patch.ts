@@ -3,6 +3,7 @@
 // Where the library that upstream uses departs from the RFC, so do we, because clients rely on it: `replace` of a key
 // that is not there adds it, `add` without a value adds null, `copy` of a key that is not there copies null, indexes may
 // be negative, and a path need not start with a slash so long as it has one.
+import { atOnce } from "#base/breathe.ts";
 import { equal, own, setOwn } from "#base/collections.ts";
 import { PatchError } from "./error.ts";
 import { checkDepth, copyObject, isList, isObject, jsonSize } from "./value.ts";
@@ -18,9 +19,14 @@ const mostOperations = 10_000;
 const mostCopiedBytes = 3 * 1024 * 1024;
 /** List items moved or copied in all; a patch that inserts at the head of a huge list again and again ends here. */
 const mostMovedItems = 20_000_000;
+/** To copy or compare a key of an object takes as long as to move so many items of a list. */
+const itemsPerKey = 100;
 
 /** The document after all operations; the one given is not changed. Throws PatchError. */
-export function applyJsonPatch(document: unknown, patch: unknown): unknown {
+export const applyJsonPatch = (document: unknown, patch: unknown): unknown => atOnce(jsonPatchSteps(document, patch));
+
+/** The same, to be interrupted between operations. */
+export function* jsonPatchSteps(document: unknown, patch: unknown): Generator<void, unknown> {
   if (!isList(patch))
     throw new PatchError(400, `json: cannot unmarshal ${goKind(patch)} into Go value of type jsonpatch.Patch`);
   for (const operation of patch)
@@ -36,7 +42,10 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
     );
   checkDepth(patch);
   const draft = new Draft(document);
-  for (const operation of patch) apply(draft, isObject(operation) ? operation : {});
+  for (const operation of patch) {
+    apply(draft, isObject(operation) ? operation : {});
+    yield;
+  }
   checkDepth(draft.root);
   return draft.root;
 }
@@ -130,6 +139,7 @@ function test(draft: Draft, operation: Operation): void {
   const target = path === "" ? undefined : draft.find(path);
   if (path !== "" && !target) throw refusal(`test operation does not apply: is missing path: ${path}: missing value`);
   const found = target ? within(`error in test for path: '${path}'`, () => draft.get(target)) : draft.root;
+  if (isObject(found)) draft.count(Object.keys(found).length * itemsPerKey);
   if (!equal(found ?? null, wanted)) throw refusal(`testing value ${path} failed: test failed`);
 }
 
@@ -224,7 +234,7 @@ class Draft {
     else if (key === "-") container.push(value);
     else {
       const index = indexIn(key, container.length + 1, `value was not a proper array index: '${key}': `);
-      this.#move(container.length - index);
+      this.count(container.length - index);
       container.splice(index, 0, value);
     }
   }
@@ -232,7 +242,7 @@ class Draft {
   remove({ container, key }: Place): void {
     if (Array.isArray(container)) {
       const index = indexIn(key, container.length);
-      this.#move(container.length - index);
+      this.count(container.length - index);
       container.splice(index, 1);
       return;
     }
@@ -253,12 +263,13 @@ class Draft {
   #own(container: object): Place["container"] {
     if (this.#mine.has(container)) return container as Place["container"];
     const copy = Array.isArray(container) ? [...container] : copyObject(container as Operation);
-    this.#move(Array.isArray(copy) ? copy.length : Object.keys(copy).length);
+    this.count(Array.isArray(copy) ? copy.length : Object.keys(copy).length * itemsPerKey);
     this.#mine.add(copy);
     return copy;
   }
 
-  #move(items: number): void {
+  /** Notes work that grows with the document, of which each operation may ask for more. */
+  count(items: number): void {
     this.#movedItems += items;
     if (this.#movedItems > mostMovedItems) throw new PatchError(413, "The JSON patch moves too many list items");
   }

@@ -16,11 +16,11 @@ export function encodeMessage(struct: AnyStruct, value: object): Uint8Array<Arra
   return writer.finish();
 }
 
-/** Throws DecodeError with the path of the field that is at fault. */
-export function decodeMessage(struct: AnyStruct, bytes: Uint8Array): Record<string, any> {
+/** Throws DecodeError with the path of the field that is at fault, and ApiError 413 if there are more than `mostValues` fields and items. */
+export function decodeMessage(struct: AnyStruct, bytes: Uint8Array, mostValues?: number): Record<string, any> {
   const message = messageOf(struct);
   const object = {};
-  located(() => message.read(new Reader(bytes), bytes.length, object));
+  located(() => message.read(new Reader(bytes, mostValues), bytes.length, object));
   message.complete(object);
   return object;
 }

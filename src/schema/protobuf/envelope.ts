@@ -1,4 +1,6 @@
 // What says of a protobuf message which kind it is: four bytes of magic and Kubernetes' `runtime.Unknown`, with the message inside.
+
+import { DecodeError } from "../json.ts";
 import type { AnyStruct } from "../struct.ts";
 import { located } from "./codec.ts";
 import { Malformed } from "./malformed.ts";
@@ -29,15 +31,26 @@ export function seal(type: TypeName, struct: AnyStruct, value: object): Uint8Arr
 export const sealMessage = (type: TypeName, message: Uint8Array): Uint8Array<ArrayBuffer> =>
   sealed(type, (writer) => writer.raw(message));
 
-function sealed({ apiVersion, kind }: TypeName, write: (writer: Writer) => void): Uint8Array<ArrayBuffer> {
+/** What stands before and after a message of `size` bytes. */
+export function envelopeAround(type: TypeName, size: number): { readonly head: Uint8Array; readonly tail: Uint8Array } {
   const writer = new Writer();
-  for (const unused of [0x22, 0x1a]) {
-    writer.byte(0); // content type and content encoding: none
-    writer.byte(unused);
-  }
-  const beforeMessage = writer.length;
+  writeHead(writer, type, size);
+  return { head: writer.finish(), tail: noContentType };
+}
+
+/** Content encoding and content type: none. */
+const noContentType = Uint8Array.of(0x1a, 0, 0x22, 0);
+
+function sealed(type: TypeName, write: (writer: Writer) => void): Uint8Array<ArrayBuffer> {
+  const writer = new Writer();
+  writer.raw(noContentType);
   write(writer);
-  writer.uint32(writer.length - beforeMessage);
+  writeHead(writer, type, writer.length - noContentType.length);
+  return writer.finish();
+}
+
+function writeHead(writer: Writer, { apiVersion, kind }: TypeName, size: number): void {
+  writer.uint32(size);
   writer.byte(0x12);
   const beforeType = writer.length;
   writer.string(kind);
@@ -47,13 +60,17 @@ function sealed({ apiVersion, kind }: TypeName, write: (writer: Writer) => void)
   writer.uint32(writer.length - beforeType);
   writer.byte(0x0a);
   writer.raw(magic);
-  return writer.finish();
 }
 
 /** Throws DecodeError for bytes that are no envelope. */
 export function open(bytes: Uint8Array): Envelope {
   return located(() => {
-    if (!isEnvelope(bytes)) throw new Malformed("the bytes do not begin with the magic of Kubernetes' protobuf");
+    if (!isEnvelope(bytes))
+      throw new DecodeError(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+        undefined,
+        { syntax: "protobuf" },
+      );
     const reader = new Reader(bytes);
     reader.at = magic.length;
     const end = bytes.length;

@@ -115,7 +115,10 @@ function list(name: string, spec: FieldSpec, item: Type): FieldCodec {
       readPacked(reader: Reader, limit: number, object: Values) {
         object[name] ??= [];
         const end = reader.end(limit);
-        while (reader.at < end) object[name].push(read(reader, end));
+        while (reader.at < end) {
+          reader.count();
+          object[name].push(read(reader, end));
+        }
         if (reader.at > end) throw new Malformed("a number reaches beyond its list");
       },
     }),

@@ -14,7 +14,7 @@ export function listStruct(kind: AnyKind): AnyStruct {
   const made = struct(`${kind.struct.name}List`, {
     ...typeMeta,
     metadata: ref(1, ListMeta).default({}),
-    items: list(2, kind.struct).required(),
+    items: list(2, kind.struct).required().keepsEmpty(), // a list without items says so
   });
   known.set(kind, made);
   return made;

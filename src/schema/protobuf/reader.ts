@@ -1,4 +1,5 @@
 // Reads protobuf, trusting nothing: every length is checked against what is there before it is used.
+import { tooManyValues } from "../json.ts";
 import { Malformed } from "./malformed.ts";
 
 /** How many messages may lie inside each other. Real objects stay far below; the stack ends far above. */
@@ -14,12 +15,15 @@ export class Reader {
   readonly #codes: number[][] = [];
   /** Strings read before, by hash. Lists say the same things again and again: found here, they cost no memory. */
   readonly #known: (string | undefined)[];
+  readonly #mostValues: number;
+  #values = 0;
   #depth = 0;
   /** Where the next read begins. */
   at = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, mostValues = Number.POSITIVE_INFINITY) {
     this.#bytes = bytes;
+    this.#mostValues = mostValues;
     this.#known = new Array<undefined>(bytes.length > 65536 ? 4096 : 64).fill(undefined);
   }
 
@@ -49,9 +53,15 @@ export class Reader {
       if (this.at > end) throw new Malformed("a field reaches beyond its message");
       return 0;
     }
+    this.count();
     const tag = this.varint32();
     if (tag < 8) throw new Malformed("there is no field 0");
     return tag;
+  }
+
+  /** To be called for each value. Throws ApiError 413 if there are too many. */
+  count(): void {
+    if (++this.#values > this.#mostValues) throw tooManyValues(this.#mostValues);
   }
 
   int64(): number {

@@ -1,6 +1,7 @@
 // How one value travels, whatever field, list or map it stands in. Scalars here; what is made of structs is in message.ts.
 
 import type { Scalar } from "../field.ts";
+import { htmlSafe } from "../go-json.ts";
 import { DecodeError, parseJson } from "../json.ts";
 import { canonicalQuantity, QuantityError } from "../quantity.ts";
 import { formatMicroTime, formatTime, type Instant, parseTime } from "../time.ts";
@@ -203,12 +204,12 @@ const intOrString: Value = {
 };
 
 /** JSON text in field 1 of a message. Nothing in it is JSON's null. */
-const jsonText = (isObject: boolean): Value => ({
+const jsonText = (isObject: boolean, textOf: (value: unknown) => string = JSON.stringify): Value => ({
   wire: lengthDelimited,
   write(writer, value: unknown) {
     const before = writer.length;
     if (value !== null && value !== undefined) {
-      writer.string(JSON.stringify(value));
+      writer.string(textOf(value));
       writer.byte(0x0a);
     }
     writer.uint32(writer.length - before);
@@ -254,7 +255,8 @@ export const scalarValues: Readonly<Record<Scalar, Value>> = {
   microTime: instant(1000, formatMicroTime),
   quantity,
   intOrString,
-  rawExtension: jsonText(true),
+  // Clients compare its bytes with what Go's encoder makes.
+  rawExtension: jsonText(true, (value) => htmlSafe(JSON.stringify(value))),
   json: jsonText(false),
   fieldsV1: jsonText(true),
 };

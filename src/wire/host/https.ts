@@ -18,6 +18,7 @@ import { type Clock, systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, isParts, isStream } from "../http.ts";
 import { Bodies, clientIsGone } from "./bodies.ts";
+import { ConnectionShares } from "./connection-shares.ts";
 import { type FrontLimits, usualLimits } from "./limits.ts";
 import { tellPlainClients } from "./plain-clients.ts";
 import { gzipped, Joiner, pump } from "./send.ts";
@@ -76,6 +77,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
   const bodies = new Bodies(limits, clock);
   const endings = new Endings();
   const sockets = new Set<Socket>();
+  const shares = new ConnectionShares(limits.connections, log);
   const sessions = new Set<Http2Session>();
   const peers = new Peers();
   const joiner = new Joiner();
@@ -180,8 +182,9 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", (error) => log.debug("connection failed", { error }));
   };
+  server.on("connection", (socket: Socket) => shares.take(socket)); // before TLS, which is work for whoever asks
   server.on("secureConnection", connected);
-  unsecured.on("connection", connected);
+  unsecured.on("connection", (socket) => shares.take(socket) && connected(socket));
 
   return {
     server,
@@ -225,6 +228,7 @@ class FrontRequest implements HttpRequest {
   readonly headers: HttpRequest["headers"];
   readonly content: Readable;
   readonly clientCertificate: Uint8Array | undefined;
+  readonly hasUntrustedCertificate: boolean;
   readonly remoteAddress: string;
   readonly isUnsecured: boolean;
   readonly #rawHeaders: readonly string[];
@@ -238,7 +242,7 @@ class FrontRequest implements HttpRequest {
     url: string,
     { headers, rawHeaders }: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
     content: Readable,
-    { clientCertificate, remoteAddress, isUnsecured = false }: Peer,
+    { clientCertificate, hasUntrustedCertificate = false, remoteAddress, isUnsecured = false }: Peer,
     bodies: Bodies,
     ending: () => AbortSignal,
   ) {
@@ -249,6 +253,7 @@ class FrontRequest implements HttpRequest {
     this.headers = headers as Record<string, string | undefined>;
     this.content = content;
     this.clientCertificate = clientCertificate;
+    this.hasUntrustedCertificate = hasUntrustedCertificate;
     this.remoteAddress = remoteAddress;
     this.isUnsecured = isUnsecured;
     this.#rawHeaders = rawHeaders;
@@ -329,6 +334,7 @@ const isBegun = (answer: Writable): boolean => !("headersSent" in answer) || ans
 
 interface Peer {
   readonly clientCertificate: Uint8Array | undefined;
+  readonly hasUntrustedCertificate?: boolean;
   readonly remoteAddress: string;
   readonly isUnsecured?: boolean;
 }
@@ -349,8 +355,12 @@ class Peers {
     const known = this.#known.get(connection);
     if (known) return known;
     const socket = "getPeerCertificate" in connection ? connection : (connection.socket as TLSSocket);
-    const clientCertificate = socket.authorized ? socket.getPeerCertificate().raw : undefined;
-    const peer = { clientCertificate, remoteAddress: socket.remoteAddress ?? "" };
+    const shown: Buffer | undefined = socket.getPeerCertificate().raw;
+    const peer = {
+      clientCertificate: socket.authorized ? shown : undefined,
+      hasUntrustedCertificate: shown !== undefined && !socket.authorized,
+      remoteAddress: socket.remoteAddress ?? "",
+    };
     this.#known.set(connection, peer);
     return peer;
   }

@@ -20,10 +20,38 @@ export interface WebSocket {
   destroy(reason?: Error): void;
 }
 
+export interface WebSocketMessage {
+  readonly type: "text" | "binary";
+  readonly data: Uint8Array;
+}
+
+/**
+ * Sends all messages, then says goodbye. Whatever the client says is read, for its pings and its own goodbye, and forgotten. `over` is
+ * aborted when the client has left, so that whoever makes the messages can stop.
+ */
+export async function sendMessages(
+  socket: WebSocket,
+  messages: AsyncIterable<WebSocketMessage>,
+  over: AbortController,
+): Promise<void> {
+  const reading = (async () => {
+    for await (const _ of socket.messages);
+  })();
+  const left = () => over.abort(new Error("the client has left"));
+  reading.then(left, left); // a client that breaks the rules was told so, and has left as well
+  try {
+    for await (const { type, data } of messages) await socket.send(type, data);
+  } catch (error) {
+    if (!over.signal.aborted) throw error;
+  }
+  await socket.close();
+}
+
 type Headers = Readonly<Record<string, string | undefined>>;
 
+/** By the same rule as Node's parser, which decides whether what follows is a body. */
 export const isUpgradeRequest = ({ headers }: { readonly headers: Headers }): boolean =>
-  headers.upgrade !== undefined && (headers.connection ?? "").toLowerCase().includes("upgrade");
+  headers.upgrade !== undefined && /(^|,)[ \t]*upgrade[ \t]*(,|$)/i.test(headers.connection ?? "");
 
 export const isWebSocketRequest = (request: { readonly headers: Headers }): boolean =>
   isUpgradeRequest(request) && request.headers.upgrade?.toLowerCase() === "websocket";

@@ -10,7 +10,7 @@ import {
   YAMLException,
 } from "js-yaml";
 import { setOwn } from "#base/collections.ts";
-import { DecodeError, maxDepth } from "#schema/json.ts";
+import { DecodeError, maxDepth, tooManyValues } from "#schema/json.ts";
 import { formatFloat } from "./float.ts";
 import { type Resolved, resolvePlain } from "./resolve.ts";
 
@@ -20,10 +20,11 @@ export interface YamlDocument {
   readonly duplicates: readonly string[];
 }
 
-/** The first document, as upstream reads a body; null if there is none. Throws DecodeError. */
-export const parseYaml = (text: string): YamlDocument => parseYamlDocuments(text)[0] ?? { value: null, duplicates: [] };
+/** The first document, as upstream reads a body; null if there is none. Throws DecodeError, and ApiError 413 if it has more nodes than that. */
+export const parseYaml = (text: string, mostNodes?: number): YamlDocument =>
+  parseYamlDocuments(text, mostNodes)[0] ?? { value: null, duplicates: [] };
 
-export function parseYamlDocuments(text: string): readonly YamlDocument[] {
+export function parseYamlDocuments(text: string, mostNodes = Number.POSITIVE_INFINITY): readonly YamlDocument[] {
   let events: readonly Event[];
   try {
     events = parseEvents(text, { maxDepth });
@@ -31,7 +32,7 @@ export function parseYamlDocuments(text: string): readonly YamlDocument[] {
     if (error instanceof YAMLException) throw new DecodeError(`invalid YAML: ${position(error)}${error.reason}`);
     throw error;
   }
-  return new Builder(text, events).documents().map((root) => new Evaluation(text).run(root));
+  return new Builder(text, events).documents().map((root) => new Evaluation(text, mostNodes).run(root));
 }
 
 const position = ({ mark }: YAMLException): string => (mark ? `line ${mark.line + 1}: ` : "");
@@ -115,20 +116,26 @@ const mostDuplicates = 100;
 /** Up to here nearly all of a document may come from aliases; the share falls to a tenth at ten times as much. As upstream has it. */
 const freelyAliased = 400_000;
 
+/** What aliases may add in text. A long string is a single node however often it is named, so counting nodes does not bound it. */
+const mostAliasedText = 3 * 1024 * 1024;
+
 /** Turns one document into JSON values. Every alias becomes a copy, so the result is a tree that its holder may change. */
 class Evaluation {
   readonly #source: string;
+  readonly #mostNodes: number;
   readonly #duplicates: string[] = [];
   /** Filled when a line is first asked for, so that a text full of faults is not counted through for each of them. */
   readonly #lineStarts: number[] = [];
   readonly #open = new Set<Node>();
   #nodes = 0;
   #aliased = 0;
+  #aliasedText = 0;
   #aliasDepth = 0;
   #depth = 0;
 
-  constructor(source: string) {
+  constructor(source: string, mostNodes: number) {
     this.#source = source;
+    this.#mostNodes = mostNodes;
   }
 
   run(root: Node | undefined): YamlDocument {
@@ -136,7 +143,7 @@ class Evaluation {
   }
 
   #value(node: Node): unknown {
-    this.#count();
+    this.#count(node);
     switch (node.is) {
       case "scalar":
         return jsonValue(resolve(node));
@@ -169,7 +176,7 @@ class Evaluation {
 
   /** What is merged stands where the merge stands: it wins over what came before, and loses to what comes after. */
   #merge(object: Record<string, unknown>, node: Node): void {
-    this.#count();
+    this.#count(node);
     if (node.is === "mapping") this.#nested(() => this.#fill(object, node.pairs));
     else if (node.is === "alias" && node.to.is === "mapping") this.#follow(node, () => this.#merge(object, node.to));
     else if (node.is === "sequence" && node.items.every(isMapping))
@@ -178,7 +185,7 @@ class Evaluation {
   }
 
   #key(node: Node): string {
-    this.#count();
+    this.#count(node);
     if (node.is === "alias") return this.#follow(node, () => this.#key(node.to));
     if (node.is !== "scalar") throw new DecodeError("invalid YAML: a key is a list or a map");
     const key = resolve(node);
@@ -206,11 +213,15 @@ class Evaluation {
     return result;
   }
 
-  #count(): void {
-    this.#nodes++;
-    if (this.#aliasDepth > 0) this.#aliased++;
+  #count(node: Node): void {
+    if (++this.#nodes > this.#mostNodes) throw tooManyValues(this.#mostNodes);
+    if (this.#aliasDepth > 0) {
+      this.#aliased++;
+      if (node.is === "scalar") this.#aliasedText += node.text.length;
+    }
     const share = Math.max(0.1, Math.min(0.99, 0.99 - (0.89 * (this.#nodes - freelyAliased)) / (9 * freelyAliased)));
-    if (this.#aliased > 100 && this.#nodes > 1000 && this.#aliased / this.#nodes > share)
+    const isTooMuch = this.#aliased > 100 && this.#nodes > 1000 && this.#aliased / this.#nodes > share;
+    if (isTooMuch || this.#aliasedText > mostAliasedText)
       throw new DecodeError("invalid YAML: document contains excessive aliasing");
   }
 

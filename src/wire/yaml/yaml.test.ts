@@ -64,6 +64,7 @@ const bomb = [
 ].join("\n");
 const refused: readonly [yaml: string, message: RegExp][] = [
   [bomb, /excessive aliasing/],
+  [`a: &a ${"x".repeat(100_000)}\nb: [${Array(40).fill("*a").join(", ")}]`, /excessive aliasing/],
   ["&a [*a]", /anchor 'a' value contains itself/],
   ["a: *b", /unidentified alias|unknown anchor/],
   ["null: x", /key is null/],

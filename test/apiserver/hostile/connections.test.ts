@@ -271,13 +271,16 @@ test("headers that are too large are refused", async () => {
 
 test("connections beyond the limit are dropped, and those there are go on", async () => {
   await using front = await startFront({ connections: 10 });
-  const open = await Promise.all(Array.from({ length: 10 }, () => tls(front)));
-  const excess = connectTcp(front.port, "127.0.0.1");
+  const from = (localAddress: string) => connectTcp({ port: front.port, host: "127.0.0.1", localAddress });
+  const open = await Promise.all(Array.from({ length: 5 }, () => tls(front))); // as many as one address may have
+  const others = Array.from({ length: 5 }, () => from("127.0.0.2"));
+  await Promise.all(others.map((socket) => once(socket, "connect")));
+  const excess = from("127.0.0.3");
   excess.on("error", () => undefined); // reset or closed, either will do
   await closed(excess.resume());
   const [first] = open as [TLSSocket];
   first.write("GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   assert.match(await rest(first), /^HTTP\/1\.1 200 /);
   assert.equal((await ask(front)).code, 200, "a place that was left is free");
-  for (const socket of open) socket.destroy();
+  for (const socket of [...open, ...others]) socket.destroy();
 });

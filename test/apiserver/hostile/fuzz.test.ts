@@ -152,16 +152,24 @@ function send(session: ClientHttp2Session, { method, path, headers, body }: Draw
 const ofUpstream = [
   /^504 .*Too large resource version/s,
   /^503 .*(no endpoints available for service|no service port|no preferred addresses found)/s,
-  // Without a reason: kubectl shows it as it is.
-  /^500 .*failed to create typed patch object/s,
 ];
+
+/** Upstream refuses some requests with 500 and no reason. A fault of ours always has the reason InternalError. */
+const isPlainRefusal = (code: number, body: Buffer): boolean =>
+  code === 500 && body.length > 0 && !/InternalError|Internal error/.test(body.toString("latin1"));
+/** What the server says of groups and versions that it has not, without looking any further. */
+const noSuchGroup = "404 page not found\n";
 
 /** What is wrong with the answer to a request of which nothing is expected but that the server understands it or says why not. */
 function problemWith(answer: Answer, { method, path }: DrawnRequest): string | undefined {
   const { code, type, body } = answer;
   if (code === 0) return "no answer";
   if (method === "HEAD" && code !== 500) return body.length > 0 ? "a body in answer to HEAD" : undefined;
-  if (code >= 500) return ofUpstream.some((one) => one.test(`${code} ${body}`)) ? undefined : `code ${code}`;
+  if (code >= 500) {
+    const isRight = isPlainRefusal(code, body) || ofUpstream.some((one) => one.test(`${code} ${body}`));
+    return isRight ? undefined : `code ${code}`;
+  }
+  if (code === 404 && body.toString() === noSuchGroup) return undefined;
   const isApi = /^\/apis?\//.test(path);
   try {
     const object = decoded(answer);

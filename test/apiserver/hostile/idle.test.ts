@@ -30,8 +30,10 @@ test(`${CONNECTIONS} idle connections are borne`, { skip }, async (t) => {
     const secured = () => connectTls({ port, host: "127.0.0.1", ca, ALPNProtocols: ["h2"] });
     for (let i = 0; i < SECURED; i += AT_ONCE) sockets.push(...(await opened(secured, "secureConnect")));
     const bare: Socket[] = [];
-    for (let i = SECURED; i < CONNECTIONS; i += AT_ONCE)
-      bare.push(...(await opened(() => connectTcp(port, "127.0.0.1"), "connect")));
+    for (let i = SECURED; i < CONNECTIONS; i += AT_ONCE) {
+      const localAddress = `127.0.0.${2 + ((i / AT_ONCE) % 4)}`; // one address alone gets half of all connections
+      bare.push(...(await opened(() => connectTcp({ port, host: "127.0.0.1", localAddress }), "connect")));
+    }
     sockets.push(...bare);
 
     const session = connectHttp2(server.url, { ca });

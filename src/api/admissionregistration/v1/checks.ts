@@ -1,4 +1,5 @@
 // Rules of webhooks and of what they and admission policies match.
+import { repeats } from "#base/collections.ts";
 import { dns1035Label, dns1123Subdomain, pathSegment, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, notSupported, type Problem, required, tooMany } from "#schema/index.ts";
 import { checkExpression } from "../../cel.ts";
@@ -54,9 +55,10 @@ function* checkResources(resources: readonly string[]): Iterable<Problem> {
 }
 
 export function* checkResourceNames(names: readonly string[] = []): Iterable<Problem> {
+  const isRepeated = repeats<string>();
   for (const [i, name] of names.entries()) {
     for (const detail of pathSegment(name)) yield invalid(`resourceNames[${i}]`, detail);
-    if (names.indexOf(name) < i) yield duplicate(`resourceNames[${i}]`);
+    if (isRepeated(name)) yield duplicate(`resourceNames[${i}]`);
   }
 }
 
@@ -69,11 +71,12 @@ const mostConditions = 64;
 export function* checkConditions(conditions: readonly MatchCondition[] = []): Iterable<Problem> {
   const path = "matchConditions";
   if (conditions.length > mostConditions) yield tooMany(path, conditions.length, mostConditions);
+  const isRepeated = repeats<string>();
   for (const [i, { name, expression }] of conditions.entries()) {
     yield* checkExpression(`${path}[${i}].expression`, expression);
     if (name === "") yield required(`${path}[${i}].name`);
     else for (const detail of qualifiedName(name)) yield invalid(`${path}[${i}].name`, detail);
-    if (name !== "" && conditions.findIndex((one) => one.name === name) < i) yield duplicate(`${path}[${i}].name`);
+    if (name !== "" && isRepeated(name)) yield duplicate(`${path}[${i}].name`);
   }
 }
 
@@ -101,8 +104,8 @@ export function* checkWebhook(hook: Webhook): Iterable<Problem> {
 }
 
 function* checkQualified(name: string): Iterable<Problem> {
-  if (name === "") yield required("name");
-  else if (dns1123Subdomain(name).length > 0) yield invalid("name", dns1123Subdomain(name).join(","));
+  if (name === "") return;
+  if (dns1123Subdomain(name).length > 0) yield invalid("name", dns1123Subdomain(name).join(","));
   else if (name.split(".").length < 3)
     yield invalid("name", "should be a domain with at least three segments separated by dots");
 }
@@ -113,8 +116,9 @@ function* checkReviewVersions(versions: readonly string[]): Iterable<Problem> {
     yield required(path, `must specify one of ${reviewVersions.join(", ")}`);
     return;
   }
+  const isRepeated = repeats<string>();
   for (const [i, version] of versions.entries()) {
-    if (versions.indexOf(version) < i) yield invalid(`${path}[${i}]`, "duplicate version");
+    if (isRepeated(version)) yield invalid(`${path}[${i}]`, "duplicate version");
     else for (const detail of dns1035Label(version)) yield invalid(`${path}[${i}]`, detail);
   }
   if (!versions.some((version) => reviewVersions.includes(version)))
@@ -123,8 +127,10 @@ function* checkReviewVersions(versions: readonly string[]): Iterable<Problem> {
 
 /** Names of webhooks are unique, unless they were not before. */
 export function* checkWebhookNames(hooks: readonly { readonly name: string }[] = [], old?: typeof hooks) {
-  const repeats = (list: typeof hooks) =>
-    list.flatMap(({ name }, i) => (list.findIndex((one) => one.name === name) < i ? [i] : []));
-  if (old && repeats(old).length > 0) return;
-  for (const i of repeats(hooks)) if (hooks[i]?.name !== "") yield duplicate(`webhooks[${i}].name`);
+  const repeated = (list: typeof hooks) => {
+    const isRepeated = repeats<string>();
+    return list.flatMap(({ name }, i) => (isRepeated(name) ? [i] : []));
+  };
+  if (old && repeated(old).length > 0) return;
+  for (const i of repeated(hooks)) if (hooks[i]?.name !== "") yield duplicate(`webhooks[${i}].name`);
 }

@@ -24,6 +24,7 @@ export const MutatingAdmissionPolicyBinding = resource({
   group: "admissionregistration.k8s.io",
   version: "v1",
   kind: "MutatingAdmissionPolicyBinding",
+  storageVersion: "v1beta1",
   plural: "mutatingadmissionpolicybindings",
   categories: ["api-extensions"],
   scope: "Cluster",

@@ -67,7 +67,7 @@ export const MutatingAdmissionPolicySpec = struct(
   "admissionregistration/v1.MutatingAdmissionPolicySpec",
   {
     paramKind: ref(1, ParamKind, "Kind of the parameters that bindings bring along."),
-    matchConstraints: ref(2, MatchResources, "Which requests the policy is about."),
+    matchConstraints: ref(2, MatchResources, "Which requests the policy is about.").nonEmpty(),
     variables: list(3, Variable, "Values that expressions can use."),
     mutations: list(4, Mutation, "How the object is changed, one after the other.").nonEmpty(
       "mutations must contain at least one item",
@@ -94,6 +94,7 @@ export const MutatingAdmissionPolicy = resource({
   group: "admissionregistration.k8s.io",
   version: "v1",
   kind: "MutatingAdmissionPolicy",
+  storageVersion: "v1beta1",
   plural: "mutatingadmissionpolicies",
   categories: ["api-extensions"],
   scope: "Cluster",

@@ -1,5 +1,5 @@
 // Rules of admission policies and of the bindings that put them to work.
-import { equal } from "#base/collections.ts";
+import { equal, repeats } from "#base/collections.ts";
 import { dns1035Label, dns1123Subdomain, pathSegment, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { checkExpression, isCelIdentifier } from "../../cel.ts";
@@ -17,8 +17,8 @@ interface PolicySpec {
 /** What policies that validate and policies that mutate have in common. */
 export function* checkPolicy(spec: PolicySpec, old: PolicySpec | undefined): Iterable<Problem> {
   if (spec.paramKind) yield* checkParamKind(spec.paramKind);
-  if (!spec.matchConstraints) yield required("matchConstraints");
-  else if ((spec.matchConstraints.resourceRules ?? []).length === 0) yield required("matchConstraints.resourceRules");
+  if (spec.matchConstraints && (spec.matchConstraints.resourceRules ?? []).length === 0)
+    yield required("matchConstraints.resourceRules");
   const same = old && equal(spec.paramKind, old.paramKind) && equal(spec.matchConditions, old.matchConditions);
   if (!same) yield* checkConditions(spec.matchConditions);
   for (const [i, { name, expression }] of (spec.variables ?? []).entries()) {
@@ -69,8 +69,8 @@ export function* checkParamRef({ name, selector, parameterNotFoundAction: action
 }
 
 export function* checkActions(actions: readonly string[]): Iterable<Problem> {
-  for (const [i, action] of actions.entries())
-    if (actions.indexOf(action) < i) yield duplicate(`validationActions[${i}]`);
+  const isRepeated = repeats<string>();
+  for (const [i, action] of actions.entries()) if (isRepeated(action)) yield duplicate(`validationActions[${i}]`);
   if (actions.includes("Deny") && actions.includes("Warn"))
     yield invalid(
       "validationActions",
@@ -106,6 +106,7 @@ export function* checkAnnotations(
   const path = "spec.auditAnnotations";
   if (annotations.length > mostAnnotations)
     yield invalid(path, `must not have more than ${mostAnnotations} auditAnnotations`);
+  const isRepeated = repeats<string>();
   for (const [i, { key, valueExpression }] of annotations.entries()) {
     const field = `${path}[${i}]`;
     if (!policy) yield invalid(`${field}.key`, "requires metadata.name be non-empty");
@@ -114,6 +115,6 @@ export function* checkAnnotations(
     yield* checkExpression(`${field}.valueExpression`, valueExpression, "valueExpression is not specified");
     if (valueExpression.trim().length > mostExpressionBytes)
       yield required(`${field}.valueExpression`, `must not exceed ${mostExpressionBytes} bytes in length`);
-    if (annotations.findIndex((one) => one.key === key) < i) yield duplicate(`${field}.key`);
+    if (isRepeated(key)) yield duplicate(`${field}.key`);
   }
 }

@@ -1,6 +1,7 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, int64, list, type Problem, ref, required, resource, string, struct } from "#schema/index.ts";
 import { Condition } from "../../meta/condition.ts";
+import { checkRepeatedConditions } from "../../meta/condition-check.ts";
 import { MatchCondition, MatchResources } from "./match.ts";
 import { ParamKind, paramKindText, Variable } from "./params.ts";
 import { checkAnnotations, checkPolicy, checkValidation } from "./policy-checks.ts";
@@ -29,6 +30,7 @@ export const Validation = struct(
     message: string(2, "What to say when it is not."),
     reason: string(3, "The reason of the refusal for machines.")
       .oneOf("Forbidden", "Invalid", "RequestEntityTooLarge")
+      .publishedAs()
       .pointer(),
     messageExpression: string(4, "A CEL expression that makes the message."),
   },
@@ -44,7 +46,7 @@ export const ValidatingAdmissionPolicySpec = struct(
   "admissionregistration/v1.ValidatingAdmissionPolicySpec",
   {
     paramKind: ref(1, ParamKind, "Kind of the parameters that bindings bring along."),
-    matchConstraints: ref(2, MatchResources, "Which requests the policy is about."),
+    matchConstraints: ref(2, MatchResources, "Which requests the policy is about.").nonEmpty(),
     validations: list(3, Validation, "What must be true of them."),
     failurePolicy: string(4, "What to do when an expression fails: Fail the request or Ignore it.")
       .oneOf("Fail", "Ignore")
@@ -99,5 +101,6 @@ export const ValidatingAdmissionPolicy = resource({
   *check({ metadata, spec }) {
     yield* checkAnnotations(metadata.name, spec.auditAnnotations);
   },
+  checkStatus: ({ status }): Iterable<Problem> => checkRepeatedConditions("status.conditions", status.conditions),
 });
 export interface ValidatingAdmissionPolicy extends Infer<typeof ValidatingAdmissionPolicy> {}

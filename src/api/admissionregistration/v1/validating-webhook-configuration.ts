@@ -8,7 +8,7 @@ import { WebhookClientConfig } from "./webhook.ts";
 export const ValidatingWebhook = struct(
   "admissionregistration/v1.ValidatingWebhook",
   {
-    name: string(1, "Name of the webhook, as a domain of three parts or more.").required(),
+    name: string(1, "Name of the webhook, as a domain of three parts or more.").nonEmpty().required(),
     clientConfig: ref(2, WebhookClientConfig, "Where to call it.").required(),
     rules: list(3, RuleWithOperations, "Which requests it is asked about."),
     failurePolicy: string(4, "What to do when it cannot be asked: Fail the request or Ignore it.")
@@ -25,9 +25,8 @@ export const ValidatingWebhook = struct(
     objectSelector: ref(10, LabelSelector, "Asks only about objects with these labels.").pointer().default({}),
     sideEffects: string(6, "Whether calling it has effects elsewhere: None, or NoneOnDryRun.")
       .known("None", "NoneOnDryRun", "Some", "Unknown")
-      .nonEmpty("must specify one of None, NoneOnDryRun")
       .pointer()
-      .required()
+      .required("must specify one of None, NoneOnDryRun")
       .omitEmpty(),
     timeoutSeconds: int32(7, "How long to wait for its answer.").pointer().default(10),
     admissionReviewVersions: list(8, "string", "Versions of the question it understands, the best first.").required(),

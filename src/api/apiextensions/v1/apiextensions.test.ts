@@ -37,6 +37,18 @@ test("a definition gets names, a conversion and its stored version", () => {
 });
 
 ruleTests(CustomResourceDefinition, crd, {
+  "nothing at all": [
+    { "metadata.name": "foos.example.com", spec: {} },
+    'metadata.name: Invalid value: "foos.example.com": must be spec.names.plural+"."+spec.group',
+    "spec.group: Required value",
+    "spec.scope: Required value",
+    "spec.versions: Invalid value: null: must have exactly one version marked as storage version",
+    "spec.names.plural: Required value",
+    "spec.names.singular: Required value",
+    "spec.names.kind: Required value",
+    "spec.names.listKind: Required value",
+    "status.storedVersions: Invalid value: null: must have at least one stored version",
+  ],
   "another name": [
     { "metadata.name": "gadgets.example.com" },
     'metadata.name: Invalid value: "gadgets.example.com": must be spec.names.plural+"."+spec.group',
@@ -224,4 +236,17 @@ updateTests(CustomResourceDefinition, established, {
 
 test("a row of a definition", () => {
   assert.deepEqual(cellsOf(CustomResourceDefinition, crd), ["widgets.example.com", "2025-12-31T23:59:00Z"]);
+});
+
+test("two storage versions of one name are three problems, as upstream counts them", () => {
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } };
+  const problems = problemsOf(CustomResourceDefinition, changed(crd, { "spec.versions": [version, version] }));
+  assert.deepEqual(
+    problems.map((line) => line.slice(line.lastIndexOf(": ") + 2)),
+    [
+      "must contain unique version names",
+      "must have exactly one version marked as storage version",
+      "must have the storage version v1",
+    ],
+  );
 });

@@ -1,64 +1,108 @@
 // The rules of custom resource definitions. Upstream reads a schema, columns and subresources that all versions share as
 // if they stood once at the top (`spec.validation`), and names that place in its answers: so do we.
-import { equal } from "#base/collections.ts";
+import { equal, repeats } from "#base/collections.ts";
 import { dns1035Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required, tooMany } from "#schema/index.ts";
+import { oneOf } from "../../core/v1/checks/problems.ts";
+import { internalForm } from "../../internal-form.ts";
+import { unchanged } from "../../rules.ts";
 import { checkClientConfig } from "../../webhooks.ts";
-import type {
-  CustomResourceColumnDefinition,
-  CustomResourceConversion,
-  CustomResourceDefinitionNames,
-  CustomResourceDefinitionSpec,
+import {
+  type CustomResourceColumnDefinition,
+  type CustomResourceConversion,
+  type CustomResourceDefinitionNames,
+  type CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
-  CustomResourceSubresources,
+  type CustomResourceSubresources,
 } from "./custom-resource-definition.ts";
+import { checkDefaults } from "./default-checks.ts";
 import type { CustomResourceValidation, JSONSchemaProps } from "./json-schema.ts";
 import { checkSchema, fieldAt } from "./schema-checks.ts";
 import { checkStructural } from "./structural.ts";
+
+const scopes = ["Cluster", "Namespaced"];
 
 export function* checkSpec(spec: CustomResourceDefinitionSpec): Iterable<Problem> {
   const { group, versions, names } = spec;
   if (group === "") yield required("group");
   else if (dns1123Subdomain(group).length > 0) yield invalid("group", dns1123Subdomain(group).join(","));
   else if (!group.includes(".")) yield invalid("group", "should be a domain with at least one dot");
-  for (const [i, { schema, name }] of versions.entries()) {
+  yield* oneOf("scope", spec.scope, scopes);
+  for (const [i, { schema }] of versions.entries())
     if (!schema?.openAPIV3Schema) yield required(`versions[${i}].schema.openAPIV3Schema`);
-    const details = dns1035Label(name);
-    if (details.length > 0) yield invalid(`versions[${i}].name`, details.join(","));
-  }
+  const parts = partsOf(versions);
+  for (const [i, version] of versions.entries()) yield* checkVersion(version, `versions[${i}]`, parts);
+  const shown = versions.map((version) => shownVersion(version, parts));
   if (new Set(versions.map(({ name }) => name)).size < versions.length)
-    yield invalid("versions", "must contain unique version names");
+    yield invalid("versions", "must contain unique version names", shown);
   if (versions.filter(({ storage }) => storage).length !== 1)
-    yield invalid("versions", "must have exactly one version marked as storage version");
+    yield invalid(
+      "versions",
+      "must have exactly one version marked as storage version",
+      shown.length === 0 ? null : shown,
+    );
+  // Upstream's internal spec has the name of the first version at the top, too.
+  const first = versions[0]?.name ?? "";
+  const details = first === "" ? [] : dns1035Label(first);
+  if (details.length > 0) yield invalid("version", details.join(","), first);
   for (const name of ["plural", "singular", "kind", "listKind"] as const)
     if (!names[name]) yield required(`names.${name}`);
   yield* checkNames(names, "names");
-  yield* checkVersions(versions);
+  if (versions[0]) yield* checkShared(versions[0], parts);
   yield* checkConversion(spec.conversion);
 }
 
-function* checkVersions(versions: readonly CustomResourceDefinitionVersion[]): Iterable<Problem> {
-  const shared = (part: keyof CustomResourceDefinitionVersion): boolean =>
-    versions.every((version) => equal(version[part], versions[0]?.[part]));
-  const hasStatus = versions.some(({ subresources }) => subresources?.status);
-  const places = (part: keyof CustomResourceDefinitionVersion, top: string) =>
-    shared(part) && versions[0]
-      ? [{ version: versions[0], path: top }]
-      : versions.map((version, i) => ({ version, path: `versions[${i}].${part}` }));
-  for (const [i, version] of versions.entries())
-    for (const detail of warningProblems(version)) yield invalid(`versions[${i}].deprecationWarning`, detail);
-  for (const { version, path } of places("schema", "validation"))
-    yield* checkValidation(
-      version.schema,
-      shared("schema") ? hasStatus : version.subresources?.status !== undefined,
-      path,
-    );
-  for (const { version, path } of places("subresources", "subresources"))
-    yield* checkSubresources(version.subresources, path);
-  for (const { version, path } of places("additionalPrinterColumns", "additionalPrinterColumns"))
-    for (const [i, column] of (version.additionalPrinterColumns ?? []).entries())
-      yield* checkColumn(column, `${path}[${i}]`);
-  for (const { version, path } of places("selectableFields", "selectableFields")) yield* checkSelectable(version, path);
+/** What cannot change; of a definition that is served, neither can the scope and the kind of its objects. */
+export function* checkSpecUpdate(
+  spec: CustomResourceDefinitionSpec,
+  old: CustomResourceDefinitionSpec,
+  isServed: boolean,
+): Iterable<Problem> {
+  const fields = ["group", "names.plural"];
+  yield* unchanged(spec, old, ...(isServed ? ["scope", "names.kind", ...fields] : fields));
+}
+
+type Version = CustomResourceDefinitionVersion;
+
+/** Parts of versions that upstream keeps at the top of its internal spec if they are the same in all versions. */
+interface Parts {
+  readonly shared: ReadonlySet<keyof Version>;
+  readonly hasStatus: boolean;
+}
+
+const shareable = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"] as const;
+
+const partsOf = (versions: readonly Version[]): Parts => ({
+  shared: new Set(shareable.filter((part) => versions.every((version) => equal(version[part], versions[0]?.[part])))),
+  hasStatus: versions.some(({ subresources }) => subresources?.status),
+});
+
+const shownVersion = (version: Version, { shared }: Parts) =>
+  internalForm(
+    CustomResourceDefinitionVersion,
+    Object.fromEntries(Object.entries(version).filter(([part]) => !shared.has(part as keyof Version))),
+  );
+
+function* checkVersion(version: Version, path: string, { shared }: Parts): Iterable<Problem> {
+  const details = dns1035Label(version.name);
+  if (details.length > 0) yield invalid(`${path}.name`, details.join(","));
+  for (const detail of warningProblems(version)) yield invalid(`${path}.deprecationWarning`, detail);
+  const { schema, subresources } = version;
+  if (!shared.has("schema")) yield* checkValidation(schema, subresources?.status !== undefined, `${path}.schema`);
+  if (!shared.has("subresources")) yield* checkSubresources(subresources, `${path}.subresources`);
+  if (!shared.has("additionalPrinterColumns")) yield* checkColumns(version, `${path}.additionalPrinterColumns`);
+  if (!shared.has("selectableFields")) yield* checkSelectable(version, `${path}.selectableFields`);
+}
+
+function* checkShared(version: Version, { shared, hasStatus }: Parts): Iterable<Problem> {
+  if (shared.has("schema")) yield* checkValidation(version.schema, hasStatus, "validation");
+  if (shared.has("subresources")) yield* checkSubresources(version.subresources, "subresources");
+  if (shared.has("additionalPrinterColumns")) yield* checkColumns(version, "additionalPrinterColumns");
+  if (shared.has("selectableFields")) yield* checkSelectable(version, "selectableFields");
+}
+
+function* checkColumns({ additionalPrinterColumns = [] }: Version, path: string): Iterable<Problem> {
+  for (const [i, column] of additionalPrinterColumns.entries()) yield* checkColumn(column, `${path}[${i}]`);
 }
 
 function* warningProblems({
@@ -98,7 +142,9 @@ function* checkValidation(
   const root = `${path}.openAPIV3Schema`;
   if (hasStatus) yield* checkRoot(schema, root);
   if (schema.nullable) yield forbidden(`${root}.nullable`, "nullable cannot be true at the root");
-  yield* checkStructural(schema, root);
+  const unstructured = [...checkStructural(schema, root)];
+  yield* unstructured;
+  if (unstructured.length === 0) yield* checkDefaults(schema, root);
   yield* checkSchema(schema, root);
 }
 
@@ -236,8 +282,9 @@ function* checkConversion({ strategy, webhook }: CustomResourceConversion): Iter
     yield required(field);
     return;
   }
+  const isRepeated = repeats<string>();
   for (const [i, version] of versions.entries()) {
-    if (versions.indexOf(version) < i) yield invalid(`${field}[${i}]`, "duplicate version", version);
+    if (isRepeated(version)) yield invalid(`${field}[${i}]`, "duplicate version", version);
     else for (const detail of dns1035Label(version)) yield invalid(`${field}[${i}]`, detail, version);
   }
   if (!versions.some((version) => reviewVersions.includes(version)))
@@ -251,13 +298,17 @@ export function* checkStoredVersions(
 ): Iterable<Problem> {
   const path = "status.storedVersions";
   if (stored.length === 0) {
-    yield invalid(path, "must have at least one stored version");
+    yield invalid(path, "must have at least one stored version", null);
     return;
   }
-  for (const { name, storage } of versions)
-    if (storage && !stored.includes(name)) yield invalid(path, `must have the storage version ${name}`);
+  // Each stored version stands for one version, so that a second one of the same name is without.
+  const left = new Set(stored);
+  for (const { name, storage } of versions) {
+    if (storage && !left.has(name)) yield invalid(path, `must have the storage version ${name}`);
+    left.delete(name);
+  }
   for (const [i, name] of stored.entries())
-    if (!versions.some((version) => version.name === name))
+    if (left.has(name))
       yield invalid(
         `${path}[${i}]`,
         `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,

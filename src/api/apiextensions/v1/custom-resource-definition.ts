@@ -1,3 +1,4 @@
+import { dns1123Subdomain } from "#schema/formats.ts";
 import {
   bool,
   bytes,
@@ -13,7 +14,9 @@ import {
   struct,
   time,
 } from "#schema/index.ts";
-import { checkApproval, checkNames, checkSpec, checkStoredVersions } from "./checks.ts";
+import { problemsOf } from "#schema/validate.ts";
+import { under } from "../../core/v1/checks/problems.ts";
+import { checkApproval, checkNames, checkSpec, checkSpecUpdate, checkStoredVersions } from "./checks.ts";
 import { CustomResourceValidation } from "./json-schema.ts";
 
 export const CustomResourceColumnDefinition = struct("apiextensions/v1.CustomResourceColumnDefinition", {
@@ -51,6 +54,7 @@ export const CustomResourceConversion = struct("apiextensions/v1.CustomResourceC
   strategy: string(1, "Only the apiVersion differs between versions (None), or a Webhook converts them.")
     .nonEmpty()
     .oneOf("None", "Webhook")
+    .publishedAs()
     .required(),
   webhook: ref(2, WebhookConversion, "The webhook that converts."),
 });
@@ -113,12 +117,9 @@ export interface CustomResourceDefinitionVersion extends Infer<typeof CustomReso
 export const CustomResourceDefinitionSpec = struct(
   "apiextensions/v1.CustomResourceDefinitionSpec",
   {
-    group: string(1, "Group of the resource, a domain. Cannot change.").immutable().required(),
+    group: string(1, "Group of the resource, a domain. Cannot change.").required(),
     names: ref(3, CustomResourceDefinitionNames, "What the resource is called.").required(),
-    scope: string(4, "Whether the objects belong to the Cluster or to namespaces (Namespaced).")
-      .nonEmpty()
-      .oneOf("Cluster", "Namespaced")
-      .required(),
+    scope: string(4, "Whether the objects belong to the Cluster or to namespaces (Namespaced).").required(),
     versions: list(7, CustomResourceDefinitionVersion, "The versions there are.").required(),
     conversion: ref(9, CustomResourceConversion, "How objects get from one version to another.")
       .pointer()
@@ -131,9 +132,7 @@ export const CustomResourceDefinitionSpec = struct(
       names.singular ||= names.kind.toLowerCase();
       names.listKind ||= `${names.kind}List`;
     },
-    *check(spec): Iterable<Problem> {
-      yield* checkSpec(spec);
-    },
+    check: (spec): Iterable<Problem> => checkSpec(spec),
   },
 );
 export interface CustomResourceDefinitionSpec extends Infer<typeof CustomResourceDefinitionSpec> {}
@@ -153,6 +152,7 @@ export const CustomResourceDefinition = resource({
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",
+  storageVersion: "v1beta1",
   plural: "customresourcedefinitions",
   shortNames: ["crd", "crds"],
   categories: ["api-extensions"],
@@ -168,24 +168,22 @@ export const CustomResourceDefinition = resource({
     const stored = (spec.versions ?? []).find(({ storage }) => storage);
     if (stored?.name) status.storedVersions = [stored.name];
   },
+  nameFormat: (name, { spec: { names, group } }) => [
+    ...dns1123Subdomain(name),
+    ...(name === `${names.plural}.${group}` ? [] : ['must be spec.names.plural+"."+spec.group']),
+  ],
   *check({ metadata, spec, status }, old): Iterable<Problem> {
-    const { names, group } = spec;
-    if (!old && metadata.name && metadata.name !== `${names.plural}.${group}`)
-      yield invalid("metadata.name", 'must be spec.names.plural+"."+spec.group');
+    // Upstream establishes a definition within milliseconds, and says so when it could not.
+    const isServed = !old?.status.conditions.some(({ type, status: is }) => type === "Established" && is !== "True");
+    if (old) yield* under("spec", problemsOf(spec, checkSpecUpdate(spec, old.spec, isServed)));
     yield* checkNames(status.acceptedNames, "status.acceptedNames");
     yield* checkStoredVersions(status.storedVersions, spec.versions);
-    yield* checkApproval(group, metadata.annotations, old?.metadata);
+    yield* checkApproval(spec.group, metadata.annotations, old?.metadata);
     if (spec.preserveUnknownFields && !old?.spec.preserveUnknownFields)
       yield invalid(
         "spec.preserveUnknownFields",
         "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
       );
-    if (!old) return;
-    if (names.plural !== old.spec.names.plural) yield invalid("spec.names.plural", "field is immutable");
-    const isEstablished = old.status.conditions.some(({ type, status: is }) => type === "Established" && is === "True");
-    if (!isEstablished) return;
-    if (spec.scope !== old.spec.scope) yield invalid("spec.scope", "field is immutable");
-    if (names.kind !== old.spec.names.kind) yield invalid("spec.names.kind", "field is immutable");
   },
   *checkStatus({ status }): Iterable<Problem> {
     yield* checkNames(status.acceptedNames, "status.acceptedNames");

@@ -60,12 +60,15 @@ const schemaOrBool = schemaOr(
   { schema: 2, other: 1 },
   scalars.bool,
 );
-const schemaOrArray = schemaOr(
-  "JSONSchemaPropsOrArray",
-  "A schema, or one for each item.",
-  { schema: 1, other: 2 },
-  { is: "list", item: { is: "struct", struct: jsonSchemaProps } },
-);
+const schemaOrArray: Either = {
+  ...schemaOr(
+    "JSONSchemaPropsOrArray",
+    "A schema, or one for each item.",
+    { schema: 1, other: 2 },
+    { is: "list", item: { is: "struct", struct: jsonSchemaProps } },
+  ),
+  ignoresRest: true,
+};
 const schemaOrStrings = schemaOr(
   "JSONSchemaPropsOrStringArray",
   "A schema, or the names of fields.",

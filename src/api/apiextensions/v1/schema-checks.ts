@@ -1,4 +1,5 @@
 // The parts of OpenAPI that custom resources may use, and how their extensions go together.
+import { repeats } from "#base/collections.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { checkExpression } from "../../cel.ts";
 import type { JSONSchemaProps } from "./json-schema.ts";
@@ -131,7 +132,9 @@ function* checkMapKeys(schema: Schema, path: string): Iterable<Problem> {
     );
     return;
   }
-  for (const [i, key] of keys.entries()) {
+  const isRepeated = repeats<string>();
+  const needed = new Set(items.required);
+  for (const key of keys) {
     const field = `${path}.items.properties[${key}]`;
     const property = propertyOf(items, key);
     if (!property) yield invalid(keysField, "entries must all be names of item properties", keys);
@@ -141,8 +144,8 @@ function* checkMapKeys(schema: Schema, path: string): Iterable<Problem> {
         "must be a scalar type if parent array's x-kubernetes-list-type is map",
         items.type,
       );
-    if (keys.indexOf(key) < i) yield invalid(keysField, "must not contain duplicate entries", keys);
-    if (property && !(items.required ?? []).includes(key) && property.default === undefined)
+    if (isRepeated(key)) yield invalid(keysField, "must not contain duplicate entries", keys);
+    if (property && !needed.has(key) && property.default === undefined)
       yield required(
         `${field}.default`,
         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",

@@ -7,6 +7,7 @@ import {
   int32,
   invalid,
   list,
+  type Problem,
   ref,
   required,
   resource,
@@ -14,10 +15,12 @@ import {
   struct,
   time,
 } from "#schema/index.ts";
+import { problemsOf } from "#schema/validate.ts";
+import { under } from "../../core/v1/checks/problems.ts";
 
 export const APIServiceCondition = struct("apiregistration/v1.APIServiceCondition", {
   type: string(1, "What the condition is about; Available is the only one.").required(),
-  status: string(2, "True, False or Unknown.").oneOf("True", "False", "Unknown").required(),
+  status: string(2, "True, False or Unknown.").oneOf("True", "False", "Unknown").publishedAs().required(),
   lastTransitionTime: time(3, "When the status last changed."),
   reason: string(4, "Why it last changed, in one word."),
   message: string(5, "Why it last changed, in a sentence."),
@@ -31,46 +34,19 @@ export const ServiceReference = struct("apiregistration/v1.ServiceReference", {
 });
 export interface ServiceReference extends Infer<typeof ServiceReference> {}
 
-export const APIServiceSpec = struct(
-  "apiregistration/v1.APIServiceSpec",
-  {
-    service: ref(
-      1,
-      ServiceReference,
-      "The service that answers for the group and version; this server itself if absent.",
-    ),
-    group: string(2, "Group that is served.").is(dns1123Subdomain),
-    version: string(3, "Version that is served."),
-    insecureSkipTLSVerify: bool(4, "Whether to trust the service without checking its certificate."),
-    caBundle: bytes(5, "Certificates to check the service's by."),
-    groupPriorityMinimum: int32(7, "Where the group stands among groups; higher comes first.").required(),
-    versionPriority: int32(8, "Where the version stands within its group; higher comes first.").required(),
-  },
-  {
-    *check({ service, group, version = "", insecureSkipTLSVerify, caBundle, groupPriorityMinimum, versionPriority }) {
-      if (!group && version !== "v1")
-        yield required("group", "only v1 may have an empty group and it better be legacy kube");
-      for (const detail of dns1035Label(version)) yield invalid("version", detail, version);
-      if (groupPriorityMinimum <= 0 || groupPriorityMinimum > 20_000)
-        yield invalid("groupPriorityMinimum", "must be positive and less than 20000");
-      if (versionPriority <= 0 || versionPriority > 1000)
-        yield invalid("versionPriority", "must be positive and less than 1000");
-      if (!service) {
-        if (caBundle)
-          yield invalid("caBundle", "local APIServices may not have a caBundle", `${atob(caBundle).length} bytes`);
-        if (insecureSkipTLSVerify)
-          yield invalid("insecureSkipTLSVerify", "local APIServices may not have insecureSkipTLSVerify");
-        return;
-      }
-      if (!service.namespace) yield required("service.namespace");
-      if (!service.name) yield required("service.name");
-      const portProblem = portNumber(service.port);
-      if (portProblem) yield invalid("service.port", `port is not valid: ${portProblem}`);
-      if (insecureSkipTLSVerify && caBundle)
-        yield invalid("insecureSkipTLSVerify", "may not be true if caBundle is present");
-    },
-  },
-);
+export const APIServiceSpec = struct("apiregistration/v1.APIServiceSpec", {
+  service: ref(
+    1,
+    ServiceReference,
+    "The service that answers for the group and version; this server itself if absent.",
+  ),
+  group: string(2, "Group that is served."),
+  version: string(3, "Version that is served."),
+  insecureSkipTLSVerify: bool(4, "Whether to trust the service without checking its certificate."),
+  caBundle: bytes(5, "Certificates to check the service's by."),
+  groupPriorityMinimum: int32(7, "Where the group stands among groups; higher comes first.").required(),
+  versionPriority: int32(8, "Where the version stands within its group; higher comes first.").required(),
+});
 export interface APIServiceSpec extends Infer<typeof APIServiceSpec> {}
 
 export const APIServiceStatus = struct("apiregistration/v1.APIServiceStatus", {
@@ -91,7 +67,7 @@ export const APIService = resource({
     status: ref(3, APIServiceStatus, "Whether it answers.").default({}),
   },
   subresources: { status: true },
-  nameFormat: pathSegment,
+  nameFormat: (name, { spec }) => nameProblems(name, spec),
   columns: [
     nameColumn,
     {
@@ -102,10 +78,11 @@ export const APIService = resource({
     { name: "Available", doc: "Whether it answers.", cell: ({ status }) => availability(status) },
     ageColumn,
   ],
-  *check({ metadata, spec }) {
-    const expected = `${spec.version ?? ""}.${spec.group ?? ""}`;
-    if (metadata.name && pathSegment(metadata.name).length === 0 && metadata.name !== expected)
-      yield invalid("metadata.name", `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`);
+  *check({ metadata, spec }, old): Iterable<Problem> {
+    // The name of a new one is checked with all that is said of it in metadata.
+    if (old && metadata.name)
+      for (const detail of nameProblems(metadata.name, spec)) yield invalid("metadata.name", detail);
+    yield* under("spec", problemsOf(spec, checkSpec(spec)));
   },
 });
 export interface APIService extends Infer<typeof APIService> {}
@@ -114,4 +91,35 @@ function availability({ conditions = [] }: APIServiceStatus): string {
   const available = conditions.find(({ type }) => type === "Available");
   if (!available) return "Unknown";
   return available.status === "True" ? "True" : `${available.status} (${available.reason ?? ""})`;
+}
+
+function nameProblems(name: string, { group = "", version = "" }: APIServiceSpec): readonly string[] {
+  const wrong = pathSegment(name);
+  if (wrong.length > 0 || name === `${version}.${group}`) return wrong;
+  return [`must be \`spec.version+"."+spec.group\`: ${JSON.stringify(`${version}.${group}`)}`];
+}
+
+function* checkSpec(spec: APIServiceSpec): Iterable<Problem> {
+  const { service, group, version = "", insecureSkipTLSVerify, caBundle, groupPriorityMinimum, versionPriority } = spec;
+  if (!group && version !== "v1")
+    yield required("group", "only v1 may have an empty group and it better be legacy kube");
+  for (const detail of group ? dns1123Subdomain(group) : []) yield invalid("group", detail);
+  for (const detail of dns1035Label(version)) yield invalid("version", detail, version);
+  if (groupPriorityMinimum <= 0 || groupPriorityMinimum > 20_000)
+    yield invalid("groupPriorityMinimum", "must be positive and less than 20000");
+  if (versionPriority <= 0 || versionPriority > 1000)
+    yield invalid("versionPriority", "must be positive and less than 1000");
+  if (!service) {
+    if (caBundle)
+      yield invalid("caBundle", "local APIServices may not have a caBundle", `${atob(caBundle).length} bytes`);
+    if (insecureSkipTLSVerify)
+      yield invalid("insecureSkipTLSVerify", "local APIServices may not have insecureSkipTLSVerify");
+    return;
+  }
+  if (!service.namespace) yield required("service.namespace");
+  if (!service.name) yield required("service.name");
+  const portProblem = portNumber(service.port);
+  if (portProblem) yield invalid("service.port", `port is not valid: ${portProblem}`);
+  if (insecureSkipTLSVerify && caBundle)
+    yield invalid("insecureSkipTLSVerify", "may not be true if caBundle is present");
 }

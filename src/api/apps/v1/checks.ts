@@ -65,6 +65,8 @@ interface Collisions {
   readonly collisionCount?: number | undefined;
 }
 export function* checkCollisionCount(status: Collisions, old: Collisions): Iterable<Problem> {
-  if ((status.collisionCount ?? 0) < (old.collisionCount ?? 0))
-    yield invalid("status.collisionCount", "cannot be decremented", status.collisionCount ?? 0);
+  const { collisionCount: now } = status;
+  const { collisionCount: before } = old;
+  if (before !== undefined && (now === undefined || now < before))
+    yield invalid("status.collisionCount", "cannot be decremented", now ?? 0);
 }

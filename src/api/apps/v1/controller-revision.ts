@@ -20,7 +20,10 @@ export const ControllerRevision = resource({
     ageColumn,
   ],
   *check({ data }, old) {
-    if (!old && data === undefined) yield required("data", "data is mandatory");
+    if (old) return;
+    if (data === undefined || data === null) yield required("data", "data is mandatory");
+    else if (typeof data !== "object" || Array.isArray(data))
+      yield required("data", "data must be a valid JSON object");
   },
 });
 export interface ControllerRevision extends Infer<typeof ControllerRevision> {}

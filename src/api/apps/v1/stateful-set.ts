@@ -67,9 +67,11 @@ export const StatefulSetPersistentVolumeClaimRetentionPolicy = struct(
   {
     whenDeleted: string(1, "What happens to the claims when the set is deleted: Retain or Delete.")
       .oneOf("Retain", "Delete")
+      .publishedAs()
       .default("Retain"),
     whenScaled: string(2, "What happens to the claims of pods that scaling down removes: Retain or Delete.")
       .oneOf("Retain", "Delete")
+      .publishedAs()
       .default("Retain"),
   },
 );

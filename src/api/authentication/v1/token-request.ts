@@ -13,7 +13,7 @@ export const TokenRequestSpec = struct(
   {
     audiences: list(1, "string", "Who the token is for.").always(),
     expirationSeconds: int64(4, "How long it should be good for.").pointer().default(3600),
-    boundObjectRef: ref(3, BoundObjectReference, "The token is good only as long as this object exists."),
+    boundObjectRef: ref(3, BoundObjectReference, "The token is good only as long as this object exists.").nullable(),
   },
   {
     *check({ expirationSeconds }) {

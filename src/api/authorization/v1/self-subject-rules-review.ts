@@ -20,8 +20,8 @@ export const SelfSubjectRulesReviewSpec = struct("authorization/v1.SelfSubjectRu
 export interface SelfSubjectRulesReviewSpec extends Infer<typeof SelfSubjectRulesReviewSpec> {}
 
 export const SubjectRulesReviewStatus = struct("authorization/v1.SubjectRulesReviewStatus", {
-  resourceRules: list(1, ResourceRule, "What you may do to objects.").required(),
-  nonResourceRules: list(2, NonResourceRule, "What you may do at paths.").required(),
+  resourceRules: list(1, ResourceRule, "What you may do to objects.").required().keepsEmpty(),
+  nonResourceRules: list(2, NonResourceRule, "What you may do at paths.").required().keepsEmpty(),
   incomplete: bool(3, "Whether there may be more.").required(),
   evaluationError: string(4, "What went wrong on the way to the answer."),
 });

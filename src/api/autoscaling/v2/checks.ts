@@ -24,7 +24,9 @@ export function* checkMetric(metric: MetricSpec): Iterable<Problem> {
   const present = sources.filter((source) => metric[source]);
   const [first] = present;
   if (first) yield* sourceChecks[first](metric, first);
-  if (expected && !metric[expected]) yield required(expected, "must populate information for the given metric source");
+  // Said twice, as upstream does.
+  if (!expected) yield notSupported("type", types);
+  else if (!metric[expected]) yield required(expected, "must populate information for the given metric source");
   if (present.length > 1)
     for (const source of present.filter((one) => one !== expected))
       yield forbidden(source, "must populate the given metric source only");

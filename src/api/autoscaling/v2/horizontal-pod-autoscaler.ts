@@ -47,6 +47,7 @@ export const ContainerResourceMetricSource = struct(
     container: string(3, "The container of each pod to measure.").required(),
   },
   {
+    problemOrder: "name container target",
     *check({ name, container }) {
       if (name === "") yield required("name", "must specify a resource name");
       else yield* containerResourceName("name", name);
@@ -82,7 +83,7 @@ export const MetricIdentifier = struct(
   "autoscaling/v2.MetricIdentifier",
   {
     name: string(1, "Name of the metric.").required(),
-    selector: ref(2, LabelSelector, "Narrows the metric down by its labels."),
+    selector: ref(2, LabelSelector, "Narrows the metric down by its labels.").unchecked(),
   },
   {
     *check({ name }) {
@@ -108,7 +109,10 @@ export interface ExternalMetricStatus extends Infer<typeof ExternalMetricStatus>
 export const HPAScalingPolicy = struct(
   "autoscaling/v2.HPAScalingPolicy",
   {
-    type: string(1, "Whether value counts Pods or Percent of the present pods.").oneOf("Percent", "Pods").required(),
+    type: string(1, "Whether value counts Pods or Percent of the present pods.")
+      .oneOf("Percent", "Pods")
+      .publishedAs()
+      .required(),
     value: int32(2, "How many may be added or removed within the period.").required(),
     periodSeconds: int32(3, "The length of the period; at most half an hour.").required(),
   },
@@ -132,8 +136,9 @@ export const HPAScalingRules = struct(
     ).pointer(),
     selectPolicy: string(1, "Which policy decides: Max, Min, or Disabled to not scale this way.")
       .oneOf("Disabled", "Max", "Min")
+      .publishedAs()
       .pointer(),
-    policies: list(2, HPAScalingPolicy, "How fast the number of pods may change."),
+    policies: list(2, HPAScalingPolicy, "How fast the number of pods may change.").keepsEmpty(),
     tolerance: quantity(4, "The share by which a metric may miss its target before anything happens.").pointer(),
   },
   {
@@ -180,11 +185,15 @@ export const HorizontalPodAutoscalerCondition = struct("autoscaling/v2.Horizonta
 });
 export interface HorizontalPodAutoscalerCondition extends Infer<typeof HorizontalPodAutoscalerCondition> {}
 
-export const ObjectMetricSource = struct("autoscaling/v2.ObjectMetricSource", {
-  describedObject: ref(1, CrossVersionObjectReference, "The object that the metric is about.").required(),
-  target: ref(2, MetricTarget, "What it should be.").required(),
-  metric: ref(3, MetricIdentifier, "Which metric.").required(),
-});
+export const ObjectMetricSource = struct(
+  "autoscaling/v2.ObjectMetricSource",
+  {
+    describedObject: ref(1, CrossVersionObjectReference, "The object that the metric is about.").required(),
+    target: ref(2, MetricTarget, "What it should be.").required(),
+    metric: ref(3, MetricIdentifier, "Which metric.").required(),
+  },
+  { problemOrder: "describedObject metric target" },
+);
 export interface ObjectMetricSource extends Infer<typeof ObjectMetricSource> {}
 
 export const PodsMetricSource = struct("autoscaling/v2.PodsMetricSource", {
@@ -194,7 +203,7 @@ export const PodsMetricSource = struct("autoscaling/v2.PodsMetricSource", {
 export interface PodsMetricSource extends Infer<typeof PodsMetricSource> {}
 
 export const ResourceMetricSource = struct("autoscaling/v2.ResourceMetricSource", {
-  name: string(1, "The resource, such as cpu.").required(),
+  name: string(1, "The resource, such as cpu.").required().nonEmpty("must specify a resource name"),
   target: ref(2, MetricTarget, "What it should be.").required(),
 });
 export interface ResourceMetricSource extends Infer<typeof ResourceMetricSource> {}
@@ -233,6 +242,7 @@ export const HorizontalPodAutoscalerSpec = struct(
           { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } } },
         ];
     },
+    problemOrder: "minReplicas maxReplicas scaleTargetRef metrics behavior",
     *check(spec, old): Iterable<Problem> {
       const { minReplicas, maxReplicas, metrics = [] } = spec;
       const least = old?.minReplicas === 0 ? 0 : 1;
@@ -286,7 +296,7 @@ export const HorizontalPodAutoscalerStatus = struct("autoscaling/v2.HorizontalPo
   lastScaleTime: time(2, "When the number of pods was last changed.").pointer(),
   currentReplicas: int32(3, "Pods that exist.").min(0),
   desiredReplicas: int32(4, "Pods that should exist.").min(0).required(),
-  currentMetrics: list(5, MetricStatus, "The metrics as last read.").always(),
+  currentMetrics: list(5, MetricStatus, "The metrics as last read.").unchecked().always(),
   conditions: list(6, HorizontalPodAutoscalerCondition, "Whether scaling works, and what limits it.").keyedBy("type"),
 });
 export interface HorizontalPodAutoscalerStatus extends Infer<typeof HorizontalPodAutoscalerStatus> {}

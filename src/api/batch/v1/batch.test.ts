@@ -282,6 +282,11 @@ const cron = { spec: { schedule: "*/5 * * * *", jobTemplate: { spec: { template 
 const cronRules: readonly [string, Record<string, unknown>, readonly string[]][] = [
   ["no schedule", { "spec.schedule": "" }, ["spec.schedule: Required value"]],
   [
+    "a schedule that only repeats itself",
+    { "spec.schedule": `${"*,".repeat(3000)}* * * * *` },
+    [`spec.schedule: Invalid value: "${"*,".repeat(3000)}* * * * *": may not be more than 4096 bytes`],
+  ],
+  [
     "a schedule of four fields",
     { "spec.schedule": "* * * *" },
     ['spec.schedule: Invalid value: "* * * *": expected exactly 5 fields, found 4: [* * * *]'],

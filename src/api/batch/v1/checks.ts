@@ -1,5 +1,8 @@
 // The rules of jobs that take more than one field to say.
+import { repeats } from "#base/collections.ts";
+import { qualifiedName } from "#schema/formats.ts";
 import { invalid, notSupported, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
+import { malformed } from "../../core/v1/checks/problems.ts";
 import { domainPrefixedPath, invalidUnseen, quotedList } from "../../rules.ts";
 import { countIndexes } from "./indexes.ts";
 import type { JobSpec, PodFailurePolicyRule, SuccessPolicyRule } from "./job.ts";
@@ -96,8 +99,10 @@ function* checkFailureRule(
   if (onExitCodes) yield* checkExitCodes(`${path}.onExitCodes`, onExitCodes, containers);
   if (onPodConditions.length > most.conditionPatterns)
     yield tooMany(`${path}.onPodConditions`, onPodConditions.length, most.conditionPatterns);
-  for (const [i, { status }] of onPodConditions.entries())
+  for (const [i, { type, status }] of onPodConditions.entries()) {
+    yield* malformed(`${path}.onPodConditions[${i}].type`, type, qualifiedName);
     if (!statuses.includes(status)) yield notSupported(`${path}.onPodConditions[${i}].status`, statuses);
+  }
   if (onExitCodes && onPodConditions.length > 0)
     yield invalidUnseen(path, "specifying both OnExitCodes and OnPodConditions is not supported");
   if (!onExitCodes && onPodConditions.length === 0)
@@ -115,9 +120,10 @@ function* checkExitCodes(
     yield invalid(`${path}.containerName`, "must be one of the container or initContainer names in the pod template");
   if (values.length === 0) yield invalid(`${path}.values`, "at least one value is required");
   else if (values.length > most.exitCodes) yield tooMany(`${path}.values`, values.length, most.exitCodes);
+  const isRepeated = repeats<number>();
   for (const [i, code] of values.entries()) {
     if (operator === "In" && code === 0) yield invalid(`${path}.values[${i}]`, "must not be 0 for the In operator");
-    if (values.indexOf(code) < i) yield { ...invalid(`${path}.values[${i}]`, ""), type: "Duplicate" };
+    if (isRepeated(code)) yield { ...invalid(`${path}.values[${i}]`, ""), type: "Duplicate" };
   }
   if (values.some((code, i) => i > 0 && (values[i - 1] as number) > code))
     yield invalid(`${path}.values`, "must be ordered");

@@ -21,8 +21,9 @@ export function* checkGeneratedSelector(job: Job, old: Job | undefined): Iterabl
   const oldLabels = old?.spec.template.metadata.labels;
   const prefixed = !old || (oldLabels?.[uidLabels[1]] !== undefined && oldLabels[nameLabels[1]] !== undefined);
   const uid = metadata.uid ?? "";
-  const expected: Record<string, string> = { [uidLabels[0]]: uid, [nameLabels[0]]: metadata.name };
-  if (prefixed) Object.assign(expected, { [uidLabels[1]]: uid, [nameLabels[1]]: metadata.name });
+  const name = metadata.name ?? ""; // that it is missing is told elsewhere
+  const expected: Record<string, string> = { [uidLabels[0]]: uid, [nameLabels[0]]: name };
+  if (prefixed) Object.assign(expected, { [uidLabels[1]]: uid, [nameLabels[1]]: name });
   const { labels = {} } = spec.template.metadata;
   for (const [label, value] of Object.entries(expected)) {
     const field = `spec.template.metadata.labels[${label}]`;
@@ -36,9 +37,10 @@ export function* checkGeneratedSelector(job: Job, old: Job | undefined): Iterabl
 /** Pods of an indexed job are called after the job and their index, which must make a host name. */
 export function* checkIndexedName({ metadata, spec }: Job): Iterable<Problem> {
   if (spec.completionMode !== "Indexed" || !spec.completions || spec.completions < 0) return;
-  const longest = `${metadata.name}-${spec.completions - 1}`;
+  const name = metadata.name ?? "";
+  const longest = `${name}-${spec.completions - 1}`;
   if (dns1123Label(longest).length > 0)
-    yield invalid("metadata.name", `will not able to create pod with invalid DNS label: ${longest}`);
+    yield invalid("metadata.name", `will not able to create pod with invalid DNS label: ${longest}`, name);
 }
 
 export function* checkJobUpdate(job: Job, old: Job): Iterable<Problem> {

@@ -1,5 +1,4 @@
 import { age, ageColumn, humanDuration, nameColumn } from "#schema/columns.ts";
-import { qualifiedName } from "#schema/formats.ts";
 import {
   bool,
   type Infer,
@@ -15,7 +14,9 @@ import {
   struct,
   time,
 } from "#schema/index.ts";
+import { validateObject } from "#schema/validate.ts";
 import { containerColumns, selectorColumn } from "../../apps/v1/columns.ts";
+import { under } from "../../core/v1/checks/problems.ts";
 import { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { isValidSelector, selects } from "../../label-selection.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
@@ -42,7 +43,7 @@ export const PodFailurePolicyOnExitCodesRequirement = struct("batch/v1.PodFailur
 export interface PodFailurePolicyOnExitCodesRequirement extends Infer<typeof PodFailurePolicyOnExitCodesRequirement> {}
 
 export const PodFailurePolicyOnPodConditionsPattern = struct("batch/v1.PodFailurePolicyOnPodConditionsPattern", {
-  type: string(1, "The type of the condition.").nonEmpty().is(qualifiedName).required(),
+  type: string(1, "The type of the condition.").required(),
   status: string(2, "The status the condition must have.").always().default("True"),
 });
 export interface PodFailurePolicyOnPodConditionsPattern extends Infer<typeof PodFailurePolicyOnPodConditionsPattern> {}
@@ -93,6 +94,7 @@ export const JobSpec = struct(
     ttlSecondsAfterFinished: int32(8, "Seconds after its end at which the job is deleted.").min(0).pointer(),
     completionMode: string(9, "Whether pods are alike (NonIndexed) or each has an index from 0 on (Indexed).")
       .oneOf("NonIndexed", "Indexed")
+      .publishedAs("Indexed", "NonIndexed")
       .pointer(),
     suspend: bool(10, "While true, the job has no pods.").pointer(),
     podReplacementPolicy: string(14, "Whether a pod is replaced once it terminates, or only when it has failed.")
@@ -101,6 +103,8 @@ export const JobSpec = struct(
     managedBy: string(15, "The controller in charge, if it is not the built-in one.").pointer(),
   },
   {
+    problemOrder:
+      "parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished backoffLimitPerIndex maxFailedIndexes managedBy completionMode podFailurePolicy successPolicy podReplacementPolicy template",
     *check(spec): Iterable<Problem> {
       yield* checkJobSpec(spec);
     },
@@ -166,26 +170,34 @@ export const Job = resource({
     spec.parallelism ??= 1;
     spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : 2 ** 31 - 1;
     const { labels } = spec.template?.metadata ?? {};
-    if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
+    // The very same labels: what is added to those of the template is added to the job's.
+    if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
     spec.completionMode ??= "NonIndexed";
     spec.suspend ??= false;
     spec.podReplacementPolicy ??= spec.podFailurePolicy ? "Failed" : "TerminatingOrFailed";
     spec.manualSelector ??= false;
   },
   *check(job, old): Iterable<Problem> {
-    const { selector, template } = job.spec;
     yield* checkGeneratedSelector(job, old);
-    if (!selector) yield required("spec.selector");
-    if (isValidSelector(selector) && !selects(selector, template.metadata.labels))
-      yield invalid("spec.template.metadata.labels", "`selector` does not match template `labels`");
+    yield* checkSelector(job.spec);
     yield* checkIndexedName(job);
-    if (old) yield* checkJobUpdate(job, old);
+    if (!old) return;
+    // Upstream checks the spec once more, so that answers name each of its problems twice.
+    yield* under("spec", validateObject(JobSpec, job.spec));
+    yield* checkSelector(job.spec);
+    yield* checkJobUpdate(job, old);
   },
   *checkStatus(job, old): Iterable<Problem> {
     yield* checkJobStatus(job, old);
   },
 });
 export interface Job extends Infer<typeof Job> {}
+
+function* checkSelector({ selector, template }: JobSpec): Iterable<Problem> {
+  if (!selector) yield required("spec.selector");
+  if (isValidSelector(selector) && !selects(selector, template.metadata.labels))
+    yield invalid("spec.template.metadata.labels", "`selector` does not match template `labels`");
+}
 
 interface Shown {
   readonly metadata: { readonly deletionTimestamp?: string | undefined };

@@ -42,9 +42,13 @@ const descriptors: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** All minutes, hours, days, months and weekdays, each written out, take 400; what is much longer only repeats itself. */
+const mostLength = 4096;
+
 /** Reads a schedule; throws an Error that says what is wrong with it. */
 export function parseSchedule(text: string): Schedule {
   if (text === "") throw new Error("empty spec string");
+  if (text.length > mostLength) throw new Error(`may not be more than ${mostLength} bytes`);
   const zoned = /^(?:CRON_)?TZ=(\S*)(.*)$/s.exec(text);
   if (!zoned) return parseTimes(text);
   const [, timeZone = "", rest = ""] = zoned;

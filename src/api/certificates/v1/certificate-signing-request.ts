@@ -1,3 +1,4 @@
+import { repeats } from "#base/collections.ts";
 import { age, humanDuration, nameColumn } from "#schema/columns.ts";
 import {
   bytes,
@@ -8,7 +9,10 @@ import {
   invalid,
   list,
   map,
+  notSupported,
+  type Problem,
   ref,
+  required,
   resource,
   string,
   struct,
@@ -26,48 +30,58 @@ export const CertificateSigningRequestCondition = struct("certificates/v1.Certif
 });
 export interface CertificateSigningRequestCondition extends Infer<typeof CertificateSigningRequestCondition> {}
 
+const usages = [
+  "any",
+  "cert sign",
+  "client auth",
+  "code signing",
+  "content commitment",
+  "crl sign",
+  "data encipherment",
+  "decipher only",
+  "digital signature",
+  "email protection",
+  "encipher only",
+  "ipsec end system",
+  "ipsec tunnel",
+  "ipsec user",
+  "key agreement",
+  "key encipherment",
+  "microsoft sgc",
+  "netscape sgc",
+  "ocsp signing",
+  "s/mime",
+  "server auth",
+  "signing",
+  "timestamping",
+] as const;
+
+/** What was taken once is not asked again. */
+function* checkUsages(given: readonly string[]): Iterable<Problem> {
+  const known: readonly string[] = usages;
+  for (const [i, usage] of given.entries())
+    if (!known.includes(usage)) yield notSupported(`usages[${i}]`, known, usage);
+  const isRepeated = repeats<string>();
+  for (const [i, usage] of given.entries()) if (isRepeated(usage)) yield duplicate(`usages[${i}]`, usage);
+}
+
 export const CertificateSigningRequestSpec = struct(
   "certificates/v1.CertificateSigningRequestSpec",
   {
     request: bytes(1, "The request in PKCS#10, as PEM.").required(),
     signerName: string(7, "Who is to sign it, such as kubernetes.io/kube-apiserver-client.").required(),
     expirationSeconds: int32(8, "How long the certificate should be good for; the signer may give less.").pointer(),
-    usages: list(5, "string", "What the certificate is for.")
-      .nonEmpty()
-      .oneOf(
-        "any",
-        "cert sign",
-        "client auth",
-        "code signing",
-        "content commitment",
-        "crl sign",
-        "data encipherment",
-        "decipher only",
-        "digital signature",
-        "email protection",
-        "encipher only",
-        "ipsec end system",
-        "ipsec tunnel",
-        "ipsec user",
-        "key agreement",
-        "key encipherment",
-        "microsoft sgc",
-        "netscape sgc",
-        "ocsp signing",
-        "s/mime",
-        "server auth",
-        "signing",
-        "timestamping",
-      ),
+    usages: list(5, "string", "What the certificate is for.").known(...usages),
     username: string(2, "Who asks; set by the server."),
     uid: string(3, "Uid of who asks; set by the server."),
     groups: list(4, "string", "Groups of who asks; set by the server."),
     extra: map(6, { listOf: "string" }, "More about who asks; set by the server."),
   },
   {
-    *check({ request, signerName, expirationSeconds, usages = [] }, old) {
+    *check({ request, signerName, expirationSeconds, usages: given = [] }, old) {
       if (request !== old?.request) yield* checkRequest(request);
-      for (const [i, usage] of usages.entries()) if (!old && usages.indexOf(usage) < i) yield duplicate(`usages[${i}]`);
+      if (given.length === 0) yield required("usages");
+      if (!old) yield* checkUsages(given);
       if (signerName === "kubernetes.io/legacy-unknown" && old?.signerName !== signerName)
         yield invalid("signerName", "the legacy signerName is not allowed via this API version");
       else yield* checkSignerName("signerName", signerName);

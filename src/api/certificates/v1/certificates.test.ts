@@ -11,11 +11,23 @@ const truncated = (bytes: number) => {
   const [, body = ""] = atob(request).split("\n");
   return pem("CERTIFICATE REQUEST", btoa(atob(body).slice(0, bytes)));
 };
+const long = pem("CERTIFICATE REQUEST", "A".repeat(64 * 1024));
 const csr = {
   spec: { request, signerName: "example.com/serving", usages: ["server auth"] },
 };
 
 ruleTests(CertificateSigningRequest, csr, {
+  "nothing at all": [
+    { spec: {} },
+    "spec.request: Invalid value: null: PEM block type must be CERTIFICATE REQUEST",
+    "spec.usages: Required value",
+    "spec.signerName: Required value",
+  ],
+  "a usage without a name, and one twice": [
+    { "spec.usages": ["", "any", "any"] },
+    'spec.usages[0]: Unsupported value: "": supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"',
+    'spec.usages[2]: Duplicate value: "any"',
+  ],
   "another kind of PEM": [
     { "spec.request": pem("CERTIFICATE") },
     `spec.request: Invalid value: "${pem("CERTIFICATE")}": PEM block type must be CERTIFICATE REQUEST`,
@@ -31,6 +43,10 @@ ruleTests(CertificateSigningRequest, csr, {
   "a request with nothing in it": [
     { "spec.request": pem("CERTIFICATE REQUEST", "MAA=") },
     `spec.request: Invalid value: "${pem("CERTIFICATE REQUEST", "MAA=")}": asn1: syntax error: sequence truncated`,
+  ],
+  "a request longer than any that means something": [
+    { "spec.request": long },
+    `spec.request: Invalid value: "${long}": may not be more than 65536 bytes`,
   ],
   "no usage": [{ "spec.usages": [] }, "spec.usages: Required value"],
   "a usage twice": [{ "spec.usages": ["any", "any"] }, 'spec.usages[1]: Duplicate value: "any"'],

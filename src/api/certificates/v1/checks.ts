@@ -1,4 +1,4 @@
-import { equal } from "#base/collections.ts";
+import { equal, repeats } from "#base/collections.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import type { CertificateSigningRequestCondition } from "./certificate-signing-request.ts";
@@ -37,7 +37,7 @@ export function* checkRequest(request: string): Iterable<Problem> {
     parseCsr(request);
   } catch (error) {
     if (!(error instanceof CsrError)) throw error;
-    yield invalid("request", error.message);
+    yield invalid("request", error.message, request === "" ? null : request);
   }
 }
 
@@ -73,16 +73,19 @@ export function* checkDecisions(conditions: Conditions = [], old: Conditions | u
   const path = "status.conditions";
   const has = (list: Conditions, type: string) => list.some((condition) => condition.type === type);
   const wasBoth = old && has(old, "Approved") && has(old, "Denied");
-  const decided = conditions.filter(({ type }) => type === "Approved" || type === "Denied");
+  const isRepeated = repeats<string>();
+  const decided = new Set<string>();
   for (const [i, { type, status }] of conditions.entries()) {
     if (type === "") yield required(`${path}[${i}].type`);
     const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
     if (status === "") yield required(`${path}[${i}].status`);
     else if (!allowed.includes(status)) yield notSupported(`${path}[${i}].status`, allowed);
-    const other = decided.some((one) => one.type !== type && conditions.indexOf(one) < i);
-    if (!wasBoth && (type === "Approved" || type === "Denied") && other)
-      yield invalid(path, "Approved and Denied conditions are mutually exclusive", type);
-    if (conditions.findIndex((one) => one.type === type) < i) yield duplicate(`${path}[${i}].type`);
+    if (type === "Approved" || type === "Denied") {
+      decided.add(type);
+      if (!wasBoth && decided.size > 1)
+        yield invalid(path, "Approved and Denied conditions are mutually exclusive", type);
+    }
+    if (isRepeated(type)) yield duplicate(`${path}[${i}].type`);
   }
 }
 

@@ -1,14 +1,9 @@
 // Reads certificate signing requests (PKCS#10, RFC 2986): who they are for, and whether they are whole.
 //
 //   SEQUENCE { SEQUENCE { INTEGER version, Name subject, SEQUENCE key, [0] attributes }, SEQUENCE algorithm, BIT STRING signature }
-//   Name ::= SEQUENCE OF SET OF SEQUENCE { OID, text }
 import { type DerElement, DerError, derElement, derElements, derInside, derTag } from "#base/der.ts";
+import { type DistinguishedName, parseDistinguishedName } from "#base/distinguished-name.ts";
 import { hex } from "#base/hex.ts";
-
-export interface CsrSubject {
-  readonly commonName: string;
-  readonly organizations: readonly string[];
-}
 
 /** SEQUENCE { OID, parameters } */
 export interface Algorithm {
@@ -18,7 +13,7 @@ export interface Algorithm {
 }
 
 export interface Csr {
-  readonly subject: CsrSubject;
+  readonly subject: DistinguishedName;
   /** The key the certificate is to be for: as a whole, and the bits that are the key. */
   readonly key: { readonly whole: Uint8Array; readonly algorithm: Algorithm; readonly bits: Uint8Array };
   /** What was signed with it, how, and what came out. */
@@ -31,12 +26,14 @@ export class CsrError extends Error {
   override readonly name = "CsrError";
 }
 
-const commonNameOid = "550403";
-const organizationOid = "55040a";
-const { sequence, set, integer, oid, bitString, bmpString } = derTag;
+const { sequence, integer, oid, bitString } = derTag;
+
+/** Far more than the longest key and a hundred names take. Reading more would keep others waiting. */
+const mostBytes = 64 * 1024;
 
 /** A request in PEM, as an object carries it: in base64. Throws CsrError unless it is whole; its signature may still be wrong. */
 export function parseCsr(request: string): Csr {
+  if (request.length > (mostBytes * 4) / 3) throw new CsrError(`may not be more than ${mostBytes} bytes`);
   const block = /-----BEGIN CERTIFICATE REQUEST-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----/.exec(
     atob(request),
   );
@@ -50,7 +47,7 @@ export function parseCsr(request: string): Csr {
   }
 }
 
-export const csrSubject = (request: string): CsrSubject => parseCsr(request).subject;
+export const csrSubject = (request: string): DistinguishedName => parseCsr(request).subject;
 
 function csrIn(request: Uint8Array): Csr {
   const [info, algorithm, signature, ...more] = derElements(derInside(derElement(request), sequence));
@@ -59,7 +56,7 @@ function csrIn(request: Uint8Array): Csr {
   derInside(version, integer);
   const [keyAlgorithm, bits] = derElements(derInside(key, sequence));
   return {
-    subject: subjectIn(derInside(subject, sequence)),
+    subject: parseDistinguishedName(derInside(subject, sequence)),
     key: { whole: wholeOf(key), algorithm: algorithmIn(keyAlgorithm), bits: bitsIn(bits) },
     info: wholeOf(info),
     algorithm: algorithmIn(algorithm),
@@ -77,18 +74,6 @@ export function algorithmIn(element: DerElement | undefined): Algorithm {
 /** The first byte says how many bits of the last one do not count; keys and signatures are of whole bytes. */
 const bitsIn = (element: DerElement | undefined): Uint8Array => derInside(element, bitString).subarray(1);
 
-function subjectIn(name: Uint8Array): CsrSubject {
-  const parts = derElements(name).flatMap((one) => derElements(derInside(one, set)));
-  const attributes = parts.map((one) => {
-    const [type, value] = derElements(derInside(one, sequence));
-    return { type: hex(derInside(type, oid)), text: value ? textOf(value) : "" };
-  });
-  return {
-    commonName: attributes.findLast(({ type }) => type === commonNameOid)?.text ?? "",
-    organizations: attributes.filter(({ type }) => type === organizationOid).map(({ text }) => text),
-  };
-}
-
 function bytesOf(base64: string): Uint8Array {
   try {
     return Uint8Array.from(atob(base64.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
@@ -96,6 +81,3 @@ function bytesOf(base64: string): Uint8Array {
     throw new CsrError("PEM block type must be CERTIFICATE REQUEST"); // Go sees no block at all in what is no base64
   }
 }
-
-const textOf = ({ tag, content }: DerElement): string =>
-  new TextDecoder(tag === bmpString ? "utf-16be" : "utf-8").decode(content);

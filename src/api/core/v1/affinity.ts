@@ -90,7 +90,11 @@ export const WeightedPodAffinityTerm = struct(
     weight: int32(1, "How much it counts, from 1 to 100.").required(),
     podAffinityTerm: ref(2, PodAffinityTerm, "The pods, and how near is near.").required(),
   },
-  { doc: "A wish about other pods.", check: (term): Iterable<Problem> => checkWeight(term) },
+  {
+    doc: "A wish about other pods.",
+    problemOrder: "weight podAffinityTerm",
+    check: (term): Iterable<Problem> => checkWeight(term),
+  },
 );
 export interface WeightedPodAffinityTerm extends Infer<typeof WeightedPodAffinityTerm> {}
 

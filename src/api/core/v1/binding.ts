@@ -14,7 +14,7 @@ export const Binding = resource({
     target: ref(2, ObjectReference, "The node.").required(),
   },
   *check({ target }): Iterable<Problem> {
-    if (target.kind && target.kind !== "Node") yield notSupported("target.kind", ["Node", "<empty>"]);
+    if (target.kind && target.kind !== "Node") yield notSupported("target.kind", ["Node", "<empty>"], target.kind);
     if (!target.name) yield required("target.name");
   },
 });

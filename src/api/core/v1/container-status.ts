@@ -137,7 +137,7 @@ export const ContainerStatus = struct(
     user: ref(13, ContainerUser, "Who its first process runs as."),
     allocatedResourcesStatus: list(14, ResourceStatus, "How its devices are.").keyedBy("name"),
     stopSignal: string(15, "The signal that will stop it.")
-      .oneOf(...signals)
+      .known(...signals)
       .off("ContainerStopSignals")
       .pointer(),
   },

@@ -68,7 +68,11 @@ export const VolumeMount = struct(
       .pointer(),
     subPathExpr: string(6, "As subPath, with $(NAME) replaced by variables of the container."),
   },
-  { doc: "A volume as the container sees it.", check: (mount): Iterable<Problem> => checkMount(mount) },
+  {
+    doc: "A volume as the container sees it.",
+    problemOrder: "name mountPath",
+    check: (mount): Iterable<Problem> => checkMount(mount),
+  },
 );
 export interface VolumeMount extends Infer<typeof VolumeMount> {}
 
@@ -81,6 +85,9 @@ export const VolumeDevice = struct(
   { doc: "A volume as a block device." },
 );
 export interface VolumeDevice extends Infer<typeof VolumeDevice> {}
+
+const problemOrder = `name image terminationMessagePolicy ports env envFrom volumeMounts volumeDevices imagePullPolicy resources
+  resizePolicy securityContext lifecycle livenessProbe readinessProbe startupProbe restartPolicy`;
 
 export const Container = struct(
   "core/v1.Container",
@@ -130,6 +137,7 @@ export const Container = struct(
     complete(container): void {
       container.imagePullPolicy ||= pullPolicyFor(container.image ?? "");
     },
+    problemOrder,
     check: (container): Iterable<Problem> => checkContainer(container),
   },
 );

@@ -69,7 +69,7 @@ export const ResourceFieldSelector = struct(
   {
     containerName: string(1, "The container whose resources are meant; needed in volumes."),
     resource: string(2, "The amount that is wanted, such as limits.cpu.").required(),
-    divisor: quantity(3, "The unit to give it in; 1 when left out."),
+    divisor: quantity(3, "The unit to give it in; 0 stands for 1.").always(),
   },
   { doc: "A limit or request of a container.", atomic: true },
 );

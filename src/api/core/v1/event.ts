@@ -1,4 +1,5 @@
 import { age } from "#schema/columns.ts";
+import { pathSegment } from "#schema/formats.ts";
 import { type Infer, int32, microTime, type Problem, ref, resource, string, struct, time } from "#schema/index.ts";
 import { checkEvent } from "./checks/event.ts";
 import { firstSeen, lastSeen, targetOf } from "./columns/event.ts";
@@ -31,6 +32,7 @@ export const Event = resource({
   plural: "events",
   shortNames: ["ev"],
   scope: "Namespaced",
+  nameFormat: pathSegment,
   doc: "Something that happened to an object, told for people and kept for a while only.",
   fields: {
     involvedObject: ref(2, ObjectReference, "What it happened to.").required(),

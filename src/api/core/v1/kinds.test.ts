@@ -262,9 +262,9 @@ const cases: [kind: AnyKind, object: Json, ...problems: string[]][] = [
   [
     PersistentVolume,
     { spec: {} },
+    "spec.accessModes: Required value",
     "spec.capacity: Required value",
     'spec.capacity: Unsupported value: null: supported values: "storage"',
-    "spec.accessModes: Required value",
     "spec: Required value: must specify a volume type",
   ],
   [
@@ -445,7 +445,7 @@ const updates: [kind: AnyKind, old: Json, object: Json, ...problems: string[]][]
     PersistentVolume,
     volume,
     changed(volume, { "spec.hostPath.path": "/other" }),
-    'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -1,6 +1,6 @@\n {\n  "hostPath": {\n-  "path": "/data",\n+  "path": "/other",\n   "type": ""\n  }\n }\n',
+    'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7 +2,7 @@\n  "GCEPersistentDisk": null,\n  "AWSElasticBlockStore": null,\n  "HostPath": {\n-  "Path": "/data",\n+  "Path": "/other",\n   "Type": ""\n  },\n  "Glusterfs": null,\n',
   ],
   [PersistentVolumeClaim, claim, changed(claim, { "spec.volumeName": "pv", "spec.storageClassName": "fast" })],
   [
@@ -503,4 +503,20 @@ test("only a load balancer has ingress addresses", () => {
   assert.deepEqual(statusProblemsOf(Service, { ...service, status }, service), [
     "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
   ]);
+});
+
+test("a volume that cannot change as asked has each of its own problems twice, as upstream's does", () => {
+  assert.deepEqual(problemsOf(PersistentVolume, changed(volume, { "spec.accessModes": ["Some"] }), volume), [
+    'spec.accessModes: Unsupported value: "Some": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+    'spec.accessModes: Unsupported value: "Some": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+  ]);
+});
+
+test("mount options in an annotation are for volumes whose source takes them", () => {
+  const annotated = { "metadata.annotations": { "volume.beta.kubernetes.io/mount-options": "ro" } };
+  assert.deepEqual(problemsOf(PersistentVolume, changed(volume, annotated)), [
+    "metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type",
+  ]);
+  const nfs = { "spec.hostPath": undefined, "spec.nfs": { server: "a", path: "/b" } };
+  assert.deepEqual(problemsOf(PersistentVolume, changed(volume, { ...annotated, ...nfs })), []);
 });

@@ -28,7 +28,7 @@ export interface NamespaceSpec extends Infer<typeof NamespaceSpec> {}
 export const NamespaceStatus = struct(
   "core/v1.NamespaceStatus",
   {
-    phase: string(1, "Whether it is in use or being deleted.").oneOf("Active", "Terminating").default("Active"),
+    phase: string(1, "Whether it is in use or being deleted.").known("Active", "Terminating").default("Active"),
     conditions: list(2, NamespaceCondition, "What is known about the namespace.").keyedBy("type"),
   },
   { doc: "What a namespace is." },

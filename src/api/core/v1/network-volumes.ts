@@ -52,7 +52,7 @@ export const AzureFilePersistentVolumeSource = struct(
     secretName: string(1, "Secret with the account and its key.").required().nonEmpty(),
     shareName: string(2, "Name of the share.").required().nonEmpty(),
     readOnly: bool(3, "Whether it is mounted read-only."),
-    secretNamespace: string(4, "Namespace of that secret.").pointer(),
+    secretNamespace: string(4, "Namespace of that secret.").nullable(),
   },
   {
     doc: "An Azure file share.",

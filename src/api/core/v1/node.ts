@@ -214,7 +214,7 @@ export const NodeStatus = struct(
   {
     capacity: map(1, "quantity", "All that the machine has."),
     allocatable: map(2, "quantity", "What of it is there for pods."),
-    phase: string(3, "No longer used.").oneOf("Pending", "Running", "Terminated"),
+    phase: string(3, "No longer used.").known("Pending", "Running", "Terminated"),
     conditions: list(4, NodeCondition, "What is known about the node.").keyedBy("type"),
     addresses: list(5, NodeAddress, "Addresses of the node.").keyedBy("type"),
     daemonEndpoints: ref(6, NodeDaemonEndpoints, "Ports of the daemons on the node.").default({}),

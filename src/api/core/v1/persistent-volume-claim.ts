@@ -12,7 +12,7 @@ export const ModifyVolumeStatus = struct(
   "core/v1.ModifyVolumeStatus",
   {
     targetVolumeAttributesClassName: string(1, "The class the volume is being changed to."),
-    status: string(2, "How far that has come.").oneOf("InProgress", "Infeasible", "Pending").required(),
+    status: string(2, "How far that has come.").known("InProgress", "Infeasible", "Pending").required(),
   },
   { doc: "A change of a volume's attributes." },
 );
@@ -64,8 +64,8 @@ export interface PersistentVolumeClaimSpec extends Infer<typeof PersistentVolume
 export const PersistentVolumeClaimStatus = struct(
   "core/v1.PersistentVolumeClaimStatus",
   {
-    phase: string(1, "Whether the claim has got a volume.").oneOf("Bound", "Lost", "Pending").default("Pending"),
-    accessModes: list(2, "string", "Ways the volume can be used.").oneOf(
+    phase: string(1, "Whether the claim has got a volume.").known("Bound", "Lost", "Pending").default("Pending"),
+    accessModes: list(2, "string", "Ways the volume can be used.").known(
       "ReadOnlyMany",
       "ReadWriteMany",
       "ReadWriteOnce",

@@ -14,9 +14,16 @@ import {
   struct,
   time,
 } from "#schema/index.ts";
+import { validateObject } from "#schema/validate.ts";
 import { NodeSelector } from "./affinity.ts";
 import { noBacksteps } from "./checks/paths.ts";
-import { checkCsiVolume, checkPersistentVolume, checkVolumeUpdate } from "./checks/persistent-volume.ts";
+import {
+  checkCsiVolume,
+  checkMountOptions,
+  checkPersistentVolume,
+  checkVolumeUpdate,
+} from "./checks/persistent-volume.ts";
+import { under } from "./checks/problems.ts";
 import { accessModes, storageClassOf } from "./columns/storage.ts";
 import { roundUpAmounts } from "./defaults.ts";
 import {
@@ -47,7 +54,7 @@ export const CSIPersistentVolumeSource = struct(
   "core/v1.CSIPersistentVolumeSource",
   {
     driver: string(1, "Name of the driver.").required(),
-    volumeHandle: string(2, "Id of the volume, as the driver knows it.").required().nonEmpty(),
+    volumeHandle: string(2, "Id of the volume, as the driver knows it.").required(),
     readOnly: bool(3, "Whether it is mounted read-only."),
     fsType: string(4, "File system of the volume, such as ext4."),
     volumeAttributes: map(5, "string", "What the driver needs to know."),
@@ -152,7 +159,7 @@ export const PersistentVolumeStatus = struct(
   "core/v1.PersistentVolumeStatus",
   {
     phase: string(1, "Whether a claim has got it.")
-      .oneOf("Available", "Bound", "Failed", "Pending", "Released")
+      .known("Available", "Bound", "Failed", "Pending", "Released")
       .default("Pending"),
     message: string(2, "Why it is in this state, in words."),
     reason: string(3, "Why it is in this state, in one CamelCase word."),
@@ -211,7 +218,12 @@ export const PersistentVolume = resource({
   ],
   *check(volume, old): Iterable<Problem> {
     yield* checkPersistentVolume(volume);
-    if (old) yield* checkVolumeUpdate(volume, old);
+    yield* checkMountOptions(volume);
+    if (!old) return;
+    // Upstream checks the volume once more, so that answers name each of its problems twice.
+    yield* under("spec", validateObject(PersistentVolumeSpec, volume.spec));
+    yield* checkPersistentVolume(volume);
+    yield* checkVolumeUpdate(volume, old);
   },
 });
 export interface PersistentVolume extends Infer<typeof PersistentVolume> {}

@@ -2,6 +2,7 @@ import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { bool, type Infer, int32, int64, list, map, type Problem, ref, string, struct } from "#schema/index.ts";
 import { ObjectMeta } from "#schema/object-meta.ts";
 import { Affinity, Toleration, TopologySpreadConstraint } from "./affinity.ts";
+import { mountsOfRefusedVolumes } from "./checks/containers.ts";
 import { checkDnsConfig, checkHostAlias, checkPodSpec, checkResourceClaim } from "./checks/pod-spec.ts";
 import { checkPodTemplate } from "./checks/pod-template.ts";
 import { Container, EphemeralContainer } from "./container.ts";
@@ -176,7 +177,12 @@ export const PodSpec = struct(
       syncServiceAccount(spec);
       roundUpAmounts(spec.overhead);
     },
+    problemOrder: `terminationGracePeriodSeconds volumes resourceClaims containers initContainers ephemeralContainers resources
+      restartPolicy dnsPolicy nodeSelector hostNetwork hostPID hostIPC shareProcessNamespace hostUsers securityContext imagePullSecrets
+      affinity dnsConfig readinessGates schedulingGates topologySpreadConstraints serviceAccountName nodeName activeDeadlineSeconds
+      hostname subdomain tolerations hostAliases priorityClassName runtimeClassName preemptionPolicy overhead os`,
     check: (spec): Iterable<Problem> => checkPodSpec(spec),
+    consequences: (spec, problems): Iterable<Problem> => mountsOfRefusedVolumes(spec, problems),
   },
 );
 export interface PodSpec extends Infer<typeof PodSpec> {}

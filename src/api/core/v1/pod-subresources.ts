@@ -3,12 +3,13 @@
 import { forbidden, invalid, type Problem } from "#schema/index.ts";
 import { validateObject } from "#schema/validate.ts";
 import { validateMetadata } from "#schema/validate-metadata.ts";
+import { internalForm } from "../../internal-form.ts";
 import { type Amounts, isSidecar } from "./amounts.ts";
 import { checkAnnotationsKept, checkPodOnly } from "./checks/pod.ts";
 import { mirrorAnnotation } from "./checks/pod-template.ts";
 import { each, quoted, under } from "./checks/problems.ts";
 import { difference, same } from "./checks/same.ts";
-import type { Container } from "./container.ts";
+import { type Container, EphemeralContainer } from "./container.ts";
 import { Pod } from "./pod.ts";
 import { PodSpec } from "./pod-spec.ts";
 import { qosClassOf } from "./qos.ts";
@@ -23,8 +24,7 @@ export function validateEphemeralContainers(pod: Pod, old: Pod): readonly Proble
     const now = pod.spec.ephemeralContainers?.find(({ name }) => name === before.name);
     const which = `existing ephemeral containers ${quoted(before.name)}`;
     if (!now) problems.push(forbidden(at, `${which} may not be removed\n`));
-    else if (!same(now, before))
-      problems.push(forbidden(at, `${which} may not be changed\n${difference(before, now)}`));
+    else if (!same(now, before)) problems.push(forbidden(at, `${which} may not be changed\n${changed(before, now)}`));
   }
   return problems;
 }
@@ -48,12 +48,15 @@ export function validateResize(pod: Pod, old: Pod): readonly Problem[] {
   return problems;
 }
 
+const changed = (before: EphemeralContainer, now: EphemeralContainer): string =>
+  difference(internalForm(EphemeralContainer, before), internalForm(EphemeralContainer, now));
+
 const isStatic = ({ metadata }: Pod): boolean => mirrorAnnotation in (metadata.annotations ?? {});
 
 /** What is wrong with the pod as such. */
 function wholePod(pod: Pod, old: Pod): Problem[] {
   const metadata: Problem[] = [];
-  validateMetadata(Pod, pod.metadata, old.metadata, metadata);
+  validateMetadata(Pod, pod, old.metadata, metadata);
   return [...under("metadata", metadata), ...under("spec", validateObject(PodSpec, pod.spec)), ...checkPodOnly(pod)];
 }
 

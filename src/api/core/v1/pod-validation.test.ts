@@ -161,10 +161,10 @@ const cases: [change: Change, ...problems: string[]][] = [
         { name: "data", mountPath: "/data", mountPropagation: "Bidirectional" },
       ],
     },
+    'spec.volumes[1].name: Duplicate value: "data"',
     "spec.containers[0].volumeMounts.subPath: Invalid value: \"../x\": must not contain '..'",
     'spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/data": must be unique',
     "spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers",
-    'spec.volumes[1].name: Duplicate value: "data"',
   ],
   [
     { "spec.volumes": [{ name: "a", emptyDir: {}, hostPath: { path: "/x/../y" } }] },
@@ -420,7 +420,7 @@ const updates: [name: string, old: Change, change: Change, ...problems: string[]
     "a terminal",
     {},
     { "spec.containers.0.tty": true },
-    `spec: Forbidden: pod updates may not change fields other than ${may}\n@@ -6,7 +6,8 @@\n    "name": "web",\n    "resources": {},\n    "terminationMessagePath": "/dev/termination-log",\n-   "terminationMessagePolicy": "File"\n+   "terminationMessagePolicy": "File",\n+   "tty": true\n   }\n  ],\n  "dnsPolicy": "ClusterFirst",\n`,
+    `spec: Forbidden: pod updates may not change fields other than ${may}\n@@ -31,7 +31,7 @@\n    "SecurityContext": null,\n    "Stdin": false,\n    "StdinOnce": false,\n-   "TTY": false\n+   "TTY": true\n   }\n  ],\n  "EphemeralContainers": null,\n`,
   ],
 ];
 
@@ -457,7 +457,7 @@ test("addresses in a pod's status are one of each family", () => {
   const status = (...ips: string[]) => changed(pod, { "status.podIPs": ips.map((ip) => ({ ip })) });
   assert.deepEqual(statusProblemsOf(Pod, status("10.0.0.1", "fd00::1"), pod), []);
   assert.deepEqual(statusProblemsOf(Pod, status("10.0.0.1", "10.0.0.2"), pod), [
-    'status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family',
+    'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: may specify no more than one IP for each IP family',
   ]);
 });
 

@@ -98,7 +98,7 @@ export const PodStatus = struct(
   "core/v1.PodStatus",
   {
     observedGeneration: int64(17, "Generation of the spec this status describes."),
-    phase: string(1, "Where the pod is in its life.").oneOf("Failed", "Pending", "Running", "Succeeded", "Unknown"),
+    phase: string(1, "Where the pod is in its life.").known("Failed", "Pending", "Running", "Succeeded", "Unknown"),
     conditions: list(2, PodCondition, "What is known about the pod.").keyedBy("type"),
     message: string(3, "Why the pod is in this state, in words."),
     reason: string(4, "Why the pod is in this state, in one CamelCase word."),
@@ -110,7 +110,7 @@ export const PodStatus = struct(
     startTime: time(7, "When the kubelet took the pod on.").pointer(),
     initContainerStatuses: list(10, ContainerStatus, "What is known about the init containers."),
     containerStatuses: list(8, ContainerStatus, "What is known about the containers."),
-    qosClass: string(9, "How early the pod goes when the node runs out of memory.").oneOf(
+    qosClass: string(9, "How early the pod goes when the node runs out of memory.").known(
       "BestEffort",
       "Burstable",
       "Guaranteed",

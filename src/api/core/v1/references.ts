@@ -37,7 +37,7 @@ export interface SecretReference extends Infer<typeof SecretReference> {}
 export const TypedLocalObjectReference = struct(
   "core/v1.TypedLocalObjectReference",
   {
-    apiGroup: string(1, "Group of the kind; the core group when left out.").pointer(),
+    apiGroup: string(1, "Group of the kind; the core group when left out.").nullable(),
     kind: string(2, "Kind of the object.").required().nonEmpty(),
     name: string(3, "Name of the object.").required().nonEmpty(),
   },
@@ -48,7 +48,7 @@ export interface TypedLocalObjectReference extends Infer<typeof TypedLocalObject
 export const TypedObjectReference = struct(
   "core/v1.TypedObjectReference",
   {
-    apiGroup: string(1, "Group of the kind; the core group when left out.").pointer(),
+    apiGroup: string(1, "Group of the kind; the core group when left out.").nullable(),
     kind: string(2, "Kind of the object.").required().nonEmpty(),
     name: string(3, "Name of the object.").required().nonEmpty(),
     namespace: string(4, "Namespace of the object; the own one when left out.")

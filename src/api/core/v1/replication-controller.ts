@@ -33,7 +33,7 @@ export const ReplicationControllerSpec = struct(
   "core/v1.ReplicationControllerSpec",
   {
     replicas: int32(1, "Number of pods that should run.").min(0).pointer().default(1),
-    minReadySeconds: int32(4, "Seconds a pod must stay ready to count as available.").min(0).default(0),
+    minReadySeconds: int32(4, "Seconds a pod must stay ready to count as available.").min(0),
     selector: map(2, "string", "Labels of the pods that belong here; those of the template when left out.").atomic(),
     template: ref(3, PodTemplateSpec, "The pod to create when one is missing."),
   },

@@ -14,7 +14,7 @@ import {
   struct,
 } from "#schema/index.ts";
 import { formatLabels } from "../../label-selection.ts";
-import { Condition } from "../../meta/condition.ts";
+import { UncheckedCondition } from "../../meta/condition.ts";
 import { checkIngressAddresses, checkService, checkServicePort } from "./checks/service.ts";
 import { checkServiceUpdate } from "./checks/service-update.ts";
 import { externalAddresses, portList } from "./columns/service.ts";
@@ -50,7 +50,7 @@ export const LoadBalancerIngress = struct(
     ip: string(1, "Address of the load balancer."),
     hostname: string(2, "Name of the load balancer."),
     ipMode: string(3, "Whether packets arrive for that address (VIP) or for the node (Proxy).").pointer(),
-    ports: list(4, PortStatus, "Ports of the load balancer."),
+    ports: list(4, PortStatus, "Ports of the load balancer.").unchecked(),
   },
   { doc: "A place where a load balancer takes traffic." },
 );
@@ -118,7 +118,9 @@ export const ServiceSpec = struct(
     healthCheckNodePort: int32(12, "Port of nodes that tells load balancers whether a pod is there; for Local only."),
     publishNotReadyAddresses: bool(13, "Whether pods count even before they are ready."),
     sessionAffinityConfig: ref(14, SessionAffinityConfig, "How clients stay with their pods."),
-    ipFamilies: list(19, "string", "IPv4, IPv6 or both, the first being the main one.").known("IPv4", "IPv6"),
+    ipFamilies: list(19, "string", "IPv4, IPv6 or both, the first being the main one.")
+      .known("IPv4", "IPv6")
+      .publishedAs("", "IPv4", "IPv6"),
     ipFamilyPolicy: string(17, "Whether one family is enough.")
       .oneOf("PreferDualStack", "RequireDualStack", "SingleStack")
       .pointer(),
@@ -142,7 +144,7 @@ export const ServiceStatus = struct(
   "core/v1.ServiceStatus",
   {
     loadBalancer: ref(1, LoadBalancerStatus, "Where the load balancer takes traffic.").default({}),
-    conditions: list(2, Condition, "What is known about the service.").keyedBy("type"),
+    conditions: list(2, UncheckedCondition, "What is known about the service.").keyedBy("type"),
   },
   { doc: "What a service is." },
 );

@@ -1,7 +1,9 @@
-import { dns1123Label, dns1123Subdomain, ip, ipAnyForm, labelValue } from "#schema/formats.ts";
+import { repeats } from "#base/collections.ts";
+import { dns1123Label, dns1123Subdomain, ip, ipAnyForm, labelValue, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, type Problem, required, tooMany } from "#schema/index.ts";
 import { parseIp } from "#schema/ip.ts";
 import { reachable } from "../../core/v1/checks/addresses.ts";
+import { malformed } from "../../core/v1/checks/problems.ts";
 import type { EndpointHints, EndpointPort } from "./endpoint-slice.ts";
 
 export const most = { endpoints: 1000, addresses: 100, ports: 20_000, topologyLabels: 16, zoneHints: 8, nodeHints: 8 };
@@ -44,8 +46,9 @@ export function* checkHints({ forZones = [], forNodes = [] }: EndpointHints): It
       yield tooMany(field, names.length, limit);
       return;
     }
+    const isRepeated = repeats<string>();
     for (const [i, { name }] of names.entries()) {
-      if (names.findIndex((one) => one.name === name) < i) yield duplicate(`${field}[${i}].name`);
+      if (isRepeated(name)) yield duplicate(`${field}[${i}].name`);
       for (const detail of format(name)) yield invalid(`${field}[${i}].name`, detail);
     }
   }
@@ -57,9 +60,10 @@ export function* checkPorts(ports: readonly EndpointPort[]): Iterable<Problem> {
     return;
   }
   const seen = new Set<string>();
-  for (const [i, { name }] of ports.entries()) {
+  for (const [i, { name, appProtocol }] of ports.entries()) {
     if (name !== "") for (const detail of dns1123Label(name)) yield invalid(`ports[${i}].name`, detail);
     if (seen.has(name)) yield duplicate(`ports[${i}].name`, name);
     seen.add(name);
+    if (appProtocol !== undefined) yield* malformed(`ports[${i}].appProtocol`, appProtocol, qualifiedName);
   }
 }

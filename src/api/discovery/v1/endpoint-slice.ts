@@ -1,6 +1,6 @@
 import { equal } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
-import { dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
+import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import {
   bool,
   type Infer,
@@ -62,7 +62,7 @@ export const EndpointPort = struct(
     name: string(1, "Name of the port, unique within the slice.").pointer().default(""),
     protocol: string(2, "Protocol of the port.").oneOf("SCTP", "TCP", "UDP").pointer().default("TCP"),
     port: int32(3, "Number of the port; a missing one leaves it to the reader.").pointer(),
-    appProtocol: string(4, "What is spoken on the port, such as kubernetes.io/h2c.").is(qualifiedName).pointer(),
+    appProtocol: string(4, "What is spoken on the port, such as kubernetes.io/h2c.").pointer(),
   },
   { atomic: true },
 );
@@ -92,7 +92,6 @@ export const EndpointSlice = resource({
   fields: {
     addressType: string(4, "What the addresses are: IPv4, IPv6 or names. Cannot change.")
       .nonEmpty()
-      .immutable()
       .oneOf("FQDN", "IPv4", "IPv6")
       .required(),
     endpoints: list(2, Endpoint, "The endpoints, at most 1000.").always(),
@@ -115,10 +114,12 @@ export const EndpointSlice = resource({
   ],
   *check({ addressType, endpoints, ports }, old): Iterable<Problem> {
     yield* checkPorts(ports);
-    if (old && equal(old.endpoints, endpoints)) return;
-    if (endpoints.length > most.endpoints) yield tooMany("endpoints", endpoints.length, most.endpoints);
-    else
-      for (const [i, endpoint] of endpoints.entries()) yield* checkEndpoint(`endpoints[${i}]`, endpoint, addressType);
+    if (!old || !equal(old.endpoints, endpoints)) {
+      if (endpoints.length > most.endpoints) yield tooMany("endpoints", endpoints.length, most.endpoints);
+      else
+        for (const [i, endpoint] of endpoints.entries()) yield* checkEndpoint(`endpoints[${i}]`, endpoint, addressType);
+    }
+    if (old && old.addressType !== addressType) yield invalid("addressType", "field is immutable");
   },
 });
 export interface EndpointSlice extends Infer<typeof EndpointSlice> {}

@@ -2,6 +2,9 @@
 import { equal } from "#base/collections.ts";
 import { qualifiedName } from "#schema/formats.ts";
 import { invalid, type Problem, required } from "#schema/index.ts";
+import { EventSource } from "../../core/v1/event.ts";
+import { ObjectReference } from "../../core/v1/references.ts";
+import { internalForm } from "../../internal-form.ts";
 import type { Event } from "./event.ts";
 
 const mostOfWord = 128;
@@ -54,26 +57,26 @@ function* checkSeries({ series }: Event): Iterable<Problem> {
   if (!series.lastObservedTime) yield required("series.lastObservedTime");
 }
 
-/** Stored names of the fields that cannot change, by their names here. */
-const fixed = {
-  regarding: "involvedObject",
-  reason: "reason",
-  note: "message",
-  deprecatedSource: "source",
-  deprecatedFirstTimestamp: "firstTimestamp",
-  deprecatedLastTimestamp: "lastTimestamp",
-  deprecatedCount: "count",
-  type: "type",
-  eventTime: "eventTime",
-  action: "action",
-  related: "related",
-  reportingController: "reportingController",
-  reportingInstance: "reportingInstance",
-} as const;
+/** Fields that cannot change, by the names and in the order in which upstream compares them; it compares the reason twice. */
+const fixed = (event: Event): readonly (readonly [field: string, value: unknown])[] => [
+  ["involvedObject", internalForm(ObjectReference, event.regarding)],
+  ["reason", event.reason ?? ""],
+  ["message", event.note ?? ""],
+  ["source", internalForm(EventSource, event.deprecatedSource)],
+  ["firstTimestamp", event.deprecatedFirstTimestamp ?? null],
+  ["lastTimestamp", event.deprecatedLastTimestamp ?? null],
+  ["count", event.deprecatedCount ?? 0],
+  ["reason", event.reason ?? ""],
+  ["type", event.type ?? ""],
+  ["eventTime", event.eventTime ?? null],
+  ["action", event.action ?? ""],
+  ["related", event.related ? internalForm(ObjectReference, event.related) : null],
+  ["reportingController", event.reportingController ?? ""],
+  ["reportingInstance", event.reportingInstance ?? ""],
+];
 
 export function* checkEventUpdate(event: Event, old: Event): Iterable<Problem> {
-  for (const [name, stored] of Object.entries(fixed)) {
-    const field = name as keyof typeof fixed;
-    if (!equal(event[field], old[field])) yield invalid(stored, "field is immutable", event[field] ?? null);
-  }
+  const before = fixed(old);
+  for (const [i, [field, value]] of fixed(event).entries())
+    if (!equal(value, before[i]?.[1])) yield invalid(field, "field is immutable", value);
 }

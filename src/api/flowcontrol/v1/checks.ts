@@ -1,3 +1,4 @@
+import { repeats } from "#base/collections.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type { NonResourcePolicyRule, ResourcePolicyRule, Subject } from "./flow-schema.ts";
@@ -100,8 +101,9 @@ const entropyBits = (deck: number, hand: number): number => Math.ceil(Math.log2(
 export function* checkConditionTypes(
   conditions: readonly { readonly type?: string | undefined }[] = [],
 ): Iterable<Problem> {
+  const isRepeated = repeats<string>();
   for (const [i, { type = "" }] of conditions.entries()) {
-    if (conditions.findIndex((one) => (one.type ?? "") === type) < i) yield duplicate(`conditions[${i}].type`, type);
+    if (isRepeated(type)) yield duplicate(`conditions[${i}].type`, type);
     if (type === "") yield required(`conditions[${i}].type`);
   }
 }

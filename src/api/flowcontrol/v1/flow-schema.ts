@@ -16,6 +16,7 @@ import {
   struct,
   time,
 } from "#schema/index.ts";
+import { internalForm } from "../../internal-form.ts";
 import { checkConditionTypes, checkPathRule, checkResourceRule, checkSubject } from "./checks.ts";
 import { mandatoryFlowSchemas } from "./mandatory.ts";
 
@@ -138,7 +139,11 @@ export const FlowSchemaSpec = struct(
       if (precedence <= 0) yield invalid("matchingPrecedence", "must be a positive value");
       if (precedence > 10_000) yield invalid("matchingPrecedence", "must not be greater than 10000");
       if (method && method.type !== "ByNamespace" && method.type !== "ByUser")
-        yield notSupported("distinguisherMethod.type", ["ByNamespace", "ByUser"], method);
+        yield notSupported(
+          "distinguisherMethod.type",
+          ["ByNamespace", "ByUser"],
+          internalForm(FlowDistinguisherMethod, method),
+        );
     },
   },
 );

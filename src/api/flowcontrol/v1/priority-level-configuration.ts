@@ -52,6 +52,7 @@ export const LimitResponse = struct(
     type: string(1, "What happens to requests beyond the limit: they Queue or are rejected (Reject).")
       .nonEmpty()
       .oneOf("Queue", "Reject")
+      .publishedAs()
       .required(),
     queuing: ref(2, QueuingConfiguration, "How they wait."),
   },
@@ -102,6 +103,7 @@ export const PriorityLevelConfigurationSpec = struct(
     type: string(1, "Whether requests are Limited, or never wait (Exempt).")
       .nonEmpty()
       .oneOf("Exempt", "Limited")
+      .publishedAs()
       .required(),
     limited: ref(2, LimitedPriorityLevelConfiguration, "How requests are limited."),
     exempt: ref(3, ExemptPriorityLevelConfiguration, "What a level that is exempt lends to others."),

@@ -3,12 +3,14 @@ import {
   cidr,
   dns1123Label,
   dns1123Subdomain,
+  pathSegment,
   portName,
   portNumber,
   wildcardDns1123Subdomain,
 } from "#schema/formats.ts";
-import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
+import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
+import { malformed, under } from "../../core/v1/checks/problems.ts";
 import type { HTTPIngressPath, IngressBackend } from "./ingress.ts";
 import type { IngressClassParametersReference } from "./ingress-class.ts";
 import type { IPBlock, NetworkPolicyPeer, NetworkPolicyPort } from "./network-policy.ts";
@@ -32,13 +34,18 @@ export const hostOfBalancer = (host: string): readonly string[] => [
 const badSequences = ["//", "/./", "/../", "%2f", "%2F"];
 const badEndings = ["/..", "/."];
 
-export function* checkPath({ path = "", pathType }: HTTPIngressPath): Iterable<Problem> {
+const pathTypes: readonly string[] = ["Exact", "ImplementationSpecific", "Prefix"];
+
+export function* checkPath({ path = "", pathType, backend }: HTTPIngressPath): Iterable<Problem> {
+  if (pathType === undefined) return; // which is a problem of its own
   const exact = pathType === "Exact" || pathType === "Prefix";
-  if ((exact || (pathType === "ImplementationSpecific" && path !== "")) && !path.startsWith("/"))
-    yield invalid("path", "must be an absolute path", path);
-  if (!exact) return;
-  for (const bad of badSequences) if (path.includes(bad)) yield invalid("path", `must not contain '${bad}'`);
-  for (const bad of badEndings) if (path.endsWith(bad)) yield invalid("path", `cannot end with '${bad}'`);
+  if (!pathTypes.includes(pathType)) yield notSupported("pathType", pathTypes);
+  else if ((exact || path !== "") && !path.startsWith("/")) yield invalid("path", "must be an absolute path", path);
+  if (exact) {
+    for (const bad of badSequences) if (path.includes(bad)) yield invalid("path", `must not contain '${bad}'`);
+    for (const bad of badEndings) if (path.endsWith(bad)) yield invalid("path", `cannot end with '${bad}'`);
+  }
+  yield* under("backend", checkBackend(backend));
 }
 
 export function* checkBackend({ service, resource }: IngressBackend): Iterable<Problem> {
@@ -68,7 +75,9 @@ function* checkTypedReference(path: string, { apiGroup, kind, name }: TypedRefer
   if (apiGroup !== undefined)
     for (const detail of dns1123Subdomain(apiGroup)) yield invalid(`${path}.apiGroup`, detail);
   if (kind === "") yield required(`${path}.kind`);
+  else yield* malformed(`${path}.kind`, kind, pathSegment);
   if (name === "") yield required(`${path}.name`);
+  else yield* malformed(`${path}.name`, name, pathSegment);
 }
 
 export function* checkParameters(parameters: IngressClassParametersReference): Iterable<Problem> {

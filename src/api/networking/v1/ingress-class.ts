@@ -1,7 +1,7 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
-import { pathSegment } from "#schema/formats.ts";
+import { byteLength, pathSegment } from "#schema/formats.ts";
 import type { Problem } from "#schema/index.ts";
-import { type Infer, ref, resource, string, struct } from "#schema/index.ts";
+import { type Infer, invalid, ref, resource, string, struct, tooLong } from "#schema/index.ts";
 import { domainPrefixedPath } from "../../rules.ts";
 import { checkParameters } from "./checks.ts";
 
@@ -13,6 +13,7 @@ export const IngressClassParametersReference = struct(
     name: string(3, "Name of the object.").nonEmpty().is(pathSegment).required(),
     scope: string(4, "Whether the object belongs to the Cluster or to a Namespace.")
       .oneOf("Cluster", "Namespace")
+      .publishedAs()
       .default("Cluster")
       .pointer(),
     namespace: string(5, "Namespace of the object, if it has one.").pointer(),
@@ -25,16 +26,18 @@ export const IngressClassParametersReference = struct(
 );
 export interface IngressClassParametersReference extends Infer<typeof IngressClassParametersReference> {}
 
+const mostControllerBytes = 250;
+
 export const IngressClassSpec = struct(
   "networking/v1.IngressClassSpec",
   {
-    controller: string(1, "Which controller serves the class, such as acme.io/balancer; cannot change.")
-      .maxLength(250)
-      .immutable(),
+    controller: string(1, "Which controller serves the class, such as acme.io/balancer; cannot change."),
     parameters: ref(2, IngressClassParametersReference, "More settings, in an object of the controller's own kind."),
   },
   {
-    *check({ controller = "" }) {
+    *check({ controller = "" }, old) {
+      if (old && controller !== (old.controller ?? "")) yield invalid("controller", "field is immutable", controller);
+      if (byteLength(controller) > mostControllerBytes) yield tooLong("controller", mostControllerBytes);
       yield* domainPrefixedPath("controller", controller);
     },
   },

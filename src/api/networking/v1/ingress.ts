@@ -12,6 +12,7 @@ import {
   string,
   struct,
 } from "#schema/index.ts";
+import { malformed, under } from "../../core/v1/checks/problems.ts";
 import { TypedLocalObjectReference } from "../../core/v1/references.ts";
 import { checkBackend, checkPath, hostName, hostOfBalancer, hostOfRule } from "./checks.ts";
 
@@ -31,22 +32,14 @@ export const IngressServiceBackend = struct("networking/v1.IngressServiceBackend
 });
 export interface IngressServiceBackend extends Infer<typeof IngressServiceBackend> {}
 
-export const IngressBackend = struct(
-  "networking/v1.IngressBackend",
-  {
-    service: ref(4, IngressServiceBackend, "A service that takes the requests."),
-    resource: ref(
-      3,
-      TypedLocalObjectReference,
-      "Another object that takes the requests, of a kind the controller knows.",
-    ),
-  },
-  {
-    *check(backend): Iterable<Problem> {
-      yield* checkBackend(backend);
-    },
-  },
-);
+export const IngressBackend = struct("networking/v1.IngressBackend", {
+  service: ref(4, IngressServiceBackend, "A service that takes the requests."),
+  resource: ref(
+    3,
+    TypedLocalObjectReference,
+    "Another object that takes the requests, of a kind the controller knows.",
+  ),
+});
 export interface IngressBackend extends Infer<typeof IngressBackend> {}
 
 export const HTTPIngressPath = struct(
@@ -54,10 +47,9 @@ export const HTTPIngressPath = struct(
   {
     path: string(1, "The path of the request to match."),
     pathType: string(3, "How to match it: Exact, Prefix by whole parts, or as the controller likes.")
-      .nonEmpty("pathType must be specified")
-      .oneOf("Exact", "ImplementationSpecific", "Prefix")
+      .known("Exact", "ImplementationSpecific", "Prefix")
       .pointer()
-      .required()
+      .required("pathType must be specified")
       .omitEmpty(),
     backend: ref(2, IngressBackend, "Where the requests go.").required(),
   },
@@ -84,7 +76,7 @@ export interface IngressPortStatus extends Infer<typeof IngressPortStatus> {}
 export const IngressLoadBalancerIngress = struct("networking/v1.IngressLoadBalancerIngress", {
   ip: string(1, "An address of the load balancer.").is(ipAnyForm),
   hostname: string(2, "A name of the load balancer.").is(hostOfBalancer),
-  ports: list(4, IngressPortStatus, "How its ports are doing."),
+  ports: list(4, IngressPortStatus, "How its ports are doing.").unchecked(),
 });
 export interface IngressLoadBalancerIngress extends Infer<typeof IngressLoadBalancerIngress> {}
 
@@ -105,8 +97,8 @@ export const IngressRule = struct("networking/v1.IngressRule", {
 export interface IngressRule extends Infer<typeof IngressRule> {}
 
 export const IngressTLS = struct("networking/v1.IngressTLS", {
-  hosts: list(1, "string", "Hosts that the certificate is for.").is(hostName),
-  secretName: string(2, "The secret that holds certificate and key.").is(dns1123Subdomain),
+  hosts: list(1, "string", "Hosts that the certificate is for."),
+  secretName: string(2, "The secret that holds certificate and key."),
 });
 export interface IngressTLS extends Infer<typeof IngressTLS> {}
 
@@ -119,9 +111,14 @@ export const IngressSpec = struct(
     rules: list(3, IngressRule, "Where requests go, by their host."),
   },
   {
-    *check({ rules = [], defaultBackend, ingressClassName }) {
+    *check({ rules = [], defaultBackend, tls = [], ingressClassName }): Iterable<Problem> {
       if (rules.length === 0 && !defaultBackend)
         yield invalid("", "either `defaultBackend` or `rules` must be specified", null);
+      if (defaultBackend) yield* under("defaultBackend", checkBackend(defaultBackend));
+      for (const [i, { hosts = [], secretName }] of tls.entries()) {
+        for (const [j, host] of hosts.entries()) yield* malformed(`tls[${i}].hosts[${j}]`, host, hostName);
+        if (secretName) yield* malformed(`tls[${i}].secretName`, secretName, dns1123Subdomain);
+      }
       if (ingressClassName !== undefined)
         for (const detail of dns1123Subdomain(ingressClassName)) yield invalid("ingressClassName", detail);
     },

@@ -1,6 +1,7 @@
 import { nameColumn } from "#schema/columns.ts";
 import { dns1123Subdomain, ip, pathSegment } from "#schema/formats.ts";
-import { type Infer, ref, resource, string, struct } from "#schema/index.ts";
+import { type Infer, type Problem, ref, resource, string, struct } from "#schema/index.ts";
+import { unchangedStruct } from "../../rules.ts";
 
 export const ParentReference = struct("networking/v1.ParentReference", {
   group: string(1, "Group of the owner.").is(dns1123Subdomain),
@@ -11,11 +12,7 @@ export const ParentReference = struct("networking/v1.ParentReference", {
 export interface ParentReference extends Infer<typeof ParentReference> {}
 
 export const IPAddressSpec = struct("networking/v1.IPAddressSpec", {
-  parentRef: ref(1, ParentReference, "What uses the address; cannot change.")
-    .immutable()
-    .required()
-    .omitEmpty()
-    .pointer(),
+  parentRef: ref(1, ParentReference, "What uses the address; cannot change.").required().omitEmpty().pointer(),
 });
 export interface IPAddressSpec extends Infer<typeof IPAddressSpec> {}
 
@@ -44,5 +41,8 @@ export const IPAddress = resource({
       },
     },
   ],
+  *check({ spec: { parentRef } }, old): Iterable<Problem> {
+    if (old) yield* unchangedStruct("spec.parentRef", ParentReference, parentRef, old.spec.parentRef);
+  },
 });
 export interface IPAddress extends Infer<typeof IPAddress> {}

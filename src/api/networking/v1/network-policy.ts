@@ -34,7 +34,11 @@ export interface IPBlock extends Infer<typeof IPBlock> {}
 export const NetworkPolicyPort = struct(
   "networking/v1.NetworkPolicyPort",
   {
-    protocol: string(1, "The protocol.").oneOf("TCP", "UDP", "SCTP").pointer().default("TCP"),
+    protocol: string(1, "The protocol.")
+      .oneOf("TCP", "UDP", "SCTP")
+      .publishedAs("SCTP", "TCP", "UDP")
+      .pointer()
+      .default("TCP"),
     port: intOrString(2, "The port, by number or by the name it has in the pod; all if absent.").pointer(),
     endPort: int32(3, "With a number above, the last of a range of ports.").pointer(),
   },
@@ -79,7 +83,9 @@ export const NetworkPolicySpec = struct(
     podSelector: ref(1, LabelSelector, "Pods that the policy is for; all of the namespace if empty.").default({}),
     ingress: list(2, NetworkPolicyIngressRule, "What may come in. Without any rule, nothing may."),
     egress: list(3, NetworkPolicyEgressRule, "What may go out. Without any rule, nothing may."),
-    policyTypes: list(4, "string", "Which directions the policy limits.").known("Ingress", "Egress"),
+    policyTypes: list(4, "string", "Which directions the policy limits.")
+      .known("Ingress", "Egress")
+      .publishedAs("Egress", "Ingress"),
   },
   {
     complete(spec) {

@@ -39,6 +39,18 @@ ruleTests(Ingress, ingress, {
     { [`${at}.pathType`]: undefined },
     `${path}.pathType: Required value: pathType must be specified`,
   ],
+  "a path of which nothing is said, and so nothing is asked about its backend": [
+    { [at]: {} },
+    `${path}.pathType: Required value: pathType must be specified`,
+  ],
+  "a type of path that says nothing": [
+    { [`${at}.pathType`]: "" },
+    `${path}.pathType: Unsupported value: "": supported values: "Exact", "ImplementationSpecific", "Prefix"`,
+  ],
+  "a certificate for a host without a name": [
+    { "spec.tls.0.hosts": [""] },
+    "spec.tls[0].hosts[0]: Invalid value: \"\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+  ],
   "an unknown type of path": [
     { [`${at}.pathType`]: "Regex" },
     `${path}.pathType: Unsupported value: "Regex": supported values: "Exact", "ImplementationSpecific", "Prefix"`,
@@ -111,6 +123,11 @@ ruleTests(IngressClass, ingressClass, {
   ],
 });
 updateTests(IngressClass, ingressClass, {
+  "no controller any more": [
+    { spec: {} },
+    'spec.controller: Invalid value: "": field is immutable',
+    "spec.controller: Required value",
+  ],
   "another controller": [
     { "spec.controller": "acme.io/other" },
     'spec.controller: Invalid value: "acme.io/other": field is immutable',
@@ -169,6 +186,13 @@ const address = {
   metadata: { name: "10.0.0.1" },
   spec: { parentRef: { resource: "services", namespace: "default", name: "web" } },
 };
+updateTests(IPAddress, address, {
+  "no owner any more": [
+    { spec: {} },
+    "spec.parentRef: Required value",
+    "spec.parentRef: Invalid value: null: field is immutable",
+  ],
+});
 ruleTests(IPAddress, address, {
   "a name that is no address": [
     { "metadata.name": "web" },

@@ -1,6 +1,6 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, list, ref, resource, struct } from "#schema/index.ts";
-import { Condition } from "../../meta/condition.ts";
+import { UncheckedCondition } from "../../meta/condition.ts";
 import { checkServiceCidrs } from "./checks.ts";
 
 export const ServiceCIDRSpec = struct(
@@ -17,7 +17,7 @@ export const ServiceCIDRSpec = struct(
 export interface ServiceCIDRSpec extends Infer<typeof ServiceCIDRSpec> {}
 
 export const ServiceCIDRStatus = struct("networking/v1.ServiceCIDRStatus", {
-  conditions: list(1, Condition, "Whether addresses are given out of the range.").keyedBy("type"),
+  conditions: list(1, UncheckedCondition, "Whether addresses are given out of the range.").keyedBy("type"),
 });
 export interface ServiceCIDRStatus extends Infer<typeof ServiceCIDRStatus> {}
 

@@ -10,11 +10,16 @@ ruleTests(RuntimeClass, runtime, {
     { "overhead.podFixed.cpu": "-1" },
     'overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
   ],
+  "a toleration of nothing": [
+    { scheduling: { tolerations: [{}] } },
+    'scheduling.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+  ],
   "the same toleration twice": [
     { scheduling: { tolerations: [tolerant, tolerant] } },
-    'scheduling.tolerations[1]: Duplicate value: {"key":"a","operator":"Exists"}',
+    'scheduling.tolerations[1]: Duplicate value: {"Key":"a","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}',
   ],
 });
 updateTests(RuntimeClass, runtime, {
+  "no handler any more": [{ handler: "" }, "handler: Required value", 'handler: Invalid value: "": field is immutable'],
   "another handler": [{ handler: "kata" }, 'handler: Invalid value: "kata": field is immutable'],
 });

@@ -3,7 +3,10 @@ import { dns1123Label } from "#schema/formats.ts";
 import { duplicate, type Infer, list, map, ref, resource, string, struct } from "#schema/index.ts";
 import { labelProblems } from "#schema/validate-metadata.ts";
 import { Toleration } from "../../core/v1/affinity.ts";
+import { checkTolerations } from "../../core/v1/checks/affinity.ts";
 import { checkAmounts, containerResourceName } from "../../core/v1/checks/resources.ts";
+import { internalForm } from "../../internal-form.ts";
+import { unchanged } from "../../rules.ts";
 
 export const Overhead = struct(
   "node/v1.Overhead",
@@ -29,10 +32,12 @@ export const Scheduling = struct(
   {
     *check({ nodeSelector, tolerations = [] }) {
       yield* labelProblems(nodeSelector, "nodeSelector");
+      yield* checkTolerations("tolerations", tolerations);
       const seen = new Set<string>();
-      for (const [i, { key, operator, value, effect }] of tolerations.entries()) {
+      for (const [i, toleration] of tolerations.entries()) {
+        const { key, operator, value, effect } = toleration;
         const same = JSON.stringify([key, operator, value, effect]);
-        if (seen.has(same)) yield duplicate(`tolerations[${i}]`);
+        if (seen.has(same)) yield duplicate(`tolerations[${i}]`, internalForm(Toleration, toleration));
         seen.add(same);
       }
     },
@@ -51,7 +56,6 @@ export const RuntimeClass = resource({
     handler: string(2, "What the nodes' container runtime calls it; cannot change.")
       .nonEmpty()
       .is(dns1123Label)
-      .immutable()
       .required(),
     overhead: ref(3, Overhead, "What pods of the class use beside their containers."),
     scheduling: ref(4, Scheduling, "Which nodes have it."),
@@ -61,5 +65,8 @@ export const RuntimeClass = resource({
     { name: "Handler", doc: "What the container runtime calls it.", cell: ({ handler }) => handler },
     ageColumn,
   ],
+  *check(runtimeClass, old) {
+    if (old) yield* unchanged(runtimeClass, old, "handler");
+  },
 });
 export interface RuntimeClass extends Infer<typeof RuntimeClass> {}

@@ -1,4 +1,5 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { pathSegment } from "#schema/formats.ts";
 import {
   type Infer,
   int32,
@@ -7,6 +8,7 @@ import {
   invalid,
   list,
   map,
+  type Problem,
   ref,
   resource,
   string,
@@ -14,6 +16,7 @@ import {
 } from "#schema/index.ts";
 import { checkAtMost100Percent, checkCountOrPercent } from "../../apps/v1/checks.ts";
 import { Condition } from "../../meta/condition.ts";
+import { checkRepeatedConditions } from "../../meta/condition-check.ts";
 import { LabelSelector } from "../../meta/label-selector.ts";
 
 export const PodDisruptionBudgetSpec = struct(
@@ -59,6 +62,7 @@ export const PodDisruptionBudget = resource({
   plural: "poddisruptionbudgets",
   shortNames: ["pdb"],
   scope: "Namespaced",
+  nameFormat: pathSegment,
   doc: "Limits how many pods of a set may be evicted at the same time.",
   fields: {
     spec: ref(2, PodDisruptionBudgetSpec, "What is wanted.").default({}),
@@ -81,5 +85,6 @@ export const PodDisruptionBudget = resource({
     },
     ageColumn,
   ],
+  checkStatus: ({ status }): Iterable<Problem> => checkRepeatedConditions("status.conditions", status.conditions),
 });
 export interface PodDisruptionBudget extends Infer<typeof PodDisruptionBudget> {}

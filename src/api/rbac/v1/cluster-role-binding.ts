@@ -1,6 +1,6 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { pathSegment } from "#schema/formats.ts";
-import { type Infer, list, ref, required, resource } from "#schema/index.ts";
+import { type Infer, list, type Problem, ref, resource } from "#schema/index.ts";
 import { checkBinding, RoleRef, Subject, subjectColumns } from "./subject.ts";
 
 export const ClusterRoleBinding = resource({
@@ -21,10 +21,6 @@ export const ClusterRoleBinding = resource({
     ageColumn,
     ...subjectColumns,
   ],
-  *check(binding, old) {
-    yield* checkBinding(binding, old, ["ClusterRole"]);
-    for (const [i, { kind, namespace }] of (binding.subjects ?? []).entries())
-      if (kind === "ServiceAccount" && !namespace) yield required(`subjects[${i}].namespace`);
-  },
+  check: (binding, old): Iterable<Problem> => checkBinding(binding, old, ["ClusterRole"], false),
 });
 export interface ClusterRoleBinding extends Infer<typeof ClusterRoleBinding> {}

@@ -30,7 +30,7 @@ export const ClusterRole = resource({
   *check({ aggregationRule }) {
     for (const [i, selector] of (aggregationRule?.clusterRoleSelectors ?? []).entries())
       if (!isValidSelector(selector))
-        yield invalid(`aggregationRule.clusterRoleSelectors[${i}]`, "invalid label selector.");
+        yield invalid(`aggregationRule.clusterRoleSelectors[${i}]`, "invalid label selector.", null); // upstream has none to show
   },
 });
 export interface ClusterRole extends Infer<typeof ClusterRole> {}

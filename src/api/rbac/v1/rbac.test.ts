@@ -78,6 +78,12 @@ ruleTests(RoleBinding, binding, {
     { "roleRef.apiGroup": "x" },
     `roleRef.apiGroup: Unsupported value: "x": supported values: "${group}"`,
   ],
+  "no role, nor a name of a subject": [
+    { roleRef: {}, "subjects.0.name": "" },
+    'roleRef.kind: Unsupported value: "": supported values: "Role", "ClusterRole"',
+    "roleRef.name: Required value",
+    "subjects[0].name: Required value",
+  ],
   "a role without a name": [{ "roleRef.name": "" }, "roleRef.name: Required value"],
   "an unknown subject": [
     { "subjects.0.kind": "Robot" },
@@ -91,7 +97,7 @@ ruleTests(RoleBinding, binding, {
 updateTests(RoleBinding, binding, {
   "another role": [
     { "roleRef.name": "writer" },
-    `roleRef: Invalid value: {"kind":"Role","name":"writer","apiGroup":"${group}"}: cannot change roleRef`,
+    `roleRef: Invalid value: {"APIGroup":"${group}","Kind":"Role","Name":"writer"}: cannot change roleRef`,
   ],
   "other subjects": [{ subjects: [] }],
 });

@@ -1,6 +1,6 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { pathSegment } from "#schema/formats.ts";
-import { type Infer, list, ref, resource } from "#schema/index.ts";
+import { type Infer, list, type Problem, ref, resource } from "#schema/index.ts";
 import { checkBinding, RoleRef, Subject, subjectColumns } from "./subject.ts";
 
 export const RoleBinding = resource({
@@ -21,8 +21,6 @@ export const RoleBinding = resource({
     ageColumn,
     ...subjectColumns,
   ],
-  *check(binding, old) {
-    yield* checkBinding(binding, old, ["Role", "ClusterRole"]);
-  },
+  check: (binding, old): Iterable<Problem> => checkBinding(binding, old, ["Role", "ClusterRole"], true),
 });
 export interface RoleBinding extends Infer<typeof RoleBinding> {}

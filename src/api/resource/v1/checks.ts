@@ -1,5 +1,5 @@
 // Rules that claims, classes and slices of devices share: names, conditions, configuration.
-import { equal } from "#base/collections.ts";
+import { equal, repeats } from "#base/collections.ts";
 import { byteLength, cIdentifier, dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
 import { formatIp, parseCidr } from "#schema/ip.ts";
@@ -66,7 +66,8 @@ export function* checkSet(field: string, keys: readonly string[], limit: number)
     yield tooMany(field, keys.length, limit);
     return;
   }
-  for (const [i, key] of keys.entries()) if (keys.indexOf(key) < i) yield duplicate(`${field}[${i}]`, key);
+  const isRepeated = repeats<string>();
+  for (const [i, key] of keys.entries()) if (isRepeated(key)) yield duplicate(`${field}[${i}]`, key);
 }
 
 /** A name of a request, or of one of its alternatives as `request/alternative`. */
@@ -102,13 +103,15 @@ export function* checkBindings({
   const lists = { bindingConditions: good, bindingFailureConditions: bad };
   for (const [field, conditions] of Object.entries(lists)) {
     if (conditions.length > most.bindingConditions) yield tooMany(field, conditions.length, most.bindingConditions);
+    const isRepeated = repeats<string>();
     for (const [i, condition] of conditions.entries()) {
       for (const detail of qualifiedName(condition)) yield invalid(`${field}[${i}]`, detail);
-      if (conditions.indexOf(condition) < i) yield duplicate(`${field}[${i}]`);
+      if (isRepeated(condition)) yield duplicate(`${field}[${i}]`);
     }
   }
+  const allGood = new Set(good);
   for (const [i, condition] of bad.entries())
-    if (good.includes(condition))
+    if (allGood.has(condition))
       yield invalid(
         `bindingFailureConditions[${i}]`,
         "bindingFailureConditions must not overlap with bindingConditions",
@@ -123,6 +126,8 @@ export function* checkBindings({
 export function* checkRaw(field: string, value: unknown, limit: number): Iterable<Problem> {
   if (value === undefined || value === null) yield required(field);
   else if (byteLength(JSON.stringify(value)) > limit) yield tooLong(field, limit);
+  else if (typeof value !== "object" || Array.isArray(value))
+    yield invalid(field, "must be a valid JSON object", "<value omitted>");
 }
 
 /** `10.9.8.7/24`: an address and the prefix of its network, in the one form there is for them. */
@@ -161,7 +166,12 @@ interface ClaimStatus {
 }
 
 /** Who uses a claim can only be said of one that is allocated, and an allocation stays as it is. */
-export function* checkClaimStatus(status: ClaimStatus, old: ClaimStatus, isDeleted: boolean): Iterable<Problem> {
+export function* checkClaimStatus(
+  status: ClaimStatus,
+  old: ClaimStatus,
+  isDeleted: boolean,
+  shown: (allocation: object) => unknown,
+): Iterable<Problem> {
   const { allocation, reservedFor = [], devices = [] } = status;
   yield* checkSet(
     "status.reservedFor",
@@ -169,6 +179,7 @@ export function* checkClaimStatus(status: ClaimStatus, old: ClaimStatus, isDelet
     most.reservedFor,
   );
   const allocated = new Set((allocation?.devices.results ?? []).map(idOf));
+  const isRepeated = repeats<string>();
   for (const [i, device] of devices.entries()) {
     if (!allocated.has(idOf(device)))
       yield invalid(
@@ -176,17 +187,17 @@ export function* checkClaimStatus(status: ClaimStatus, old: ClaimStatus, isDelet
         "must be an allocated device in the claim",
         idOf(device).replace(/\/$/, ""),
       );
-    if (devices.findIndex((one) => idOf(one) === idOf(device)) < i)
-      yield duplicate(`status.devices[${i}]`, idOf(device).replace(/\/$/, ""));
+    if (isRepeated(idOf(device))) yield duplicate(`status.devices[${i}]`, idOf(device).replace(/\/$/, ""));
   }
   if (reservedFor.length > 0 && !allocation)
     yield forbidden("status.reservedFor", "may not be specified when `allocated` is not set");
-  const added = reservedFor.some((one) => !(old.reservedFor ?? []).some((before) => equal(one, before)));
+  const reserved = new Map((old.reservedFor ?? []).map((one) => [one.uid, one]));
+  const added = reservedFor.some((one) => !equal(one, reserved.get(one.uid)));
   if (allocation && isDeleted && added)
     yield forbidden(
       "status.reservedFor",
       "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set",
     );
   if (allocation && old.allocation && !equal(allocation, old.allocation))
-    yield invalid("status.allocation", "field is immutable");
+    yield invalid("status.allocation", "field is immutable", shown(allocation));
 }

@@ -16,7 +16,10 @@ import {
   time,
 } from "#schema/index.ts";
 import { NodeSelector } from "../../core/v1/affinity.ts";
+import { internalForm } from "../../internal-form.ts";
 import { Condition } from "../../meta/condition.ts";
+import { checkRepeatedConditions } from "../../meta/condition-check.ts";
+import { unchangedStruct } from "../../rules.ts";
 import { driverName, mostDriverNameBytes } from "../../storage/v1/checks.ts";
 import {
   checkBindings,
@@ -51,10 +54,11 @@ export const AllocatedDeviceStatus = struct(
     networkData: ref(6, NetworkDeviceData, "What the device is on the network."),
   },
   {
-    *check({ pool, device, shareID, data }) {
+    *check({ pool, device, shareID, data, conditions }): Iterable<Problem> {
       yield* checkPoolName("pool", pool);
       for (const detail of dns1123Label(device)) yield invalid("device", detail);
       yield* checkUid("shareID", shareID);
+      yield* checkRepeatedConditions("conditions", conditions);
       if (data !== undefined) yield* checkRaw("data", data, most.parameterBytes);
     },
   },
@@ -144,7 +148,7 @@ export const ResourceClaim = resource({
   scope: "Namespaced",
   doc: "Asks for devices, such as GPUs, that pods can then use.",
   fields: {
-    spec: ref(2, ResourceClaimSpec, "What is asked for; cannot change.").immutable().required(),
+    spec: ref(2, ResourceClaimSpec, "What is asked for; cannot change.").checkedOnCreate().required(),
     status: ref(3, ResourceClaimStatus, "What was given.").default({}),
   },
   subresources: { status: true },
@@ -157,8 +161,13 @@ export const ResourceClaim = resource({
     },
     ageColumn,
   ],
+  *check({ spec }, old): Iterable<Problem> {
+    if (old) yield* unchangedStruct("spec", ResourceClaimSpec, spec, old.spec);
+  },
   *checkStatus({ metadata, spec, status }, old): Iterable<Problem> {
-    yield* checkClaimStatus(status, old.status, metadata.deletionTimestamp !== undefined);
+    yield* checkClaimStatus(status, old.status, metadata.deletionTimestamp !== undefined, (allocation) =>
+      internalForm(AllocationResult, { ...allocation }),
+    );
     if (!status.allocation || old.status.allocation) return;
     const known = requestNames(spec.devices);
     const { results = [], config = [] } = status.allocation.devices;

@@ -3,7 +3,6 @@ import {
   bool,
   type Infer,
   int64,
-  invalid,
   list,
   map,
   type Problem,
@@ -30,7 +29,7 @@ export const CapacityRequestPolicyRange = struct("resource/v1.CapacityRequestPol
 export interface CapacityRequestPolicyRange extends Infer<typeof CapacityRequestPolicyRange> {}
 
 export const CapacityRequestPolicy = struct("resource/v1.CapacityRequestPolicy", {
-  default: quantity(1, "What a request gets that does not say how much.").pointer(),
+  default: quantity(1, "What a request gets that does not say how much.").nullable(),
   validValues: list(3, "quantity", "The amounts that can be asked for, in ascending order."),
   validRange: ref(4, CapacityRequestPolicyRange, "The range of amounts that can be asked for."),
 });
@@ -122,10 +121,9 @@ export const ResourceSliceSpec = struct(
       .nonEmpty()
       .maxLength(mostDriverNameBytes)
       .is(driverName)
-      .immutable()
       .required(),
     pool: ref(2, ResourcePool, "The pool that the slice is a part of.").required(),
-    nodeName: string(3, "The node that has the devices; cannot change.").immutable().pointer(),
+    nodeName: string(3, "The node that has the devices; cannot change.").pointer(),
     nodeSelector: ref(4, NodeSelector, "Nodes that reach the devices."),
     allNodes: bool(5, "Whether all nodes reach the devices.").pointer(),
     devices: list(6, Device, "The devices."),
@@ -134,8 +132,7 @@ export const ResourceSliceSpec = struct(
   },
   {
     *check(spec, old): Iterable<Problem> {
-      yield* checkSlice(spec);
-      if (old && spec.pool.name !== old.pool.name) yield invalid("pool.name", "field is immutable");
+      yield* checkSlice(spec, old);
     },
   },
 );

@@ -20,6 +20,10 @@ test("who asks for devices gets one, unless all are asked for", () => {
 });
 
 ruleTests(ResourceClaim, claim, {
+  "parameters that are a text": [
+    { "spec.devices.config": [{ opaque: { driver: "x.io", parameters: "s" } }] },
+    'spec.devices.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object',
+  ],
   "nothing asked for": [
     { [at]: { name: "gpu" } },
     `${path}: Required value: exactly one of \`exactly\` or \`firstAvailable\` is required`,
@@ -55,9 +59,13 @@ ruleTests(ResourceClaim, claim, {
   ],
 });
 updateTests(ResourceClaim, claim, {
+  "what is wrong besides, of which nothing is said": [
+    { "spec.devices.requests": [] },
+    'spec: Invalid value: {"Devices":{"Requests":[],"Constraints":null,"Config":null}}: field is immutable',
+  ],
   "another request": [
     { [`${at}.name`]: "tpu" },
-    'spec: Invalid value: {"devices":{"requests":[{"name":"tpu","exactly":{"deviceClassName":"gpu.example.com","allocationMode":"ExactCount","count":1}}]}}: field is immutable',
+    'spec: Invalid value: {"Devices":{"Requests":[{"Name":"tpu","Exactly":{"DeviceClassName":"gpu.example.com","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable',
   ],
 });
 

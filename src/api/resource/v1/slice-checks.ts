@@ -3,6 +3,7 @@ import { dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from "#sche
 import { forbidden, invalid, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
 import { compareQuantity, parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { under } from "../../core/v1/checks/problems.ts";
+import { unchanged } from "../../rules.ts";
 import { checkBindings, checkLabel, checkPoolName, checkQualifiedName, checkSet } from "./checks.ts";
 import type {
   CapacityRequestPolicy,
@@ -26,10 +27,11 @@ const most = {
   policyValues: 10,
 };
 
-export function* checkSlice(spec: ResourceSliceSpec): Iterable<Problem> {
+export function* checkSlice(spec: ResourceSliceSpec, old: ResourceSliceSpec | undefined): Iterable<Problem> {
   yield* checkPoolName("pool.name", spec.pool.name);
   if (spec.pool.resourceSliceCount <= 0) yield invalid("pool.resourceSliceCount", "must be greater than zero");
   if (spec.pool.generation < 0) yield invalid("pool.generation", "must be greater than or equal to zero");
+  if (old) yield* unchanged(spec, old, "pool.name", "driver", "nodeName");
   yield* checkNodes(spec);
   const { devices, sharedCounters } = spec;
   if (devices && sharedCounters) yield invalid("", "only one of `sharedCounters` or `devices` is allowed", "");

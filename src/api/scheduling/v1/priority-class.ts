@@ -1,5 +1,7 @@
+import { own } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
-import { bool, forbidden, type Infer, int32, resource, string } from "#schema/index.ts";
+import { bool, forbidden, type Infer, int32, invalid, resource, string } from "#schema/index.ts";
+import { oneOf } from "../../core/v1/checks/problems.ts";
 
 const highestOfUsers = 1_000_000_000;
 const systemClasses: Readonly<Record<string, number>> = {
@@ -9,7 +11,7 @@ const systemClasses: Readonly<Record<string, number>> = {
 
 /** Why a class is not one of the two that come with every cluster. */
 function systemClassProblem(name: string, value: number, globalDefault: boolean): string | undefined {
-  const expected = systemClasses[name];
+  const expected = own(systemClasses, name);
   if (expected === undefined) return `${name} is not a known system priority class`;
   if (value !== expected) return `value of ${name} PriorityClass must be ${expected}`;
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
@@ -28,8 +30,7 @@ export const PriorityClass = resource({
     globalDefault: bool(3, "Whether pods without a class get this one; at most one class has it."),
     description: string(4, "When to use the class, in words for people."),
     preemptionPolicy: string(5, "Whether pods of the class may displace others.")
-      .immutable()
-      .oneOf("Never", "PreemptLowerPriority")
+      .known("Never", "PreemptLowerPriority")
       .pointer()
       .default("PreemptLowerPriority"),
   },
@@ -49,10 +50,14 @@ export const PriorityClass = resource({
       cell: ({ preemptionPolicy }) => preemptionPolicy,
     },
   ],
-  *check({ metadata, value, globalDefault }, old) {
+  *check({ metadata, value, globalDefault, preemptionPolicy }, old) {
     if (old) {
       if (value !== old.value) yield forbidden("value", "may not be changed in an update.");
-    } else if (metadata.name?.startsWith("system-")) {
+      if (preemptionPolicy !== old.preemptionPolicy)
+        yield invalid("preemptionPolicy", "field is immutable", preemptionPolicy);
+      return;
+    }
+    if (metadata.name?.startsWith("system-")) {
       const problem = systemClassProblem(metadata.name, value, globalDefault === true);
       if (problem)
         yield forbidden(
@@ -61,6 +66,7 @@ export const PriorityClass = resource({
         );
     } else if (value > highestOfUsers)
       yield forbidden("value", `maximum allowed value of a user defined priority is ${highestOfUsers}`);
+    yield* oneOf("preemptionPolicy", preemptionPolicy, ["PreemptLowerPriority", "Never"]);
   },
 });
 export interface PriorityClass extends Infer<typeof PriorityClass> {}

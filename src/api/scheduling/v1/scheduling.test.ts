@@ -17,7 +17,7 @@ ruleTests(
     ],
     "an unknown preemption": [
       { preemptionPolicy: "Always" },
-      'preemptionPolicy: Unsupported value: "Always": supported values: "Never", "PreemptLowerPriority"',
+      'preemptionPolicy: Unsupported value: "Always": supported values: "PreemptLowerPriority", "Never"',
     ],
     "a name kept for the system": [
       { "metadata.name": "system-mine" },

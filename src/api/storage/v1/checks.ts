@@ -4,7 +4,13 @@ import type { TopologySelectorTerm } from "../../core/v1/affinity.ts";
 
 /** Names of drivers are read without regard to case. */
 export const driverName = (name: string): readonly string[] => dns1123Subdomain(name.toLowerCase());
-export const provisionerName = (name: string): readonly string[] => qualifiedName(name.toLowerCase());
+
+/** The name of a provisioner, which is checked and shown in lower case. */
+export function* checkProvisioner(field: string, name: string): Iterable<Problem> {
+  const lower = name.toLowerCase();
+  if (lower === "") yield required(field);
+  else for (const detail of qualifiedName(lower)) yield invalid(field, detail, lower);
+}
 
 export const mostDriverNameBytes = 63;
 const mostParameters = 512;
@@ -25,22 +31,17 @@ export function* checkSize(field: string, texts: Readonly<Record<string, string>
   if (bytes > mostParameterBytes) yield tooLong(field, mostParameterBytes);
 }
 
-/** No two terms of the same topology, and no key twice within one. */
+/** No two terms of the same topology. The terms themselves are checked where they are declared. */
 export function* checkTopologies(terms: readonly TopologySelectorTerm[] = []): Iterable<Problem> {
-  const seen = new Set<string>();
+  const seen = new Map<string, number>();
   for (const [i, { matchLabelExpressions = [] }] of terms.entries()) {
-    const path = `allowedTopologies[${i}].matchLabelExpressions`;
-    const keys = new Map<string, string>();
-    for (const [j, { key, values }] of matchLabelExpressions.entries()) {
-      if (values.length === 0) yield required(`${path}[${j}].values`);
-      for (const [k, value] of values.entries())
-        if (values.indexOf(value) < k) yield duplicate(`${path}[${j}].values[${k}]`);
-      for (const detail of qualifiedName(key)) yield invalid(`${path}[${j}].key`, detail);
-      if (keys.has(key)) yield duplicate(`${path}[${j}].key`);
-      keys.set(key, JSON.stringify([...new Set(values)].toSorted()));
-    }
-    const whole = JSON.stringify([...keys].toSorted());
-    if (seen.has(whole)) yield duplicate(path, "");
-    seen.add(whole);
+    const values = new Map(matchLabelExpressions.map((one) => [one.key, [...new Set(one.values)].toSorted()]));
+    const whole = JSON.stringify([...values].toSorted());
+    // Upstream compares each term with as many empty ones as there are terms, and with all that came before.
+    const empty = values.size === 0 ? terms.length : 0;
+    const before = seen.get(whole) ?? 0;
+    for (let times = empty + before; times > 0; times--)
+      yield duplicate(`allowedTopologies[${i}].matchLabelExpressions`, "");
+    seen.set(whole, before + 1);
   }
 }

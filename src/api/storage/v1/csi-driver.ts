@@ -39,6 +39,7 @@ export const CSIDriverSpec = struct(
       .default(false),
     fsGroupPolicy: string(5, "Whether the volumes' owner may be changed to the fsGroup of pods.")
       .oneOf("File", "None", "ReadWriteOnceWithFSType")
+      .publishedAs()
       .pointer()
       .default("ReadWriteOnceWithFSType"),
     tokenRequests: list(6, TokenRequest, "Tokens of the pod's service account that the driver gets."),
@@ -56,8 +57,7 @@ export const CSIDriverSpec = struct(
     ).pointer(),
     preventPodSchedulingIfMissing: bool(11, "Whether pods wait when a node has no such driver.")
       .off("VolumeLimitScaling")
-      .pointer()
-      .default(false),
+      .pointer(),
   },
   {
     *check(spec, old) {

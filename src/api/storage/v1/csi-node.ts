@@ -1,7 +1,8 @@
-import { equal } from "#base/collections.ts";
+import { equal, repeats } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { qualifiedName } from "#schema/formats.ts";
 import { duplicate, type Infer, int32, invalid, list, ref, required, resource, string, struct } from "#schema/index.ts";
+import { internalForm } from "../../internal-form.ts";
 import { driverName, mostDriverNameBytes } from "./checks.ts";
 
 export const VolumeNodeResources = struct("storage/v1.VolumeNodeResources", {
@@ -20,9 +21,10 @@ export const CSINodeDriver = struct(
   {
     *check({ nodeID, topologyKeys }) {
       if (nodeID.length > 256) yield invalid("nodeID", "must be 256 characters or less");
-      for (const [i, key] of topologyKeys.entries()) {
+      const isRepeated = repeats<string>();
+      for (const key of topologyKeys) {
         if (key === "") yield required("");
-        if (topologyKeys.indexOf(key) < i) yield duplicate("", key);
+        if (isRepeated(key)) yield duplicate("", key);
         for (const detail of qualifiedName(key)) yield invalid("", detail, key);
       }
     },
@@ -37,12 +39,13 @@ export const CSINodeSpec = struct(
   },
   {
     *check({ drivers }, old) {
-      for (const [i, { name }] of drivers.entries())
-        if (drivers.findIndex((one) => one.name === name) < i) yield duplicate(`drivers[${i}].name`);
+      const isRepeated = repeats<string>();
+      for (const [i, { name }] of drivers.entries()) if (isRepeated(name)) yield duplicate(`drivers[${i}].name`);
+      const byName = Map.groupBy(drivers, ({ name }) => name);
       for (const { allocatable: _, ...before } of old?.drivers ?? [])
-        for (const { allocatable: __, ...driver } of drivers)
-          if (driver.name === before.name && !equal(driver, before))
-            yield invalid("drivers", "field is immutable", driver);
+        for (const { allocatable: __, ...driver } of byName.get(before.name) ?? [])
+          if (!equal(driver, before))
+            yield invalid("drivers", "field is immutable", internalForm(CSINodeDriver, driver));
     },
   },
 );

@@ -1,12 +1,15 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { bool, type Infer, list, map, notSupported, resource, string } from "#schema/index.ts";
 import { TopologySelectorTerm } from "../../core/v1/affinity.ts";
-import { checkParameters, checkTopologies, provisionerName } from "./checks.ts";
+import { unchanged } from "../../rules.ts";
+import { checkParameters, checkProvisioner, checkTopologies } from "./checks.ts";
 
 const defaultMarks = [
   "storageclass.kubernetes.io/is-default-class",
   "storageclass.beta.kubernetes.io/is-default-class",
 ] as const;
+
+const bindingModes: readonly string[] = ["Immediate", "WaitForFirstConsumer"];
 
 export const StorageClass = resource({
   group: "storage.k8s.io",
@@ -18,14 +21,9 @@ export const StorageClass = resource({
   scope: "Cluster",
   doc: "A kind of storage that claims can ask for by name.",
   fields: {
-    provisioner: string(2, "Who makes the volumes; cannot change.")
-      .nonEmpty()
-      .is(provisionerName)
-      .immutable()
-      .required(),
-    parameters: map(3, "string", "Settings for the provisioner; cannot change.").immutable(),
+    provisioner: string(2, "Who makes the volumes; cannot change.").required(),
+    parameters: map(3, "string", "Settings for the provisioner; cannot change."),
     reclaimPolicy: string(4, "What becomes of a volume when its claim is deleted: Delete or Retain. Cannot change.")
-      .immutable()
       .known("Delete", "Recycle", "Retain")
       .pointer()
       .default("Delete"),
@@ -35,8 +33,7 @@ export const StorageClass = resource({
       7,
       "Make volumes at once (Immediate) or when a pod needs one (WaitForFirstConsumer). Cannot change.",
     )
-      .immutable()
-      .oneOf("Immediate", "WaitForFirstConsumer")
+      .known("Immediate", "WaitForFirstConsumer")
       .pointer()
       .default("Immediate"),
     allowedTopologies: list(8, TopologySelectorTerm, "Where volumes may be made; anywhere if empty."),
@@ -61,12 +58,16 @@ export const StorageClass = resource({
     },
     ageColumn,
   ],
-  *check({ parameters, allowedTopologies, reclaimPolicy }, old) {
-    if (old) return;
+  *check(storageClass, old) {
+    const { provisioner, parameters, allowedTopologies, reclaimPolicy, volumeBindingMode } = storageClass;
+    yield* checkProvisioner("provisioner", provisioner);
     yield* checkParameters(parameters);
-    if (reclaimPolicy !== "Delete" && reclaimPolicy !== "Retain")
+    // An empty policy is taken; nobody will know what to do with the volume.
+    if (reclaimPolicy && !["Delete", "Retain"].includes(reclaimPolicy))
       yield notSupported("reclaimPolicy", ["Delete", "Retain"]);
+    if (!bindingModes.includes(volumeBindingMode)) yield notSupported("volumeBindingMode", bindingModes);
     yield* checkTopologies(allowedTopologies);
+    if (old) yield* unchanged(storageClass, old, "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode");
   },
 });
 export interface StorageClass extends Infer<typeof StorageClass> {}

@@ -19,7 +19,6 @@ test("a storage class and a driver get their defaults", () => {
     fsGroupPolicy: "ReadWriteOnceWithFSType",
     requiresRepublish: false,
     seLinuxMount: false,
-    preventPodSchedulingIfMissing: false,
   });
 });
 
@@ -35,6 +34,23 @@ ruleTests(StorageClass, storageClass, {
     { volumeBindingMode: "Later" },
     'volumeBindingMode: Unsupported value: "Later": supported values: "Immediate", "WaitForFirstConsumer"',
   ],
+  "a provisioner in capitals": [
+    { provisioner: "Bad_Value!" },
+    "provisioner: Invalid value: \"bad_value!\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+  ],
+  "a policy that says nothing": [{ reclaimPolicy: "" }],
+  "a binding mode that says nothing": [
+    { volumeBindingMode: "" },
+    'volumeBindingMode: Unsupported value: "": supported values: "Immediate", "WaitForFirstConsumer"',
+  ],
+  "topologies without expressions, which equal each other and the two that upstream compares them with": [
+    { allowedTopologies: [{}, {}] },
+    ...[0, 0, 1, 1, 1].map((i) => `allowedTopologies[${i}].matchLabelExpressions: Duplicate value: ""`),
+  ],
+  "an expression without values, which is one problem": [
+    { allowedTopologies: [{ matchLabelExpressions: [{ key: "zone", values: [] }] }] },
+    "allowedTopologies[0].matchLabelExpressions[0].values: Required value",
+  ],
   "the same topology twice": [
     { allowedTopologies: [1, 2].map(() => ({ matchLabelExpressions: [{ key: "zone", values: ["a"] }] })) },
     'allowedTopologies[1].matchLabelExpressions: Duplicate value: ""',
@@ -44,6 +60,11 @@ updateTests(StorageClass, storageClass, {
   "other parameters": [
     { parameters: { type: "slow" } },
     'parameters: Invalid value: {"type":"slow"}: field is immutable',
+  ],
+  "a policy that there is not": [
+    { reclaimPolicy: "Recycle" },
+    'reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"',
+    'reclaimPolicy: Invalid value: "Recycle": field is immutable',
   ],
   "another policy": [{ reclaimPolicy: "Retain" }, 'reclaimPolicy: Invalid value: "Retain": field is immutable'],
   "growing volumes": [{ allowVolumeExpansion: true }],
@@ -103,7 +124,7 @@ updateTests(CSINode, node, {
   "more volumes": [{ "spec.drivers.0.allocatable.count": 2 }],
   "another id": [
     { "spec.drivers.0.nodeID": "n2" },
-    'spec.drivers: Invalid value: {"name":"acme.io","nodeID":"n2","topologyKeys":["zone"]}: field is immutable',
+    'spec.drivers: Invalid value: {"Name":"acme.io","NodeID":"n2","TopologyKeys":["zone"],"Allocatable":null}: field is immutable',
   ],
 });
 
@@ -126,7 +147,7 @@ ruleTests(VolumeAttachment, attachment, {
 updateTests(VolumeAttachment, attachment, {
   "another node": [
     { "spec.nodeName": "n2" },
-    'spec: Invalid value: {"attacher":"acme.io","nodeName":"n2","source":{"persistentVolumeName":"pv"}}: field is immutable',
+    'spec: Invalid value: {"Attacher":"acme.io","Source":{"PersistentVolumeName":"pv","InlineVolumeSpec":null},"NodeName":"n2"}: field is immutable',
   ],
 });
 

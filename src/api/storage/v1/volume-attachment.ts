@@ -7,6 +7,7 @@ import {
   int32,
   invalid,
   map,
+  type Problem,
   ref,
   required,
   resource,
@@ -18,6 +19,7 @@ import {
 import { checkInlineVolume } from "../../core/v1/checks/persistent-volume.ts";
 import { under } from "../../core/v1/checks/problems.ts";
 import { PersistentVolumeSpec } from "../../core/v1/persistent-volume.ts";
+import { unchangedStruct } from "../../rules.ts";
 import { checkSize, driverName, mostDriverNameBytes } from "./checks.ts";
 
 export const VolumeAttachmentSource = struct(
@@ -100,7 +102,7 @@ export const VolumeAttachment = resource({
   scope: "Cluster",
   doc: "The wish to have a volume attached to a node, and whether it is.",
   fields: {
-    spec: ref(2, VolumeAttachmentSpec, "What to attach, and where; cannot change.").immutable().required(),
+    spec: ref(2, VolumeAttachmentSpec, "What to attach, and where; cannot change.").required(),
     status: ref(3, VolumeAttachmentStatus, "Whether it is attached.").default({}),
   },
   subresources: { status: true },
@@ -112,5 +114,8 @@ export const VolumeAttachment = resource({
     { name: "Attached", type: "boolean", doc: "Whether it is attached.", cell: ({ status }) => status.attached },
     ageColumn,
   ],
+  *check({ spec }, old): Iterable<Problem> {
+    if (old) yield* unchangedStruct("spec", VolumeAttachmentSpec, spec, old.spec);
+  },
 });
 export interface VolumeAttachment extends Infer<typeof VolumeAttachment> {}

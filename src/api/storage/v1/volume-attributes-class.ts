@@ -1,7 +1,7 @@
 import { equal } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
-import { forbidden, type Infer, map, resource, string } from "#schema/index.ts";
-import { checkParameters, provisionerName } from "./checks.ts";
+import { forbidden, type Infer, map, required, resource, string } from "#schema/index.ts";
+import { checkParameters, checkProvisioner } from "./checks.ts";
 
 export const VolumeAttributesClass = resource({
   group: "storage.k8s.io",
@@ -13,11 +13,8 @@ export const VolumeAttributesClass = resource({
   scope: "Cluster",
   doc: "Settings of volumes that can change while they are in use, under a name that claims refer to.",
   fields: {
-    driverName: string(2, "The driver that understands the settings; cannot change.")
-      .nonEmpty()
-      .is(provisionerName)
-      .required(),
-    parameters: map(3, "string", "The settings; cannot change.").nonEmpty("must contain at least one key/value pair"),
+    driverName: string(2, "The driver that understands the settings; cannot change.").required(),
+    parameters: map(3, "string", "The settings; cannot change."),
   },
   columns: [
     nameColumn,
@@ -28,7 +25,10 @@ export const VolumeAttributesClass = resource({
     if (old && driverName !== old.driverName) yield forbidden("driverName", "updates to driverName are forbidden.");
     if (old && !equal(parameters, old.parameters))
       yield forbidden("parameters", "updates to parameters are forbidden.");
+    yield* checkProvisioner("driverName", driverName);
     yield* checkParameters(parameters);
+    if (Object.keys(parameters ?? {}).length === 0)
+      yield required("parameters", "must contain at least one key/value pair");
   },
 });
 export interface VolumeAttributesClass extends Infer<typeof VolumeAttributesClass> {}

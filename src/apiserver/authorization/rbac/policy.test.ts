@@ -107,7 +107,12 @@ test("a namespace is judged as being in itself, and a list of one object as that
     role(
       "r",
       { verbs: ["get"], apiGroups: [""], resources: ["namespaces"] },
-      { verbs: ["list"], apiGroups: [""], resources: ["secrets"], resourceNames: ["mine"] },
+      {
+        verbs: ["list", "watch", "deletecollection"],
+        apiGroups: [""],
+        resources: ["secrets"],
+        resourceNames: ["mine"],
+      },
     ),
   );
   await s.call(
@@ -116,7 +121,7 @@ test("a namespace is judged as being in itself, and a list of one object as that
     binding("b", "Role", "r", { kind: "User", name: "alice" }),
   );
   await s.call("POST", "/api/v1/namespaces", { metadata: { name: "web" } });
-  const code = async (path: string) => (await s.call("GET", path, undefined, as("alice"))).code;
+  const code = async (path: string, method = "GET") => (await s.call(method, path, undefined, as("alice"))).code;
   assert.equal(await code("/api/v1/namespaces/web"), 200);
   assert.equal(await code("/api/v1/namespaces/default"), 403);
   const secrets = "/api/v1/namespaces/web/secrets";
@@ -124,6 +129,8 @@ test("a namespace is judged as being in itself, and a list of one object as that
   assert.equal(await code(`${secrets}?fieldSelector=metadata.name%3Dother`), 403);
   assert.equal(await code(`${secrets}?fieldSelector=metadata.name!%3Dmine`), 403);
   assert.equal(await code(secrets), 403);
+  // A deletion of many is none of the one object, however it is narrowed.
+  assert.equal(await code(`${secrets}?fieldSelector=metadata.name%3Dmine`, "DELETE"), 403);
 });
 
 test("an update that would create needs the permission to create", async () => {

@@ -27,6 +27,13 @@ export function takeNodePorts(spec: Mutable<ServiceSpec>, old: ServiceSpec | und
 function created(spec: ServiceSpec, taking: PortTaking): ServicePort[] {
   const shared = new Map<number, number>();
   const ports: ServicePort[] = [];
+  // Ports of one number share a node port: the one that the first of them asks for.
+  const firstAsked = new Map(
+    (spec.ports ?? [])
+      .filter(({ nodePort }) => nodePort)
+      .toReversed()
+      .map(({ port, nodePort }) => [port, nodePort]),
+  );
   for (const [index, port] of (spec.ports ?? []).entries()) {
     const asked = port.nodePort ?? 0;
     if (asked === 0 && !getsNodePorts(spec)) {
@@ -36,7 +43,7 @@ function created(spec: ServiceSpec, taking: PortTaking): ServicePort[] {
     const known = shared.get(port.port);
     let nodePort = asked || known;
     if (known === undefined) {
-      const wanted = spec.ports?.slice(index).find((other) => other.port === port.port && other.nodePort)?.nodePort;
+      const wanted = asked || firstAsked.get(port.port);
       nodePort = wanted ? take(index, wanted, taking) : takeAny(taking);
       shared.set(port.port, nodePort);
     } else if (asked !== 0 && asked !== known) take(index, asked, taking);

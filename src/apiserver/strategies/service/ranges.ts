@@ -41,19 +41,27 @@ export function parseAddressRanges(text: string): ServiceNetwork["addresses"] {
 
 function addressRange(text: string): AddressRange {
   const cidr = parseCidr(text);
-  if (!cidr)
+  const range = rangeOf(text);
+  if (!cidr || !range)
     throw new UsageError(`--service-cluster-ip-range: ${JSON.stringify(text)} is not a network such as 10.96.0.0/16`);
-  const { family } = cidr.address;
-  const bits = family === 4 ? 32 : 128;
+  const bits = cidr.address.family === 4 ? 32 : 128;
   if (bits - cidr.length > mostHostBits)
     throw new UsageError(
       `specified --service-cluster-ip-range is too large; for ${bits}-bit addresses, the mask must be >= ${bits - mostHostBits}`,
     );
-  const size = 1n << BigInt(bits - cidr.length);
+  if (range.last < range.first) throw new UsageError(`--service-cluster-ip-range: ${text} has no room for a service`);
+  return range;
+}
+
+/** The addresses of a network, of any size; undefined if the text is none. */
+export function rangeOf(text: string): AddressRange | undefined {
+  const cidr = parseCidr(text);
+  if (!cidr) return undefined;
+  const { family } = cidr.address;
+  const size = 1n << BigInt((family === 4 ? 32 : 128) - cidr.length);
   const networkText = `${formatIp({ family, value: cidr.network })}/${cidr.length}`;
   // The network's own address is not given out, nor IPv4's broadcast address.
   const [first, last] = [cidr.network + 1n, cidr.network + size - (family === 4 ? 2n : 1n)];
-  if (last < first) throw new UsageError(`--service-cluster-ip-range: ${text} has no room for a service`);
   return { family: `IPv${family}`, first, last, kept: keptOf(size, 16n, 256n), text: networkText };
 }
 
@@ -79,6 +87,9 @@ function keptOf(size: bigint, part: bigint, most: bigint): bigint {
   return share < least ? least : share > most ? most : share;
 }
 
+/** Of a range that is larger only the beginning is given out by chance. */
+const mostSearched = 1n << 30n;
+
 /** A number nobody has taken, from anywhere in the upper part, or in the lower part once that is full. */
 export function freeNumber(
   { first, last, kept }: NumberRange,
@@ -95,7 +106,9 @@ function freeBetween(
   isTaken: (number: bigint) => boolean,
   random: Random,
 ): bigint | undefined {
-  const size = last - first + 1n;
+  const room = last - first + 1n;
+  if (room <= 0n) return undefined;
+  const size = room < mostSearched ? room : mostSearched;
   const start = BigInt(random.below(Number(size)));
   for (let i = 0n; i < size; i++) {
     const number = first + ((start + i) % size);

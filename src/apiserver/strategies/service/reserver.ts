@@ -1,5 +1,8 @@
 // Gives services their addresses and node ports.
 import { Service, type ServiceSpec } from "#api/core/v1/service.ts";
+import { addressAllocator, isReady, managedByLabel } from "#api/networking/service-ranges.ts";
+import { IPAddress } from "#api/networking/v1/ip-address.ts";
+import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import type { ApiError } from "#base/errors.ts";
 import type { Random } from "#base/random.ts";
 import { invalid, type Mutable, type Problem } from "#schema/index.ts";
@@ -11,16 +14,26 @@ import { keepsPreference, settleFamilies } from "./families.ts";
 import { type Claim, Holdings } from "./holdings.ts";
 import { takeNodePorts } from "./node-ports.ts";
 import { keepAllocated, settleAddresses } from "./omitted.ts";
-import { canonicalIp, freeNumber, type IpFamily, isWithin, type ServiceNetwork } from "./ranges.ts";
+import {
+  type AddressRange,
+  canonicalIp,
+  freeNumber,
+  type IpFamily,
+  isWithin,
+  rangeOf,
+  type ServiceNetwork,
+} from "./ranges.ts";
 
 export class ServiceReserver implements Reserver {
   readonly #network: ServiceNetwork;
   readonly #families: readonly [IpFamily, ...IpFamily[]];
   readonly #random: Random;
   readonly #holdings: Holdings;
+  readonly #cacheOf: ReserverParts["cacheOf"];
 
-  constructor({ network, random, ...parts }: ReserverParts) {
+  constructor({ network, random, cacheOf, ...parts }: ReserverParts) {
     this.#network = network;
+    this.#cacheOf = cacheOf;
     const [main, ...others] = network.addresses;
     this.#families = [main.family, ...others.map(({ family }) => family)];
     this.#random = random;
@@ -40,7 +53,7 @@ export class ServiceReserver implements Reserver {
     const problems = settleFamilies(spec, before, this.#families);
     if (problems.length > 0) throw refuse(...problems);
     const claim = this.#holdings.claim();
-    const isTaken = (thing: string) => elsewhere.has(thing) || this.#holdings.isTaken(thing);
+    const isTaken = (thing: string) => elsewhere.has(thing) || this.#holdings.isTaken(thing) || this.#isOfOthers(thing);
     try {
       this.#takeAddresses(spec, before, { claim, refuse, isTaken, name: object.metadata.name ?? "" });
       takeNodePorts(spec, before, {
@@ -72,13 +85,13 @@ export class ServiceReserver implements Reserver {
   }
 
   #take(family: IpFamily, asked: string, spec: ServiceSpec, { claim, refuse, isTaken, name }: Taking): string {
-    const range = this.#network.addresses.find((one) => one.family === family);
-    if (!range) throw new Error(`${family} was not found missing in time`);
-    const bits = range.family === "IPv4" ? 4 : 6;
+    const ranges = this.#rangesOf(family);
+    if (ranges.length === 0) throw new Error(`${family} was not found missing in time`);
+    const bits = family === "IPv4" ? 4 : 6;
     if (asked !== "") {
       const ip = parseIp(asked);
       const why =
-        ip?.family !== bits || !isWithin(range, ip.value)
+        ip?.family !== bits || !ranges.some((range) => isWithin(range, ip.value))
           ? "the provided network does not match the current range"
           : isTaken(canonicalIp(asked))
             ? "provided IP is already allocated"
@@ -88,11 +101,32 @@ export class ServiceReserver implements Reserver {
       return asked;
     }
     const text = (value: bigint) => formatIp({ family: bits, value });
-    const free = freeNumber(range, (value) => isTaken(text(value)), this.#random);
-    if (free === undefined)
-      throw internalError(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
-    claim.take(text(free));
-    return text(free);
+    for (const range of ranges) {
+      const free = freeNumber(range, (value) => isTaken(text(value)), this.#random);
+      if (free === undefined) continue;
+      claim.take(text(free));
+      return text(free);
+    }
+    throw internalError(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
+  }
+
+  /** The server's own range first, then those that people have added and that are ready. */
+  #rangesOf(family: IpFamily): readonly AddressRange[] {
+    const own = this.#network.addresses.filter((one) => one.family === family);
+    const cidrs = this.#cacheOf(ServiceCIDR);
+    const added = [...cidrs.range(cidrs.prefix)]
+      .map(([, { object }]) => object as ApiObject & ServiceCIDR)
+      .filter(isReady)
+      .flatMap(({ spec }) => (spec.cidrs ?? []).flatMap((text) => rangeOf(text) ?? []))
+      .filter((range) => range.family === family && own.every(({ text }) => text !== range.text));
+    return [...own, ...added];
+  }
+
+  /** Whether somebody else has put the address into the API. */
+  #isOfOthers(thing: string): boolean {
+    const cache = this.#cacheOf(IPAddress);
+    const present = cache.get(cache.prefix + thing);
+    return present !== undefined && present.object.metadata.labels?.[managedByLabel] !== addressAllocator;
   }
 }
 

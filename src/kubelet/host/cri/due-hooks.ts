@@ -1,8 +1,9 @@
 // The hooks after starts that have not run to their end: a file for each, made before its container is. A kubelet that finds a container
 // running with its file there knows that the one before was killed in between.
-import { access, mkdir, rm, writeFile } from "node:fs/promises";
+import { access, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";
+import { makeFolder, writeAs } from "../volumes/files.ts";
 
 export interface HookPlace {
   readonly podUid: string;
@@ -22,8 +23,8 @@ export class DueHooks {
   /** A container is about to be made whose start is followed by a hook. */
   async expect(place: HookPlace): Promise<void> {
     const file = this.#fileOf(place);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, "");
+    await makeFolder(dirname(file), 0o750);
+    await writeAs(file, "", 0o600);
   }
 
   /** It was made, with that id. */

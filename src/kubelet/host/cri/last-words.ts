@@ -1,8 +1,9 @@
 // What a container has to say when it ends: a file that it sees, or the end of its log.
-import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { constants, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";
 import { criAnnotations, criLabels } from "../../runtime/cri-config.ts";
+import { makeFolder, writeAs } from "../volumes/files.ts";
 
 const messageBytes = 4096;
 const fallbackBytes = 2048;
@@ -11,7 +12,7 @@ const fallbackLines = 80;
 const pathOf = (podsDirectory: string, uid: string, container: string, attempt: number): string =>
   `${podsDirectory}/${uid}/containers/${container}/${attempt}`;
 
-/** An empty file that the container sees. */
+/** An empty file that the container sees, and may write whoever it runs as. */
 export async function messageFile(
   podsDirectory: string,
   uid: string,
@@ -19,9 +20,9 @@ export async function messageFile(
   attempt: number,
 ): Promise<string> {
   const path = pathOf(podsDirectory, uid, container, attempt);
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path), 0o750);
   await rm(path, { force: true });
-  await writeFile(path, "", { mode: 0o666 });
+  await writeAs(path, "", 0o666);
   return path;
 }
 
@@ -59,7 +60,7 @@ async function endOfLog(path: string): Promise<string> {
 /** Nothing if there is no such file: it was never made, or its pod was cleared away. */
 async function partOf(path: string, from: (size: number) => number, length: number): Promise<string> {
   try {
-    const file = await open(path);
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const { size } = await file.stat();
       const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from(size));

@@ -1,6 +1,6 @@
 // The file a runtime writes a container's log to, from any line on, and on across rotations.
 import { watch } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { hasCode } from "#base/errors.ts";
@@ -124,7 +124,7 @@ async function* parts(file: FileHandle, from: number, to: number): AsyncGenerato
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    return await open(path);
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW); // the runtime makes files, never links
   } catch (error) {
     if (hasCode(error, "ENOENT")) return undefined;
     throw error;

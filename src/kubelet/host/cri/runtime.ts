@@ -1,5 +1,5 @@
 // Containers by a real runtime: containerd, or another that speaks CRI v1.
-import { mkdir, symlink } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
@@ -31,6 +31,7 @@ import type {
 import type { StreamTarget } from "../../server/streams.ts";
 import { removeLog } from "../logs/files.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
+import { makeFolder } from "../volumes/files.ts";
 import { imageOf, isNotFound, millis, phaseOf, usageOf } from "./answers.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { DueHooks } from "./due-hooks.ts";
@@ -55,6 +56,8 @@ export interface CriRuntimeOptions extends CriSettings {
   readonly logLinksDirectory?: string;
   /** What the runtime calls a class of runtimes. Rejects if there is no such class. */
   readonly runtimeHandler: (runtimeClass: string) => Promise<string>;
+  /** Waits for an image that somebody else is about to bring to the node, and says whether it had to; nobody does unless told. */
+  readonly imageComing?: (reference: string, signal: AbortSignal) => Promise<boolean>;
   /** Fetches and mounts what a container needs, in a pod with these addresses. */
   readonly inputs: (config: ContainerConfig, podIps: readonly string[]) => Promise<ContainerInputs>;
 }
@@ -68,6 +71,8 @@ export type StreamRequest =
 const callMs = 120_000;
 /** Everything is looked at again as often as this, whatever was told meanwhile. */
 const relistMs = 60_000;
+/** Programs that collect logs need not be root; the files are the runtime's. */
+const logFolderMode = 0o755;
 /** How often a runtime without events is asked. */
 const pollMs = 1000;
 
@@ -166,7 +171,7 @@ export class CriRuntime implements ContainerRuntime {
       throw new Error("can't set `spec.hostUsers: false`, runtime does not support user namespaces");
     const handler = runtimeClassName ? await this.#options.runtimeHandler(runtimeClassName) : "";
     const request = { config: criSandbox(config, this.#options), handler };
-    await mkdir(request.config.logDirectory, { recursive: true });
+    await makeFolder(request.config.logDirectory, logFolderMode);
     const { id } = await this.#call(rpcs.runSandbox, request, signal);
     this.#owners.set(id, config.pod.metadata.uid ?? "");
     return id;
@@ -194,7 +199,7 @@ export class CriRuntime implements ContainerRuntime {
     };
     const target = await this.#targetOf(config, signal);
     const described = criContainer(config, { ...inputs, mounts: [...inputs.mounts, mount], target }, this.#options);
-    await mkdir(`${logDirectoryOf(pod, this.#options)}/${container.name}`, { recursive: true });
+    await makeFolder(`${logDirectoryOf(pod, this.#options)}/${container.name}`, logFolderMode);
     const sandboxConfig = criSandbox({ pod, attempt: 0 }, this.#options);
     const hook = { podUid: pod.metadata.uid ?? "", container: container.name, attempt };
     if (container.lifecycle?.postStart) await this.#hooks.expect(hook);
@@ -302,6 +307,8 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async pullImage(reference: string, auth: Credentials | undefined, _pod: Pod, signal: AbortSignal): Promise<Image> {
+    const brought = (await this.#options.imageComing?.(reference, signal)) && (await this.findImage(reference, signal));
+    if (brought) return brought;
     const request = { image: { image: reference }, ...(auth && { auth }) };
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
     const { ref } = await this.#connection.call(rpcs.pullImage, request, limits).catch((error: unknown) => {
@@ -360,7 +367,7 @@ export class CriRuntime implements ContainerRuntime {
   async #linkLog({ pod, container, attempt }: ContainerConfig, id: string): Promise<void> {
     const { logLinksDirectory } = this.#options;
     if (logLinksDirectory === undefined) return;
-    await mkdir(logLinksDirectory, { recursive: true });
+    await makeFolder(logLinksDirectory, logFolderMode);
     const { name, namespace } = pod.metadata;
     const link = `${`${name}_${namespace}_${container.name}-${id}`.slice(0, 251)}.log`;
     const path = `${logDirectoryOf(pod, this.#options)}/${container.name}/${attempt}.log`;

@@ -1,5 +1,6 @@
 // Logs from the files a runtime writes, and commands over the runtime's own streaming server.
 import { request } from "node:http";
+import type { Socket } from "node:net";
 import type { Clock } from "#base/clock.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
@@ -11,14 +12,22 @@ import { CriError, criCode } from "./connection.ts";
 import { readLog } from "./log-file.ts";
 import type { CriRuntime, StreamRequest } from "./runtime.ts";
 
-export function criStreams(runtime: CriRuntime, clock: Clock): ContainerStreams {
+/** Where a runtime's streaming server listens. */
+export interface StreamAddress {
+  readonly host: string;
+  readonly port: number;
+}
+/** How that is reached, where it is not in our network. */
+export type DialRuntime = (address: StreamAddress, signal: AbortSignal) => Promise<Socket>;
+
+export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime): ContainerStreams {
   const talk = async <T>(
     what: StreamRequest,
     protocol: string,
     run: (spdy: SpdyConnection) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> => {
-    const connection = await upgrade(await runtime.streamTo(what, signal), protocol, signal);
+    const connection = await upgrade(await runtime.streamTo(what, signal), protocol, dial, signal);
     const spdy = new SpdyConnection({ connection, role: "client", compression: spdyCompression(), cancelEnds: true });
     const aborted = () => connection.destroy(new Error("the client is gone"));
     signal.addEventListener("abort", aborted, { once: true });
@@ -89,10 +98,18 @@ async function textOf({ input }: ByteStream): Promise<string> {
 }
 
 /** A connection to the runtime's streaming server that speaks SPDY from now on. */
-function upgrade(url: string, protocol: string, signal: AbortSignal): Promise<ByteStream> {
+async function upgrade(
+  url: string,
+  protocol: string,
+  dial: DialRuntime | undefined,
+  signal: AbortSignal,
+): Promise<ByteStream> {
+  const { hostname, port } = new URL(url);
+  const connection = await dial?.({ host: hostname, port: Number(port) }, signal);
   return new Promise((resolve, reject) => {
     const headers = { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol };
-    const asked = request(url, { method: "POST", headers, signal, agent: false });
+    const through = connection ? { createConnection: () => connection } : { agent: false as const };
+    const asked = request(url, { method: "POST", headers, signal, ...through });
     asked.on("error", reject);
     asked.on("response", (response) => {
       response.resume();

@@ -1,38 +1,37 @@
-import type { Stats } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { breathe } from "#base/breathe.ts";
-import { hasCode } from "#base/errors.ts";
+import { type FileHandle, readdir } from "node:fs/promises";
+import { entryOf, lookAt, mostLevels, openFolder, pathOf } from "./places.ts";
 
 /** What a folder takes on its disk, as du counts: a file with several names counts once. What vanishes meanwhile counts nothing. */
-export async function folderBytes(folder: string): Promise<number> {
-  const pause = breathe();
-  const counted = new Set<string>();
-  let total = 0;
-  const rest = [folder];
-  for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
-    for (const name of (await ifThere(readdir(path))) ?? []) {
-      const inner = join(path, name);
-      const found: Stats | undefined = await ifThere(lstat(inner));
-      if (!found) continue;
-      if (found.isDirectory()) rest.push(inner);
-      else if (found.nlink > 1) {
-        const key = `${found.dev}:${found.ino}`;
-        if (counted.has(key)) continue;
-        counted.add(key);
-      }
-      total += found.blocks * 512;
-      if (pause.due()) await pause.now();
-    }
+export async function folderBytes(path: string): Promise<number> {
+  const folder = await openFolder(path);
+  if (!folder) return 0;
+  try {
+    return await bytesBelow(folder, new Set(), 1);
+  } finally {
+    await folder.close();
   }
-  return total;
 }
 
-async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
-    throw error;
+/** `counted` holds the files with several names. What is nested too deep for any path is not counted, as upstream cannot count it either. */
+async function bytesBelow(folder: FileHandle, counted: Set<string>, level: number): Promise<number> {
+  let total = 0;
+  for (const name of await readdir(pathOf(folder))) {
+    const path = entryOf(folder, name);
+    const found = await lookAt(path);
+    if (!found) continue;
+    if (found.isDirectory()) {
+      const inner = level < mostLevels ? await openFolder(path) : undefined;
+      try {
+        if (inner) total += await bytesBelow(inner, counted, level + 1);
+      } finally {
+        await inner?.close();
+      }
+    } else if (found.nlink > 1) {
+      const key = `${found.dev}:${found.ino}`;
+      if (counted.has(key)) continue;
+      counted.add(key);
+    }
+    total += found.blocks * 512;
   }
+  return total;
 }

@@ -1,15 +1,19 @@
 // Volumes that are places on this machine: paths of the host, disks and folders of persistent volumes, and folders that begin empty.
-import { chmod, chown, mkdir, stat, writeFile } from "node:fs/promises";
+
+import { chmod, chown, constants, open, rename, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { own } from "#base/collections.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sources.ts";
 import { ClaimFailed } from "../../volume-ground.ts";
-import { exists } from "./files.ts";
+import { exists, makeFolder } from "./files.ts";
 import { isMounted, mountTmpfs } from "./mounts.ts";
-import { giveToGroup } from "./ownership.ts";
+import { entryOf } from "./places.ts";
+import { openBelow } from "./sub-path.ts";
 
 const checks: Readonly<Record<string, (found: Awaited<ReturnType<typeof stat>>) => boolean>> = {
   Directory: (found) => found.isDirectory(),
@@ -32,15 +36,28 @@ const kindsOfFile: Readonly<Record<string, string>> = {
 };
 
 export async function hostPath({ path, type = "" }: NonNullable<Volume["hostPath"]>): Promise<string> {
-  const failed = () => new InputMissing(`hostPath type check failed: ${path} is not a ${kindsOfFile[type] ?? type}`);
+  const failed = () =>
+    new InputMissing(`hostPath type check failed: ${path} is not a ${own(kindsOfFile, type) ?? type}`);
   if (!(await exists(path))) {
-    if (type === "FileOrCreate") await writeFile(path, "", { mode: 0o644 });
-    else if (type === "" || type === "DirectoryOrCreate") await mkdir(path, { recursive: true, mode: 0o755 });
+    if (type === "FileOrCreate") await makeFileOfHost(path);
+    else if (type === "" || type === "DirectoryOrCreate") await (await openBelow("/", path, 0o755)).close();
     else throw failed();
   }
-  const check = checks[type];
+  const check = own(checks, type);
   if (check && !check(await stat(path))) throw failed();
   return path;
+}
+
+/** Another container may have the folder above: a link that it puts there meanwhile is not followed. */
+async function makeFileOfHost(path: string): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+  const folder = await openBelow("/", dirname(path));
+  try {
+    const file = await open(entryOf(folder, basename(path)), O_WRONLY | O_CREAT | O_NOFOLLOW, 0o644);
+    await file.chmod(0o644).finally(() => file.close()); // whatever the mask of this process says
+  } finally {
+    await folder.close();
+  }
 }
 
 /** The persistent volume that the pod's claim is bound to. Messages are those of upstream's volume manager. */
@@ -73,15 +90,16 @@ export async function claimedVolume(
 
 const inUse = "kubernetes.io/pvc-protection";
 
-/** Where a persistent volume of this node is. */
-export async function persistentFolder(volume: PersistentVolume, pod: Pod): Promise<string> {
+/** Where a persistent volume of this node is, and whether its files are given to the group of pods: paths of the host never are. */
+export async function persistentFolder(
+  volume: PersistentVolume,
+): Promise<{ readonly path: string; readonly isGiven: boolean }> {
   const { hostPath: onHost, local } = volume.spec;
-  if (onHost) return hostPath(onHost);
+  if (onHost) return { path: await hostPath(onHost), isGiven: false };
   if (!local)
     throw new InputMissing(`persistent volume ${volume.metadata.name} is of a type that this kubelet cannot mount`);
   if (!(await exists(local.path))) throw new InputMissing(`path ${JSON.stringify(local.path)} does not exist`);
-  await giveToGroup(local.path, pod, "rw");
-  return local.path;
+  return { path: local.path, isGiven: true };
 }
 
 /** Made once; what a container wrote stays as long as the pod does. */
@@ -93,19 +111,24 @@ export async function emptyDir(
 ): Promise<string> {
   if (medium !== "" && medium !== "Memory")
     throw new InputMissing(`emptyDir of medium ${JSON.stringify(medium)} cannot be made by this kubelet`);
-  const isNew = !(await exists(folder));
-  if (isNew) await mkdir(folder, { recursive: true, mode: 0o777 });
+  const { fsGroup } = pod.spec.securityContext ?? {};
+  const access = { gid: fsGroup ?? 0, mode: fsGroup === undefined ? 0o777 : 0o2777 };
   if (medium === "Memory") {
     if (isMounted(folder)) return folder;
-    await mountTmpfs(folder, memoryLimit(pod, sizeLimit, allocatable.memory));
-  } else if (!isNew) return folder;
-  await chmod(folder, 0o777); // whatever the mask of this process says
-  const { fsGroup } = pod.spec.securityContext ?? {};
-  if (fsGroup !== undefined) {
-    await chown(folder, 0, fsGroup);
-    await chmod(folder, 0o2777);
-  }
+    await makeFolder(folder, 0o750);
+    await mountTmpfs(folder, { ...access, sizeBytes: memoryLimit(pod, sizeLimit, allocatable.memory) });
+  } else if (!(await exists(folder))) await makeOpen(folder, access);
   return folder;
+}
+
+/** Complete from the first moment on: a kubelet that is killed meanwhile leaves no folder that its pod cannot write. */
+async function makeOpen(folder: string, { gid, mode }: { readonly gid: number; readonly mode: number }): Promise<void> {
+  const unfinished = `${folder}.new`; // no volume has a name with a dot
+  await makeFolder(dirname(folder), 0o750);
+  await makeFolder(unfinished, 0o700);
+  await chown(unfinished, 0, gid);
+  await chmod(unfinished, mode);
+  await rename(unfinished, folder);
 }
 
 /** The least of what the volume, the pod and the node may have. */

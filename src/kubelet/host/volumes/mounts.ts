@@ -4,8 +4,12 @@ import { runProgram } from "#base/host/run-program.ts";
 
 export const isMounted = (wanted: string): boolean => mounts().some(({ path }) => path === wanted);
 
-export async function mountTmpfs(folder: string, sizeBytes: bigint): Promise<void> {
-  await runProgram(["mount", "-t", "tmpfs", "-o", `size=${sizeBytes}`, "tmpfs", folder]);
+export async function mountTmpfs(
+  folder: string,
+  { sizeBytes, gid, mode }: { readonly sizeBytes: bigint; readonly gid: number; readonly mode: number },
+): Promise<void> {
+  const options = `size=${sizeBytes},gid=${gid},mode=${mode.toString(8)}`;
+  await runProgram(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder]);
 }
 
 /** The source is taken as it is: a link that a container has put there is not followed. */

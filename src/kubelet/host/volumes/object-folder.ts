@@ -1,25 +1,32 @@
 // A folder whose files change all at once: readers see the old ones or the new ones. As upstream does it, and as programs that watch
 // for changes know it: files are links into `..data`, which is a link to the folder of the present state, and is replaced by a rename.
-import { chmod, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import type { VolumeFile } from "../../inputs/files.ts";
+import { makeFolder, writeAs } from "./files.ts";
 
-/** Returns whether anything had to be changed. */
-export async function writeObjectFolder(folder: string, files: readonly VolumeFile[], stamp: string): Promise<boolean> {
+/** `settle` gives the folder to whoever is to read it. Readers do not see the new files before that. */
+export async function writeObjectFolder(
+  folder: string,
+  files: readonly VolumeFile[],
+  stamp: string,
+  settle: () => Promise<void>,
+): Promise<void> {
   for (const { path } of files)
     if (normalize(path) !== path || path.startsWith("/") || path.startsWith("..") || path.split("/").includes(".."))
       throw new Error(`file ${JSON.stringify(path)} would be outside of its volume`);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await makeFolder(dirname(folder), 0o750);
+  await makeFolder(folder, 0o755);
   const present = await readlink(join(folder, "..data")).catch(() => undefined); // there is none at first
-  if (present !== undefined && (await isSame(join(folder, present), files))) return false;
+  if (present !== undefined && (await isSame(join(folder, present), files))) return;
   const next = `..${stamp}`;
-  for (const { path, content, mode } of files) {
+  for (const { path, content, mode, uid } of files) {
     const target = join(folder, next, path);
-    await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-    await writeFile(target, content, { mode });
-    await chmod(target, mode); // whatever the mask of this process says
+    await makeFolder(dirname(target), 0o755);
+    await writeAs(target, content, mode, uid);
   }
-  await mkdir(join(folder, next), { recursive: true, mode: 0o755 });
+  await makeFolder(join(folder, next), 0o755);
+  await settle();
   await rm(join(folder, "..data_tmp"), { force: true }); // of a kubelet that was killed just then
   await symlink(next, join(folder, "..data_tmp"));
   await rename(join(folder, "..data_tmp"), join(folder, "..data"));
@@ -28,7 +35,6 @@ export async function writeObjectFolder(folder: string, files: readonly VolumeFi
   for (const name of await readdir(folder))
     if (!tops.has(name) && name !== "..data" && name !== next)
       await rm(join(folder, name), { recursive: true, force: true });
-  return true;
 }
 
 function ifNotThere(error: NodeJS.ErrnoException): void {

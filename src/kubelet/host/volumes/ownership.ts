@@ -1,28 +1,64 @@
-import { chmod, lchown, lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import type { Stats } from "node:fs";
+import { chmod, chown, type FileHandle, lchown, readdir } from "node:fs/promises";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { entryOf, lookAt, mostLevels, openPlace, pathOf, unlessGone } from "./places.ts";
 
 const setgid = 0o2000;
+/** As chown takes it: the owner stays. */
+const sameOwner = -1;
 
 /** Lets the pod's fsGroup read a volume, or write it, all the way down; nothing for a pod without. */
 export async function giveToGroup(path: string, { spec }: Pod, access: "ro" | "rw"): Promise<void> {
   const { fsGroup, fsGroupChangePolicy } = spec.securityContext ?? {};
   if (fsGroup === undefined) return;
   const rights = access === "rw" ? 0o660 : 0o440;
-  if (fsGroupChangePolicy === "OnRootMismatch") {
-    const { gid, mode } = await lstat(path);
-    const wanted = rights | 0o110 | setgid;
-    if (gid === fsGroup && (mode & wanted) === wanted) return;
+  const root = await openPlace(path);
+  try {
+    if (fsGroupChangePolicy === "OnRootMismatch") {
+      const { gid, mode } = await root.stat();
+      const wanted = rights | 0o110 | setgid;
+      if (gid === fsGroup && (mode & wanted) === wanted) return;
+    }
+    await give(root, { group: fsGroup, rights }, 1);
+  } finally {
+    await root.close();
   }
-  await give(path, fsGroup, rights);
+}
+
+interface Access {
+  readonly group: number;
+  readonly rights: number;
+}
+
+const modeFor = ({ rights }: Access, found: Stats): number =>
+  (found.mode | rights | (found.isDirectory() ? setgid | 0o110 : 0)) & 0o7777;
+
+const isGiven = (access: Access, found: Stats): boolean =>
+  found.gid === access.group && (found.isSymbolicLink() || modeFor(access, found) === (found.mode & 0o7777));
+
+/** Gives what is held open, which is no link, with all that is in it. */
+async function give(place: FileHandle, access: Access, level: number): Promise<void> {
+  const found = await place.stat();
+  if (!isGiven(access, found)) {
+    await chown(pathOf(place), sameOwner, access.group);
+    await chmod(pathOf(place), modeFor(access, found));
+  }
+  if (!found.isDirectory()) return;
+  if (level >= mostLevels) throw new Error(`folders of the volume are nested deeper than ${mostLevels} levels`);
+  for (const name of await readdir(pathOf(place))) await giveEntry(entryOf(place, name), access, level + 1);
 }
 
 /** Links are given, but not followed. What vanishes meanwhile needs nothing any more. */
-async function give(path: string, group: number, rights: number): Promise<void> {
-  const found = await lstat(path);
-  if (found.gid !== group) await lchown(path, found.uid, group);
-  if (found.isSymbolicLink()) return;
-  const wanted = found.mode | rights | (found.isDirectory() ? setgid | 0o110 : 0);
-  if (wanted !== found.mode) await chmod(path, wanted & 0o7777);
-  if (found.isDirectory()) for (const name of await readdir(path)) await give(join(path, name), group, rights);
+async function giveEntry(path: string, access: Access, level: number): Promise<void> {
+  const seen = await lookAt(path);
+  if (!seen || (isGiven(access, seen) && !seen.isDirectory())) return;
+  const place = await unlessGone(openPlace(path));
+  if (!place) return;
+  try {
+    // What is open may be another thing than what was seen: only this counts.
+    if ((await place.stat()).isSymbolicLink()) await unlessGone(lchown(path, sameOwner, access.group));
+    else await give(place, access, level);
+  } finally {
+    await place.close();
+  }
 }

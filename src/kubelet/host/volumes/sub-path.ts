@@ -1,30 +1,29 @@
-// A path inside a volume for one container. Containers of the same pod may write the volume while this one starts, so a path that was
-// checked may be another a moment later: each folder on the way is held open, no link is followed, and what was found in the end is bound
-// to a place that no container can reach.
-import { chmod, constants, type FileHandle, mkdir, open, realpath, stat, writeFile } from "node:fs/promises";
+// A path inside a volume for one container. Containers of the same pod may write the volume while this one starts, so what was found in
+// the end is bound to a place that no container can reach.
+import { chmod, type FileHandle, mkdir, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { hasCode } from "#base/errors.ts";
 import { InputMissing } from "../../inputs/sources.ts";
-import { exists } from "./files.ts";
+import { exists, makeFolder } from "./files.ts";
 import { bindMount, isMounted, unmountBelow } from "./mounts.ts";
+import { entryOf, openPlace, pathOf } from "./places.ts";
 
-/** Linux' own; Node does not name it. Opens the place, not what is there: a link, a socket and a device, too. */
-const asPlace = 0o10000000;
-const oneStep = asPlace | constants.O_NOFOLLOW;
+/** Which mode folders get that are missing on the way: those of the root, or these; none are made if it is undefined. */
+export type ModeOfMissing = "of the root" | number | undefined;
 
-/** Holds open what is at the path. Folders that are missing are made where that is allowed. */
-export async function openBelow(root: string, subPath: string, mayMake: boolean): Promise<FileHandle> {
+/** Holds open what is at the path. Folders that are missing are made where a mode is given for them. */
+export async function openBelow(root: string, subPath: string, missing?: ModeOfMissing): Promise<FileHandle> {
   const parts = subPath.split("/").filter((part) => part !== "" && part !== ".");
   const refuse = (how: string) => new InputMissing(`subPath ${JSON.stringify(subPath)} leads out of its volume${how}`);
   if (parts.includes("..")) throw refuse("");
   const realRoot = await realpath(root);
   const inside = relative(realRoot, await resolved(realRoot, parts));
   if (inside === ".." || inside.startsWith("../") || inside.startsWith("/")) throw refuse(" through a link");
-  let handle = await open(realRoot, oneStep);
+  let handle = await openPlace(realRoot);
   try {
-    const { mode } = await handle.stat();
+    const mode = missing === "of the root" ? (await handle.stat()).mode & 0o7777 : missing;
     for (const part of inside.split("/").filter(Boolean)) {
-      const next = await step(`/proc/self/fd/${handle.fd}/${part}`, mayMake, mode & 0o7777);
+      const next = await step(entryOf(handle, part), mode);
       await handle.close();
       handle = next;
       if ((await handle.stat()).isSymbolicLink()) throw refuse(" through a link that has just been made");
@@ -53,18 +52,21 @@ async function resolved(root: string, parts: readonly string[]): Promise<string>
   return path;
 }
 
-async function step(path: string, mayMake: boolean, mode: number): Promise<FileHandle> {
+async function step(path: string, modeOfMissing: number | undefined): Promise<FileHandle> {
   try {
-    return await open(path, oneStep);
+    return await openPlace(path);
   } catch (error) {
-    if (!mayMake || !hasCode(error, "ENOENT")) throw error;
-    await mkdir(path, { mode }).catch((failure) => {
-      if (!hasCode(failure, "EEXIST")) throw failure;
-    });
-    const made = await open(path, oneStep);
-    if ((await made.stat()).isDirectory()) await chmod(`/proc/self/fd/${made.fd}`, mode); // whatever the mask of this process says
-    return made;
+    if (modeOfMissing === undefined || !hasCode(error, "ENOENT")) throw error;
   }
+  try {
+    await mkdir(path, { mode: modeOfMissing });
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+    return openPlace(path); // somebody else made it just now, as they wanted it
+  }
+  const made = await openPlace(path);
+  if ((await made.stat()).isDirectory()) await chmod(pathOf(made), modeOfMissing); // whatever the mask of this process says
+  return made;
 }
 
 /** Shows what is held open at the target, which is the kubelet's own. */
@@ -75,8 +77,8 @@ export async function bindTo(handle: FileHandle, target: string): Promise<void> 
     if (present.dev === wanted.dev && present.ino === wanted.ino) return;
     await unmountBelow(target);
   }
-  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-  if (wanted.isDirectory()) await mkdir(target, { recursive: true, mode: 0o750 });
+  await makeFolder(dirname(target), 0o750);
+  if (wanted.isDirectory()) await makeFolder(target, 0o750);
   else if (!(await exists(target))) await writeFile(target, "", { mode: 0o640 });
   await bindMount(`/proc/${process.pid}/fd/${handle.fd}`, target);
 }

@@ -4,24 +4,28 @@
 //   MEMORY/UID/TYPE/NAME                             files that must not be on a disk: secrets, tokens, fields of the pod
 //   PODS/UID/volume-subpaths/NAME/CONTAINER/N        parts of volumes, bound
 //   PODS/UID/etc-hosts
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { own } from "#base/collections.ts";
 import { hasCode } from "#base/errors.ts";
-import { expandVariables, type Variable } from "../../inputs/environment.ts";
+import { expandVariables, type Variable, variablesIn } from "../../inputs/environment.ts";
 import { filesOf } from "../../inputs/files.ts";
 import { isOfObjects } from "../../inputs/references.ts";
 import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sources.ts";
 import type { ContainerInputs } from "../../runtime/cri-config.ts";
 import { type PodVolumes, VolumeFailed } from "../../volume-ground.ts";
-import { beginningOf } from "./files.ts";
+import { beginningOf, makeFolder, writeAs } from "./files.ts";
 import { claimedVolume, emptyDir, hostPath, persistentFolder } from "./folders.ts";
 import { hostsFile, nodeHostsFile } from "./hosts-file.ts";
 import { unmountBelow } from "./mounts.ts";
 import { writeObjectFolder } from "./object-folder.ts";
 import { giveToGroup } from "./ownership.ts";
+import { pathOf } from "./places.ts";
+import { removeTree } from "./remove-tree.ts";
 import { bindTo, openBelow } from "./sub-path.ts";
 
 /** Of files that are read for variables: a process cannot be given more. */
@@ -53,7 +57,7 @@ export class Volumes implements PodVolumes {
 
   /** Makes all of them. Rejects with VolumeFailed for the first that cannot be made. */
   async setUp(pod: Pod, place: PodPlace): Promise<void> {
-    for (const volume of pod.spec.volumes ?? []) await this.#provide(pod, volume, place);
+    for (const volume of pod.spec.volumes ?? []) await this.#provide(pod, volume, place, "first");
   }
 
   /** Writes again what objects say by now; for pods that run. */
@@ -84,7 +88,7 @@ export class Volumes implements PodVolumes {
         containerPath: mountPath.startsWith("/") ? mountPath : `/${mountPath}`,
         hostPath: subPath === "" ? root : await this.#part(pod, { container, volume, root, subPath, index: i }),
         readonly: readOnly || isReadOnly,
-        propagation: propagations[mountPropagation] ?? 0,
+        propagation: own(propagations, mountPropagation) ?? 0,
       });
     }
     if (!mounts.some(({ containerPath }) => containerPath === "/etc/hosts"))
@@ -101,11 +105,11 @@ export class Volumes implements PodVolumes {
   async read(pod: Pod, volumeName: string, path: string, place: PodPlace): Promise<string> {
     const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
     if (!volume) throw new InputMissing(`volume ${volumeName} is not one of the pod's`);
-    const handle = await openBelow(await this.#provide(pod, volume, place), path, false);
+    const handle = await openBelow(await this.#provide(pod, volume, place), path);
     try {
       const found = await handle.stat();
       if (!found.isFile()) throw new InputMissing(`${path} is no file`); // a pipe would never end, a device is the machine's
-      const content = await beginningOf(`/proc/self/fd/${handle.fd}`, mostFileBytes + 1); // it may be growing
+      const content = await beginningOf(pathOf(handle), mostFileBytes + 1); // it may be growing
       if (content.length > mostFileBytes) throw new InputMissing(`file ${path} has more than ${mostFileBytes} bytes`);
       return content.toString();
     } finally {
@@ -120,13 +124,13 @@ export class Volumes implements PodVolumes {
     await unmountBelow(folder);
     const paths = [join(folder, "volumes"), join(folder, "volume-subpaths"), join(folder, "etc-hosts")];
     if (memoryDirectory !== podsDirectory) paths.push(join(memoryDirectory, podUid));
-    for (const path of paths) await rm(path, { recursive: true, force: true });
+    for (const path of paths) await removeTree(path);
   }
 
   /** Removes all that is left of a pod. */
   async remove(podUid: string): Promise<void> {
     await this.tearDown(podUid);
-    await rm(join(this.#options.podsDirectory, podUid), { recursive: true, force: true });
+    await removeTree(join(this.#options.podsDirectory, podUid));
   }
 
   /** Pods of which there are files. */
@@ -141,9 +145,9 @@ export class Volumes implements PodVolumes {
     return join(this.#options.podsDirectory, metadata.uid, "volumes", "kubernetes.io~empty-dir", name);
   }
 
-  async #provide(pod: Pod, volume: Volume, place: PodPlace): Promise<string> {
+  async #provide(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again" = "again"): Promise<string> {
     const key = `${pod.metadata.uid}/${volume.name}`;
-    const make = () => this.#folderOf(pod, volume, place);
+    const make = () => this.#folderOf(pod, volume, place, time);
     const turn = (this.#turns.get(key) ?? Promise.resolve()).then(make, make);
     this.#turns.set(key, turn);
     try {
@@ -155,19 +159,23 @@ export class Volumes implements PodVolumes {
     }
   }
 
-  async #folderOf(pod: Pod, volume: Volume, place: PodPlace): Promise<string> {
+  async #folderOf(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again"): Promise<string> {
     const { sources, stamp, podsDirectory, memoryDirectory } = this.#options;
     const { uid } = pod.metadata;
     if (volume.hostPath) return hostPath(volume.hostPath);
-    if (volume.persistentVolumeClaim ?? volume.ephemeral)
-      return persistentFolder(await claimedVolume(pod, volume, sources), pod);
+    if (volume.persistentVolumeClaim ?? volume.ephemeral) {
+      const { path, isGiven } = await persistentFolder(await claimedVolume(pod, volume, sources));
+      // Once, before anything of the pod runs: what its containers do to their files later is their own choice.
+      if (isGiven && time === "first") await giveToGroup(path, pod, "rw");
+      return path;
+    }
     if (volume.emptyDir) return emptyDir(this.emptyFolder(pod, volume.name), pod, volume.emptyDir, place);
     const files = await filesOf(pod, volume, sources, place);
     if (!files) throw new InputMissing("it is of a type that this kubelet cannot mount");
     const folder = volume.configMap
       ? join(podsDirectory, uid, "volumes", "kubernetes.io~configmap", volume.name)
       : join(memoryDirectory, uid, "volumes", secretType(volume), volume.name);
-    if (await writeObjectFolder(folder, files, stamp())) await giveToGroup(folder, pod, "ro");
+    await writeObjectFolder(folder, files, stamp(), () => giveToGroup(folder, pod, "ro"));
     return folder;
   }
 
@@ -176,7 +184,7 @@ export class Volumes implements PodVolumes {
     const parts = [podsDirectory, pod.metadata.uid, "volume-subpaths", volume.name, container.name, String(index)];
     const target = join(...parts);
     try {
-      const handle = await openBelow(root, subPath, !isOfObjects(volume));
+      const handle = await openBelow(root, subPath, isOfObjects(volume) ? undefined : "of the root");
       try {
         await bindTo(handle, target);
       } finally {
@@ -192,11 +200,11 @@ export class Volumes implements PodVolumes {
   async #hostsFile(pod: Pod, { podIps }: PodPlace): Promise<string> {
     const { podsDirectory, clusterDomain } = this.#options;
     const path = join(podsDirectory, pod.metadata.uid, "etc-hosts");
-    await mkdir(join(path, ".."), { recursive: true, mode: 0o750 });
+    await makeFolder(join(path, ".."), 0o750);
     const content = pod.spec.hostNetwork
       ? nodeHostsFile(pod, await readFile("/etc/hosts", "utf8"))
       : hostsFile(pod, podIps, clusterDomain);
-    await writeFile(path, content, { mode: 0o644 });
+    await writeAs(path, content, 0o644);
     return path;
   }
 }
@@ -212,17 +220,23 @@ interface Part {
 const secretType = ({ secret, downwardAPI }: Volume): string =>
   secret ? "kubernetes.io~secret" : downwardAPI ? "kubernetes.io~downward-api" : "kubernetes.io~projected";
 
-/** What `subPathExpr` comes to with the container's variables: one that is missing must not become a part of a path. */
+/** Messages are those of upstream's `makeMounts`. A variable without a value must not vanish from a path. */
 function subPathOf(
   { subPath = "", subPathExpr = "" }: NonNullable<Container["volumeMounts"]>[number],
   env: readonly Variable[],
 ): string {
-  if (subPathExpr === "") return subPath;
+  const path = subPathExpr === "" ? subPath : expandedPath(subPathExpr, env);
+  if (path.startsWith("/")) throw new InputMissing(`error SubPath \`${path}\` must not be an absolute path`);
+  if (path.split("/").includes(".."))
+    throw new InputMissing(`unable to provision SubPath \`${path}\`: must not contain '..'`);
+  return path;
+}
+
+function expandedPath(expression: string, env: readonly Variable[]): string {
   const known = new Map(env.map(({ name, value }) => [name, value]));
-  for (const [, escaped, name] of subPathExpr.matchAll(/\$(\$|\(([^)]*)\))/g))
-    if (escaped !== "$" && !known.has(name ?? ""))
-      throw new InputMissing(`missing value for ${JSON.stringify(name)} in subPathExpr ${JSON.stringify(subPathExpr)}`);
-  return expandVariables(subPathExpr, known);
+  const missing = variablesIn(expression).filter((name) => !known.get(name));
+  if (missing.length > 0) throw new InputMissing(`missing value for ${[...new Set(missing)].sort().join(", ")}`);
+  return expandVariables(expression, known);
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

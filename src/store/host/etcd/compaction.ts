@@ -60,13 +60,15 @@ export class OldestRevision {
 /** Where the API servers of one etcd agree on who compacts; name, value and use are upstream's, so both may share an etcd. */
 const TURN_KEY = "compact_rev_key";
 
+/** A compaction is announced by a write, which is no reason for the next one: an idle store must come to rest. */
+const leastStep = 2;
+
 /** Compacts as history grows. Of several API servers one does it each time: whoever counts the key's version up. */
 export class Compactor {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #retention: Retention;
   readonly #everyMs: number;
-  readonly #step: number;
   #triedAt = Number.NEGATIVE_INFINITY;
   #version = 0;
   #compacted: Revision = 0;
@@ -76,8 +78,6 @@ export class Compactor {
     this.#clock = pool.clock;
     this.#retention = new Retention(pool.clock, options, (revision) => void this.#forget(revision));
     this.#everyMs = options.keepMs ?? 300_000;
-    // A compaction reads etcd's whole database, and is itself a write: an idle store must come to rest.
-    this.#step = this.#retention.keepRevisions / 10;
   }
 
   /** To be told of every new revision. */
@@ -91,7 +91,7 @@ export class Compactor {
 
   async #forget(revision: Revision): Promise<void> {
     const now = this.#clock.elapsed();
-    if (now < this.#triedAt + this.#everyMs || revision < this.#compacted + this.#step) return;
+    if (now < this.#triedAt + this.#everyMs || revision < this.#compacted + leastStep) return;
     this.#triedAt = now;
     try {
       if (!(await this.#isMyTurn(revision))) return;

@@ -91,13 +91,15 @@ function* labelKeys(
   }
   // Keys that were already merged into the selector appear in it once; a second time is the user's own.
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}));
+  const lastMatch = new Map(match.map((key, i) => [key, i]));
   for (const { key } of selector?.matchExpressions ?? []) {
-    if (match.includes(key) && seen.has(key))
-      yield invalid(`[${match.lastIndexOf(key)}]`, "exists in both matchLabelKeys and labelSelector", key);
+    if (lastMatch.has(key) && seen.has(key))
+      yield invalid(`[${lastMatch.get(key)}]`, "exists in both matchLabelKeys and labelSelector", key);
     seen.add(key);
   }
+  const mismatched = new Set(mismatch);
   for (const [at, key] of each("matchLabelKeys", match))
-    if (mismatch.includes(key)) yield invalid(at, "exists in both matchLabelKeys and mismatchLabelKeys");
+    if (mismatched.has(key)) yield invalid(at, "exists in both matchLabelKeys and mismatchLabelKeys");
 }
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -155,16 +157,17 @@ export function* checkSpread(constraint: TopologySpreadConstraint): Iterable<Pro
 
 /** One constraint for each pair of key and action. */
 export function* spreadRepeats(constraints: readonly TopologySpreadConstraint[] | undefined): Iterable<Problem> {
-  for (const [index, { topologyKey, whenUnsatisfiable }] of (constraints ?? []).entries())
-    if (
-      constraints
-        ?.slice(index + 1)
-        .some((later) => later.topologyKey === topologyKey && later.whenUnsatisfiable === whenUnsatisfiable)
-    )
+  const pairOf = ({ topologyKey, whenUnsatisfiable }: TopologySpreadConstraint) =>
+    JSON.stringify([topologyKey, whenUnsatisfiable]);
+  const last = new Map((constraints ?? []).map((constraint, index) => [pairOf(constraint), index]));
+  for (const [index, constraint] of (constraints ?? []).entries()) {
+    const { topologyKey, whenUnsatisfiable } = constraint;
+    if (last.get(pairOf(constraint)) !== index)
       yield duplicate(
         `topologySpreadConstraints[${index}].{topologyKey, whenUnsatisfiable}`,
         `{${topologyKey}, ${whenUnsatisfiable}}`,
       );
+  }
 }
 
 export function* checkTopologyTerm({ matchLabelExpressions }: TopologySelectorTerm): Iterable<Problem> {

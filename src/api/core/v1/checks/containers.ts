@@ -37,6 +37,19 @@ export function checkContainers(spec: PodSpec): readonly Problem[] {
   return found;
 }
 
+/** A volume that has problems is none for those who mount it. */
+export function* mountsOfRefusedVolumes(spec: PodSpec, problems: readonly Problem[]): Iterable<Problem> {
+  const indexes = new Set(problems.map(({ field }) => Number(/^volumes\[(\d+)\]/.exec(field)?.[1])));
+  const { volumes = [] } = spec;
+  const sound = new Set(volumes.filter((_, i) => !indexes.has(i)).map(({ name }) => name));
+  const refused = new Set(volumes.map(({ name }) => name).filter((name) => !sound.has(name)));
+  if (refused.size === 0) return;
+  for (const list of ["containers", "initContainers", "ephemeralContainers"] as const)
+    for (const [at, container] of each<Container | EphemeralContainer>(list, spec[list]))
+      for (const [mount, { name }] of each(`${at}.volumeMounts`, container.volumeMounts))
+        if (refused.has(name)) yield notFound(`${mount}.name`, name);
+}
+
 /** What a container wants of the pod's volumes. */
 function withVolumes(
   container: Container | EphemeralContainer,

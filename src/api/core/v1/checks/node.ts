@@ -2,7 +2,8 @@
 import { configMapKey, dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import { parseCidr } from "#schema/ip.ts";
-import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from "../node.ts";
+import { internalForm } from "../../../internal-form.ts";
+import { type ConfigMapNodeConfigSource, type Node, NodeAddress, type NodeConfigSource, type Taint } from "../node.ts";
 import { network } from "./addresses.ts";
 import { taintEffect } from "./affinity.ts";
 import { each, malformed, quoted, under } from "./problems.ts";
@@ -66,7 +67,7 @@ export function* checkNodeUpdate({ spec, status }: Node, { spec: old }: Node): I
   const addresses = new Set<string>();
   for (const [at, one] of each("status.addresses", status.addresses)) {
     const key = JSON.stringify([one.type, one.address]);
-    if (addresses.has(key)) yield duplicate(at);
+    if (addresses.has(key)) yield duplicate(at, internalForm(NodeAddress, one));
     addresses.add(key);
   }
   const networks = old.podCIDRs ?? [];

@@ -2,9 +2,10 @@
 import { dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
+import { internalForm } from "../../../internal-form.ts";
 import { compareAmounts, isNative } from "../amounts.ts";
 import { classAnnotation } from "../columns/storage.ts";
-import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../persistent-volume-claim.ts";
+import { type PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../persistent-volume-claim.ts";
 import { malformed } from "./problems.ts";
 import { amount, entries, positiveAmount } from "./resources.ts";
 import { difference, same } from "./same.ts";
@@ -57,7 +58,7 @@ export function* checkClaimUpdate(claim: PersistentVolumeClaim, old: PersistentV
   if (!same(now, then))
     yield forbidden(
       "spec",
-      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${difference(then, now)}`,
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${difference(internalForm(PersistentVolumeClaimSpec, then), internalForm(PersistentVolumeClaimSpec, now))}`,
     );
   const size = claim.spec.resources.requests?.storage ?? "0";
   const hasShrunk = compareAmounts(size, old.spec.resources.requests?.storage ?? "0") < 0;

@@ -1,7 +1,14 @@
 // Persistent volumes.
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
-import type { CSIPersistentVolumeSource, PersistentVolume, PersistentVolumeSpec } from "../persistent-volume.ts";
+import { internalForm } from "../../../internal-form.ts";
+import {
+  type CSIPersistentVolumeSource,
+  type PersistentVolume,
+  PersistentVolumeSource,
+  type PersistentVolumeSpec,
+  VolumeNodeAffinity,
+} from "../persistent-volume.ts";
 import type { SecretReference } from "../references.ts";
 import { checkAccessModes, sensible } from "./persistent-volume-claim.ts";
 import { isEmpty, malformed, under } from "./problems.ts";
@@ -36,15 +43,38 @@ const sources = [
 ] as const satisfies readonly (keyof PersistentVolumeSpec)[];
 
 export function* checkPersistentVolume({ metadata, spec }: PersistentVolume): Iterable<Problem> {
-  yield* under("spec", checkVolumeSpec(spec));
+  yield* under("spec", [
+    ...checkAccessModes(spec.accessModes ?? [], ""),
+    ...checkCapacity(spec),
+    ...checkStorage(spec),
+  ]);
   const { iscsi } = spec;
   yield* iscsiNameLength("spec.iscsi.targetportal", metadata.name ?? "", iscsi, iscsi?.targetPortal ?? "");
 }
 
-/** Paths are relative to the spec. */
-function* checkVolumeSpec(spec: PersistentVolumeSpec): Iterable<Problem> {
-  yield* checkCapacity(spec);
-  yield* checkStorage(spec);
+const mountOptions = "volume.beta.kubernetes.io/mount-options";
+
+/** Sources that take the options of a mount from an annotation, as all did before there was a field for them. */
+const takesMountOptions: readonly (keyof PersistentVolumeSpec)[] = [
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "iscsi",
+  "cinder",
+  "cephfs",
+  "azureFile",
+  "vsphereVolume",
+  "azureDisk",
+  "photonPersistentDisk",
+];
+
+export function* checkMountOptions({ metadata, spec }: PersistentVolume): Iterable<Problem> {
+  if (metadata.annotations?.[mountOptions] === undefined) return;
+  if (!takesMountOptions.some((name) => spec[name]))
+    yield forbidden(`metadata.annotations.${mountOptions}`, "may not specify mount options for this volume type");
 }
 
 const notInline = "may not be specified in the context of inline volumes";
@@ -61,11 +91,11 @@ export function* checkInlineVolume(spec: PersistentVolumeSpec): Iterable<Problem
     yield forbidden("persistentVolumeReclaimPolicy", "may only be Retain in the context of inline volumes");
   if (spec.volumeMode !== "Filesystem")
     yield forbidden("volumeMode", "may not specify volumeMode other than Filesystem in the context of inline volumes");
+  yield* checkAccessModes(spec.accessModes ?? [], "");
   yield* checkStorage(spec);
 }
 
 function* checkStorage(spec: PersistentVolumeSpec): Iterable<Problem> {
-  yield* checkAccessModes(spec.accessModes ?? [], "");
   yield* oneSource(sources.filter((name) => spec[name] !== undefined));
   if (spec.local && !spec.nodeAffinity) yield required("nodeAffinity", "Local volume requires node affinity");
   if (spec.iscsi?.secretRef && !spec.iscsi.secretRef.name) yield required("iscsi.secretRef.name");
@@ -91,6 +121,7 @@ function* checkCapacity({ capacity = {} }: PersistentVolumeSpec): Iterable<Probl
 
 export function* checkCsiVolume(csi: CSIPersistentVolumeSource): Iterable<Problem> {
   yield* csiDriverName("driver", csi.driver);
+  if (csi.volumeHandle === "") yield required("volumeHandle");
   for (const name of [
     "controllerPublishSecretRef",
     "controllerExpandSecretRef",
@@ -117,18 +148,20 @@ export function* checkVolumeUpdate({ spec }: PersistentVolume, { spec: old }: Pe
   if (!same(now, then))
     yield forbidden(
       "spec.persistentvolumesource",
-      `spec.persistentvolumesource is immutable after creation\n${difference(then, now)}`,
+      `spec.persistentvolumesource is immutable after creation\n${difference(shown(then), shown(now))}`,
     );
   if (spec.volumeMode !== old.volumeMode) yield invalid("volumeMode", "field is immutable", spec.volumeMode);
   if (old.nodeAffinity && !same(withoutBetaLabels(old.nodeAffinity, spec.nodeAffinity), spec.nodeAffinity))
     yield invalid(
       "nodeAffinity",
       "field is immutable, except for updating from beta label to GA",
-      spec.nodeAffinity ?? null,
+      spec.nodeAffinity ? internalForm(VolumeNodeAffinity, spec.nodeAffinity) : null,
     );
   if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined)
     yield forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden");
 }
+
+const shown = (source: Source) => internalForm(PersistentVolumeSource, source);
 
 type Source = { -readonly [K in (typeof sources)[number]]?: PersistentVolumeSpec[K] };
 

@@ -39,7 +39,7 @@ export function checkPodSpec(spec: PodSpec): readonly Problem[] {
   if (spec.runtimeClassName !== undefined)
     found.push(...malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain));
   if (spec.overhead) found.push(...checkOverhead(spec.overhead));
-  found.push(...checkOs(spec));
+  for (const problem of checkOs(spec)) found.push({ ...problem, isLast: true });
   return found;
 }
 

@@ -163,7 +163,11 @@ function* checkAddresses(path: string, addresses: Addresses, before: Addresses):
   if ((addresses ?? []).length < 2) return;
   const families = new Set(addresses?.map(({ ip }) => parseIp(ip)?.family));
   if (families.size < 2 || (addresses ?? []).length > 2)
-    yield invalid(path, "may specify no more than one IP for each IP family");
+    yield invalid(
+      path,
+      "may specify no more than one IP for each IP family",
+      addresses?.map(({ ip }) => ({ IP: ip })),
+    );
 }
 
 function* checkHostAddresses({ status }: Pod, old: Pod): Iterable<Problem> {

@@ -1,9 +1,11 @@
 // Pods as such: what templates may leave open, and what may change once a pod exists.
 import { dns1123Subdomain, rangeMessage } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
+import { internalForm } from "../../../internal-form.ts";
+import type { Toleration } from "../affinity.ts";
 import type { Container } from "../container.ts";
 import type { Pod } from "../pod.ts";
-import type { PodSpec } from "../pod-spec.ts";
+import { PodSpec } from "../pod-spec.ts";
 import type { Volume } from "../volume.ts";
 import { imageSpace } from "./containers.ts";
 import { appArmorAnnotation, checkPodAnnotations, checkProfilesAgree, mirrorAnnotation } from "./pod-template.ts";
@@ -93,8 +95,9 @@ function* checkPodUpdate(pod: Pod, old: Pod): Iterable<Problem> {
       return yield forbidden(`spec.${list}`, "pod updates may not add or remove containers");
   yield* deadlineChange(spec.activeDeadlineSeconds, before.activeDeadlineSeconds);
   yield* tolerationsAdded(spec, before);
+  const gates = new Set(before.schedulingGates?.map(({ name }) => name));
   for (const [at, { name }] of each("spec.schedulingGates", spec.schedulingGates))
-    if (!before.schedulingGates?.some((gate) => gate.name === name))
+    if (!gates.has(name))
       yield forbidden(`${at}.name`, `only deletion is allowed, but found new scheduling gate '${name}'`);
   if (same(spec, before)) return;
   const { kept, problems } = withAllowedChanges(spec, before);
@@ -102,7 +105,7 @@ function* checkPodUpdate(pod: Pod, old: Pod): Iterable<Problem> {
   if (!same(kept, before))
     yield forbidden(
       "spec",
-      `pod updates may not change fields other than ${mayChange.join(",")}\n${difference(before, kept)}`,
+      `pod updates may not change fields other than ${mayChange.join(",")}\n${difference(internalForm(PodSpec, before), internalForm(PodSpec, kept))}`,
     );
 }
 
@@ -115,10 +118,9 @@ function* deadlineChange(seconds: number | undefined, before: number | undefined
 }
 
 function* tolerationsAdded(spec: PodSpec, before: PodSpec): Iterable<Problem> {
-  const withoutTime = (toleration: object) => ({ ...toleration, tolerationSeconds: undefined });
-  const kept = (before.tolerations ?? []).every((old) =>
-    spec.tolerations?.some((now) => same(withoutTime(now), withoutTime(old))),
-  );
+  const withoutTime = ({ key, operator, value, effect }: Toleration) => JSON.stringify([key, operator, value, effect]);
+  const now = new Set(spec.tolerations?.map(withoutTime));
+  const kept = (before.tolerations ?? []).every((old) => now.has(withoutTime(old)));
   if (!kept)
     yield forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds");
 }

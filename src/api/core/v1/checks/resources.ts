@@ -161,6 +161,7 @@ export function* checkClaims(
   ofPod: ReadonlySet<string>,
 ): Iterable<Problem> {
   const seen = new Set<string>();
+  const withRequest = new Set<string>();
   for (const [index, { name, request = "" }] of (claims ?? []).entries()) {
     const at = `claims[${index}]`;
     if (name === "") {
@@ -172,8 +173,9 @@ export function* checkClaims(
     else {
       if (request !== "") yield* malformed(`${at}.request`, request, dns1123Label);
       if (seen.has(key)) yield duplicate(at, key);
-      else if (request === "" && [...seen].some((other) => other.startsWith(`${name}/`))) yield duplicate(at, name);
+      else if (request === "" && withRequest.has(name)) yield duplicate(at, name);
       seen.add(key);
+      if (request !== "") withRequest.add(name);
     }
     if (!ofPod.has(name)) {
       const known = ofPod.size === 0 ? " which is empty" : `: ${[...ofPod].toSorted().join(", ")}`;

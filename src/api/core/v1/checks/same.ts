@@ -25,7 +25,7 @@ const means = (value: unknown): unknown =>
 const context = 3;
 const mostCells = 4_000_000;
 
-/** A unified diff of the two as indented JSON, as upstream adds it to messages. */
+/** A unified diff of the two as indented JSON, as upstream adds it to messages; of structs, in their internal form. */
 export function difference(before: unknown, after: unknown): string {
   const script = edits(lines(before), lines(after));
   let text = "";
@@ -39,11 +39,7 @@ export function difference(before: unknown, after: unknown): string {
   return text;
 }
 
-const lines = (value: unknown): readonly string[] => JSON.stringify(value, sorted, 1).split("\n");
-const sorted = (_key: string, value: unknown): unknown =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+const lines = (value: unknown): readonly string[] => JSON.stringify(value, null, 1).split("\n");
 const range = (start: number, length: number): string => {
   if (length === 1) return `${start + 1}`;
   return `${length === 0 ? start : start + 1},${length}`;

@@ -1,6 +1,6 @@
 // The sources of a pod's volumes.
 import { byteLength, dns1123Subdomain } from "#schema/formats.ts";
-import { forbidden, invalid, type Problem, required, tooLong } from "#schema/index.ts";
+import { forbidden, invalid, type ObjectMeta, type Problem, required, tooLong } from "#schema/index.ts";
 import { parseQuantity } from "#schema/quantity.ts";
 import { annotationProblems, labelProblems } from "#schema/validate-metadata.ts";
 import type {
@@ -9,7 +9,6 @@ import type {
   DownwardAPIVolumeSource,
   EmptyDirVolumeSource,
   KeyToPath,
-  PersistentVolumeClaimTemplate,
   Volume,
 } from "../volume.ts";
 import { checkFieldRef, checkResourceField, fieldsOfVolumes } from "./env.ts";
@@ -137,7 +136,7 @@ export function* checkCsiSource({ driver, nodePublishSecretRef: secret }: CSIVol
 }
 
 /** Only labels and annotations pass from a template to what is made of it. */
-export function* checkClaimTemplate({ metadata }: PersistentVolumeClaimTemplate): Iterable<Problem> {
+export function* checkClaimTemplate({ metadata }: { readonly metadata: ObjectMeta }): Iterable<Problem> {
   yield* annotationProblems(metadata.annotations, "metadata.annotations");
   yield* labelProblems(metadata.labels, "metadata.labels");
   for (const [name, value] of Object.entries(metadata))

@@ -141,5 +141,5 @@ const binding = (
   kind: names.namespace === undefined ? "ClusterRoleBinding" : "RoleBinding",
   metadata: metadata(names),
   roleRef: { apiGroup: group, ...roleRef },
-  subjects,
+  ...(subjects.length > 0 && { subjects }),
 });

@@ -1,23 +1,24 @@
-// Listening sockets inside a network namespace. Node cannot enter one, and a process that did would be there with all it has; so a
+// Sockets inside a network namespace. Node cannot enter one, and a process that did would be there with all it has; so a
 // small child enters it, opens the sockets, hands them over and ends. A socket stays in the namespace it was opened in.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:dgram";
 import { existsSync } from "node:fs";
-import type { Server } from "node:net";
+import type { Socket as Connection, Server } from "node:net";
 import type { ListenHandle } from "#wire/host/https.ts";
 
 export interface WantedSocket {
   readonly address: string;
   /** 0 for any that is free. */
   readonly port: number;
-  /** TCP unless told. */
-  readonly protocol?: "tcp" | "udp";
+  /** TCP unless told; a connection goes to the address, the others listen there. */
+  readonly protocol?: "tcp" | "udp" | "connection";
 }
 
 /** Nothing is accepted from a handle before a server takes it: who connects meanwhile waits in the kernel. */
 export type OpenedSocket = { readonly address: string; readonly port: number } & (
   | { readonly protocol: "tcp"; readonly handle: ListenHandle }
   | { readonly protocol: "udp"; readonly socket: Socket }
+  | { readonly protocol: "connection"; readonly socket: Connection }
 );
 
 /** What the child tells of each socket, in the order in which they were asked for. */
@@ -46,7 +47,13 @@ function beChild(): void {
       await opened(socket);
       return tell({ is: "open", port: socket.address().port }, socket);
     }
-    const server = process.getBuiltinModule("node:net").createServer().listen(port, address);
+    const { connect, createServer } = process.getBuiltinModule("node:net");
+    if (protocol === "connection") {
+      const connection = connect(port, address);
+      await new Promise((resolve, reject) => connection.once("connect", resolve).once("error", reject));
+      return tell({ is: "open", port }, connection);
+    }
+    const server = createServer().listen(port, address);
     await opened(server);
     const bound = server.address();
     // The handle and not the server: that one would begin to accept as soon as it arrives, with nobody there to serve.
@@ -66,7 +73,7 @@ function beChild(): void {
 }
 
 /** Opens all of them or none. `namespace` is a name below /run/netns. */
-export async function listenInside(
+export async function openInside(
   namespace: string,
   wanted: readonly WantedSocket[],
   signal: AbortSignal,
@@ -87,10 +94,15 @@ export async function listenInside(
     signal.throwIfAborted();
     return opened;
   } catch (error) {
-    for (const one of opened) (one.protocol === "tcp" ? one.handle : one.socket).close();
+    for (const one of opened) discard(one);
     signal.throwIfAborted();
     throw error;
   }
+}
+
+function discard(one: OpenedSocket): void {
+  if (one.protocol === "connection") one.socket.destroy();
+  else (one.protocol === "tcp" ? one.handle : one.socket).close();
 }
 
 /** Resolves when the child is gone and has handed over everything. */
@@ -129,9 +141,9 @@ function received(
 }
 
 function socketOf({ address, protocol = "tcp" }: WantedSocket, port: number, given: unknown): OpenedSocket {
-  return protocol === "tcp"
-    ? { protocol, address, port, handle: given as ListenHandle }
-    : { protocol, address, port, socket: given as Socket };
+  if (protocol === "tcp") return { protocol, address, port, handle: given as ListenHandle };
+  if (protocol === "udp") return { protocol, address, port, socket: given as Socket };
+  return { protocol, address, port, socket: given as Connection };
 }
 
 function refusal(
@@ -139,6 +151,7 @@ function refusal(
   { address, port, protocol = "tcp" }: WantedSocket,
   { code, message }: ChildReport & { readonly is: "failed" },
 ): Error {
+  if (protocol === "connection") return new Error(`connect in network namespace ${namespace}: ${message}`);
   const where = `${address.includes(":") ? `[${address}]` : address}:${port}/${protocol}`;
   if (code === "EADDRINUSE") return new Error(`${where} in network namespace ${namespace} is taken by another program`);
   if (code === "EADDRNOTAVAIL") return new Error(`network namespace ${namespace} has no address ${address}`);

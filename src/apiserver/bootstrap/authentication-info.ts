@@ -1,0 +1,24 @@
+// What other servers have to know to believe this one's clients, and since when legacy tokens are followed.
+// Upstream: pkg/controlplane/controller/clusterauthenticationtrust, pkg/controlplane/controller/legacytokentracking.
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { timeOf } from "#schema/time.ts";
+import type { Wanted } from "./objects.ts";
+
+const configMap = (name: string, data: Readonly<Record<string, string>>): Wanted => ({
+  kind: ConfigMap,
+  object: {
+    apiVersion: ConfigMap.apiVersion,
+    kind: ConfigMap.kind,
+    metadata: { name, namespace: "kube-system" },
+    ...(Object.keys(data).length > 0 && { data }),
+  },
+});
+
+/** Kept as it is now: whoever reads it must know the authority that is believed, not the one that once was. */
+export const authenticationInfo = (clientCa: string | undefined): Wanted => ({
+  ...configMap("extension-apiserver-authentication", clientCa === undefined ? {} : { "client-ca-file": clientCa }),
+  isKept: true,
+});
+
+export const tokenTracking = (now: number): Wanted =>
+  configMap("kube-apiserver-legacy-service-account-token-tracking", { since: timeOf(now).slice(0, 10) });

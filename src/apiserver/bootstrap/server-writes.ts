@@ -1,0 +1,68 @@
+// Writes that a server makes by itself: admitted and checked like any client's.
+import type { AnyKind } from "#schema/kind.ts";
+import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
+
+const user = { name: "system:apiserver", groups: ["system:masters", "system:authenticated"] };
+
+export class ServerWrites {
+  readonly #request: (request: ApiRequest) => Promise<ApiResponse>;
+
+  constructor(request: (request: ApiRequest) => Promise<ApiResponse>) {
+    this.#request = request;
+  }
+
+  async create(kind: AnyKind, object: DraftObject, signal: AbortSignal): Promise<void> {
+    const { namespace } = object.metadata;
+    await this.#request({ ...request(kind, signal), verb: "create", ...inside(namespace), body: bodyOf(object) });
+  }
+
+  async update(kind: AnyKind, object: ApiObject, signal: AbortSignal): Promise<void> {
+    const { namespace, name = "" } = object.metadata;
+    await this.#request({ ...request(kind, signal), verb: "update", name, ...inside(namespace), body: bodyOf(object) });
+  }
+
+  /** Applies a status under a name of its own, whoever owned it before. */
+  async applyStatus(kind: AnyKind, object: DraftObject, fieldManager: string, signal: AbortSignal): Promise<void> {
+    const { namespace, name = "" } = object.metadata;
+    await this.#request({
+      ...request(kind, signal),
+      verb: "patch",
+      name,
+      subresource: "status",
+      ...inside(namespace),
+      query: new URLSearchParams({ fieldManager, force: "true" }),
+      body: { ...bodyOf(object), patchType: "apply" },
+    });
+  }
+
+  /** Deletes the very object, if it is still there. */
+  async remove(kind: AnyKind, { metadata }: Pick<ApiObject, "metadata">, signal: AbortSignal): Promise<void> {
+    const { namespace, name = "", uid } = metadata;
+    const options = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } };
+    await this.#request({
+      ...request(kind, signal),
+      verb: "delete",
+      name,
+      ...inside(namespace),
+      body: bodyOf(options),
+    });
+  }
+}
+
+const request = ({ group, version, plural }: AnyKind, signal: AbortSignal) => ({
+  user,
+  group,
+  version,
+  resource: plural,
+  query: new URLSearchParams(),
+  userAgent: "kube-apiserver",
+  signal,
+});
+
+const inside = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace });
+
+const bodyOf = (object: object) => ({
+  decode: () => ({ object: structuredClone(object), strictErrors: [] }),
+  value: () => structuredClone(object),
+});

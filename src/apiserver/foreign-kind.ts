@@ -1,0 +1,36 @@
+// Bodies of another kind than the path is about, in upstream's words.
+import { catalog } from "#api/catalog.ts";
+import type { AnyKind } from "#schema/kind.ts";
+
+interface Names {
+  readonly kind?: string | undefined;
+  readonly apiVersion?: string | undefined;
+}
+
+/** Whether it is the kind in another of its versions. */
+export const isOtherVersion = (expected: AnyKind, { kind = expected.kind, apiVersion }: Names): boolean =>
+  kind === expected.kind &&
+  apiVersion !== expected.apiVersion &&
+  catalog.some((one) => one.apiVersion === apiVersion && one.kind === kind && one.group === expected.group);
+
+/** Why an object cannot be handled as one of the kind, if it says that it is of another. */
+export function foreignKind(expected: AnyKind, sent: Names): string | undefined {
+  const { kind = expected.kind, apiVersion = expected.apiVersion } = sent;
+  if (kind === expected.kind && apiVersion === expected.apiVersion) return undefined;
+  const known = catalog.some(
+    (one) => one.apiVersion === apiVersion && (one.kind === kind || `${one.kind}List` === kind),
+  );
+  if (!known)
+    return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(scheme)}`;
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  return `converting (${version}.${kind}) to (${internalType(expected)}): unknown conversion`;
+}
+
+/** Where upstream keeps its kinds; clients see it in messages. */
+const scheme = "pkg/api/legacyscheme/scheme.go:30";
+
+/** The internal type of a kind, with its package. Events of both groups share one. */
+export function internalType({ group, kind }: AnyKind): string {
+  const [name = ""] = group.split(".");
+  return `${name === "" || name === "events" ? "core" : name}.${kind}`;
+}

@@ -1,0 +1,70 @@
+// A list in the shape asked for: what stands around its items, and what becomes of each of them.
+import { PartialObjectMetadataList } from "#api/meta/partial-object-metadata.ts";
+import { Table } from "#api/meta/table.ts";
+import type { ApiObject } from "#schema/object.ts";
+import { listStruct } from "#schema/protobuf/list.ts";
+import { partialObjectMetadata, partialObjectMetadataList, tableOfList, tableRow } from "#schema/table.ts";
+import type { ListPage } from "#wire/api-request.ts";
+import type { Named } from "#wire/codec.ts";
+import { noSuchForm } from "#wire/status.ts";
+import { internalType } from "./foreign-kind.ts";
+import type { Wanted } from "./respond.ts";
+
+export interface ListShape {
+  readonly named: Named;
+  /** The whole list, if it has no items. */
+  readonly empty: object;
+  /** Where the items stand. */
+  readonly field: "items" | "rows";
+  item(object: ApiObject): object;
+}
+
+/** Throws ApiError 406 if a list has no such shape. */
+export function listShape(
+  page: ListPage,
+  { as, metaVersion, includeObject, isOfLists }: Wanted,
+  now: number,
+): ListShape {
+  const { kind } = page;
+  if (isOfLists === false)
+    throw noSuchForm(
+      `you requested PartialObjectMetadata, but the requested object is a list (*${internalType(kind)}List)`,
+    );
+  const empty = { metadata: listMetadata(page), items: [] };
+  switch (as) {
+    case "object":
+      return {
+        named: { apiVersion: kind.apiVersion, kind: `${kind.kind}List`, struct: listStruct(kind) },
+        empty,
+        field: "items",
+        item: unnamed,
+      };
+    case "metadata":
+      return {
+        named: { apiVersion: metaVersion, kind: "PartialObjectMetadataList", struct: PartialObjectMetadataList },
+        empty: partialObjectMetadataList(empty, metaVersion),
+        field: "items",
+        item: (object) => partialObjectMetadata(object, metaVersion),
+      };
+    case "table": {
+      const options = { apiVersion: metaVersion, includeObject, now };
+      return {
+        named: tableNamed(metaVersion),
+        empty: tableOfList(kind, empty, options),
+        field: "rows",
+        item: (object) => tableRow(kind, object, options),
+      };
+    }
+  }
+}
+
+export const tableNamed = (apiVersion: string): Named => ({ apiVersion, kind: "Table", struct: Table });
+
+/** The items of a list are what the list says they are; none says so itself. */
+const unnamed = ({ apiVersion: _apiVersion, kind: _kind, ...rest }: ApiObject): object => rest;
+
+export const listMetadata = ({ resourceVersion, continue: next, remainingItemCount }: ListPage) => ({
+  resourceVersion,
+  ...(next !== undefined && { continue: next }),
+  ...(remainingItemCount !== undefined && { remainingItemCount }),
+});

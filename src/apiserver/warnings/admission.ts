@@ -1,0 +1,10 @@
+// Names of webhook configurations and admission policies that are meant for those in files; see
+// pkg/apis/admissionregistration/validation/static_suffix.go.
+import type { ObjectMeta } from "#schema/index.ts";
+
+const suffix = ".static.k8s.io";
+
+export function* staticNameWarnings({ metadata }: { readonly metadata: ObjectMeta }): Iterable<string> {
+  if (metadata.name?.endsWith(suffix))
+    yield `metadata.name: names ending with ${JSON.stringify(suffix)} are reserved for static manifest-based configurations and cannot be managed via the API`;
+}

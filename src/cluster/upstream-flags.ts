@@ -1,0 +1,64 @@
+// Flags of kube-apiserver that scripts and manifests name, and that change little or nothing here. They are read and checked, so that
+// a mistake is found, and what has no effect is said.
+import { UsageError } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
+import type { Parsed } from "./flags.ts";
+import { kubernetesVersion } from "./version.ts";
+
+export const upstreamFlags = {
+  "feature-gates": {
+    type: "strings",
+    value: "NAME=true|false",
+    help: "Without effect: features are as Kubernetes v1.36 has them by default",
+  },
+  "runtime-config": {
+    type: "strings",
+    value: "VERSION=true|false",
+    help: "Without effect: the versions are served that Kubernetes v1.36 serves by default",
+  },
+  "service-account-lookup": {
+    type: "bool",
+    default: true,
+    help: "Whether tokens of service accounts are believed only while the account exists; they are in any case",
+  },
+  "storage-media-type": {
+    type: "string",
+    value: "TYPE",
+    default: "application/json",
+    help: "Form in which objects are stored; it is JSON in any case",
+  },
+  version: {
+    type: "string",
+    value: "VERSION",
+    help: "Version to tell clients: that of the release, with a suffix such as -custom",
+  },
+} as const;
+
+type UpstreamSettings = Parsed<typeof upstreamFlags>;
+
+const mediaTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+/** Throws UsageError for values that upstream would refuse as well. */
+export function checkUpstreamFlags(settings: UpstreamSettings): void {
+  for (const name of ["feature-gates", "runtime-config"] as const)
+    for (const pair of settings[name])
+      if (!/^[^=]+=(true|false)$/i.test(pair) && !(name === "runtime-config" && /^[^=]+=?$/.test(pair)))
+        throw new UsageError(`--${name}: ${JSON.stringify(pair)} is not of the form NAME=true or NAME=false`);
+  const type = settings["storage-media-type"];
+  if (!mediaTypes.includes(type))
+    throw new UsageError(`--storage-media-type: ${JSON.stringify(type)} is not known; use ${mediaTypes.join(", ")}`);
+  const { version } = settings;
+  if (version !== undefined && !isRelease(version))
+    throw new UsageError(`--version: ${JSON.stringify(version)} is not ${kubernetesVersion} with a suffix`);
+}
+
+const isRelease = (version: string): boolean =>
+  version === kubernetesVersion || /^[-+][0-9A-Za-z.+-]+$/.test(version.replace(kubernetesVersion, ""));
+
+export function warnOfUpstreamFlags(settings: UpstreamSettings, log: Log): void {
+  const warn = (flag: string, value: unknown) => log.warn("a flag has no effect", { flag: `--${flag}`, value });
+  for (const name of ["feature-gates", "runtime-config"] as const)
+    if (settings[name].length > 0) warn(name, settings[name]);
+  if (!settings["service-account-lookup"]) warn("service-account-lookup", false);
+  if (settings["storage-media-type"] !== mediaTypes[0]) warn("storage-media-type", settings["storage-media-type"]);
+}

@@ -1,0 +1,37 @@
+// Files that a container may change while the kubelet works on them as root. A path that was looked at may lead elsewhere a moment later,
+// so each folder on the way is held open, what is in it is named through that handle, and no link is followed.
+import type { Stats } from "node:fs";
+import { constants, type FileHandle, lstat, open } from "node:fs/promises";
+import { hasCode } from "#base/errors.ts";
+
+/** Linux' O_PATH, which Node does not name: opens the place, not what is there: a link, a socket and a device, too. */
+const asPlace = 0o10000000;
+const oneStep = asPlace | constants.O_NOFOLLOW;
+
+/** How deep a tree is followed: no path of the system is longer, and each level holds a handle of this process open. */
+export const mostLevels = 2048;
+
+/** Holds open what is at a path, were it a link. */
+export const openPlace = (path: string): Promise<FileHandle> => open(path, oneStep);
+
+/** The folder at a path, or undefined if there is none, or something else by now. */
+export const openFolder = (path: string): Promise<FileHandle | undefined> =>
+  unlessGone(open(path, oneStep | constants.O_DIRECTORY));
+
+/** A path to what is held open, whatever has become of its name. */
+export const pathOf = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;
+
+/** A path to an entry of a folder that is held open. */
+export const entryOf = (folder: FileHandle, name: string): string => `${pathOf(folder)}/${name}`;
+
+export const lookAt = (path: string): Promise<Stats | undefined> => unlessGone(lstat(path));
+
+/** What vanishes, or is replaced, while one looks is not there. */
+export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR", "ELOOP")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,84 @@
+// A snapshot in the place of a cluster's state, as a person puts it there.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Place } from "#cluster/local/place.ts";
+import { restoreCluster } from "#cluster/local/restore.ts";
+import { findKubectls } from "../apiserver/kubectls.ts";
+import { Machine } from "./machine.ts";
+
+const kubectl = findKubectls().at(-1)?.path;
+const skip = kubectl === undefined ? "there is no kubectl" : false;
+
+test("a running cluster gets the state of a snapshot, and keeps what it had before beside it", { skip }, async () => {
+  await using machine = new Machine(kubectl);
+  await machine.ok("up", "--runtime=simulated", "--port=0");
+  const store = join(machine.clusters, "knarr", "store");
+  const snapshot = join(machine.clusters, "snapshot");
+  await machine.kubectl("create", "configmap", "old");
+  await machine.ok("store", "snapshot", store, snapshot);
+  await machine.kubectl("delete", "configmap", "old");
+  await machine.kubectl("create", "configmap", "new");
+
+  const restored = await machine.ok("store", "restore", snapshot, "--name=knarr");
+  assert.match(restored, /^Cluster "knarr" has the state of the snapshot: revision \d+, /m);
+  const [, kept = ""] = /^What it had before is in (\S+);/m.exec(restored) ?? [];
+  assert.ok(existsSync(join(kept, "store.lmdb")));
+  const names = await machine.kubectl("get", "configmaps", "-o", "name");
+  assert.match(names, /^configmap\/old$/m);
+  assert.doesNotMatch(names, /new/);
+
+  // Back again, from the folder that was kept, into a cluster that is stopped.
+  await machine.ok("stop");
+  assert.match(await machine.ok("store", "restore", kept, "--name=knarr"), /^It was stopped, and still is/m);
+  await machine.ok("start");
+  assert.match(await machine.kubectl("get", "configmaps", "-o", "name"), /^configmap\/new$/m);
+
+  const broken = join(machine.clusters, "broken");
+  writeFileSync(broken, readFileSync(snapshot).subarray(0, 20_000));
+  const refused = await machine.knarr("store", "restore", broken, "--name=knarr");
+  assert.deepEqual([refused.code, /damaged|cut|not a store/.test(refused.err)], [1, true], refused.err);
+  assert.match(await machine.ok("status"), /\(running, /); // it was not even stopped
+  assert.match(
+    (await machine.knarr("store", "restore", snapshot, "--name=nobody")).err,
+    /there is no cluster "nobody"/,
+  );
+  assert.equal((await machine.knarr("store", "restore", snapshot, store, "--name=knarr")).code, 2);
+
+  // By the cluster's name, whatever the kubeconfig says.
+  writeFileSync(machine.kubeconfig, "");
+  assert.match(await machine.ok("why", "configmap/new", "--name=knarr"), /^ConfigMap default\/new is there/);
+  assert.match(
+    await machine.ok("trace", "configmap/old", "--name", "knarr").catch(String),
+    /no write to it is remembered/,
+  );
+  const both = await machine.knarr("why", "configmap/new", "--name=knarr", "--context=x");
+  assert.deepEqual([both.code, /--name says which cluster/.test(both.err)], [2, true]);
+});
+
+test("a cluster that cannot start from a snapshot has back what it had", { skip }, async () => {
+  await using machine = new Machine(kubectl);
+  await machine.ok("up", "--runtime=simulated", "--port=0");
+  const place = new Place({ name: "knarr", "data-dir": machine.clusters });
+  const snapshot = join(machine.clusters, "snapshot");
+  await machine.ok("store", "snapshot", place.store, snapshot);
+  await machine.kubectl("create", "configmap", "new");
+  const starts: string[] = [];
+  const start = async () => {
+    starts.push(existsSync(`${place.store}.restoring`) ? "beside a draft" : "from the store");
+    if (starts.length === 1) throw new Error("no port is free");
+  };
+  const ignore = () => undefined;
+  await assert.rejects(
+    restoreCluster({ place, snapshot, onProgress: ignore, onChecked: ignore, start }),
+    /could not be started from the snapshot; it runs again with what it had before$/,
+  );
+  assert.deepEqual(starts, ["from the store", "from the store"]);
+  assert.deepEqual(
+    readdirSync(place.folder).filter((name) => name.startsWith("store")),
+    ["store"],
+  );
+  await machine.ok("start");
+  assert.match(await machine.kubectl("get", "configmaps", "-o", "name"), /^configmap\/new$/m);
+});
