@@ -39,8 +39,13 @@ export async function relay(one: ByteStream, other: ByteStream): Promise<void> {
 
 /** Copies one way until the source is done, and says so to the other. */
 export async function copy(from: ByteStream, to: ByteStream): Promise<void> {
-  for await (const part of from.input) await to.write(part);
+  await copyBytes(from, to);
   await to.end();
+}
+
+/** Copies one way until the source is done, and leaves the other open. */
+export async function copyBytes(from: ByteStream, to: ByteStream): Promise<void> {
+  for await (const part of from.input) await to.write(part);
 }
 
 /** Two ends of one connection within the process; `limit` bytes may wait in each direction. */

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "#base/clock.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
-import { type ByteStream, copy } from "#wire/streams/byte-stream.ts";
+import { type ByteStream, copy, copyBytes } from "#wire/streams/byte-stream.ts";
 import { runOverSpdy } from "#wire/streams/remote-command-client.ts";
 import { SpdyConnection } from "#wire/streams/spdy.ts";
 import type { ContainerStreams } from "../../server/streams.ts";
@@ -78,12 +78,14 @@ export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime
           await errors.end();
           // Not awaited: a client may go on sending when the pod is done.
           copy(stream, data).catch(() => data.destroy());
-          const back = copy(data, stream);
-          back.catch(() => undefined); // awaited below
-          // The runtime ends this stream when it is done, and says here if it could not.
-          const told = await textOf(errors);
-          if (told !== "") throw new Error(told.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
-          await back;
+          const received = copyBytes(data, stream);
+          received.catch(() => undefined); // awaited below
+          // The runtime may end the data before it says on the error stream that the port refused. The client must not see that
+          // end first: kubectl then cancels the pair, and never learns why.
+          const failure = await textOf(errors);
+          if (failure !== "") throw new Error(failure.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
+          await received;
+          await stream.end();
         },
         signal,
       ),
