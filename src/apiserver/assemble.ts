@@ -1,8 +1,5 @@
 // Puts an API server together over a store: a cache and a registry for each stored resource, and the paths around them.
-import { Scale } from "#api/autoscaling/v1/scale.ts";
 import { catalog } from "#api/catalog.ts";
-import { ServiceAccount } from "#api/core/v1/service-account.ts";
-import { groupPriorities } from "#api/group-priorities.ts";
 import { metaStructs } from "#api/openapi.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
@@ -14,9 +11,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
-import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator } from "./authentication/authenticator.ts";
-import { legacyTokens } from "./authentication/legacy-tokens.ts";
-import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./authentication/service-account-tokens.ts";
+import { type IdentityOptions, identityBy } from "./authentication/identity.ts";
 import type { Authorizer } from "./authorization/authorizer.ts";
 import { authorizationBy, type OwnAuthorizers } from "./authorization/own-authorizers.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
@@ -31,36 +26,26 @@ import type { NodeConnection } from "./node-connection.ts";
 import { ownHealth, storeHealth } from "./own-health.ts";
 import { pathHandler, type SchedulingOf } from "./paths.ts";
 import type { Admission } from "./registry/admission.ts";
-import { keyPrefix, Registry } from "./registry/registry.ts";
-import { StoreClaims } from "./registry/store-claims.ts";
+import type { Registry } from "./registry/registry.ts";
 import { Resources } from "./resources.ts";
+import { KindCaches } from "./served/caches.ts";
+import { RuntimeKinds } from "./served/runtime-kinds.ts";
+import { type ServedApi, ServedApis } from "./served/served-apis.ts";
+import { StoredResources, type StrategyOf } from "./served/stored-resources.ts";
 import type { ServedResource } from "./served-resource.ts";
 import { type ApiServer, apiServer } from "./server.ts";
 import { declareStorageMetrics } from "./storage-metrics.ts";
 import { StoreFollower } from "./store-follower.ts";
-import { type Protection, StoredForm } from "./stored.ts";
+import type { Protection } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
 import type { ServiceNetwork } from "./strategies/service/ranges.ts";
-import { subresourceHandlers } from "./subresources/list.ts";
-import { tokenRequest } from "./subresources/token-request.ts";
 import { virtualResources } from "./virtual/list.ts";
-import type { WatchCache } from "./watch-cache.ts";
 
-export interface AssemblyOptions {
+export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly store: StoreEngine;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Who knows clients by what they show besides tokens. */
-  readonly authenticators: readonly Authenticator[];
-  /** Who knows tokens, besides the service accounts' own. */
-  readonly tokens: readonly TokenAuthenticator[];
-  /** Whether those are served who show nothing; they are unless told. */
-  readonly servesAnonymous?: boolean;
-  /** How tokens of service accounts are made and checked; without this there are none. */
-  readonly serviceAccounts?: ServiceAccountTokenSettings;
-  /** Names of the server, for which a token must be good that is shown to it. */
-  readonly audiences: readonly string[];
   /** Who decides what may be done, in the order in which they are asked; `own` are those that look at what is stored. */
   readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
   /** Whether the roles and bindings that every cluster has are made and kept up to date. */
@@ -92,87 +77,66 @@ export interface AssemblyOptions {
 export interface Assembly extends ApiServer, Component {
   /** Resolves when every cache has been filled. */
   ready(signal: AbortSignal): Promise<void>;
+  /** What is served now. */
+  readonly apis: ServedApis;
+  /** A source of kinds that come and go while the server runs; its name tells it from other sources. */
+  runtimeKinds(name: string, strategies: StrategyOf): RuntimeKinds;
   /** The objects that every cluster has, as a server makes them that can be reached there. */
   system(advertised: Advertised, besides?: readonly Wanted[]): SystemObjects;
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
-  const { store, clock, random, log, version, components, metrics = new MetricRegistry() } = options;
+  const { store, clock, random, log, version, metrics = new MetricRegistry() } = options;
   const follower = new StoreFollower({ store, clock, log });
-  const causality = new Causality();
-  const metered = storeMeter(metrics, clock);
+  const caches = new KindCaches({ follower, protect: options.protect });
   const kinds = catalog.filter(({ stored }) => stored !== false);
+  for (const kind of kinds) if (!kind.convert) caches.add(kind, strategyOf(kind).keepsObjects);
+
+  const identity = identityBy({ ...options, cacheOf: caches.cacheOf });
+  const { authorize, policy, rulesFor } = authorizationBy(options.authorizers, caches.cacheOf);
   const registries = new Map<AnyKind, Registry>();
   const admission =
     typeof options.admission === "function"
-      ? options.admission(
-          admissionServer({
-            metrics,
-            clock,
-            random,
-            authorize: (question) => authorize(question),
-            registries: () => registries,
-          }),
-        )
+      ? options.admission(admissionServer({ metrics, clock, random, authorize, registries }))
       : options.admission;
-  const serviceAccounts =
-    options.serviceAccounts &&
-    new ServiceAccountTokens({ ...options.serviceAccounts, audiences: options.audiences, clock, random, cacheOf });
-  const tokenOwner = anyToken([
-    ...options.tokens,
-    ...(serviceAccounts
-      ? [serviceAccounts.authenticate.bind(serviceAccounts), legacyTokens(serviceAccounts.options)]
-      : []),
-  ]);
-  const authenticateToken = (token: string, audiences: readonly string[] = []) =>
-    tokenOwner(token, audiences.length > 0 ? audiences : options.audiences);
-  for (const kind of kinds) if (!kind.convert) registries.set(kind, registryOf(kind, options));
-  const served = kinds.map((kind): ServedResource => {
-    const registry = registries.get(kind.convert?.to() ?? kind);
-    if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
-    const versions = kinds.filter((other) => (other.convert?.to() ?? other) === registry.options.kind);
-    return {
-      kind,
-      registry,
-      versions,
-      subresources: { ...subresourceHandlers(kind, find), ...identitySubresources(kind) },
-    };
-  });
-  declareStorageMetrics(metrics, store, registries);
-  declareBuild(metrics, version);
-  const { authorize, policy, rulesFor } = authorizationBy(options.authorizers, cacheOf);
-  let isPolicyReady = false;
-  let external: Advertised = { address: undefined, port: 443 };
-  const guard = writeGuard({ policy, authorize });
-  const virtual = virtualResources({
+
+  const apis = new ServedApis();
+  const find = (kind: AnyKind): ServedResource => apis.stored(kind);
+  const causality = new Causality();
+  const resources = new StoredResources({
     ...options,
-    authenticateToken,
-    authorize,
-    rulesFor,
-    components: [...components, storeHealth(store)],
+    caches,
+    registries,
+    measured: storeMeter(metrics, clock),
+    follower,
+    admission,
+    guard: writeGuard({ policy, authorize }),
+    causality,
+    serviceAccounts: identity.serviceAccounts,
     find,
   });
+  const components = [...options.components, storeHealth(store)];
+  const virtual = virtualResources({ ...options, ...identity, authorize, rulesFor, components, find });
+  apis.replace("built-in", inOrderOf(catalog, [...resources.make(kinds), ...virtual]));
 
-  const openApi = new OpenApi({
-    meta: metaStructs,
-    title: { title: "Kubernetes", version: version.gitVersion },
-  });
-  openApi.serve(catalog);
+  declareStorageMetrics(metrics, store, registries);
+  declareBuild(metrics, version);
+  const state = { isPolicyReady: false, advertised: unknownAddress };
   const server = apiServer({
     ...options,
     metrics,
-    identify: identifyBy({ ...options, authenticateToken }),
+    identify: identity.identify,
     authorize,
-    resources: new Resources(served, virtual),
-    connections: { clock, random: options.random, admission, connection: options.nodes },
+    resources: new Resources(apis),
+    connections: { clock, random, admission, connection: options.nodes },
     paths: pathHandler({
-      catalog: { kinds: catalog, priorities: groupPriorities, Scale },
-      openApi,
-      healthChecks: ownHealth({ ...options, follower, isPolicyReady: () => isPolicyReady }),
+      apis,
+      openApi: openApiOf(apis, version.gitVersion),
+      healthChecks: ownHealth({ ...options, follower, isPolicyReady: () => state.isPolicyReady }),
       version,
       causality,
       metrics,
-      externalAddress: () => hostAndPort(external),
+      externalAddress: () => hostAndPort(state.advertised),
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
       ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),
@@ -180,65 +144,47 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   return {
     ...server,
     name: "apiserver",
+    apis,
+    runtimeKinds: (name, strategies) => new RuntimeKinds({ name, apis, caches, resources, strategyOf: strategies }),
     run: (signal) => follower.run(signal),
     system(advertised, besides = []) {
-      external = advertised;
-      return new SystemObjects({ ...options, advertised, besides, request: server.request, find, cacheOf });
+      state.advertised = advertised;
+      const { request } = server;
+      return new SystemObjects({ ...options, advertised, besides, request, find, cacheOf: caches.cacheOf });
     },
     async ready(signal) {
       await follower.seen(0, signal);
-      if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request: server.request, stored, signal });
-      isPolicyReady = true;
+      const { request } = server;
+      const stored = (object: DraftObject) => storedObject(apis, object);
+      if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request, stored, signal });
+      state.isPolicyReady = true;
     },
   };
-
-  function stored({ apiVersion, kind, metadata }: DraftObject): ApiObject | undefined {
-    const found = served.find((one) => one.kind.apiVersion === apiVersion && one.kind.kind === kind)?.registry;
-    return found?.options.cache.get(found.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
-  }
-
-  function find(kind: AnyKind): ServedResource {
-    const found = served.find((one) => one.kind === kind);
-    if (!found) throw new Error(`${kind.apiVersion} ${kind.kind} is not served`);
-    return found;
-  }
-
-  function identitySubresources(kind: AnyKind): ServedResource["subresources"] {
-    return kind === ServiceAccount && serviceAccounts ? { token: tokenRequest(serviceAccounts, find) } : {};
-  }
-
-  function cacheOf(kind: AnyKind): WatchCache {
-    const registry = registries.get(kind);
-    if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is not stored`);
-    return registry.options.cache;
-  }
-
-  function registryOf(kind: AnyKind, { network, protect, eventSeconds }: AssemblyOptions): Registry {
-    const form = new StoredForm(kind, protect);
-    const usual = strategyOf(kind);
-    const cache = follower.add(keyPrefix(kind), form, usual.keepsObjects);
-    const strategy =
-      usual.ttlSeconds === undefined ? usual : { ...usual, ttlSeconds: eventSeconds ?? usual.ttlSeconds };
-    const reserver = strategy.reserver?.({ cache, follower, random, network, cacheOf });
-    // An engine that knows its newest revision by itself is nobody else's.
-    const claims = reserver && !store.newest ? new StoreClaims({ store, follower, of: kind.plural }) : undefined;
-    return new Registry({
-      kind,
-      strategy,
-      reserver,
-      claims,
-      store: metered(store, kind),
-      cache,
-      follower,
-      form,
-      admission,
-      causality,
-      guard: (...write) => guard(...write),
-      clock,
-      random,
-    });
-  }
 }
+
+/** Discovery lists what is served in the order of the catalog. */
+function inOrderOf(kinds: readonly AnyKind[], apis: readonly ServedApi[]): readonly ServedApi[] {
+  const byKind = new Map(apis.map((api) => [api.kind, api]));
+  return kinds.flatMap((kind) => byKind.get(kind) ?? []);
+}
+
+/** The documents follow what is served. */
+function openApiOf(apis: ServedApis, gitVersion: string): OpenApi {
+  const openApi = new OpenApi({ meta: metaStructs, title: { title: "Kubernetes", version: gitVersion } });
+  openApi.serve(apis.kinds);
+  apis.subscribe(() => openApi.serve(apis.kinds));
+  return openApi;
+}
+
+/** What is in the cache of an object that is served by its own kind. */
+function storedObject(apis: ServedApis, { apiVersion, kind, metadata }: DraftObject): ApiObject | undefined {
+  const served = apis.kinds.find((one) => one.apiVersion === apiVersion && one.kind === kind);
+  if (!served) return undefined;
+  const { registry } = apis.stored(served);
+  return registry.options.cache.get(registry.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
+}
+
+const unknownAddress: Advertised = { address: undefined, port: 443 };
 
 const hostAndPort = ({ address = "localhost", port }: Advertised): string =>
   `${address.includes(":") ? `[${address}]` : address}:${port}`;

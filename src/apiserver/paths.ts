@@ -1,5 +1,7 @@
 // What the server answers besides resources: discovery, OpenAPI, health, metrics, version.
 import { APIGroupDiscoveryList } from "#api/apidiscovery/v2/discovery.ts";
+import { Scale } from "#api/autoscaling/v1/scale.ts";
+import { groupPriorities } from "#api/group-priorities.ts";
 import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import { sha256 } from "#base/sha256.ts";
 import type { Catalog } from "#schema/discovery.ts";
@@ -15,9 +17,10 @@ import type { Causality } from "./causality.ts";
 import { checksOf, type HealthCheck, health } from "./health.ts";
 import { HealthMetrics } from "./health-metrics.ts";
 import { isForPerson, uncached, withHeaders } from "./respond.ts";
+import type { ServedApis } from "./served/served-apis.ts";
 
 export interface PathOptions {
-  readonly catalog: Catalog;
+  readonly apis: ServedApis;
   readonly openApi: OpenApi;
   readonly healthChecks: readonly HealthCheck[];
   readonly version: object;
@@ -45,11 +48,12 @@ export interface Issuer {
 export type PathHandler = (request: HttpRequest) => Promise<HttpResponse | undefined>;
 
 export function pathHandler(options: PathOptions): PathHandler {
-  const { catalog, openApi, healthChecks, version, metrics } = options;
+  const { apis, openApi, healthChecks, version, metrics } = options;
   const slis = new HealthMetrics();
   return async (request) => {
     const path = request.path.length > 1 && request.path.endsWith("/") ? request.path.slice(0, -1) : request.path;
     const [, first, second, third, fourth] = path.split("/");
+    const catalog = catalogOf(apis);
     switch (first) {
       case "":
       case undefined:
@@ -222,8 +226,10 @@ async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string)
   return hash === served.etag ? withHeaders(response, { "cache-control": "public, immutable" }) : response;
 }
 
-function rootPaths({ catalog, issuer, healthChecks }: PathOptions): readonly string[] {
-  const groups = catalog.kinds.flatMap(({ group, version }) =>
+const catalogOf = ({ kinds }: ServedApis): Catalog => ({ kinds, priorities: groupPriorities, Scale });
+
+function rootPaths({ apis, issuer, healthChecks }: PathOptions): readonly string[] {
+  const groups = apis.kinds.flatMap(({ group, version }) =>
     group === "" ? ["/api", `/api/${version}`] : ["/apis", "/apis/", `/apis/${group}`, `/apis/${group}/${version}`],
   );
   const checks = (["healthz", "livez", "readyz"] as const).flatMap((kind) =>

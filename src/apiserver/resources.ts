@@ -16,69 +16,59 @@ import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
 import { getObject, listObjects, watchObjects } from "./registry/reader.ts";
 import type { Registry } from "./registry/registry.ts";
 import { checkRoute } from "./routes.ts";
+import { isStored, type ServedApis } from "./served/served-apis.ts";
 import { answer, type ServedResource, type SubresourceHandler, type VirtualResource } from "./served-resource.ts";
 import { allInVersion, eventsInVersion } from "./versions.ts";
 import { create, patch, update } from "./writes.ts";
 
 export class Resources {
-  /** By the last part of their address; the few that share it are told apart by the rest. */
-  readonly #served: ReadonlyMap<string, readonly ServedResource[]>;
-  readonly #virtual: ReadonlyMap<string, readonly VirtualResource[]>;
-  readonly #groups: ReadonlySet<string>;
+  readonly #apis: ServedApis;
 
-  constructor(served: readonly ServedResource[], virtual: readonly VirtualResource[]) {
-    this.#served = Map.groupBy(served, ({ kind }) => kind.plural);
-    this.#virtual = Map.groupBy(virtual, ({ kind }) => kind.plural);
-    this.#groups = new Set([...served, ...virtual].map(({ kind }) => kind.group));
+  constructor(apis: ServedApis) {
+    this.#apis = apis;
   }
 
   /** The kind that is served there; undefined if there is no such resource, or no such subresource of it. */
   kindAt({ group, version, resource, subresource }: ResourceAddress): AnyKind | undefined {
-    const kind = (this.find(group, version, resource) ?? this.#findVirtual(group, version, resource))?.kind;
+    const kind = this.#apis.find(group, version, resource)?.kind;
     return subresource === undefined || Object.hasOwn(kind?.subresources ?? {}, subresource) ? kind : undefined;
-  }
-
-  find(group: string, version: string, resource: string): ServedResource | undefined {
-    return this.#served.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
-  }
-
-  #findVirtual(group: string, version: string, resource: string): VirtualResource | undefined {
-    return this.#virtual.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
   }
 
   /** Whether anything at all is served of a group. */
   hasGroup(group: string): boolean {
-    return this.#groups.has(group);
+    return this.#apis.hasGroup(group);
+  }
+
+  /** The stored resource at an address. */
+  find(group: string, version: string, resource: string): ServedResource | undefined {
+    const api = this.#apis.find(group, version, resource);
+    return api && isStored(api) ? api : undefined;
   }
 
   /** Throws ApiError 404 or 405 unless the path is served and takes the verb. */
   check(address: ResourceAddress, verb: RequestVerb | undefined): void {
     const { group, version, resource } = address;
-    const served = this.find(group, version, resource) ?? this.#findVirtual(group, version, resource);
-    checkRoute(served?.kind, address, verb);
+    checkRoute(this.#apis.find(group, version, resource)?.kind, address, verb);
   }
 
   handle(request: ApiRequest): Soon<ApiResponse> {
     const { group, version, resource, subresource, verb } = request;
-    const served = this.find(group, version, resource);
-    if (!served) return this.#handleVirtual(request);
-    checkRoute(served.kind, request, verb);
-    warnOfAge(served.kind, request);
-    if (subresource === undefined || subresource === "status") return verbs[verb](request, served);
-    const handler = served.subresources[subresource];
+    const api = this.#apis.find(group, version, resource);
+    checkRoute(api?.kind, request, verb);
+    if (!api) throw unknownPath();
+    warnOfAge(api.kind, request);
+    if (!isStored(api)) return answerByCode(api, request);
+    if (subresource === undefined || subresource === "status") return verbs[verb](request, api);
+    const handler = api.subresources[subresource];
     if (!handler) throw unknownPath();
-    return handler(request, served);
+    return handler(request, api);
   }
+}
 
-  async #handleVirtual(request: ApiRequest): Promise<ApiResponse> {
-    const { group, version, resource, verb } = request;
-    const virtual = this.#findVirtual(group, version, resource);
-    checkRoute(virtual?.kind, request, verb);
-    const handler = virtual?.verbs[verb];
-    if (!handler) throw methodNotAllowed();
-    warnOfAge(virtual.kind, request);
-    return handler(request);
-  }
+function answerByCode({ verbs: handlers }: VirtualResource, request: ApiRequest): Promise<ApiResponse> {
+  const handler = handlers[request.verb];
+  if (!handler) throw methodNotAllowed();
+  return handler(request);
 }
 
 function warnOfAge({ deprecated, apiVersion, kind }: AnyKind, { warn }: ApiRequest): void {

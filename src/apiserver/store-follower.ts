@@ -3,12 +3,13 @@
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
-import { type Change, Compacted, type Entry, type Revision, type StoreEngine } from "#store/engine.ts";
+import { type Change, Compacted, type Entry, type Page, type Revision, type StoreEngine } from "#store/engine.ts";
 import type { StoredForm } from "./stored.ts";
 import { WatchCache } from "./watch-cache.ts";
 
 export const registryPrefix = "/registry/";
 const pageSize = 1000;
+const none: readonly WatchCache[] = [];
 /** For so long events are kept for watchers that come back. Those that stay learn once a minute how far they have come. */
 const freshMs = 75_000;
 
@@ -18,9 +19,26 @@ export interface FollowerOptions {
   readonly log: Log;
 }
 
+/** Puts changes aside until the cache they belong to has been filled. */
+class JoiningCache {
+  readonly prefix: string;
+  readonly changes: Change[] = [];
+  /** Whether the caches have started anew since, so that changes may be missing. */
+  isOutdated = false;
+
+  constructor(prefix: string) {
+    this.prefix = prefix;
+  }
+}
+
 export class StoreFollower {
   readonly #options: FollowerOptions;
-  readonly #caches = new Map<string, WatchCache>();
+  /** By prefix. There are two of one prefix while a kind is exchanged for another form of it. */
+  readonly #caches = new Map<string, readonly WatchCache[]>();
+  /** The same, for what concerns all. */
+  #all: readonly WatchCache[] = [];
+  /** Caches that are being filled while the follower runs. */
+  readonly #joining = new Set<JoiningCache>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly resolve: () => void }>();
   /** How far it was when, oldest first. */
   readonly #marks: { readonly at: number; readonly revision: Revision }[] = [];
@@ -42,11 +60,59 @@ export class StoreFollower {
     return this.#notices;
   }
 
-  /** Makes the cache of all keys under `prefix`. To be called before `run`. */
+  /** Makes the cache of all keys under `prefix`. To be called before `run`; later caches `join`. */
   add(prefix: string, form: StoredForm, keepsObjects?: boolean): WatchCache {
-    const cache = new WatchCache(prefix, form, keepsObjects);
-    this.#caches.set(prefix, cache);
+    return this.#take(new WatchCache(prefix, form, keepsObjects));
+  }
+
+  /**
+   * Makes a cache while the follower runs, and resolves once it stands where the others do:
+   *
+   *   1. The follower is at revision R. From this turn on it puts aside all changes under the prefix, which are newer than R.
+   *   2. The store is listed as of R.
+   *   3. In one turn the cache takes the list, then the changes put aside, and is one of the others.
+   *
+   * So no change is lost and none is seen twice. If the store has forgotten R meanwhile, or all caches start anew, it begins again at 1.
+   */
+  async join(prefix: string, form: StoredForm, signal: AbortSignal): Promise<WatchCache> {
+    const cache = new WatchCache(prefix, form);
+    for (;;) {
+      while (this.#revision < 0) await this.seen(0, signal);
+      const joining = new JoiningCache(prefix);
+      this.#joining.add(joining);
+      const at = this.#revision;
+      try {
+        const entries = await this.#listAt(prefix, at, signal);
+        if (this.#revision < 0 || joining.isOutdated) continue;
+        cache.fill(entries, at);
+        if (joining.changes.length > 0) cache.apply(joining.changes);
+        return this.#take(cache);
+      } catch (error) {
+        if (!(error instanceof Compacted)) throw error;
+      } finally {
+        this.#joining.delete(joining);
+      }
+    }
+  }
+
+  /** Lets go of a cache, and ends the watches on it. What the store holds under its prefix stays. */
+  remove(cache: WatchCache): void {
+    this.#set(
+      cache.prefix,
+      this.#cachesAt(cache.prefix).filter((other) => other !== cache),
+    );
+    cache.close();
+  }
+
+  #take(cache: WatchCache): WatchCache {
+    this.#set(cache.prefix, [...this.#cachesAt(cache.prefix), cache]);
     return cache;
+  }
+
+  #set(prefix: string, caches: readonly WatchCache[]): void {
+    if (caches.length > 0) this.#caches.set(prefix, caches);
+    else this.#caches.delete(prefix);
+    this.#all = [...this.#caches.values()].flat();
   }
 
   /** Resolves once the caches contain `revision`, and have been filled at all. */
@@ -103,30 +169,45 @@ export class StoreFollower {
   }
 
   async #fill(signal: AbortSignal): Promise<void> {
-    const { store } = this.#options;
-    const byCache = new Map<WatchCache, Entry[]>([...this.#caches.values()].map((cache) => [cache, []]));
-    let at: Revision | undefined;
-    for (let after: string | undefined; ; ) {
-      const page = await store.list(
-        registryPrefix,
-        { limit: pageSize, ...(at !== undefined && { at }), ...(after !== undefined && { after }) },
-        signal,
-      );
-      for (const entry of page.entries) {
-        const cache = this.#cacheOf(entry.key);
-        if (cache) byCache.get(cache)?.push(entry);
-      }
+    const byCache = new Map<WatchCache, Entry[]>(this.#all.map((cache) => [cache, []]));
+    let at = 0;
+    for await (const page of this.#pages(registryPrefix, undefined, signal)) {
+      for (const entry of page.entries) for (const cache of this.#cachesOf(entry.key)) byCache.get(cache)?.push(entry);
       at = page.revision;
-      if (page.remaining === 0) break;
-      after = page.entries.at(-1)?.key;
     }
     for (const [cache, entries] of byCache) cache.fill(entries, at);
+    for (const joining of this.#joining) joining.isOutdated = true;
     this.#advance(at);
   }
 
+  async #listAt(prefix: string, at: Revision, signal: AbortSignal): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    for await (const page of this.#pages(prefix, at, signal)) entries.push(...page.entries);
+    return entries;
+  }
+
+  /** All of one revision: the newest if none is named. At least one page. */
+  async *#pages(prefix: string, revision: Revision | undefined, signal: AbortSignal): AsyncGenerator<Page> {
+    let at = revision;
+    for (let after: string | undefined; ; ) {
+      const page = await this.#options.store.list(
+        prefix,
+        { limit: pageSize, ...(at !== undefined && { at }), ...(after !== undefined && { after }) },
+        signal,
+      );
+      yield page;
+      if (page.remaining === 0) return;
+      at = page.revision;
+      after = page.entries.at(-1)?.key;
+    }
+  }
+
   #dispatch(changes: readonly Change[]): void {
-    for (const cache of this.#caches.values()) cache.settle(this.#revision);
-    for (const [cache, ofCache] of Map.groupBy(changes, ({ entry }) => this.#cacheOf(entry.key))) cache?.apply(ofCache);
+    for (const cache of this.#all) cache.settle(this.#revision);
+    for (const [caches, itsChanges] of Map.groupBy(changes, ({ entry }) => this.#cachesOf(entry.key)))
+      for (const cache of caches) cache.apply(itsChanges);
+    for (const { prefix, changes: aside } of this.#joining)
+      aside.push(...changes.filter(({ entry }) => entry.key.startsWith(prefix)));
   }
 
   /** Now and then lets go of what nobody needs any more. Only while there are changes is there anything. */
@@ -138,7 +219,7 @@ export class StoreFollower {
     marks.push({ at: now, revision: this.#revision });
     while (marks[1] && marks[1].at <= now - freshMs) marks.shift();
     const [oldest] = marks;
-    if (oldest && oldest.at <= now - freshMs) for (const cache of this.#caches.values()) cache.forget(oldest.revision);
+    if (oldest && oldest.at <= now - freshMs) for (const cache of this.#all) cache.forget(oldest.revision);
     this.#resting ??= this.#rest()
       .catch((error) => log.error("caches could not be tidied up", { error }))
       .finally(() => {
@@ -147,17 +228,21 @@ export class StoreFollower {
   }
 
   async #rest(): Promise<void> {
-    for (const cache of this.#caches.values()) await cache.rest();
+    for (const cache of this.#all) await cache.rest();
   }
 
   /** By the first part of the key after `/registry/`, or the first two where that is a group. */
-  #cacheOf(key: string): WatchCache | undefined {
+  #cachesOf(key: string): readonly WatchCache[] {
     const first = key.indexOf("/", registryPrefix.length);
-    if (first < 0 || !key.startsWith(registryPrefix)) return undefined;
+    if (first < 0 || !key.startsWith(registryPrefix)) return none;
     const ofCore = this.#caches.get(key.slice(0, first + 1));
     if (ofCore) return ofCore;
     const second = key.indexOf("/", first + 1);
-    return second < 0 ? undefined : this.#caches.get(key.slice(0, second + 1));
+    return second < 0 ? none : this.#cachesAt(key.slice(0, second + 1));
+  }
+
+  #cachesAt(prefix: string): readonly WatchCache[] {
+    return this.#caches.get(prefix) ?? none;
   }
 
   #advance(revision: Revision): void {

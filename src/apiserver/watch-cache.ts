@@ -21,6 +21,8 @@ export interface CacheListener {
   events(events: readonly CacheEvent[]): void;
   /** The cache had to start anew: whoever follows events must list again. */
   reset(): void;
+  /** The kind is no longer served: there will be no more events. Built-in kinds are always served. */
+  end?(): void;
 }
 
 /**
@@ -74,6 +76,7 @@ export class WatchCache {
   /** Events after this one are in the ring. */
   #oldest: Revision = 0;
   #received = 0;
+  #isClosed = false;
   /** How many objects there are, also if they are not kept. */
   #size = 0;
 
@@ -94,6 +97,11 @@ export class WatchCache {
   }
   get received(): number {
     return this.#received;
+  }
+
+  /** Whether the kind is no longer served. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   get(key: string): Stored | undefined {
@@ -173,6 +181,12 @@ export class WatchCache {
       this.#set(entry.key, stored);
     }
     for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.reset();
+  }
+
+  /** Ends all watches. Requests that are under way still read what was here last. */
+  close(): void {
+    this.#isClosed = true;
+    for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.end?.();
   }
 
   apply(changes: readonly Change[]): void {

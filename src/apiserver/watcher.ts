@@ -39,17 +39,18 @@ export interface WatcherOptions {
   readonly marksInitial: boolean;
 }
 
-/** The events of one watch, in batches of what is ready. Ends with the signal, or with an ERROR event. */
+/** The events of one watch, in batches of what is ready. Ends with the signal, with its cache, or with an ERROR event. */
 export async function* watchEvents(
   options: WatcherOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly WatchEvent[]> {
-  const { from, initial, bookmark, marksInitial } = options;
+  const { cache, from, initial, bookmark, marksInitial } = options;
+  const isOver = () => signal.aborted || cache.isClosed;
   for (const batch of inBatches(initial)) yield batch.map((stored) => sent("ADDED", stored));
   if (bookmark && marksInitial) yield [bookmarkAt(bookmark, from, true)];
   let seen = from;
   try {
-    while (!signal.aborted) {
+    while (!isOver()) {
       for await (const { events, revision } of past(options, seen, signal)) {
         seen = revision;
         if (events.length > 0) yield events;
@@ -74,13 +75,13 @@ interface Told {
 async function* past(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<Told> {
   const { cache, store, feed } = options;
   let seen = from;
-  while (!signal.aborted) {
+  while (!signal.aborted && !cache.isClosed) {
     if (seen < cache.oldest) {
       for await (const { changes, revision } of store.watch(cache.prefix, seen, signal)) {
         yield* feed.translated(cache.eventsOf(changes));
         seen = revision;
         yield { events: [], revision };
-        if (seen >= cache.oldest) break;
+        if (seen >= cache.oldest || cache.isClosed) break;
       }
     } else {
       const events = cache.since(seen, pastSize);
@@ -117,7 +118,7 @@ async function* present(options: WatcherOptions, from: Revision, signal: AbortSi
     if (waiting > backlog) fallBehind();
     else notify();
   };
-  const leave = feed.join({ take, reset: fallBehind });
+  const leave = feed.join({ take, reset: fallBehind, end: notify });
   signal.addEventListener("abort", notify, { once: true });
   let cancelBookmark: (() => void) | undefined;
   const scheduleBookmark = (event: object) => {
@@ -134,6 +135,7 @@ async function* present(options: WatcherOptions, from: Revision, signal: AbortSi
   try {
     while (!signal.aborted && !isBehind) {
       if (waiting === 0) {
+        if (cache.isClosed) return;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -160,6 +162,7 @@ function refusal(error: unknown, seen: Revision): ApiError {
 interface Member {
   take(told: Told): void;
   reset(): void;
+  end(): void;
 }
 
 /** Watchers that ask the same question hear the same events, translated once. */
@@ -188,7 +191,10 @@ export class Feed {
           for (const told of this.translated(events)) for (const { take } of this.#members) take(told);
         },
         reset: () => {
-          for (const one of [...this.#members]) one.reset();
+          for (const member of [...this.#members]) member.reset();
+        },
+        end: () => {
+          for (const member of [...this.#members]) member.end();
         },
       },
       this.#place,

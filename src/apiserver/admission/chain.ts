@@ -25,7 +25,7 @@ interface OnePart {
 
 export function admissionChain(plugins: readonly AdmissionPlugin[], server: AdmissionServer): Admission {
   const parts = plugins.flatMap(({ name, parts }) => parts.map((part) => ({ name, part })));
-  const known = new Map<AnyKind, Map<string, Applicable>>();
+  const known = new WeakMap<AnyKind, Map<string, Applicable>>();
   const metrics = server.metrics && new AdmissionMetrics(server.metrics, server.clock);
 
   const applicable = ({ kind, operation, request }: AdmissionCall): Applicable => {

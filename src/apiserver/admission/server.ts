@@ -45,13 +45,13 @@ const ownUser: User = { name: "system:apiserver", groups: ["system:masters", "sy
 class Changed extends Error {}
 
 export interface AdmissionServerOptions extends Pick<AdmissionServer, "metrics" | "clock" | "random" | "authorize"> {
-  /** Known only once the registries are made, which are made with the chain. */
-  readonly registries: () => ReadonlyMap<AnyKind, Registry>;
+  /** Of all kinds that are stored now. Filled after the chain, which registries are made with. */
+  readonly registries: ReadonlyMap<AnyKind, Registry>;
 }
 
 export function admissionServer({ registries, ...rest }: AdmissionServerOptions): AdmissionServer {
   const registryOf = (kind: AnyKind): Registry => {
-    const registry = registries().get(kind);
+    const registry = registries.get(kind);
     if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is not stored here`);
     return registry;
   };
@@ -68,7 +68,7 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
   return {
     ...rest,
     get kinds() {
-      return [...registries().keys()];
+      return [...registries.keys()];
     },
     get<K extends AnyKind>(kind: K, name: string, namespace?: string) {
       const registry = registryOf(kind);
@@ -80,7 +80,7 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
       return options.cache.list(from).map(({ object }) => object as Infer<K>);
     },
     async settled(signal) {
-      const [any] = registries().values();
+      const [any] = registries.values();
       await any?.options.follower.current(signal);
     },
     async create(kind, object, signal) {

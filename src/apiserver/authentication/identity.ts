@@ -1,0 +1,48 @@
+// Who asks: all that tells it, put together.
+import type { Clock } from "#base/clock.ts";
+import type { Random } from "#base/random.ts";
+import type { User } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import type { CacheOf } from "../watch-cache.ts";
+import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator, type TokenOwner } from "./authenticator.ts";
+import { legacyTokens } from "./legacy-tokens.ts";
+import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./service-account-tokens.ts";
+
+export interface IdentityOptions {
+  /** Who knows clients by what they show besides tokens. */
+  readonly authenticators: readonly Authenticator[];
+  /** Who knows tokens, besides the service accounts' own. */
+  readonly tokens: readonly TokenAuthenticator[];
+  /** Whether clients are served that show nothing; defaults to true. */
+  readonly servesAnonymous?: boolean;
+  /** How tokens of service accounts are made and checked; without this there are none. */
+  readonly serviceAccounts?: ServiceAccountTokenSettings;
+  /** Names of the server, for which a token must be good that is shown to it. */
+  readonly audiences: readonly string[];
+  readonly cacheOf: CacheOf;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface Identity {
+  readonly serviceAccounts: ServiceAccountTokens | undefined;
+  /** Whose token it is, for those audiences; for the server itself if none are named. Throws TokenError. */
+  authenticateToken(token: string, audiences?: readonly string[]): Promise<TokenOwner>;
+  identify(request: HttpRequest): Promise<User> | User;
+}
+
+export function identityBy(options: IdentityOptions): Identity {
+  const { tokens, audiences: ownAudiences, clock, random, cacheOf } = options;
+  const serviceAccounts =
+    options.serviceAccounts &&
+    new ServiceAccountTokens({ ...options.serviceAccounts, audiences: ownAudiences, clock, random, cacheOf });
+  const tokenOwner = anyToken([
+    ...tokens,
+    ...(serviceAccounts
+      ? [serviceAccounts.authenticate.bind(serviceAccounts), legacyTokens(serviceAccounts.options)]
+      : []),
+  ]);
+  const authenticateToken = (token: string, audiences: readonly string[] = []) =>
+    tokenOwner(token, audiences.length > 0 ? audiences : ownAudiences);
+  return { serviceAccounts, authenticateToken, identify: identifyBy({ ...options, authenticateToken }) };
+}
