@@ -4,7 +4,7 @@ import type { Clock } from "#base/clock.ts";
 import type { Counter, Gauge, Histogram, MetricRegistry } from "#base/metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
-import { type HttpRequest, type HttpResponse, isParts, isStream } from "#wire/http.ts";
+import type { Call } from "./pipeline/call.ts";
 
 const component = "apiserver";
 const resourceLabels = ["verb", "group", "version", "resource", "subresource", "scope", "component"] as const;
@@ -95,58 +95,45 @@ export class RequestMetrics {
     this.#inflight = { readOnly: inflight.of("readOnly"), mutating: inflight.of("mutating") };
   }
 
-  begin(request: HttpRequest): RequestMeasure {
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    const inflight = isRead ? this.#inflight.readOnly : this.#inflight.mutating;
+  /** Follows a request from now on. */
+  begin(call: Call): void {
+    const inflight = isRead(call) ? this.#inflight.readOnly : this.#inflight.mutating;
     inflight.add(1);
-    return new RequestMeasure(this, request, this.#options.clock.elapsed(), inflight);
-  }
-
-  record(measure: RequestMeasure, response: HttpResponse): HttpResponse {
-    measure.leave();
-    const series = this.#seriesOf(measure, response.code);
-    const { body } = response;
-    if (!series) {
-      measure.release();
-      return response;
-    }
-    if (isStream(body) || response.upgraded) return this.#lasting(measure, series, response);
-    measure.release();
-    this.#count(measure, series);
-    series.size?.observe(isParts(body) ? body.size : body.length);
-    return response;
-  }
-
-  #count({ started }: RequestMeasure, { total, duration }: Series): void {
-    total.add();
-    duration.observe((this.#options.clock.elapsed() - started) / 1000);
-  }
-
-  /** A request that lasts is counted when it ends. */
-  #lasting(measure: RequestMeasure, series: Series, response: HttpResponse): HttpResponse {
-    const open = this.#longRunning.of(...series.labels);
-    open.add(1);
-    let isOpen = true;
-    const ended = () => {
-      if (!isOpen) return;
-      isOpen = false;
-      open.add(-1);
-      measure.release();
-      this.#count(measure, series);
+    const started = this.#options.clock.elapsed();
+    let isInside = true;
+    let series: Series | undefined;
+    let open: Gauge | undefined;
+    const leave = () => {
+      if (isInside) inflight.add(-1);
+      isInside = false;
     };
-    measure.request.signal.addEventListener("abort", ended, { once: true });
-    const { body, upgraded } = response;
-    if (upgraded) return { ...response, upgraded: (connection) => upgraded(connection).finally(ended) };
-    return isStream(body) ? { ...response, body: told(body, ended) } : response;
+    call.life.follow({
+      answered: ({ code, size, isLasting }) => {
+        leave();
+        series = this.#seriesOf(call, code);
+        if (size !== undefined) series?.size?.observe(size);
+        if (!series || !isLasting) return;
+        open = this.#longRunning.of(...series.labels);
+        open.add(1);
+      },
+      // A request that lasts is counted when it ends.
+      ended: () => {
+        leave();
+        open?.add(-1);
+        series?.total.add();
+        series?.duration.observe((this.#options.clock.elapsed() - started) / 1000);
+      },
+    });
   }
 
-  #seriesOf(measure: RequestMeasure, code: number): Series | undefined {
-    const { request, address, path } = measure;
-    if (!address && path === "") return undefined;
-    const { group = "", version = "", resource = "", subresource = path } = address ?? {};
-    const verb = reportedVerb(request, measure.verb);
-    const scope = scopeOf(measure);
-    const dryRun = request.url.includes("dryRun") ? dryRunOf(request.query) : "";
+  #seriesOf(call: Call, code: number): Series | undefined {
+    const { target, countedPath } = call;
+    const address = target.type === "path" ? undefined : target.address;
+    if (!address && countedPath === "") return undefined;
+    const { group = "", version = "", resource = "", subresource = countedPath } = address ?? {};
+    const verb = reportedVerb(call);
+    const scope = scopeOf(call);
+    const dryRun = dryRunOf(call);
     const ofResource = this.#known.get(resource);
     for (const one of ofResource ?? [])
       if (
@@ -181,49 +168,30 @@ export class RequestMetrics {
   }
 }
 
-/** One request on its way. What it asks for is noted as soon as it is known. */
-export class RequestMeasure {
-  readonly request: HttpRequest;
-  readonly started: number;
-  address: ResourceAddress | undefined;
-  /** Of a path that is no resource: one of the few that are counted by. */
-  path = "";
-  verb: RequestVerb | undefined;
-  /** To be called when nothing more is done for the request. */
-  release: () => void = () => undefined;
-  readonly #metrics: RequestMetrics;
-  readonly #inflight: Gauge;
-  #isInside = true;
+const verbOf = ({ target }: Call): RequestVerb | undefined => {
+  if (target.type === "resource") return target.verb;
+  return target.type === "connection" ? "connect" : undefined;
+};
 
-  constructor(metrics: RequestMetrics, request: HttpRequest, started: number, inflight: Gauge) {
-    this.#metrics = metrics;
-    this.request = request;
-    this.started = started;
-    this.#inflight = inflight;
-  }
+const readVerbs: ReadonlySet<string | undefined> = new Set(["get", "list", "watch"]);
 
-  /** The answer, counted. */
-  answered(response: HttpResponse): HttpResponse {
-    return this.#metrics.record(this, response);
-  }
-
-  /** It is no longer being answered, whether it was or not. */
-  leave(): void {
-    if (!this.#isInside) return;
-    this.#isInside = false;
-    this.#inflight.add(-1);
-  }
+function isRead(call: Call): boolean {
+  const method = call.over?.http.method;
+  return method === undefined ? readVerbs.has(verbOf(call)) : method === "GET" || method === "HEAD";
 }
 
-function scopeOf({ address, verb }: RequestMeasure): string {
-  if (!address) return "";
-  if (address.name !== undefined || verb === "create") return "resource";
-  return address.namespace === undefined ? "cluster" : "namespace";
+function scopeOf(call: Call): string {
+  const { target } = call;
+  if (target.type === "path") return "";
+  if (target.address.name !== undefined || verbOf(call) === "create") return "resource";
+  return target.address.namespace === undefined ? "cluster" : "namespace";
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 
-function reportedVerb({ method, headers }: HttpRequest, verb: RequestVerb | undefined): string {
+function reportedVerb(call: Call): string {
+  const { over, request } = call;
+  const verb = verbOf(call);
   switch (verb) {
     case "watch":
       return "WATCH";
@@ -232,38 +200,20 @@ function reportedVerb({ method, headers }: HttpRequest, verb: RequestVerb | unde
     case "connect":
       return "CONNECT";
     case "patch":
-      return headers["content-type"]?.startsWith("application/apply-patch") ? "APPLY" : "PATCH";
+      if (over) return over.http.headers["content-type"]?.startsWith("application/apply-patch") ? "APPLY" : "PATCH";
+      return request?.body?.patchType === "apply" ? "APPLY" : "PATCH";
     default:
-      return method === "HEAD" ? "GET" : methods.has(method) ? method : "other";
+      if (!over) return verb === undefined ? "other" : methodOf[verb];
+      return over.http.method === "HEAD" ? "GET" : methods.has(over.http.method) ? over.http.method : "other";
   }
 }
 
-function dryRunOf(query: URLSearchParams): string {
-  const asked = query.getAll("dryRun");
-  if (asked.length === 0) return "";
-  return asked.every((one) => one === "All") ? "All" : "invalid";
-}
+/** What a request of this process would be over HTTP. */
+const methodOf = { get: "GET", create: "POST", update: "PUT", delete: "DELETE", deletecollection: "DELETE" } as const;
 
-/** The same stream; tells when it ends, or when nobody wants more of it. */
-function told(body: AsyncIterable<Uint8Array>, ended: () => void): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const inner = body[Symbol.asyncIterator]();
-      const failed = (error: unknown) => {
-        ended();
-        throw error;
-      };
-      return {
-        next: () =>
-          inner.next().then((result) => {
-            if (result.done) ended();
-            return result;
-          }, failed),
-        return: async () => {
-          ended();
-          return (await inner.return?.()) ?? { done: true, value: undefined };
-        },
-      };
-    },
-  };
+function dryRunOf({ over, request }: Call): string {
+  if (over && !over.http.url.includes("dryRun")) return "";
+  const values = (over?.http.query ?? request?.query)?.getAll("dryRun") ?? [];
+  if (values.length === 0) return "";
+  return values.every((value) => value === "All") ? "All" : "invalid";
 }

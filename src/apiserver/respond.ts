@@ -370,3 +370,10 @@ function eventEncoder(kind: AnyKind, wanted: Wanted, now: number): (event: Watch
     return frames.encode(tableNamed(metaVersion), { type, object: tableOfObject(kind, object as ApiObject, options) });
   };
 }
+
+/** The answer where nothing is served at all. */
+export const pageNotFound: HttpResponse = {
+  code: 404,
+  headers: { "content-type": "text/plain; charset=utf-8", ...nosniff, ...uncached },
+  body: "404 page not found\n",
+};

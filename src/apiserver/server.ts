@@ -1,46 +1,32 @@
-// The path of a request. Each stage is one line in `handle`, in the order in which they happen:
-//
-//   identify   who is asking, or acting          authentication/
-//   address    what is asked                     request-path.ts
-//   authorize  may they                          authorization/
-//   admit, validate, store                       registry/      or connect/, for exec, logs and proxies
-//   respond    in the form they want             respond.ts
-//
-// Parts of the same process enter at `request`, with objects instead of bytes, and meet the same stages.
+// The path of a request. The list in `stagesOf` names what happens to it, in order; each stage is a file below pipeline/stages. Parts of the
+// same process enter with objects instead of bytes, and pass those stages that do not read bytes.
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
-import { DurationError, parseDuration } from "#schema/duration.ts";
 import { DecodeError } from "#schema/json.ts";
-import type { ApiRequest, ApiResponse, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
-import { badRequest, forbidden, internalError, methodNotAllowed, unknownPath } from "#wire/status.ts";
-import { isWebSocketRequest } from "#wire/streams/websocket.ts";
-import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
-import { type Authorize, permit, type Question, questionAbout, questionOf } from "./authorization/authorizer.ts";
-import { isPart, RequestTrace, traceIdOf } from "./causality.ts";
-import { type ConnectOptions, type Connector, type ConnectRequest, connect, connectorOf } from "./connect/connect.ts";
-import { InFlight, type InFlightLimits, laneOf, tooManyRequests, usualInFlight } from "./in-flight.ts";
+import { badRequest, internalError } from "#wire/status.ts";
+import type { Authorize } from "./authorization/authorizer.ts";
+import { RequestTrace, traceIdOf } from "./causality.ts";
+import type { ConnectOptions } from "./connect/connect.ts";
+import { type InFlightLimits, usualInFlight } from "./in-flight.ts";
 import type { PathHandler } from "./paths.ts";
-import { requestBody } from "./request-body.ts";
-import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
-import { parseResourcePath, type ResourcePath, verbOf, verbOfMethod } from "./request-path.ts";
+import { type Answer, Call } from "./pipeline/call.ts";
+import { passAll, type Stage } from "./pipeline/pipeline.ts";
+import { authorizeStage } from "./pipeline/stages/authorize.ts";
+import { checkTimeoutStage } from "./pipeline/stages/check-timeout.ts";
+import { identifyStage } from "./pipeline/stages/identify.ts";
+import { limitInFlightStage } from "./pipeline/stages/limit-in-flight.ts";
+import { locateStage } from "./pipeline/stages/locate.ts";
+import { readBodyStage } from "./pipeline/stages/read-body.ts";
+import { routeStage } from "./pipeline/stages/route.ts";
+import { serveConnectionStage, servePathStage, serveResourceStage } from "./pipeline/stages/serve.ts";
+import { RequestMetrics } from "./request-metrics.ts";
 import type { Resources } from "./resources.ts";
-import {
-  nosniff,
-  respond,
-  respondError,
-  respondList,
-  uncached,
-  type Wanted,
-  wantedBy,
-  wantedOfRefusal,
-  watchMessages,
-  withHeaders,
-} from "./respond.ts";
-import { WatchSocket } from "./watch-socket.ts";
+import { nosniff, respond, respondError, respondList, wantedOfRefusal, withHeaders } from "./respond.ts";
 
 export interface ApiServerOptions {
   readonly identify: (request: HttpRequest) => Promise<User> | User;
@@ -62,21 +48,66 @@ export interface ApiServer {
   request(request: ApiRequest): Promise<ApiResponse>;
 }
 
+const stagesOf = ({ identify, authorize, resources, paths, ...others }: ApiServerOptions): readonly Stage[] => [
+  identifyStage(identify),
+  locateStage,
+  limitInFlightStage(others.inFlight ?? usualInFlight),
+  checkTimeoutStage,
+  authorizeStage(authorize),
+  routeStage(resources),
+  servePathStage(paths, resources),
+  serveConnectionStage({ resources, connections: others.connections, authorize }),
+  readBodyStage,
+  serveResourceStage(resources, others.clock),
+];
+
 export function apiServer(options: ApiServerOptions): ApiServer {
-  const { identify, authorize, resources, paths, connections, clock, random, log } = options;
+  const { resources, clock, random, log } = options;
+  const stages = stagesOf(options);
+  const inProcessStages = stages.filter(({ inProcess }) => inProcess);
   const metrics = new RequestMetrics({
     registry: options.metrics,
     clock,
     kindAt: (address) => resources.kindAt(address),
   });
 
-  const inFlight = new InFlight(options.inFlight ?? usualInFlight);
+  const handle: HttpHandler = async (sent) => {
+    const call = Call.overHttp(sent, traceOf(sent));
+    metrics.begin(call);
+    const answered = (response: HttpResponse) =>
+      call.life.answeredOverHttp(withAuditId(response, sent, random), sent.signal);
+    try {
+      return answered(await responseTo(await passAll(stages, call), call, sent));
+    } catch (error) {
+      if (sent.signal.aborted) {
+        call.life.ended("aborted");
+        throw error;
+      }
+      const refusal = respondError(asApiError(error, sent), call.wanted ?? wantedOfRefusal(sent), call.warnings.texts);
+      return answered(call.stage === "authorize" ? withHeaders(refusal, nosniff) : refusal);
+    }
+  };
 
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
-    await permit(authorize, questionOf(asked));
-    asked.trace?.mark("authorize");
-    const warnings = new Warnings();
-    return warnings.in(await resources.handle({ ...asked, warn: warnings.warn }));
+    const call = Call.inProcess(asked, asked.trace ? undefined : traceOfVerb(asked));
+    metrics.begin(call);
+    try {
+      const answer = await passAll(inProcessStages, call);
+      if (answer.type === "http") throw new Error("a part of this process asked for a page");
+      return call.life.answeredInProcess(answer);
+    } catch (error) {
+      if (asked.signal.aborted) call.life.ended("aborted");
+      else if (error instanceof ApiError) call.life.refused(error.code);
+      else call.life.ended("panicked");
+      throw error;
+    }
+  };
+
+  const responseTo = async (answer: Answer, { wanted, trace }: Call, sent: HttpRequest): Promise<HttpResponse> => {
+    if (answer.type === "http") return answer.response;
+    const form = wanted ?? wantedOfRefusal(sent);
+    const response = answer.type === "list" ? await respondList(answer, form, clock) : respond(answer, form, clock);
+    return trace ? traced(response, trace.id, sent.headers.traceparent ? newId(random) : trace.id) : response;
   };
 
   /** Reads leave no record, so they are only followed for clients that ask for it. */
@@ -85,108 +116,8 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     return new RequestTrace(traceIdOf(traceparent) ?? newId(random), clock);
   };
 
-  /** Every answer names the request, by the name the client gave it or by one of its own, so that the two can be told of together. */
-  const withAuditId = (answer: HttpResponse, sent: HttpRequest): HttpResponse => {
-    if (answer.headers?.["audit-id"] !== undefined) return answer;
-    return { ...answer, headers: { ...answer.headers, "audit-id": sent.headers["audit-id"] || random.uuid() } };
-  };
-
-  const handle: HttpHandler = async (sent) => {
-    const measure = metrics.begin(sent);
-    const answered = (answer: HttpResponse) => measure.answered(withAuditId(answer, sent));
-    const http = withoutCredentials(sent);
-    const warnings = new Warnings();
-    let wanted: Wanted | undefined;
-    let isAuthorizing = false;
-    const trace = traceOf(http);
-    try {
-      const user = await identify(sent);
-      trace?.mark("identify");
-      const permitted = async (question: Question): Promise<User> => {
-        isAuthorizing = true;
-        const actor = sent === http ? user : await actingUser(sent, question, authorize);
-        await permit(authorize, actor === user ? question : { ...question, user: actor });
-        isAuthorizing = false;
-        return actor;
-      };
-      const address = parseResourcePath(http.path);
-      const connector = address && connectorOf(address);
-      const verb = address && !connector ? verbOf(http.method, address, http.query) : undefined;
-      const release = inFlight.enter(user, laneOf(http, connector !== undefined || verb === "watch"));
-      if (!release) return answered(tooManyRequests);
-      measure.release = release;
-      if (!address) return answered(await servePath(http, user, permitted, measure));
-      measure.address = address;
-      if (connector) {
-        measure.verb = "connect";
-        return answered(await serveConnection(connector, { http, user, address }, permitted));
-      }
-      if (verb) measure.verb = verb;
-      if (verb !== "watch") checkTimeout(http);
-      const actor = await permitted(questionAbout(address, verb ?? verbOfMethod(http.method), user, http.query));
-      if (!resources.hasGroup(address.group)) return answered(pageNotFound);
-      resources.check(address, http.method === "HEAD" ? undefined : verb); // upstream serves no HEAD of resources
-      if (!verb) throw methodNotAllowed();
-      wanted = wantedBy(http, verb);
-      trace?.mark("authorize");
-      const body = methodsWithBody.has(http.method) ? await bodyOf(http) : undefined;
-      trace?.mark("read");
-      const asked = apiRequest(http, actor, address, verb, body, trace, warnings.warn);
-      const socket = verb === "watch" && isWebSocketRequest(http) ? new WatchSocket(http) : undefined;
-      const response = warnings.in(await resources.handle(socket ? { ...asked, signal: socket.signal } : asked));
-      if (socket && response.type === "watch")
-        return answered(await socket.answer(watchMessages(response, wanted, clock)));
-      const answer =
-        response.type === "list" ? await respondList(response, wanted, clock) : respond(response, wanted, clock);
-      return answered(trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer);
-    } catch (error) {
-      if (http.signal.aborted) {
-        measure.leave();
-        measure.release();
-        throw error;
-      }
-      const refusal = respondError(asApiError(error, http), wanted ?? wantedOfRefusal(http), warnings.texts);
-      return answered(isAuthorizing ? withHeaders(refusal, nosniff) : refusal);
-    }
-  };
-
-  /** Who acts, once it is known that they may. Throws ApiError 400 or 403. */
-  type Permitted = (question: Question) => Promise<User>;
-
-  const serveConnection = async (
-    connector: Connector,
-    asked: ConnectRequest,
-    permitted: Permitted,
-  ): Promise<HttpResponse> => {
-    const { address, http } = asked;
-    const question = { ...address, type: "resource", verb: verbOfMethod(http.method) } as const;
-    const user = await permitted({ ...question, user: asked.user });
-    resources.check(address, "connect");
-    if (question.verb !== "create" && connector.needsCreate?.(address)) {
-      const { decision, reason = "" } = await authorize({ ...question, user, verb: "create" });
-      if (decision !== "allow") throw forbidden(address, address.name ?? "", reason);
-    }
-    return connect(connector, { ...asked, user }, (resource) => resources.find("", "v1", resource), connections);
-  };
-
-  const servePath = async (
-    http: HttpRequest,
-    user: User,
-    permitted: Permitted,
-    measure: RequestMeasure,
-  ): Promise<HttpResponse> => {
-    await permitted({ type: "path", user, verb: http.method.toLowerCase(), path: http.path });
-    if (http.method !== "GET" && http.method !== "HEAD" && !healthPath.test(http.path)) throw methodNotAllowed();
-    checkTimeout(http);
-    const response = await paths(http);
-    if (response) {
-      if (countedPaths.has(http.path)) measure.path = http.path;
-      return response;
-    }
-    const [, api, group = ""] = http.path.split("/");
-    if (api === "api" || (api === "apis" && resources.hasGroup(group))) throw unknownPath();
-    return pageNotFound;
-  };
+  const traceOfVerb = ({ verb }: ApiRequest): RequestTrace | undefined =>
+    verb === "get" || verb === "list" || verb === "watch" ? undefined : new RequestTrace(newId(random), clock);
 
   /** Anything but a refusal is a bug of ours: the client learns that there was one, the log learns which. */
   const asApiError = (error: unknown, { method, path }: HttpRequest): ApiError => {
@@ -199,84 +130,10 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   return { handle, request };
 }
 
-/** Health may be asked with any method. */
-const healthPath = /^\/(healthz|livez|readyz)(\/|$)/;
-
-/** The answer where nothing is served at all. */
-const pageNotFound: HttpResponse = {
-  code: 404,
-  headers: { "content-type": "text/plain; charset=utf-8", ...nosniff, ...uncached },
-  body: "404 page not found\n",
-};
-
-/** How long a client is ready to wait. No answer takes as long as any would, so it is only read. */
-function checkTimeout({ query }: HttpRequest): void {
-  const timeout = query.get("timeout");
-  if (!timeout) return;
-  try {
-    parseDuration(timeout);
-  } catch (error) {
-    if (!(error instanceof DurationError)) throw error;
-    throw badRequest(`invalid timeout specified in the request URL - ${error.message}`);
-  }
-}
-
-/** What the server tells besides the answer, each text once. */
-class Warnings {
-  #texts: Set<string> | undefined;
-
-  readonly warn = (text: string): void => {
-    this.#texts ??= new Set();
-    this.#texts.add(text);
-  };
-
-  get texts(): readonly string[] {
-    return this.#texts ? [...this.#texts] : [];
-  }
-
-  in(response: ApiResponse): ApiResponse {
-    return this.#texts ? { ...response, warnings: [...(response.warnings ?? []), ...this.#texts] } : response;
-  }
-}
-
-/** By others, which are too many to count by, nothing is counted. */
-const countedPaths: ReadonlySet<string> = new Set(
-  "/healthz /livez /readyz /metrics /metrics/slis /version /api /apis /openapi/v2 /openapi/v3".split(" "),
-);
-
-const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
-
-const bodyOf = async (http: HttpRequest): Promise<RequestBody | undefined> =>
-  requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
-
-function apiRequest(
-  { query, headers, signal }: HttpRequest,
-  user: User,
-  { group, version, resource, namespace, name, subresource }: ResourcePath,
-  verb: RequestVerb,
-  body: RequestBody | undefined,
-  trace: RequestTrace | undefined,
-  warn: (text: string) => void,
-): ApiRequest {
-  const isBelieved = isPart(user);
-  return {
-    group,
-    version,
-    resource,
-    namespace,
-    name,
-    subresource,
-    verb,
-    user,
-    query,
-    signal,
-    userAgent: headers["user-agent"] ?? "",
-    body,
-    because: isBelieved ? headers["knarr-because"] : undefined,
-    steps: isBelieved ? headers["knarr-steps"] : undefined,
-    trace,
-    warn,
-  };
+/** Every answer names the request, by the name the client gave it or by a new one, so that logs of both sides can be joined. */
+function withAuditId(response: HttpResponse, { headers }: HttpRequest, random: Random): HttpResponse {
+  if (response.headers?.["audit-id"] !== undefined) return response;
+  return { ...response, headers: { ...response.headers, "audit-id": headers["audit-id"] || random.uuid() } };
 }
 
 /** 32 digits. Chance as it is drawn for uuids comes by the hundred, and costs a fifth of drawing it for this alone. */

@@ -1,0 +1,86 @@
+// One request on its way through the server, whether it came over HTTP or from a part of this process. Stages note here what they find out.
+import type { ApiRequest, ApiResponse, RequestVerb, ResourceAddress, User } from "#wire/api-request.ts";
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { anonymousUser } from "../authentication/authenticator.ts";
+import { withoutCredentials } from "../authentication/impersonation.ts";
+import type { RequestTrace } from "../causality.ts";
+import type { Connector } from "../connect/connect.ts";
+import type { ResourcePath } from "../request-path.ts";
+import type { Wanted } from "../respond.ts";
+import { RequestLife } from "./request-life.ts";
+
+/** What a request is for. */
+export type Target =
+  /** The verb is undefined where the method means nothing to the API at such a path. */
+  | { readonly type: "resource"; readonly address: ResourceAddress; readonly verb: RequestVerb | undefined }
+  /** A subresource that is passed on, as exec and proxies are. */
+  | { readonly type: "connection"; readonly address: ResourcePath; readonly connector: Connector }
+  | { readonly type: "path" };
+
+/** Over HTTP a stage may answer with a page instead of objects. */
+export type Answer = ApiResponse | { readonly type: "http"; readonly response: HttpResponse };
+
+/** A request over HTTP. */
+export interface HttpCall {
+  /** As it was sent, with what the client shows to be identified by. */
+  readonly sent: HttpRequest;
+  /** The same without credentials: nobody behind the identification sees them. */
+  readonly http: HttpRequest;
+}
+
+export class Call {
+  readonly life = new RequestLife();
+  readonly warnings = new Warnings();
+  /** Undefined of a request from a part of this process. */
+  readonly over: HttpCall | undefined;
+  /** Follows writes through their stages; reads leave no record. */
+  readonly trace: RequestTrace | undefined;
+  /** Who asks, or acts, as far as is known. */
+  user: User;
+  target: Target;
+  /** What is asked of a resource, once its body has been read. */
+  request: ApiRequest | undefined;
+  /** The form that an HTTP client wants its answer in. */
+  wanted: Wanted | undefined;
+  /** The name under which a path is counted that is no resource. Most have none: a label per path would grow without bound. */
+  countedPath = "";
+  /** The name of the stage that it is in. */
+  stage = "";
+
+  private constructor(over: HttpCall | undefined, user: User, target: Target, trace: RequestTrace | undefined) {
+    this.over = over;
+    this.user = user;
+    this.target = target;
+    this.trace = trace;
+  }
+
+  static overHttp(sent: HttpRequest, trace: RequestTrace | undefined): Call {
+    return new Call({ sent, http: withoutCredentials(sent) }, anonymousUser, path, trace);
+  }
+
+  static inProcess(request: ApiRequest, trace: RequestTrace | undefined): Call {
+    const call = new Call(undefined, request.user, { type: "resource", address: request, verb: request.verb }, trace);
+    call.request = { ...request, trace: request.trace ?? trace, warn: call.warnings.warn };
+    return call;
+  }
+}
+
+const path: Target = { type: "path" };
+
+/** What the server tells besides the answer, each text once. */
+class Warnings {
+  #texts: Set<string> | undefined;
+
+  readonly warn = (text: string): void => {
+    this.#texts ??= new Set();
+    this.#texts.add(text);
+  };
+
+  get texts(): readonly string[] {
+    return this.#texts ? [...this.#texts] : [];
+  }
+
+  in(response: ApiResponse): ApiResponse {
+    return this.#texts ? { ...response, warnings: [...(response.warnings ?? []), ...this.#texts] } : response;
+  }
+}

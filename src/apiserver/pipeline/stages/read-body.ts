@@ -1,0 +1,61 @@
+import type { ApiRequest, RequestBody, RequestVerb, ResourceAddress } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import { isPart } from "../../causality.ts";
+import { requestBody } from "../../request-body.ts";
+import type { Call } from "../call.ts";
+import type { Stage } from "../pipeline.ts";
+
+/** From HTTP to what is asked of a resource. A body is read only of clients that may send it. */
+export const readBodyStage: Stage = {
+  name: "read body",
+  pass(call) {
+    const { over, target } = call;
+    if (!over || target.type !== "resource" || !target.verb) return undefined;
+    const { address, verb } = target;
+    if (methodsWithBody.has(over.http.method)) return withBody(call, over.http, address, verb);
+    call.trace?.mark("read");
+    call.request = apiRequest(call, over.http, address, verb, undefined);
+    return undefined;
+  },
+};
+
+const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+async function withBody(
+  call: Call,
+  http: HttpRequest,
+  address: ResourceAddress,
+  verb: RequestVerb,
+): Promise<undefined> {
+  const body = requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
+  call.trace?.mark("read");
+  call.request = apiRequest(call, http, address, verb, await body);
+}
+
+function apiRequest(
+  { user, trace, warnings }: Call,
+  { query, headers, signal }: HttpRequest,
+  { group, version, resource, namespace, name, subresource }: ResourceAddress,
+  verb: RequestVerb,
+  body: RequestBody | undefined,
+): ApiRequest {
+  const isBelieved = isPart(user);
+  return {
+    group,
+    version,
+    resource,
+    namespace,
+    name,
+    subresource,
+    verb,
+    user,
+    query,
+    signal,
+    userAgent: headers["user-agent"] ?? "",
+    body,
+    because: isBelieved ? headers["knarr-because"] : undefined,
+    steps: isBelieved ? headers["knarr-steps"] : undefined,
+    trace,
+    warn: warnings.warn,
+  };
+}
