@@ -13,7 +13,7 @@ import type { Authorize } from "./authorization/authorizer.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
 import type { ConnectOptions } from "./connect/connect.ts";
 import { type InFlightLimits, usualInFlight } from "./in-flight.ts";
-import type { PathHandler } from "./paths.ts";
+import type { PathHandler } from "./paths/paths.ts";
 import { type Answer, Call } from "./pipeline/call.ts";
 import { passAll, type Stage } from "./pipeline/pipeline.ts";
 import { authorizeStage } from "./pipeline/stages/authorize.ts";

@@ -6,7 +6,7 @@ import { forbidden, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
 import type { Authorize } from "../../authorization/authorizer.ts";
 import { type ConnectOptions, type ConnectRequest, connect } from "../../connect/connect.ts";
-import type { PathHandler } from "../../paths.ts";
+import type { PathHandler } from "../../paths/paths.ts";
 import { verbOfMethod } from "../../request-path.ts";
 import type { Resources } from "../../resources.ts";
 import { pageNotFound, watchMessages } from "../../respond.ts";

@@ -1,0 +1,103 @@
+// `/api` and `/apis`: which groups, versions and resources are served. The aggregated documents are made once for each state of the served
+// set: clients ask for them often, and mostly to learn that nothing has changed.
+import { APIGroupDiscoveryList } from "#api/apidiscovery/v2/discovery.ts";
+import { Scale } from "#api/autoscaling/v1/scale.ts";
+import { groupPriorities } from "#api/group-priorities.ts";
+import { sha256 } from "#base/sha256.ts";
+import {
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  type Catalog,
+  groupDiscoveryList,
+} from "#schema/discovery.ts";
+import { parseJson } from "#schema/json.ts";
+import type { Served } from "#schema/openapi/documents.ts";
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { type Conversion, negotiate, offers, yamlType } from "#wire/negotiate.ts";
+import { protobufCodec } from "#wire/protobuf.ts";
+import { withHeaders } from "../respond.ts";
+import type { ServedApis } from "../served/served-apis.ts";
+import { plainJson } from "./json.ts";
+import { tagged } from "./tagged.ts";
+
+export class Discovery {
+  readonly #apis: ServedApis;
+  /** Host and port where clients reach this server. */
+  readonly #externalAddress: () => string;
+  readonly #documents = new Map<string, Served<string>>();
+  /** The state of the served set that the documents describe. */
+  #generation = -1;
+  #catalog: Catalog = { kinds: [], priorities: groupPriorities, Scale };
+
+  constructor(apis: ServedApis, externalAddress: () => string) {
+    this.#apis = apis;
+    this.#externalAddress = externalAddress;
+  }
+
+  /** `/api` */
+  versions(request: HttpRequest): HttpResponse {
+    return this.#aggregated(request, "api") ?? plainJson(request, apiVersions(this.#externalAddress()));
+  }
+
+  /** `/apis` */
+  groups(request: HttpRequest): HttpResponse {
+    return this.#aggregated(request, "apis") ?? plainJson(request, apiGroupList(this.#current()));
+  }
+
+  /** `/apis/<group>` */
+  group(request: HttpRequest, name: string): HttpResponse | undefined {
+    const group = apiGroup(this.#current(), name);
+    return group && plainJson(request, group);
+  }
+
+  /** `/api/v1` and `/apis/<group>/<version>` */
+  resources(request: HttpRequest, group: string, version: string): HttpResponse | undefined {
+    const list = apiResourceList(this.#current(), group, version);
+    return list && plainJson(request, list);
+  }
+
+  /** All of it at once, for clients that want it so. */
+  #aggregated(request: HttpRequest, part: "api" | "apis"): HttpResponse | undefined {
+    const result = negotiate(request.headers.accept, { offers, isWatch: false, allows: isAggregated });
+    if (!("accepted" in result) || !result.accepted.convert) return undefined;
+    const { mediaType } = result.accepted;
+    const { content: document, etag } = this.#document(part);
+    const content = mediaType === protobufCodec.mediaType ? aggregatedProtobuf(document) : document;
+    const contentType = `${mediaType};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
+    // What is served is the same for everybody, and the tag tells when it changes.
+    return withHeaders(tagged(request, { content, etag }, contentType), { "cache-control": "public" });
+  }
+
+  #document(part: "api" | "apis"): Served<string> {
+    const catalog = this.#current();
+    const present = this.#documents.get(part);
+    if (present) return present;
+    const content = JSON.stringify(groupDiscoveryList(catalog, part));
+    const document = { content, etag: hash(content) };
+    this.#documents.set(part, document);
+    return document;
+  }
+
+  #current(): Catalog {
+    const { generation, kinds } = this.#apis;
+    if (generation === this.#generation) return this.#catalog;
+    this.#generation = generation;
+    this.#documents.clear();
+    this.#catalog = { ...this.#catalog, kinds };
+    return this.#catalog;
+  }
+}
+
+const isAggregated = ({ kind, group, version }: Conversion, mediaType: string): boolean =>
+  kind === "APIGroupDiscoveryList" && group === "apidiscovery.k8s.io" && version === "v2" && mediaType !== yamlType;
+
+const aggregatedProtobuf = (document: string): Uint8Array =>
+  protobufCodec.encode(
+    { apiVersion: "apidiscovery.k8s.io/v2", kind: "APIGroupDiscoveryList", struct: APIGroupDiscoveryList },
+    parseJson(document).value as object,
+  );
+
+const hash = (text: string): string =>
+  Array.from(sha256(text), (byte) => byte.toString(16).padStart(2, "0").toUpperCase()).join("");
