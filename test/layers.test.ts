@@ -10,6 +10,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   api: ["base", "schema"],
   store: ["base"],
   wire: ["base", "schema"],
+  cli: ["base"],
   client: ["base", "schema", "wire", "api"],
   apiserver: [...spine, "store"],
   controllers: ["base", "schema", "api", "client"],
@@ -21,7 +22,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   ingress: spine,
   "metrics-server": spine,
   logging: spine,
-  kubectl: spine,
+  kubectl: [...spine, "cli"],
   observe: spine,
 };
 /** These put everything together, and may touch the machine anywhere. */

@@ -8,11 +8,11 @@
 //
 // Parts of the same process enter at `request`, with objects instead of bytes, and meet the same stages.
 import type { Clock } from "#base/clock.ts";
+import { DurationError, parseDuration } from "#base/duration.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
-import { DurationError, parseDuration } from "#schema/duration.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { ApiRequest, ApiResponse, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";

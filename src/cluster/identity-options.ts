@@ -6,11 +6,11 @@ import { staticTokens } from "#apiserver/authentication/authenticator.ts";
 import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { systemClock } from "#base/clock.ts";
+import { DurationError, parseDuration } from "#base/duration.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
-import { DurationError, parseDuration } from "#schema/duration.ts";
-import { asPrivateKey, asPublicKey, flagFile } from "./flag-file.ts";
-import { type Parsed, parseFlags } from "./flags.ts";
+import { type Parsed, parseFlags } from "#cli/flags.ts";
+import { asPrivateKey, asPublicKey, flagFile } from "#cli/host/flag-file.ts";
 import { type CertificateFlags, certificateFolder } from "./serving-certificates.ts";
 
 /** How the API server knows who asks, by the names of its flags. */

@@ -1,4 +1,4 @@
-/** One word after `knarr`. Adding one is a file in commands/ and an entry in commands.ts. */
+/** What one word after the name of the program does. */
 export interface Command {
   /** The shape of the command line, beginning with the word. */
   readonly use: string;
@@ -10,7 +10,7 @@ export interface Command {
   run(args: readonly string[]): Promise<unknown>;
 }
 
-/** What is known of a command before it is loaded: `knarr version` must not pay for the API server. */
+/** What is known of a command before it is loaded: a small command must not pay for what a large one loads. */
 export interface CommandEntry {
   readonly name: string;
   /** One line, without a full stop. */

@@ -1,5 +1,5 @@
 // Spans of time: as Go writes them ("1h30m0s"), and as people read them ("90m").
-import { quote } from "./time.ts";
+import { quote } from "./quote.ts";
 
 export class DurationError extends Error {
   override readonly name = "DurationError";

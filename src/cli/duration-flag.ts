@@ -1,5 +1,5 @@
+import { DurationError, parseDuration } from "#base/duration.ts";
 import { UsageError } from "#base/errors.ts";
-import { DurationError, parseDuration } from "#schema/duration.ts";
 
 /** Milliseconds of a flag such as `--timeout=2m`. Throws UsageError unless it is a time longer than none. */
 export function durationFlag(name: string, text: string): number {

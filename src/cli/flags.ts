@@ -1,6 +1,7 @@
 // Flags as data: the parser, the help text and the type of the result all follow from one object.
 import { UsageError } from "#base/errors.ts";
 import { distance } from "#base/near.ts";
+import { aligned } from "./aligned.ts";
 
 interface FlagOf<T extends "string" | "int" | "bool" | "strings"> {
   readonly type: T;
@@ -107,10 +108,9 @@ function parseValue(name: string, { type }: Flag, text: string | undefined): unk
 export function flagsHelp(flags: Flags): string {
   const left = (name: string, { type, value, short }: Flag) =>
     `${short === undefined ? "" : `-${short}, `}--${name}${type === "bool" ? "" : `=${value ?? type.toUpperCase()}`}`;
-  const width = Math.max(...Object.entries(flags).map(([name, flag]) => left(name, flag).length));
-  const lines = Object.entries(flags).map(([name, flag]) => {
+  const rows = Object.entries(flags).map(([name, flag]) => {
     const usual = flag.default === undefined || flag.default === false ? "" : ` (default ${flag.default})`;
-    return `  ${left(name, flag).padEnd(width)}   ${flag.help}${usual}`;
+    return [`  ${left(name, flag)}`, `${flag.help}${usual}`] as const;
   });
-  return ["Flags:", ...lines].join("\n");
+  return ["Flags:", ...aligned(rows)].join("\n");
 }

@@ -1,7 +1,5 @@
 import type { Clock } from "#base/clock.ts";
-
-/** How far a cluster has come since it was started. */
-export type Step = { readonly is: "serving"; readonly url: string } | { readonly is: "ready" };
+import { clearLine, type Terminal } from "../terminal.ts";
 
 /** Tells a person how far something has come: a line for each step that is done, and, on a terminal, what is being done now. */
 export interface Steps {
@@ -11,15 +9,10 @@ export interface Steps {
   end(): void;
 }
 
-interface Terminal {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
 export function showSteps(clock: Clock, terminal: Terminal = process.stdout): Steps {
   const start = clock.elapsed();
   const clear = () => {
-    if (terminal.isTTY) terminal.write("\r\x1b[K");
+    if (terminal.isTTY) terminal.write(clearLine);
   };
   return {
     begin(text) {
