@@ -3,21 +3,23 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const spine = ["base", "schema", "wire", "api", "client"];
+const model = ["base", "schema", "api", "rules"];
+const spine = [...model, "wire", "client"];
 const layers: Readonly<Record<string, readonly string[]>> = {
   base: [],
   schema: ["base"],
   api: ["base", "schema"],
+  rules: ["base", "schema", "api"],
   store: ["base"],
   wire: ["base", "schema"],
   cli: ["base"],
-  client: ["base", "schema", "wire", "api"],
+  client: [...model, "wire"],
   apiserver: [...spine, "store"],
-  controllers: ["base", "schema", "api", "client"],
-  scheduler: ["base", "schema", "api", "client"],
+  controllers: [...model, "client"],
+  scheduler: [...model, "client"],
   kubelet: spine,
-  network: ["base", "schema", "api", "client"],
-  proxy: ["base", "schema", "api", "client"],
+  network: [...model, "client"],
+  proxy: [...model, "client"],
   dns: spine,
   ingress: spine,
   "metrics-server": spine,

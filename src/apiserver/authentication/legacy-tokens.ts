@@ -1,8 +1,8 @@
 // The older tokens of service accounts, which are kept in secrets and live as long as these: still made for secrets of type
 // kubernetes.io/service-account-token, and still good for the server itself.
-import { legacyClaims, legacyIssuer } from "#api/core/legacy-tokens.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { legacyClaims, legacyIssuer } from "#rules/legacy-tokens.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
 import { keyPrefix } from "../registry/registry.ts";
 import type { CacheOf } from "../watch-cache.ts";

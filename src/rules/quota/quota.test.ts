@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Event } from "#api/core/v1/event.ts";
+import { Namespace } from "#api/core/v1/namespace.ts";
+import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import { ResourceClaim } from "#api/resource/v1/resource-claim.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { formatQuantity } from "#schema/quantity.ts";
-import { Event } from "../core/v1/event.ts";
-import { Namespace } from "../core/v1/namespace.ts";
-import { PersistentVolumeClaim } from "../core/v1/persistent-volume-claim.ts";
-import { Pod } from "../core/v1/pod.ts";
-import { ResourceClaim } from "../resource/v1/resource-claim.ts";
 import { evaluatorOf } from "./list.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");

@@ -1,5 +1,5 @@
+import type { Service } from "#api/core/v1/service.ts";
 import { quantityOf } from "#schema/quantity.ts";
-import type { Service } from "../core/v1/service.ts";
 import { type Evaluator, one } from "./evaluator.ts";
 
 const names = new Set(["count/services", "services", "services.nodeports", "services.loadbalancers"]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { NodeSelectorTerm, Toleration } from "#api/core/v1/affinity.ts";
 import { nodeSelector, requiredNodes } from "./node-selection.ts";
 import { tolerates, untoleratedTaint } from "./tolerations.ts";
-import type { NodeSelectorTerm, Toleration } from "./v1/affinity.ts";
 
 const labels = { zone: "a", cores: "8", empty: "" };
 const node = { name: "n1", labels };

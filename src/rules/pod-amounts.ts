@@ -1,8 +1,8 @@
 // What a pod takes on its node: what quotas count, what the scheduler adds up and what the kubelet admits by.
+import { type Amounts, compareAmounts, containerAmounts, isPodLevel, isSidecar } from "#api/core/v1/amounts.ts";
+import type { ContainerStatus } from "#api/core/v1/container-status.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
 import { addQuantity, formatQuantity, parseQuantity } from "#schema/quantity.ts";
-import { type Amounts, compareAmounts, containerAmounts, isPodLevel, isSidecar } from "./amounts.ts";
-import type { ContainerStatus } from "./container-status.ts";
-import type { Pod } from "./pod.ts";
 
 /** By its containers unless it says as a whole, with what running it costs. A container that does not say takes what `missing` says. */
 export function podAmounts(

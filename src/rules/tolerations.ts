@@ -1,6 +1,6 @@
 // Which taints of a node a pod puts up with. A rule about API types, for all who place pods or move them away.
-import type { Toleration } from "./v1/affinity.ts";
-import type { Taint } from "./v1/node.ts";
+import type { Toleration } from "#api/core/v1/affinity.ts";
+import type { Taint } from "#api/core/v1/node.ts";
 
 type TaintLike = Pick<Taint, "key" | "value" | "effect">;
 

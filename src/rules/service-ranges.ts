@@ -1,6 +1,7 @@
 // Ranges that addresses of services are given out of; see upstream's pkg/api/servicecidr.
+import type { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { type Cidr, parseCidr, parseIp } from "#schema/ip.ts";
-import type { ServiceCIDR } from "./v1/service-cidr.ts";
+import { isReady } from "./readiness.ts";
 
 /** Says that an IPAddress was made for a service, by a server of the cluster. */
 export const managedByLabel = "ipaddress.kubernetes.io/managed-by";
@@ -30,6 +31,5 @@ export const networksOverlap = (one: string, other: string): boolean =>
 const sizeOf = ({ address, length }: Cidr): bigint => 1n << BigInt((address.family === 4 ? 32 : 128) - length);
 
 /** Whether addresses are given out of its ranges. */
-export const isReady = ({ metadata, status }: ServiceCIDR): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  (status.conditions ?? []).some(({ type, status: state }) => type === "Ready" && state === "True");
+export const isInUse = (range: ServiceCIDR): boolean =>
+  range.metadata.deletionTimestamp === undefined && isReady(range);

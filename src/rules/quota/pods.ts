@@ -1,12 +1,13 @@
 // What a pod counts for: itself, and what its containers ask for and may use.
+import type { PodAffinityTerm } from "#api/core/v1/affinity.ts";
+import { type Amounts, isExtended, isNative, isPodLevel } from "#api/core/v1/amounts.ts";
+import type { Pod } from "#api/core/v1/pod.ts";
+import { qosClassOf } from "#api/core/v1/qos.ts";
+import type { ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { parseQuantity, type Quantity } from "#schema/quantity.ts";
-import type { PodAffinityTerm } from "../core/v1/affinity.ts";
-import { type Amounts, isExtended, isNative, isPodLevel } from "../core/v1/amounts.ts";
-import type { Pod } from "../core/v1/pod.ts";
-import { podAmounts } from "../core/v1/pod-amounts.ts";
-import { qosClassOf } from "../core/v1/qos.ts";
-import type { ScopedResourceSelectorRequirement } from "../core/v1/resource-quota.ts";
+import { podAmounts } from "../pod-amounts.ts";
+import { hasEnded } from "../pods.ts";
 import { type Evaluator, matchesClass, one, type Usage } from "./evaluator.ts";
 
 const count = "count/pods";
@@ -81,9 +82,9 @@ export const podEvaluator: Evaluator = {
 const podOf = (object: ApiObject): Pod => object as unknown as Pod;
 
 /** A pod that has ended, or should have, takes nothing but its place. */
-function isCounted({ status, metadata }: Pod, now: number): boolean {
-  if (status.phase === "Failed" || status.phase === "Succeeded") return false;
-  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+function isCounted(pod: Pod, now: number): boolean {
+  if (hasEnded(pod)) return false;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true;
   return now <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
 }

@@ -1,5 +1,5 @@
 // What objects of a kind count for in quotas. Admission charges by it, and the quota controller sums it up again.
-
+import type { ResourceQuota, ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import {
@@ -11,7 +11,6 @@ import {
   quantityOf,
   subtractQuantity,
 } from "#schema/quantity.ts";
-import type { ResourceQuota, ScopedResourceSelectorRequirement } from "../core/v1/resource-quota.ts";
 
 /** Amounts by the names that quotas have for them: `pods`, `requests.cpu`, `count/jobs.batch`. */
 export type Usage = ReadonlyMap<string, Quantity>;

@@ -1,4 +1,7 @@
 // What claims count for: of storage the amount, in all and by class; of devices their number by class.
+import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
+import type { DeviceSubRequest, ExactDeviceRequest } from "#api/resource/v1/device-request.ts";
+import type { ResourceClaim } from "#api/resource/v1/resource-claim.ts";
 import type { ApiObject } from "#schema/object.ts";
 import {
   addQuantity,
@@ -8,9 +11,6 @@ import {
   quantityOf,
   roundQuantityUp,
 } from "#schema/quantity.ts";
-import type { PersistentVolumeClaim } from "../core/v1/persistent-volume-claim.ts";
-import type { DeviceSubRequest, ExactDeviceRequest } from "../resource/v1/device-request.ts";
-import type { ResourceClaim } from "../resource/v1/resource-claim.ts";
 import { type Evaluator, matchesClass, one } from "./evaluator.ts";
 
 const byClass = ".storageclass.storage.k8s.io/";

@@ -1,4 +1,12 @@
 // Which nodes a pod asks for, by labels and by name, read once. Rules about API types, for all who place pods.
+import type {
+  NodeSelector,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  PreferredSchedulingTerm,
+} from "#api/core/v1/affinity.ts";
+import type { Node } from "#api/core/v1/node.ts";
+import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { own } from "#base/collections.ts";
 import {
   type Labels,
@@ -8,14 +16,6 @@ import {
   SelectorError,
   type SelectorOperator,
 } from "#schema/selector.ts";
-import type {
-  NodeSelector,
-  NodeSelectorRequirement,
-  NodeSelectorTerm,
-  PreferredSchedulingTerm,
-} from "./v1/affinity.ts";
-import type { Node } from "./v1/node.ts";
-import type { PodSpec } from "./v1/pod-spec.ts";
 
 /** What of a node can be selected by. */
 export interface Selectable {
