@@ -6,15 +6,15 @@ import type { Catalog } from "#schema/discovery.ts";
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupDiscoveryList } from "#schema/discovery.ts";
 import { parseJson } from "#schema/json.ts";
 import type { OpenApi, Served } from "#schema/openapi/documents.ts";
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { checksOf, type HealthCheck, health } from "#serving/health.ts";
+import { HealthMetrics } from "#serving/health-metrics.ts";
+import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 import { type Conversion, isProduced, negotiate, offers, yamlType } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { badRequest, nothingProduced } from "#wire/status.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import type { Causality } from "./causality.ts";
-import { checksOf, type HealthCheck, health } from "./health.ts";
-import { HealthMetrics } from "./health-metrics.ts";
-import { isForPerson, uncached, withHeaders } from "./respond.ts";
+import { isForPerson, withHeaders } from "./respond.ts";
 
 export interface PathOptions {
   readonly catalog: Catalog;

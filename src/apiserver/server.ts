@@ -14,12 +14,13 @@ import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { DecodeError } from "#schema/json.ts";
+import { type Authorize, permit, type Question } from "#serving/authorization.ts";
 import type { ApiRequest, ApiResponse, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
+import { type HttpHandler, type HttpRequest, type HttpResponse, nosniff, uncached } from "#wire/http.ts";
 import { badRequest, forbidden, internalError, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
 import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
-import { type Authorize, permit, type Question, questionAbout, questionOf } from "./authorization/authorizer.ts";
+import { questionAbout, questionOf } from "./authorization/authorizer.ts";
 import { isPart, RequestTrace, traceIdOf } from "./causality.ts";
 import { type ConnectOptions, type Connector, type ConnectRequest, connect, connectorOf } from "./connect/connect.ts";
 import { InFlight, type InFlightLimits, laneOf, tooManyRequests, usualInFlight } from "./in-flight.ts";
@@ -29,11 +30,9 @@ import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
 import { parseResourcePath, type ResourcePath, verbOf, verbOfMethod } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
 import {
-  nosniff,
   respond,
   respondError,
   respondList,
-  uncached,
   type Wanted,
   wantedBy,
   wantedOfRefusal,

@@ -10,7 +10,6 @@ import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts"
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
-import type { HealthCheck } from "#apiserver/health.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
@@ -27,6 +26,7 @@ import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { isReady } from "#rules/readiness.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
+import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";

@@ -14,8 +14,8 @@ import { gunzipSync } from "node:zlib";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { httpsFront } from "#wire/host/https.ts";
-import type { FrontLimits } from "#wire/host/limits.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
+import type { FrontLimits } from "#serving/host/https/limits.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 
 /** A front for a test, with what a client needs to trust it. */

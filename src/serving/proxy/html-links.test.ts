@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rewriteLinks } from "./html-links.ts";
-import { throughProxy } from "./proxy-urls.ts";
+import { throughProxy } from "./urls.ts";
 
 const address = { prefix: "/proxy/path", backendHost: "10.0.0.1:8080", requestHost: "localhost:8001" };
 

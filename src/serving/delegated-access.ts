@@ -1,13 +1,6 @@
 // Who asks a part that has no list of users, and may they? The API server is asked, and its answers are believed for a while.
 import { TokenReview } from "#api/authentication/v1/token-review.ts";
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
-import {
-  type Authenticator,
-  identifyBy,
-  TokenError,
-  type TokenOwner,
-} from "#apiserver/authentication/authenticator.ts";
-import { permit, type Verdict } from "#apiserver/authorization/authorizer.ts";
 import type { Clock } from "#base/clock.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
@@ -17,6 +10,8 @@ import { Lru } from "#client/lru.ts";
 import type { Draft } from "#schema/infer.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
+import { type Authenticator, identifyBy, TokenError, type TokenOwner } from "./authentication.ts";
+import { permit, type Verdict } from "./authorization.ts";
 
 export interface DelegationOptions {
   /** May create TokenReviews and SubjectAccessReviews. */

@@ -3,7 +3,7 @@ import type { Clock } from "#base/clock.ts";
 import { DerError, derElement, derElements, derInside, derTag } from "#base/der.ts";
 import { type DistinguishedName, parseDistinguishedName } from "#base/distinguished-name.ts";
 import type { User } from "#wire/api-request.ts";
-import { type Authenticator, asAuthenticated, refused } from "../authentication/authenticator.ts";
+import { type Authenticator, asAuthenticated, refused } from "../authentication.ts";
 
 interface Holder {
   readonly user: User | typeof refused | undefined;

@@ -6,7 +6,7 @@ import { ApiError } from "#base/errors.ts";
 import { Client, type Transport } from "#client/client.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
-import { delegation } from "./delegated-access.ts";
+import { delegation } from "../../src/serving/delegated-access.ts";
 
 const { signal } = new AbortController();
 const ann: User = { name: "ann", groups: ["readers"] };

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
 import { der, derTag } from "#base/der.ts";
 import type { HttpRequest } from "#wire/http.ts";
-import { refused } from "../authentication/authenticator.ts";
+import { refused } from "../authentication.ts";
 import { certificateAuthenticator } from "./certificate-authenticator.ts";
 
 const { sequence, set, oid, integer, bitString, utf8String, printableString, bmpString, t61String, utcTime } = derTag;

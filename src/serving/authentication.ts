@@ -18,9 +18,6 @@ export interface TokenOwner {
   readonly audiences: readonly string[];
 }
 
-/** Resolves with the owner, or undefined if this is not for it to say. Throws TokenError for one of its tokens that is not good. */
-export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<TokenOwner | undefined>;
-
 /** Why a token is not good. Shown to those who review tokens, not to the one who shows a bad one. */
 export class TokenError extends Error {
   override readonly name = "TokenError";
@@ -29,32 +26,6 @@ export class TokenError extends Error {
 export const authenticated = "system:authenticated";
 export const unauthenticated = "system:unauthenticated";
 export const anonymousUser: User = { name: "system:anonymous", groups: [unauthenticated] };
-
-/** Whoever comes by the insecure port, as upstream had it while it had one: may do everything, whatever else it shows. */
-const unsecuredUser: User = { name: "system:unsecured", groups: ["system:masters", authenticated] };
-export const unsecured: Authenticator = ({ isUnsecured }) => (isUnsecured ? unsecuredUser : undefined);
-
-/** No token of ours is nearly as long; longer ones are not worth a look. */
-const longestToken = 32 * 1024;
-
-/** Asks all who know tokens. Throws TokenError if nobody finds it good. */
-export const anyToken =
-  (
-    authenticators: readonly TokenAuthenticator[],
-  ): ((token: string, audiences: readonly string[]) => Promise<TokenOwner>) =>
-  async (token, audiences) => {
-    const errors: string[] = [];
-    for (const authenticate of token.length > longestToken ? [] : authenticators) {
-      try {
-        const owner = await authenticate(token, audiences);
-        if (owner) return { ...owner, user: asAuthenticated(owner.user) };
-      } catch (error) {
-        if (!(error instanceof TokenError)) throw error;
-        errors.push(error.message);
-      }
-    }
-    throw new TokenError(errors.join(", ") || "invalid bearer token");
-  };
 
 export interface IdentifyOptions {
   readonly authenticators: readonly Authenticator[];
@@ -101,29 +72,6 @@ export const asAuthenticated = (user: User): User =>
   user.groups.includes(authenticated) || user.groups.includes(unauthenticated)
     ? user
     : { ...user, groups: [...user.groups, authenticated] };
-
-/** Static tokens, good for the server itself: one line each of `token,user,uid,"group,group"`. Throws an Error that names the line at fault. */
-export function staticTokens(csv: string, audiences: readonly string[]): TokenAuthenticator {
-  const users = new Map<string, User>();
-  for (const [index, line] of csv.split("\n").entries()) {
-    if (line.trim() === "" || line.startsWith("#")) continue;
-    const [token, name, uid, groups] = [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map((match) =>
-      (match[1] ?? match[2] ?? "").trim(),
-    );
-    if (!token || !name || uid === undefined)
-      throw new Error(`line ${index + 1}: expected token,user,uid and, if wanted, groups`);
-    users.set(token, {
-      name,
-      ...(uid && { uid }),
-      groups: groups ? groups.split(",").map((group) => group.trim()) : [],
-    });
-  }
-  return async (token, asked) => {
-    const user = users.get(token);
-    const both = audiences.filter((audience) => asked.includes(audience));
-    return user && both.length > 0 ? { user, audiences: both } : undefined;
-  };
-}
 
 export function bearerToken(authorization: string | undefined): string | undefined {
   const match = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? "");

@@ -3,7 +3,7 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
-import { tookTooLong, tooLarge } from "../status.ts";
+import { tookTooLong, tooLarge } from "#wire/status.ts";
 
 /** One for all, because an error costs more to make than the rest of an abort. */
 export const clientIsGone = new Error("the client is gone");

@@ -1,7 +1,6 @@
 // The answers of /healthz, /livez and /readyz: all checks together, or one.
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { type HttpRequest, type HttpResponse, nosniff, uncached } from "#wire/http.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
-import { nosniff, uncached } from "./respond.ts";
 
 export interface HealthCheck {
   readonly name: string;
