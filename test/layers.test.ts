@@ -3,25 +3,29 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const spine = ["base", "schema", "wire", "api", "client"];
+const model = ["base", "schema", "api", "rules"];
+const spine = [...model, "wire", "client"];
 const layers: Readonly<Record<string, readonly string[]>> = {
   base: [],
   schema: ["base"],
   api: ["base", "schema"],
+  rules: ["base", "schema", "api"],
   store: ["base"],
   wire: ["base", "schema"],
-  client: ["base", "schema", "wire", "api"],
-  apiserver: [...spine, "store"],
-  controllers: ["base", "schema", "api", "client"],
-  scheduler: ["base", "schema", "api", "client"],
-  kubelet: spine,
-  network: ["base", "schema", "api", "client"],
-  proxy: ["base", "schema", "api", "client"],
-  dns: spine,
-  ingress: spine,
-  "metrics-server": spine,
-  logging: spine,
-  kubectl: spine,
+  serving: ["base", "schema", "api", "wire", "client"],
+  cli: ["base"],
+  client: [...model, "wire"],
+  apiserver: [...spine, "store", "serving"],
+  controllers: [...model, "client"],
+  scheduler: [...model, "client"],
+  kubelet: [...spine, "serving"],
+  network: [...model, "client"],
+  proxy: [...model, "client"],
+  dns: [...spine, "serving"],
+  ingress: [...spine, "serving"],
+  "metrics-server": [...spine, "serving"],
+  logging: [...spine, "serving"],
+  kubectl: [...spine, "cli"],
   observe: spine,
 };
 /** These put everything together, and may touch the machine anywhere. */

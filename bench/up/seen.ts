@@ -1,7 +1,7 @@
 import type { Client, Selection } from "#client/client.ts";
-import { metadataOf } from "#client/place.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 
 /** Resolves when a client sees that the objects of a kind are as wanted. */
 export async function seen<K extends AnyKind>(

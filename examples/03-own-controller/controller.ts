@@ -2,8 +2,7 @@
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { controller } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
-import { controllerOf } from "#client/place.ts";
+import { controlledBy, controllerOf } from "#rules/owners.ts";
 
 const annotation = "example.com/welcome";
 

@@ -8,9 +8,13 @@ export const isEmptySelector = ({ matchLabels, matchExpressions }: LabelSelector
 /** Whether the selector can be evaluated. No selector can: it selects nothing. */
 export const isValidSelector = (selector: LabelSelector | undefined): boolean => selectorText(selector) !== undefined;
 
+/** What a selector selects, as a function of labels, for a selector that is asked of many objects. An invalid one selects nothing. */
+export const labelSelection = (selector: LabelSelector | undefined): ((labels: Labels | undefined) => boolean) =>
+  isValidSelector(selector) ? selectorMatcher(selector) : () => false;
+
 /** Whether a valid selector selects these labels; an empty one selects all, a missing one nothing. */
 export const selects = (selector: LabelSelector | undefined, labels: Labels | undefined): boolean =>
-  isValidSelector(selector) && selectorMatcher(selector)(labels);
+  labelSelection(selector)(labels);
 
 /** `app=web,!old`; "" for an empty selector and undefined for one that cannot be evaluated. */
 export function selectorText(selector: LabelSelector = {}): string | undefined {

@@ -1,8 +1,7 @@
 // How many requests are served at once. The limits and the answer follow upstream's server/filters/maxinflight.go; the share of one
 // user is ours, in place of its queues: whoever asks for more than half of what can be served leaves the rest to the others.
 import type { User } from "#wire/api-request.ts";
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { nosniff, uncached } from "./respond.ts";
+import { type HttpRequest, type HttpResponse, nosniff, uncached } from "#wire/http.ts";
 
 export interface InFlightLimits {
   /** Requests that only read, and requests that write; 0 is without limit. */

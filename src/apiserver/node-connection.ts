@@ -1,18 +1,8 @@
 // How the API server reaches what runs in the cluster. It speaks HTTP to kubelets and pods alike, and an upgrade is an answer
 // like any other; so a kubelet in the same process can stand behind this as well as one across a network.
-import { ApiError } from "#base/errors.ts";
+import { type Origin, type OutgoingRequest, Unreachable } from "#serving/proxy/outgoing.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
-
-/** A request on its way into the cluster. */
-export interface OutgoingRequest {
-  readonly method: string;
-  /** Path and query, escaped. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly content?: AsyncIterable<Uint8Array>;
-  readonly signal: AbortSignal;
-}
 
 export interface KubeletEndpoint {
   readonly node: string;
@@ -23,15 +13,6 @@ export interface KubeletEndpoint {
   readonly dialAddress?: string;
   /** Whether the kubelet's certificate need not be checked. */
   readonly trustsAny?: boolean;
-}
-
-/** A server in the cluster network, whose certificate says nothing we could check. */
-export interface Origin {
-  readonly scheme: "http" | "https";
-  readonly host: string;
-  /** The scheme's own unless told. */
-  readonly port?: number;
-  readonly dialAddress?: string;
 }
 
 export interface NodeConnection {
@@ -45,18 +26,6 @@ export interface NodeConnection {
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
   /** Header compression for a kubelet that has to be spoken to in SPDY. */
   spdyCompression(): SpdyCompression;
-}
-
-/** Nobody answered. The message says why, as in `dial tcp 10.0.0.7:10250: connect: connection refused`. */
-export class Unreachable extends Error {
-  override readonly name = "Unreachable";
-}
-
-/** Names a failure to reach something in upstream's words; other errors are passed on. */
-export function unreachable(error: unknown, code: 500 | 503, what: string): unknown {
-  if (!(error instanceof Unreachable)) return error;
-  const reason = code === 503 ? "ServiceUnavailable" : "";
-  return new ApiError({ code, reason, message: `${what}: ${error.message}` }, { cause: error });
 }
 
 /** For servers that reach no nodes: tests, and tools that only store objects. */

@@ -1,6 +1,6 @@
 // What a server looks at when it is asked how it is.
+import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
-import type { HealthCheck } from "./health.ts";
 import type { StoreFollower } from "./store-follower.ts";
 
 interface Looked {

@@ -1,6 +1,5 @@
 // The last stage: an answer in the form the client wants. What is stored goes out as the bytes that were made when it was
 // written; only tables, metadata alone and foreign encodings are made for one answer.
-
 import { PartialObjectMetadata } from "#api/meta/partial-object-metadata.ts";
 import { Status } from "#api/meta/status.ts";
 import { breathe } from "#base/breathe.ts";
@@ -18,7 +17,7 @@ import {
 } from "#schema/table.ts";
 import type { ApiResponse, EncodedObject, ListPage, RequestVerb, WatchEvent } from "#wire/api-request.ts";
 import { type Codec, type Named, named } from "#wire/codec.ts";
-import type { HttpRequest, HttpResponse, Parts } from "#wire/http.ts";
+import { type HttpRequest, type HttpResponse, nosniff, type Parts, uncached } from "#wire/http.ts";
 import { joined, jsonCodec, namesHead } from "#wire/json.ts";
 import { type Accepted, type Conversion, isProduced, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
@@ -158,9 +157,6 @@ function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): Hea
   return warnings.length === 0 ? headers : { ...headers, warning: warningHeaders(warnings) };
 }
 
-/** What one user may see is not for the next, and not for long. */
-export const uncached = { "cache-control": "no-cache, private" } as const;
-
 export const respondError = (error: ApiError, wanted: Wanted, warnings: readonly string[] = []): HttpResponse => ({
   code: error.code,
   headers: {
@@ -176,9 +172,6 @@ export const withHeaders = (response: HttpResponse, headers: Readonly<Record<str
   ...response,
   headers: { ...response.headers, ...headers },
 });
-
-/** Keeps browsers from guessing a type. Upstream sends it with refusals of authorization and with plain texts, nowhere else. */
-export const nosniff = { "x-content-type-options": "nosniff" };
 
 type Headers = NonNullable<HttpResponse["headers"]>;
 

@@ -6,10 +6,10 @@ import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { DecodeError } from "#schema/json.ts";
+import type { Authorize } from "#serving/authorization.ts";
 import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
+import { type HttpHandler, type HttpRequest, type HttpResponse, nosniff } from "#wire/http.ts";
 import { badRequest, internalError } from "#wire/status.ts";
-import type { Authorize } from "./authorization/authorizer.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
 import type { ConnectOptions } from "./connect/connect.ts";
 import { type InFlightLimits, usualInFlight } from "./in-flight.ts";
@@ -26,7 +26,7 @@ import { routeStage } from "./pipeline/stages/route.ts";
 import { serveConnectionStage, servePathStage, serveResourceStage } from "./pipeline/stages/serve.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import type { Resources } from "./resources.ts";
-import { nosniff, respond, respondError, respondList, wantedOfRefusal, withHeaders } from "./respond.ts";
+import { respond, respondError, respondList, wantedOfRefusal, withHeaders } from "./respond.ts";
 
 export interface ApiServerOptions {
   readonly identify: (request: HttpRequest) => Promise<User> | User;

@@ -1,7 +1,9 @@
 // What an informer knows: the objects of one kind, by key and by whatever else they are looked up by.
+import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import { controllerOf, keyOf, metadataOf, type Place } from "./place.ts";
+import { metadataOf } from "#schema/object.ts";
+import { keyOf, type Place } from "./place.ts";
 
 /** A way to find objects: by each of the values it gives for an object. Two places that share an Index share its work. */
 export interface Index<K extends AnyKind> {

@@ -4,11 +4,11 @@ import type { DeleteOptions } from "#api/meta/options.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User, WatchEvent } from "#wire/api-request.ts";
 import { internalError } from "#wire/status.ts";
 import { objectBody, statusBody } from "./object-body.ts";
-import { metadataOf, type Place } from "./place.ts";
+import type { Place } from "./place.ts";
 
 /** Rejects with ApiError for a refusal, with ConnectionLost when there is no knowing what became of the request. */
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;

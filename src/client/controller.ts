@@ -6,9 +6,10 @@ import type { Random } from "#base/random.ts";
 import type { Backoff } from "#base/retry.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import type { Cache, Index } from "./cache.ts";
 import type { Client } from "./client.ts";
-import { metadataOf, type Place } from "./place.ts";
+import type { Place } from "./place.ts";
 
 /** Look again after this time, whether anything has changed by then or not. */
 export interface Again {

@@ -16,10 +16,11 @@ import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import { Cache } from "./cache.ts";
 import { type Client, isExpired, type ObjectEvent, type Selection } from "./client.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
-import { keyOfObject, metadataOf } from "./place.ts";
+import { keyOfObject } from "./place.ts";
 
 /** Added if there is no `old`, deleted if there is no `object`. On a resync both are the same. */
 export interface Change<O> {

@@ -2,9 +2,9 @@
 // a second pod because its cache does not know the first one yet.
 import { Heap } from "#base/heap.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { Informer } from "./informer.ts";
-import { keyOfObject, metadataOf } from "./place.ts";
+import { keyOfObject } from "./place.ts";
 
 interface Awaited {
   /** The newest revision written. */

@@ -1,7 +1,6 @@
 // Where an object is: what the metadata of every object says, and what queues and caches use as a key.
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
-import type { ObjectMeta } from "#schema/object-meta.ts";
+import { metadataOf } from "#schema/object.ts";
 
 export interface Place {
   /** Absent for kinds that live in no namespace. */
@@ -24,14 +23,7 @@ export const causeOf = (kind: AnyKind, key: string, resourceVersion = ""): strin
 /** `pods`, `deployments.apps`. */
 export const resourceName = ({ plural, group }: AnyKind): string => (group === "" ? plural : `${plural}.${group}`);
 
-/** The metadata of an object of any kind: every kind has it, though the compiler cannot see that of a kind it does not know. */
-export const metadataOf = (object: unknown): ObjectMeta => (object as ApiObject).metadata ?? {};
-
 export function keyOfObject(object: unknown): string {
   const { namespace, name = "" } = metadataOf(object);
   return keyOf({ namespace, name });
 }
-
-/** The owner that manages an object, if it has one. */
-export const controllerOf = (object: unknown) =>
-  metadataOf(object).ownerReferences?.find(({ controller }) => controller === true);

@@ -5,9 +5,10 @@ import type { Log } from "#base/log.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
+import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import { type ApiObject, metadataOf } from "#schema/object.ts";
 import { type Client, isConflict, type Write } from "./client.ts";
 import {
   type Again,
@@ -23,7 +24,7 @@ import type { Change } from "./informer.ts";
 import { Informers } from "./informers.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 import { OwnWrites } from "./own-writes.ts";
-import { causeOf, controllerOf, keyOf, metadataOf, placeOf } from "./place.ts";
+import { causeOf, keyOf, placeOf } from "./place.ts";
 import { measuredQueue } from "./queue-metrics.ts";
 import { Rests } from "./rests.ts";
 import { causesOf, Triggers } from "./triggers.ts";

@@ -2,14 +2,14 @@
 import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { type Random, seededRandom } from "#base/random.ts";
+import { controlledBy } from "#rules/owners.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { Client, type Transport } from "./client.ts";
 import { type Again, type Controller, cacheView, type Reconcile } from "./controller.ts";
-import { controlledBy } from "./owner.ts";
-import { keyOf, metadataOf, type Place } from "./place.ts";
+import { keyOf, type Place } from "./place.ts";
 import { MemoryApi } from "./testing/memory-api.ts";
 
 export interface World {

@@ -1,6 +1,7 @@
 // What made a controller look at an object: with the object itself, the causes of what it then writes.
 import type { AnyKind } from "#schema/kind.ts";
-import { causeOf, keyOfObject, metadataOf } from "./place.ts";
+import { metadataOf } from "#schema/object.ts";
+import { causeOf, keyOfObject } from "./place.ts";
 
 interface Trigger {
   readonly kind: AnyKind;

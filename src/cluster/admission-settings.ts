@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AdmissionSettings } from "#apiserver/admission/configuration.ts";
 import { readAdmissionConfiguration } from "#apiserver/admission/configuration-file.ts";
-import type { Parsed } from "./flags.ts";
+import type { Parsed } from "#cli/flags.ts";
 
 export const pluginFlags = {
   "enable-admission-plugins": {

@@ -2,7 +2,6 @@
 // same cluster on a clock it moves by hand. The parts meet at the API alone, each under an identity of its own: the
 // requests of this process pass the same authorization and admission as those that come over the network.
 import { catalog } from "#api/catalog.ts";
-import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
@@ -11,7 +10,6 @@ import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts"
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
-import type { HealthCheck } from "#apiserver/health.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
@@ -26,7 +24,9 @@ import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/place.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
+import { isReady } from "#rules/readiness.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
+import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";

@@ -1,5 +1,6 @@
-import type { CommandEntry } from "./command.ts";
+import type { CommandEntry } from "#cli/command.ts";
 
+/** Adding a command is a file in commands/ and an entry here. */
 export const commands: readonly CommandEntry[] = [
   {
     name: "up",

@@ -1,5 +1,5 @@
 import { get } from "node:https";
-import type { HealthCheck } from "#apiserver/health.ts";
+import type { HealthCheck } from "#serving/health.ts";
 
 const timeoutMs = 20_000;
 

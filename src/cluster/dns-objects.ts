@@ -1,9 +1,9 @@
 // The objects by which pods find the cluster's DNS: a service at an address that every pod is told.
-import { serviceNameLabel } from "#api/core/services.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { AddressRange } from "#apiserver/strategies/service/ranges.ts";
+import { serviceNameLabel } from "#rules/services.ts";
 import { formatIp } from "#schema/ip.ts";
 
 /** Of the addresses of services, as everybody expects it. */

@@ -2,15 +2,15 @@ import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AssemblyOptions } from "#apiserver/assemble.ts";
-import { staticTokens } from "#apiserver/authentication/authenticator.ts";
-import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
+import { staticTokens } from "#apiserver/authentication/token-authenticators.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { systemClock } from "#base/clock.ts";
+import { DurationError, parseDuration } from "#base/duration.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
-import { DurationError, parseDuration } from "#schema/duration.ts";
-import { asPrivateKey, asPublicKey, flagFile } from "./flag-file.ts";
-import { type Parsed, parseFlags } from "./flags.ts";
+import { type Parsed, parseFlags } from "#cli/flags.ts";
+import { asPrivateKey, asPublicKey, flagFile } from "#cli/host/flag-file.ts";
+import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
 import { type CertificateFlags, certificateFolder } from "./serving-certificates.ts";
 
 /** How the API server knows who asks, by the names of its flags. */

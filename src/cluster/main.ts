@@ -1,9 +1,10 @@
 // argv → command.
 import { inspect } from "node:util";
 import { explain, UsageError } from "#base/errors.ts";
-import type { CommandEntry } from "./command.ts";
+import { aligned } from "#cli/aligned.ts";
+import type { CommandEntry } from "#cli/command.ts";
+import { print, printError } from "#cli/print.ts";
 import { commands } from "./commands.ts";
-import { print, printError } from "./print.ts";
 
 /** Runs one command line and returns its exit code: 0 fine, 1 failed, 2 usage, more if the command says so. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -36,14 +37,13 @@ export async function main(args: readonly string[]): Promise<number> {
 
 function help(): string {
   const shown = commands.filter(({ isHidden }) => !isHidden);
-  const width = Math.max(...shown.map(({ name }) => name.length));
   return [
     "Kubernetes, whole, in TypeScript.",
     "",
     "Usage: knarr COMMAND [ARGUMENTS]",
     "",
     "Commands:",
-    ...shown.map(({ name, short }) => `  ${name.padEnd(width)}   ${short}`),
+    ...aligned(shown.map(({ name, short }) => [`  ${name}`, short])),
     "",
     'Run "knarr help COMMAND" for what a command does and takes.',
   ].join("\n");

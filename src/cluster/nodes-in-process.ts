@@ -1,5 +1,6 @@
-import { type NodeConnection, Unreachable } from "#apiserver/node-connection.ts";
+import type { NodeConnection } from "#apiserver/node-connection.ts";
 import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
+import { Unreachable } from "#serving/proxy/outgoing.ts";
 import type { ClusterNodes } from "./cluster.ts";
 
 /** What is asked of a kubelet of this process goes straight to it, all else by the other way. */

@@ -3,10 +3,10 @@ import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import { type Metrics, noMetrics } from "#base/metrics.ts";
 import { systemRandom } from "#base/random.ts";
+import { asText, flagFile } from "#cli/host/flag-file.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { MemoryStore } from "#store/memory.ts";
-import { asText, flagFile } from "./flag-file.ts";
 
 /** Which engine to use, by the names of the API server's flags. */
 export interface StoreFlags {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
+import { asCertificates, asPrivateKey, flagFile, isPair } from "#cli/host/flag-file.ts";
 import { controlPlaneCertificates } from "./control-plane-certificates.ts";
-import { asCertificates, asPrivateKey, flagFile, isPair } from "./flag-file.ts";
 import { masterAdmin } from "./identities.ts";
 
 /** Where the API server's certificates come from, by the names of its flags. */

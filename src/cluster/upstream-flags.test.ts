@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UsageError } from "#base/errors.ts";
-import { parseFlags } from "./flags.ts";
+import { parseFlags } from "#cli/flags.ts";
 import { checkUpstreamFlags, upstreamFlags, warnOfUpstreamFlags } from "./upstream-flags.ts";
 import { apiVersionInfo, kubernetesVersion } from "./version.ts";
 

@@ -2,7 +2,7 @@
 // a mistake is found, and what has no effect is said.
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
-import type { Parsed } from "./flags.ts";
+import type { Parsed } from "#cli/flags.ts";
 import { kubernetesVersion } from "./version.ts";
 
 export const upstreamFlags = {

@@ -1,8 +1,8 @@
 // Which pods to do without first, when there are too many.
-import { isReady } from "#api/core/readiness.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { isActive, readySince } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 import { millisOf } from "#schema/time.ts";
-import { isActive, readySince } from "./pods.ts";
 
 /**
  * An order of pods in which those that are missed least come first: not assigned, not running, not ready, cheap by their own

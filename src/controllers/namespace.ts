@@ -4,11 +4,11 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isNotFound, isReason } from "#client/client.ts";
 import { controller, type Reconcile } from "#client/controller.ts";
-import { metadataOf } from "#client/place.ts";
+import { hasEnded } from "#rules/pods.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import { millisOf } from "#schema/time.ts";
 import { conditionsAfter, type Remains } from "./namespace-conditions.ts";
-import { isTerminal } from "./pods.ts";
 
 /** All kinds the cluster serves at present. Rejects if that cannot be found out. */
 export type Discovery = () => Promise<readonly AnyKind[]>;
@@ -114,7 +114,7 @@ async function deleteAll(client: Client, kind: AnyKind, namespace: string): Prom
 }
 
 async function longestGrace(client: Client, namespace: string): Promise<number> {
-  const pods = (await client.list(Pod, { namespace })).items.filter((pod) => !isTerminal(pod));
+  const pods = (await client.list(Pod, { namespace })).items.filter((pod) => !hasEnded(pod));
   return pods.reduce((longest, { spec }) => Math.max(longest, spec.terminationGracePeriodSeconds ?? 0), 0);
 }
 

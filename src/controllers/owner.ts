@@ -1,10 +1,11 @@
 // Who owns what: how a controller comes by objects that match its
 // selector (adoption) and lets go of those that no longer do (release).
 import { type Client, isNotFound, isReason } from "#client/client.ts";
-import { controlledBy } from "#client/owner.ts";
-import { controllerOf, metadataOf, type Place } from "#client/place.ts";
+import type { Place } from "#client/place.ts";
+import { controlledBy, controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import type { Labels } from "#schema/selector.ts";
 
 export interface Claim<K extends AnyKind> {

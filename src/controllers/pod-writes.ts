@@ -4,7 +4,7 @@ import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { ApiError, explain } from "#base/errors.ts";
 import { isNotFound } from "#client/client.ts";
 import type { Reconcile } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 

@@ -1,12 +1,12 @@
 // Keeps a number of equal pods: what ReplicaSets and ReplicationControllers have in common, which is all but their names.
-
 import type { ReplicaSetCondition, ReplicaSetStatus } from "#api/apps/v1/replica-set.ts";
-import { isReady } from "#api/core/readiness.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { equal, inBatches, slowStart } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import type { Again, Reconcile } from "#client/controller.ts";
+import { isActive, isAvailable, isTerminating, nextAvailableMs } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { type Labels, labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
@@ -14,7 +14,7 @@ import { timeOf } from "#schema/time.ts";
 import { byDeletionCost } from "./deletion-cost.ts";
 import { claim } from "./owner.ts";
 import { createPod, deletePod } from "./pod-writes.ts";
-import { isActive, isAvailable, isTerminating, nextAvailableMs, orphanPods } from "./pods.ts";
+import { orphanPods } from "./pods.ts";
 
 /** How many pods one reconcile creates or deletes at most. */
 const burst = 500;

@@ -3,7 +3,7 @@ import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
 import { type CacheView, controller } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { orphanPods, wakenByOrphans } from "./pods.ts";
 import { reconcileReplicas } from "./replicas.ts";

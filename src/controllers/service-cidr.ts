@@ -1,16 +1,10 @@
 // Says of ranges for services that they can be used, and keeps those that still are from going. See upstream's
 // pkg/controller/servicecidrs.
-import {
-  addressAllocator,
-  containsNetwork,
-  givesOut,
-  managedByLabel,
-  networksOverlap,
-} from "#api/networking/service-ranges.ts";
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { isNotFound } from "#client/client.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
+import { addressAllocator, containsNetwork, givesOut, managedByLabel, networksOverlap } from "#rules/service-ranges.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 
 const fieldManager = "service-cidr-controller";

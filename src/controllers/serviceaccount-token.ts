@@ -1,11 +1,11 @@
 // Fills secrets that people make for tokens of service accounts, and deletes them with their account.
-import { legacyClaims, legacyIssuer, tokenSecretType } from "#api/core/legacy-tokens.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { index } from "#client/cache.ts";
 import { isConflict, isNotFound } from "#client/client.ts";
 import { controller, watching } from "#client/controller.ts";
 import { keyOf, type Place } from "#client/place.ts";
+import { legacyClaims, legacyIssuer, tokenSecretType } from "#rules/legacy-tokens.ts";
 
 export interface TokenSettings {
   /** What the API server's certificate is checked against, in PEM; not told if it is empty. */

@@ -1,13 +1,13 @@
 // What controllers ask of services and of the pods behind them.
-import { isReady } from "#api/core/readiness.ts";
-import { clusterAddresses } from "#api/core/services.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service, type ServicePort } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
 import { type CacheView, watching } from "#client/controller.ts";
+import { hasEnded } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
+import { clusterAddresses } from "#rules/services.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
-import { isTerminal } from "./pods.ts";
 import { hasLabels, labelPair, podsWithLabels } from "./pods-by-label.ts";
 
 /** Says of endpoints that their service has no address of its own. */
@@ -40,7 +40,7 @@ export const watchingPodsOfServices = watching(
   (old, pod) =>
     old.metadata.deletionTimestamp !== pod.metadata.deletionTimestamp ||
     isReady(old) !== isReady(pod) ||
-    isTerminal(old) !== isTerminal(pod) ||
+    hasEnded(old) !== hasEnded(pod) ||
     old.spec.nodeName !== pod.spec.nodeName ||
     old.spec.hostname !== pod.spec.hostname ||
     old.spec.subdomain !== pod.spec.subdomain ||
@@ -56,7 +56,7 @@ export const hasSelector = ({ selector = {} }: Service["spec"]): boolean => Obje
 
 /** Whether a pod has an address to publish, and will have one for a while. */
 export const isReachable = (pod: Pod): boolean =>
-  !isTerminal(pod) && (Boolean(pod.status.podIP) || (pod.status.podIPs?.length ?? 0) > 0);
+  !hasEnded(pod) && (Boolean(pod.status.podIP) || (pod.status.podIPs?.length ?? 0) > 0);
 
 /** The pod's name in the service's DNS, if it has asked for one there. */
 export const hostnameIn = ({ metadata, spec }: Pod, { metadata: { namespace, name } }: Service): string | undefined =>

@@ -5,7 +5,8 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { VolumeAttributesClass } from "#api/storage/v1/volume-attributes-class.ts";
 import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
-import { controllerOf, keyOf, type Place } from "#client/place.ts";
+import { keyOf, type Place } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
 
 const claimFinalizer = "kubernetes.io/pvc-protection";
 const classFinalizer = "kubernetes.io/vac-protection";

@@ -1,11 +1,11 @@
 // What the cluster's DNS knows: services, their endpoints, and which namespaces there are.
-import { clusterAddresses, serviceNameLabel } from "#api/core/services.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { type Cache, index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
 import { slicesOf } from "#client/service-slices.ts";
+import { clusterAddresses, serviceNameLabel } from "#rules/services.ts";
 
 /** One address that traffic for a service may be sent to, and the ports it has there. */
 export interface EndpointAddress {

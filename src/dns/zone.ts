@@ -1,7 +1,7 @@
 // The names of a cluster, as the DNS specification of Kubernetes gives them and CoreDNS serves them:
 // https://github.com/kubernetes/dns/blob/master/docs/specification.md
-import { clusterAddresses } from "#api/core/services.ts";
 import type { Service } from "#api/core/v1/service.ts";
+import { clusterAddresses } from "#rules/services.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import type { Directory, EndpointAddress } from "./directory.ts";
 

@@ -3,9 +3,10 @@
 // A disk that gets full is first relieved of images that nobody uses. Then one pod goes at a time: it is seen what that brings before
 // the next. Nodes that share a machine run out together: who goes is decided among the pods of all of them, and its own node ends it.
 import type { Pod } from "#api/core/v1/pod.ts";
-import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
+import { podAmounts } from "#rules/pod-amounts.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { bytesOf } from "./cgroups/limits.ts";
 import { isCritical } from "./node/admit.ts";
 import { type EvictionThresholds, type MachineState, type Pressure, pressuresOf } from "./node/pressure.ts";
@@ -174,7 +175,7 @@ export class Evictor {
 
   /** A pod that crashes again and again holds its part of the disk also while nothing of it runs. */
   #mayGo(one: ServedPod): boolean {
-    return one.state.containers.length > 0 && !hasEnded(one) && !this.#evicted.has(one.pod.metadata.uid);
+    return one.state.containers.length > 0 && !hasEnded(one.pod) && !this.#evicted.has(one.pod.metadata.uid);
   }
 
   /** Whether the pod that was ended last is still about to: what it held is given back after its containers. */
@@ -184,7 +185,7 @@ export class Evictor {
     for (const uid of this.#evicted) if (!pods.some(({ pod }) => pod.metadata.uid === uid)) this.#evicted.delete(uid);
     const last = this.#last;
     if (!last || clock.elapsed() - last.at > goneMs) return false;
-    return pods.some((one) => one.pod.metadata.uid === last.uid && (isRunning(one) || !hasEnded(one)));
+    return pods.some((one) => one.pod.metadata.uid === last.uid && (isRunning(one) || !hasEnded(one.pod)));
   }
 }
 
@@ -203,7 +204,5 @@ async function measure(
 /** Upstream ends one pod after the other, though the disk may be full of what is none of theirs. */
 const wouldHelp = ({ threshold, available }: Shortage, pods: readonly Measured[]): boolean =>
   pods.reduce((sum, { stats }) => sum + (stats ? usedOf("ephemeral-storage", stats) : 0), 0) >= threshold - available;
-
-const hasEnded = ({ pod: { status } }: ServedPod): boolean => status.phase === "Succeeded" || status.phase === "Failed";
 
 const isRunning = ({ state }: ServedPod): boolean => state.containers.some(({ phase }) => phase === "running");

@@ -5,6 +5,7 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { backoffMs } from "#base/retry.ts";
 import { causeOf, keyOf } from "#client/place.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { millisOf } from "#schema/time.ts";
 import type { DoneStep, StepName } from "#wire/steps.ts";
 import { GroundError } from "./grounds.ts";
@@ -114,8 +115,7 @@ export class PodWorker {
   get takesResources(): boolean {
     if (this.#rejection) return false;
     if (this.#plan) return !this.#plan.isFinished;
-    const { phase, startTime } = this.pod.status;
-    return (this.isAdmitted || startTime !== undefined) && phase !== "Succeeded" && phase !== "Failed";
+    return (this.isAdmitted || this.pod.status.startTime !== undefined) && !hasEnded(this.pod);
   }
 
   /** Whether it was decided that the pod ends. */

@@ -11,6 +11,7 @@ import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import type { Change, Informer } from "#client/informer.ts";
 import { keyOfObject } from "#client/place.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { Alarm } from "./alarm.ts";
 import type { PodGround } from "./grounds.ts";
 import type { Hooks } from "./hooks.ts";
@@ -362,8 +363,7 @@ export class Pods implements Component {
   #admit(worker: PodWorker, node: PodNode): void {
     worker.isAdmitted = true;
     const { pod } = worker;
-    const { phase, startTime } = pod.status;
-    const isNew = startTime === undefined && phase !== "Failed" && phase !== "Succeeded";
+    const isNew = pod.status.startTime === undefined && !hasEnded(pod);
     if (!isNew || pod.metadata.deletionTimestamp !== undefined) return;
     const rejection = node.admit(pod, this.#othersOn(node, worker));
     if (!rejection) return;

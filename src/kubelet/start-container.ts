@@ -1,8 +1,8 @@
 // From a container of a spec to one that runs: image, creation, start, and the hook after it.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { formatDuration } from "#base/duration.ts";
 import { explain } from "#base/errors.ts";
-import { formatDuration } from "#schema/duration.ts";
 import type { StepName } from "#wire/steps.ts";
 import { imageNameProblem } from "./images/image-name.ts";
 import { InputMissing } from "./inputs/sources.ts";

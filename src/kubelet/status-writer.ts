@@ -1,8 +1,9 @@
 // Tells the API what became of a pod, and removes the pod when nothing is left of it.
-import { isReady } from "#api/core/readiness.ts";
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import { hasEnded } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 import { formatSteps } from "#wire/steps.ts";
 import type { PodWorker } from "./pod-worker.ts";
 
@@ -31,9 +32,7 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
       worker.telling = undefined;
     }
   }
-  const { phase } = worker.pod.status;
-  const hasEnded = phase === "Succeeded" || phase === "Failed";
-  if (!worker.isFinished || !hasEnded || worker.pod.metadata.deletionTimestamp === undefined) return false;
+  if (!worker.isFinished || !hasEnded(worker.pod) || worker.pod.metadata.deletionTimestamp === undefined) return false;
   try {
     await api.delete(Pod, { namespace, name }, { graceSeconds: 0, preconditions: { uid } });
   } catch (error) {

@@ -1,10 +1,10 @@
 // Ends pods that take more of the node's disk than they may: in a volume, in a container, or as a whole.
 import type { Pod } from "#api/core/v1/pod.ts";
-import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
+import { podAmounts } from "#rules/pod-amounts.ts";
 import { bytesOf } from "./cgroups/limits.ts";
 import { isCritical } from "./node/admit.ts";
 import type { Ending } from "./pod/view.ts";

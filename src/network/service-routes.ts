@@ -1,6 +1,5 @@
 // Has the host reach services through the nodes that are alive, and addresses of load balancers that only nodes with an endpoint answer
 // for (`externalTrafficPolicy: Local`) through those: what the health checks of a real load balancer are for.
-import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -12,6 +11,7 @@ import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/place.ts";
 import { slicesOf } from "#client/service-slices.ts";
+import { isReady } from "#rules/readiness.ts";
 import {
   type LocalNetwork,
   type LocalNode,

@@ -6,9 +6,11 @@ import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { type Client, isReason, type Selection } from "#client/client.ts";
-import { controllerOf, keyOf, metadataOf, type Place } from "#client/place.ts";
+import { keyOf, type Place } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import { containersOf, type PodFacts, type Verdict } from "./reasons/pod-facts.ts";
 

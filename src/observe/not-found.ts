@@ -2,8 +2,9 @@
 import { Event } from "#api/core/v1/event.ts";
 import { nearNames } from "#base/near.ts";
 import type { Client } from "#client/client.ts";
-import { metadataOf, type Place, resourceName } from "#client/place.ts";
+import { type Place, resourceName } from "#client/place.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import { listAllowed } from "./facts.ts";
 
 /** The object that was asked about does not exist. */

@@ -1,7 +1,7 @@
 // The answer to "why" for a terminal.
 import type { Event } from "#api/core/v1/event.ts";
+import { humanDuration } from "#base/duration.ts";
 import { printableDeep } from "#base/printable.ts";
-import { humanDuration } from "#schema/duration.ts";
 import { millisOf } from "#schema/time.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import { type Evidence, namesText, type Part, type Reason, type State, spanTo, times } from "./reasons/reason.ts";

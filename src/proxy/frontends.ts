@@ -1,8 +1,8 @@
 // What traffic for a service is to become: from the service and its endpoints to addresses, and where what arrives there goes.
 // Pure; the packet rules that do it are made elsewhere. Which endpoints count follows KEP-1669 (terminating), 2086 (local) and 2433 (hints).
-import { clusterAddresses } from "#api/core/services.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { clusterAddresses } from "#rules/services.ts";
 
 export type Family = "IPv4" | "IPv6";
 export type Protocol = "tcp" | "udp" | "sctp";

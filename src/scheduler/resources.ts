@@ -1,7 +1,7 @@
 // Amounts of resources as plain numbers: milli-CPUs, bytes, and counts of whatever else nodes offer.
 import { type Amounts, isExtended, isHugePages } from "#api/core/v1/amounts.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { podAmounts } from "#api/core/v1/pod-amounts.ts";
+import { podAmounts } from "#rules/pod-amounts.ts";
 import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quantity.ts";
 
 export interface Resources {

@@ -11,6 +11,7 @@ import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import type { Change } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
 import { keyOfObject } from "#client/place.ts";
+import { hasEnded } from "#rules/pods.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { nodePartsChanged, partsChanged } from "./changes.ts";
@@ -86,8 +87,6 @@ function podChanged({ old, object }: Change<Pod>, known: Known): void {
   else if (object.spec.nodeName) podPlaced(new PodView(object), object.spec.nodeName, known);
   else podWaits(old, new PodView(object), known);
 }
-
-const hasEnded = ({ status }: Pod): boolean => status.phase === "Succeeded" || status.phase === "Failed";
 
 function podGone(pod: PodView, { snapshot, queue, nominations, assumed, forget }: Known): void {
   const { uid } = pod;

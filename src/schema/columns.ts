@@ -1,5 +1,5 @@
 // The columns that most kinds show, and the words their cells share.
-import { humanDuration } from "./duration.ts";
+import { humanDuration } from "#base/duration.ts";
 import type { Column } from "./kind.ts";
 
 export { humanDuration };

@@ -17,3 +17,6 @@ export interface DraftObject {
   metadata: Mutable<ObjectMeta>;
   [field: string]: any;
 }
+
+/** The metadata of an object of any kind: every kind has it, though the compiler cannot see that of a kind it does not know. */
+export const metadataOf = (object: unknown): ObjectMeta => (object as ApiObject).metadata ?? {};

@@ -2,6 +2,7 @@
 //
 // What is accepted, and the words of refusal, are those of Go's time.Parse, which is looser than RFC 3339: a one-digit
 // hour, a comma before the fraction, offsets of up to 24:60.
+import { quote } from "#base/quote.ts";
 
 /** A moment, in seconds since 1970 and nanoseconds of that second, as protobuf has it. */
 export interface Instant {
@@ -167,11 +168,3 @@ function dateTime(seconds: number): string {
 }
 
 const pad = (value: number, width: number): string => String(value).padStart(width, "0");
-
-/** As Go's time package quotes what it refuses: anything but plain ASCII byte by byte. */
-export function quote(text: string): string {
-  const escaped = text.replace(/["\\]/g, "\\$&");
-  return `"${escaped.replace(/[^ -\x7f]+/g, (odd) => [...utf8.encode(odd)].map(hexByte).join(""))}"`;
-}
-const utf8 = new TextEncoder();
-const hexByte = (byte: number): string => `\\x${byte.toString(16).padStart(2, "0")}`;

@@ -20,6 +20,8 @@ export interface HttpRequest {
   readonly content: AsyncIterable<Uint8Array>;
   /** DER of the client's certificate, if it sent one that our authority signed. */
   readonly clientCertificate: Uint8Array | undefined;
+  /** DER of one that another authority of the front signed, and the name of that. It does not say who the user is. */
+  readonly otherCertificate?: { readonly authority: string; readonly bytes: Uint8Array } | undefined;
   /** It sent one that is not good: of another authority, out of date, or not meant for clients. */
   readonly hasUntrustedCertificate?: boolean;
   readonly remoteAddress: string;
@@ -28,6 +30,11 @@ export interface HttpRequest {
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;
 }
+
+/** What one user may see is not for the next, and not for long. */
+export const uncached = { "cache-control": "no-cache, private" } as const;
+/** Keeps browsers from guessing a type. Upstream sends it with refusals of authorization and with plain texts, nowhere else. */
+export const nosniff = { "x-content-type-options": "nosniff" };
 
 export interface HttpResponse {
   readonly code: number;

@@ -14,7 +14,7 @@ import { makeCertificate } from "#cluster/certificate-maker.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { identityOptions, usualIdentity } from "#cluster/identity-options.ts";
 import { kubeconfig } from "#cluster/kubeconfig.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
 const withKubectl = { skip: hasKubectl ? false : "kubectl is not installed" };

@@ -12,7 +12,7 @@ import { systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { identityOptions, usualIdentity } from "#cluster/identity-options.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 
 interface Sent {
   readonly method?: string;

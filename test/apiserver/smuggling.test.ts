@@ -8,14 +8,14 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { textOf } from "#apiserver/connect/body.ts";
 import { kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
 import { testServer } from "#apiserver/testing.ts";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
+import { textOf } from "#serving/proxy/body.ts";
 import { type Behaviour, behaviours, type LiteralBackend, literalBackend } from "./literal-backend.ts";
 
 /** The request that must never arrive. */

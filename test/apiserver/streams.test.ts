@@ -19,7 +19,7 @@ import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { kubeconfig } from "#cluster/kubeconfig.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
 const withKubectl = { skip: hasKubectl ? false : "kubectl is not installed" };

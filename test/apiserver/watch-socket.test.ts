@@ -16,7 +16,7 @@ import { Certificates } from "#cluster/certificates.ts";
 import { decodeMessage } from "#schema/protobuf/codec.ts";
 import { open } from "#schema/protobuf/envelope.ts";
 import { decodeWatchEvent } from "#schema/protobuf/watch-event.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 

@@ -11,8 +11,8 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client, type Transport } from "#client/client.ts";
 import { type Controller, controller, Terminal } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
 import { runControllers } from "#client/run-controllers.ts";
+import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { replicaSet, sampleReplicaSets } from "./sample.ts";
 

@@ -21,7 +21,7 @@ import { Informer } from "#client/informer.ts";
 import { declareClientMetrics } from "#client/metrics.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 import { replicaSet, sampleReplicaSets } from "./sample.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "client-https-"));

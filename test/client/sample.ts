@@ -3,7 +3,7 @@ import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, slowStart } from "#base/collections.ts";
 import { controller } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 
 export const sampleReplicaSets = controller({
   name: "replicaset",

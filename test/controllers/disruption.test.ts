@@ -6,7 +6,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { Eviction } from "#api/policy/v1/eviction.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { isReason } from "#client/client.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 import { disruptionController } from "../../src/controllers/disruption/disruption.ts";
 import { staleDisruptionController } from "../../src/controllers/disruption/stale-targets.ts";
 import { discover, type TestCluster, testCluster } from "./cluster.ts";

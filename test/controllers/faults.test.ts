@@ -25,11 +25,11 @@ import { silentLog } from "#base/log.ts";
 import { type Random, seededRandom } from "#base/random.ts";
 import { type Client, isConflict, isNotFound, type Transport } from "#client/client.ts";
 import { ConnectionLost } from "#client/connection-lost.ts";
+import { isActive } from "#rules/pods.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { GarbageCollector } from "../../src/controllers/garbage/collector.ts";
 import { controllers } from "../../src/controllers/list.ts";
 import { PodGarbageCollector } from "../../src/controllers/pod-garbage/collector.ts";
-import { isActive } from "../../src/controllers/pods.ts";
 import { discover, type TestCluster, type TestClusterOptions, testCluster } from "./cluster.ts";
 import { endPods, runPods } from "./pods.ts";
 

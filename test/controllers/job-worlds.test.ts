@@ -6,9 +6,9 @@ import { Job, type JobSpec } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { type Random, seededRandom } from "#base/random.ts";
 import { isConflict, isNotFound } from "#client/client.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { jobController } from "../../src/controllers/job/job.ts";
 import { jobOrphanController } from "../../src/controllers/job/orphans.ts";
-import { isTerminal } from "../../src/controllers/pods.ts";
 import { type TestCluster, testCluster } from "./cluster.ts";
 import { endPods } from "./pods.ts";
 
@@ -52,7 +52,7 @@ function randomSpec(random: Random): Draft {
 /** Something that people and clusters do to jobs and their pods. */
 async function happen({ client, server }: TestCluster, random: Random, deleted: Set<string>): Promise<void> {
   const roll = random.next();
-  const pods = (await client.list(Pod)).items.filter((pod) => !isTerminal(pod));
+  const pods = (await client.list(Pod)).items.filter((pod) => !hasEnded(pod));
   const pod = pods[Math.floor(random.next() * pods.length)];
   const job = await client.get(Job, place);
   const { completionMode, completions, parallelism = 0, suspend } = job.spec;

@@ -1,9 +1,9 @@
 // Kubelets for tests: they make pods ready, and end those that are asked to.
-import { isReady } from "#api/core/readiness.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { isConflict, isNotFound } from "#client/client.ts";
+import { hasEnded, isActive } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 import { timeOf } from "#schema/time.ts";
-import { isActive, isTerminal } from "../../src/controllers/pods.ts";
 import type { TestCluster } from "./cluster.ts";
 
 /** Makes every pod ready that is not, unless `isBroken`, and removes every pod whose grace period has begun. */
@@ -35,7 +35,7 @@ export async function endPods(
   { client, server }: TestCluster,
   verdict: (pod: Pod) => number | undefined,
 ): Promise<void> {
-  for (const pod of (await client.list(Pod)).items.filter((one) => !isTerminal(one))) {
+  for (const pod of (await client.list(Pod)).items.filter((one) => !hasEnded(one))) {
     const isGoing = pod.metadata.deletionTimestamp !== undefined;
     const exitCode = isGoing ? 143 : verdict(pod);
     if (exitCode === undefined) continue;

@@ -15,7 +15,7 @@ import { Client } from "#client/client.ts";
 import { emptyKubeconfig, printKubeconfig, withEntry } from "#client/kubeconfig.ts";
 import { world } from "#client/testing.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { httpsFront } from "#wire/host/https.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 import { welcome } from "../../examples/03-own-controller/controller.ts";
 
 const annotated = (name: string, text: string) => ({

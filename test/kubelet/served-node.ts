@@ -17,7 +17,7 @@ import { kubeconfig } from "#cluster/kubeconfig.ts";
 import { kubeletCertificate, kubeletListener } from "#cluster/machine/kubelet-listener.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import type { Draft } from "#schema/infer.ts";
-import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import { MachineNode } from "./machine-node.ts";
 
 const { signal } = new AbortController();

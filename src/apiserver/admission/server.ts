@@ -6,8 +6,8 @@ import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { Authorize } from "#serving/authorization.ts";
 import type { ApiRequest, User } from "#wire/api-request.ts";
-import type { Authorize } from "../authorization/authorizer.ts";
 import type { Registry } from "../registry/registry.ts";
 
 export interface AdmissionServer {

@@ -1,12 +1,13 @@
 // Who asks: all that tells it, put together.
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
+import { type Authenticator, identifyBy, type TokenOwner } from "#serving/authentication.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import type { CacheOf } from "../watch-cache.ts";
-import { type Authenticator, anyToken, identifyBy, type TokenAuthenticator, type TokenOwner } from "./authenticator.ts";
 import { legacyTokens } from "./legacy-tokens.ts";
 import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./service-account-tokens.ts";
+import { anyToken, type TokenAuthenticator } from "./token-authenticators.ts";
 
 export interface IdentityOptions {
   /** Who knows clients by what they show besides tokens. */

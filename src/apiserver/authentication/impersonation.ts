@@ -2,11 +2,11 @@
 // There are two ways to be permitted: the plain verb `impersonate`, and the narrow `impersonate:MODE` together with
 // `impersonate-on:MODE:VERB` for what is then done. The narrow ways are tried first; the refusal is that of the first that applies.
 import { ApiError } from "#base/errors.ts";
+import { anonymousUser, authenticated, tokenProtocol, unauthenticated, withoutToken } from "#serving/authentication.ts";
+import { type Authorize, permit, type Question, refusal } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
-import { type Authorize, permit, type Question, refusal } from "../authorization/authorizer.ts";
-import { anonymousUser, authenticated, tokenProtocol, unauthenticated, withoutToken } from "./authenticator.ts";
 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";

@@ -1,13 +1,14 @@
 // The older tokens of service accounts, which are kept in secrets and live as long as these: still made for secrets of type
 // kubernetes.io/service-account-token, and still good for the server itself.
-import { legacyClaims, legacyIssuer } from "#api/core/legacy-tokens.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { legacyClaims, legacyIssuer } from "#rules/legacy-tokens.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
+import { TokenError } from "#serving/authentication.ts";
 import { keyPrefix } from "../registry/registry.ts";
 import type { CacheOf } from "../watch-cache.ts";
-import { type TokenAuthenticator, TokenError } from "./authenticator.ts";
 import { serviceAccountUser, type TokenKeys } from "./service-account-tokens.ts";
+import type { TokenAuthenticator } from "./token-authenticators.ts";
 
 const invalidSince = "kubernetes.io/legacy-token-invalid-since";
 

@@ -9,10 +9,10 @@ import type { Random } from "#base/random.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
+import { TokenError, type TokenOwner } from "#serving/authentication.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../registry/registry.ts";
 import type { CacheOf } from "../watch-cache.ts";
-import { TokenError, type TokenOwner } from "./authenticator.ts";
 
 /** Keys that sign tokens and tell whether they did. */
 export interface TokenKeys {

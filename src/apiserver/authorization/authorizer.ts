@@ -1,26 +1,8 @@
 // May they? Authorizers are asked in order; the first that has an opinion decides, and none means no.
-import type { ApiError } from "#base/errors.ts";
 import { type FieldRequirement, FieldSelectorError, parseFieldSelector } from "#schema/field-selector.ts";
 import { pathSegment } from "#schema/formats.ts";
+import type { Authorize, Question, Verdict } from "#serving/authorization.ts";
 import type { ApiRequest, ResourceAddress, User } from "#wire/api-request.ts";
-import { forbidden } from "#wire/status.ts";
-
-export type Question = { readonly user: User; readonly verb: string } & (
-  | ({
-      readonly type: "resource";
-      /** What a list, watch or deletion of many is narrowed to. */
-      readonly fieldSelector?: readonly FieldRequirement[] | undefined;
-    } & ResourceAddress)
-  | { readonly type: "path"; readonly path: string }
-);
-
-/** At once where nothing has to be waited for: every request asks. */
-export type Authorize = (question: Question) => Promise<Verdict> | Verdict;
-
-export interface Verdict {
-  readonly decision: "allow" | "deny" | "none";
-  readonly reason?: string;
-}
 
 export type Authorizer = Authorize;
 
@@ -96,32 +78,4 @@ export function readFieldSelector(selector: string): readonly FieldRequirement[]
 function nameIn(requirements: readonly FieldRequirement[] = []): string | undefined {
   const name = requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value;
   return name && [...pathSegment(name)].length === 0 ? name : undefined;
-}
-
-/** Throws ApiError 403 unless it is allowed. */
-export function permit(authorize: Authorize, question: Question): Promise<void> | undefined {
-  const verdict = authorize(question);
-  if (verdict instanceof Promise) return verdict.then((late) => refuseUnlessAllowed(question, late));
-  refuseUnlessAllowed(question, verdict);
-  return undefined;
-}
-
-function refuseUnlessAllowed(question: Question, { decision, reason }: Verdict): void {
-  if (decision !== "allow") throw refusal(question, reason);
-}
-
-export function refusal(question: Question, reason: string | undefined): ApiError {
-  const why = `${refusalText(question)}${reason ? `: ${reason}` : ""}`;
-  if (question.type === "path") return forbidden(undefined, "", why);
-  return forbidden({ group: question.group, resource: question.resource }, question.name ?? "", why);
-}
-
-/** Upstream's words for a refusal, which people and tools search for. */
-function refusalText(question: Question): string {
-  const { user, verb } = question;
-  const who = `User ${JSON.stringify(user.name)} cannot`;
-  if (question.type === "path") return `${who} ${verb} path ${JSON.stringify(question.path)}`;
-  const { group, resource, subresource, namespace } = question;
-  const what = `resource ${JSON.stringify(subresource ? `${resource}/${subresource}` : resource)} in API group ${JSON.stringify(group)}`;
-  return `${who} ${verb} ${what} ${!namespace ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`}`;
 }

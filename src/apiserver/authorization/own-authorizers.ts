@@ -1,8 +1,9 @@
 // Those who decide by what is stored, and all who decide together.
 import type { AnyKind } from "#schema/kind.ts";
+import type { Authorize } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import type { WatchCache } from "../watch-cache.ts";
-import { type Authorize, type Authorizer, anyOf, mastersFirst } from "./authorizer.ts";
+import { type Authorizer, anyOf, mastersFirst } from "./authorizer.ts";
 import { nodeAuthorizer, nodeOf } from "./node/authorizer.ts";
 import { type ListedRules, noRules, RbacPolicy } from "./rbac/policy.ts";
 

@@ -1,7 +1,8 @@
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { permit } from "#serving/authorization.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import type { WriteGuard } from "../registry/registry.ts";
-import { permit, questionOf } from "./authorizer.ts";
+import { questionOf } from "./authorizer.ts";
 import { type EscalationOptions, rbacGroup, refuseEscalation } from "./rbac/escalation.ts";
 
 /** What is to be permitted of a write beyond its verb: that it may create where an update finds nothing, and what it gives away. */

@@ -1,5 +1,4 @@
 // Objects that every cluster has, and that its servers make.
-import { serviceNameLabel } from "#api/core/services.ts";
 import { Endpoints } from "#api/core/v1/endpoints.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -7,6 +6,7 @@ import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
 import { equal } from "#base/collections.ts";
+import { serviceNameLabel } from "#rules/services.ts";
 import { formatIp } from "#schema/ip.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";

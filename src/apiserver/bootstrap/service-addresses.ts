@@ -4,11 +4,11 @@
 //
 // The services themselves say who has what; addresses that others have put into the API are left alone, and not given out.
 import { Service, type ServiceSpec } from "#api/core/v1/service.ts";
-import { addressAllocator, familyLabel, managedByLabel } from "#api/networking/service-ranges.ts";
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { equal, inBatches } from "#base/collections.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import { addressAllocator, familyLabel, managedByLabel } from "#rules/service-ranges.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { familyOf } from "../strategies/service/families.ts";
 import { canonicalIp } from "../strategies/service/ranges.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type OutgoingRequest, Unreachable } from "#serving/proxy/outgoing.ts";
 import type { HttpResponse } from "#wire/http.ts";
-import { type NodeConnection, noConnection, type OutgoingRequest, Unreachable } from "../node-connection.ts";
+import { type NodeConnection, noConnection } from "../node-connection.ts";
 import { admitAll } from "../registry/admission.ts";
 import { type TestOptions, type TestServer, testServer, testUser } from "../testing.ts";
 import { isGlobalUnicast } from "./location.ts";

@@ -1,37 +1,25 @@
 // pods/proxy, services/proxy and nodes/proxy: a request of any kind, passed on to a server in the cluster.
 import { explain } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
-import type { HttpResponse } from "#wire/http.ts";
+import type { Origin } from "#serving/proxy/outgoing.ts";
+import { type ProxyTarget, passOn } from "#serving/proxy/reverse-proxy.ts";
+import { cleanPath } from "#serving/proxy/urls.ts";
 import { badRequest, serviceUnavailable } from "#wire/status.ts";
-import { isUpgradeRequest } from "#wire/streams/websocket.ts";
-import { type Origin, type OutgoingRequest, unreachable } from "../node-connection.ts";
 import type { ResourcePath } from "../request-path.ts";
-import { bytesOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
-import { changeEncoded } from "./content-encoding.ts";
-import { rewriteLinks } from "./html-links.ts";
 import { isGlobalUnicast, kubeletOf, parseSchemeNamePort } from "./location.ts";
-import { passedBack, passedOn } from "./proxy-headers.ts";
-import { cleanPath, type ProxyAddress, throughProxy } from "./proxy-urls.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
-/** Sends a request to the server that was found. */
-interface Target {
-  /** For redirects: what the server would call itself. */
-  readonly host: string;
-  send(request: OutgoingRequest): Promise<HttpResponse>;
-}
-
 const proxy = (
   kind: string,
-  find: (call: ConnectCall) => Promise<Target>,
+  find: (call: ConnectCall) => Promise<ProxyTarget>,
   needsCreate: NonNullable<Connector["needsCreate"]> = () => false,
 ): Connector => ({
   methods,
   needsCreate,
   options: { kind, of: ({ rest }) => ({ path: rest }) },
-  connect: async (call) => passOn(call, await find(call)),
+  connect: async (call) => passOn(call.http, call.rest, await find(call)),
 });
 
 export const podProxy = proxy("PodProxyOptions", async (call) => {
@@ -60,7 +48,7 @@ export const serviceProxy = proxy("ServiceProxyOptions", async (call) => {
 });
 
 /** The address that was checked is dialled: a name could lead elsewhere the next time it is looked up. */
-async function nodeTarget(call: ConnectCall): Promise<Target> {
+async function nodeTarget(call: ConnectCall): Promise<ProxyTarget> {
   const { scheme, name, port } = parseSchemeNamePort(call.name, "node");
   const kubelet = await kubeletOf(call, name);
   const addresses = await call.connection.resolve(kubelet.host, call.http.signal).catch((error: unknown) => {
@@ -93,7 +81,7 @@ interface Subset {
   readonly ports?: readonly { readonly name?: string; readonly port: number }[];
 }
 
-const origin = ({ connection }: ConnectCall, at: Origin): Target => ({
+const origin = ({ connection }: ConnectCall, at: Origin): ProxyTarget => ({
   host: at.port === undefined ? at.host : `${at.host}:${at.port}`,
   send: (request) => connection.fetch(at, request),
 });
@@ -129,53 +117,6 @@ async function isOfPod(call: ConnectCall, { ip, targetRef }: EndpointAddress): P
 function turned<T>(all: readonly T[], { random }: ConnectCall): readonly T[] {
   const start = random.below(Math.max(all.length, 1));
   return [...all.slice(start), ...all.slice(0, start)];
-}
-
-async function passOn({ http, rest }: ConnectCall, target: Target): Promise<HttpResponse> {
-  const upgrades = isUpgradeRequest(http);
-  const path = cleanPath(rest);
-  const search = http.url.slice(http.path.length);
-  const { method, signal } = http;
-  if (upgrades) {
-    const request = { method, signal, url: (path || "/") + search, headers: passedOn(http, { upgrades }) };
-    return target.send(request).catch((error: unknown) => {
-      throw unreachable(error, 500, "error dialing backend");
-    });
-  }
-  if (path === "" && (method === "GET" || method === "HEAD"))
-    return { code: 301, headers: { location: `${http.path}/${search}` }, body: "" };
-  const prefix = http.path.slice(0, http.path.length - rest.length);
-  const forwarded = prefix + path;
-  const isFramed = ["content-length", "transfer-encoding"].some((name) => http.headers[name] !== undefined);
-  const hasContent = isFramed || !["GET", "HEAD", "OPTIONS"].includes(method);
-  const response = await target
-    .send({
-      method,
-      signal,
-      url: (path || "/") + search,
-      headers: { ...passedOn(http, { upgrades }), "x-forwarded-uri": forwarded },
-      ...(hasContent && { content: http.content }),
-    })
-    .catch((error: unknown) => {
-      throw unreachable(error, 503, "error trying to reach service");
-    });
-  const requestHost = http.headers.host ?? http.headers[":authority"] ?? "";
-  return rewritten(response, method, { prefix, backendHost: target.host, requestHost });
-}
-
-/** The answer with redirects and links that lead through the proxy. A redirect's page is left alone, as upstream does. */
-function rewritten(response: HttpResponse, method: string, address: ProxyAddress): HttpResponse {
-  const { code, body } = response;
-  const { "content-length": length, ...headers } = passedBack(response.headers);
-  const { location, "content-type": type = "", "content-encoding": encoding = "" } = headers;
-  const unchanged = { ...response, headers: { ...headers, ...(length !== undefined && { "content-length": length }) } };
-  if (typeof location === "string" && location !== "")
-    return { ...unchanged, headers: { ...unchanged.headers, location: throughProxy(location, address) } };
-  const isPage = String(type).split(";")[0]?.trim() === "text/html";
-  if (!isPage || method === "HEAD" || code === 206 || code === 304) return unchanged;
-  const rewrite = (url: string) => throughProxy(url, address);
-  const page = changeEncoded(String(encoding), bytesOf(body), (content) => rewriteLinks(content, rewrite));
-  return page ? { ...response, headers, body: page } : unchanged;
 }
 
 function decoded(path: string): string {

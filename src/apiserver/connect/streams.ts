@@ -1,6 +1,9 @@
 // exec, attach and port-forward. A kubelet that understands WebSockets gets what the client sent, byte by byte, and so does
 // every kubelet that is spoken to in SPDY. For the others the two newest WebSocket protocols are turned into SPDY here, as
 // upstream does until ExtendWebSocketsToKubelet is everywhere.
+import { textOf } from "#serving/proxy/body.ts";
+import { passedOn } from "#serving/proxy/headers.ts";
+import { type OutgoingRequest, unreachable } from "#serving/proxy/outgoing.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
 import { byteStreamPair } from "#wire/streams/byte-stream.ts";
@@ -15,11 +18,8 @@ import {
   offeredProtocols,
   webSocketTunnel,
 } from "#wire/streams/websocket.ts";
-import { type OutgoingRequest, unreachable } from "../node-connection.ts";
-import { textOf } from "./body.ts";
 import type { ConnectCall, Connector } from "./connect.ts";
 import { containerOf, type KubeletLocation, kubeletOf } from "./location.ts";
-import { passedOn } from "./proxy-headers.ts";
 import { flag, ports } from "./query.ts";
 
 const upgradeMethods = ["GET", "POST"];

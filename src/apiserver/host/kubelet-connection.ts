@@ -1,15 +1,8 @@
 import { lookup } from "node:dns/promises";
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions, request as httpsRequest } from "node:https";
-import { isIP, type Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import { dialWords } from "#wire/host/dial-words.ts";
-import { socketStream } from "#wire/host/streams/socket-stream.ts";
+import { isIP } from "node:net";
+import { OutgoingConnections } from "#serving/host/outgoing-connections.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
-import type { HttpResponse } from "#wire/http.ts";
-import { proxyBetween } from "#wire/streams/byte-stream.ts";
-import { isUpgradeRequest } from "#wire/streams/websocket.ts";
-import { type NodeConnection, type OutgoingRequest, Unreachable } from "../node-connection.ts";
+import type { NodeConnection } from "../node-connection.ts";
 
 export interface KubeletConnectionOptions {
   /** Who we are to kubelets, in PEM. */
@@ -25,149 +18,26 @@ export interface KubeletConnection extends NodeConnection {
   close(): void;
 }
 
-/** How long a kubelet or pod may take to accept a connection. */
-const connectMs = 30_000;
-
 /** Reaches kubelets and pods over the network. */
 export function kubeletConnection(options: KubeletConnectionOptions): KubeletConnection {
   const { cert, key, ca, addressTypes } = options;
   const identity = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
   const authority = { ...(ca !== undefined && { ca }), rejectUnauthorized: ca !== undefined };
-  const checked = agents(HttpsAgent, { ...identity, ...authority });
-  const unchecked = agents(HttpsAgent, { ...identity, rejectUnauthorized: false });
-  const anonymous = agents(HttpsAgent, { rejectUnauthorized: false });
-  const plain = agents(HttpAgent, {});
+  const checked = new OutgoingConnections({ ...identity, ...authority });
+  const unchecked = new OutgoingConnections({ ...identity, rejectUnauthorized: false });
+  const anonymous = new OutgoingConnections({ rejectUnauthorized: false });
+  const plain = new OutgoingConnections();
   return {
     ...(addressTypes && { addressTypes }),
-    kubelet: ({ host, port, dialAddress, trustsAny }, request) =>
-      send({ ...to(host, port, dialAddress), secure: true, agents: trustsAny ? unchecked : checked }, request),
-    fetch: ({ scheme, host, port, dialAddress }, request) => {
-      const secure = scheme === "https";
-      const address = to(host, port ?? (secure ? 443 : 80), dialAddress);
-      return send({ ...address, secure, agents: secure ? anonymous : plain }, request);
-    },
+    kubelet: (endpoint, request) => (endpoint.trustsAny ? unchecked : checked).send(endpoint, request),
+    fetch: (origin, request) => (origin.scheme === "https" ? anonymous : plain).send(origin, request),
     async resolve(host) {
       if (isIP(host) !== 0) return [host];
       return (await lookup(host, { all: true })).map(({ address }) => address);
     },
     spdyCompression,
     close() {
-      for (const { shared, single } of [checked, unchecked, anonymous, plain]) {
-        shared.destroy();
-        single.destroy();
-      }
+      for (const connections of [checked, unchecked, anonymous, plain]) connections.close();
     },
   };
 }
-
-/**
- * Connections to servers that are spoken to in the same way. Plain requests share theirs, one after the other. An upgrade gets one of its own, which
- * nobody uses after it: if the other end refuses, the two ends may not agree on where that request ended.
- */
-interface Agents {
-  readonly shared: HttpAgent;
-  readonly single: HttpAgent;
-}
-
-const agents = (Agent: typeof HttpAgent | typeof HttpsAgent, options: HttpsAgentOptions): Agents => ({
-  shared: new Agent({ ...options, keepAlive: true, maxFreeSockets: 25, timeout: connectMs }),
-  single: new Agent({ ...options, keepAlive: false, timeout: connectMs }),
-});
-
-interface Destination {
-  readonly host: string;
-  readonly port: number;
-  readonly servername?: string;
-  readonly secure: boolean;
-  readonly agents: Agents;
-}
-
-const to = (host: string, port: number, dialAddress = host) => ({
-  host: dialAddress,
-  port,
-  ...(isIP(host) === 0 && { servername: host }),
-});
-
-function send({ secure, agents, ...address }: Destination, request: OutgoingRequest): Promise<HttpResponse> {
-  const { method, url, headers, content, signal } = request;
-  const upgrades = isUpgradeRequest(request);
-  return new Promise((resolve, reject) => {
-    const outgoing = (secure ? httpsRequest : httpRequest)({
-      ...address,
-      agent: upgrades ? agents.single : agents.shared,
-      method,
-      path: url,
-      headers: framed(headers, content !== undefined),
-      signal,
-      timeout: connectMs,
-    });
-    const words = (cause: Error) => dialWords(cause, address.host, address.port);
-    const failed = (cause: Error) => reject(signal.aborted ? signal.reason : new Unreachable(words(cause), { cause }));
-    outgoing.once("error", failed);
-    outgoing.on("timeout", () => {
-      if (!outgoing.socket || isConnecting(outgoing.socket))
-        outgoing.destroy(Object.assign(new Error(`no connection after ${connectMs} ms`), { code: "ETIMEDOUT" }));
-    });
-    outgoing.once("response", (message) => resolve(answerOf(message)));
-    outgoing.once("upgrade", (message, socket, head) => {
-      if (upgrades) return resolve(switched(message, socket, head, signal));
-      socket.destroy();
-      reject(new Unreachable("the other end switched protocols, and was not asked to"));
-    });
-    if (content) sendContent(outgoing, content).catch((cause: Error) => outgoing.destroy(cause));
-    else outgoing.end();
-  });
-}
-
-/** Says how the body is framed: Node sends that of a GET or DELETE whose length it is not told as bare bytes behind the head. */
-function framed(headers: OutgoingRequest["headers"], hasContent: boolean): Record<string, string | undefined> {
-  const { "transfer-encoding": _, "content-length": length, ...others } = headers;
-  if (!hasContent) return others;
-  return { ...others, ...(length === undefined ? { "transfer-encoding": "chunked" } : { "content-length": length }) };
-}
-
-const isConnecting = (socket: Socket): boolean =>
-  socket.connecting || ("secureConnecting" in socket && socket.secureConnecting === true);
-
-/** Rejects when the content is not as long as was announced: the rest would be taken from the request that follows. */
-async function sendContent(outgoing: ClientRequest, content: AsyncIterable<Uint8Array>): Promise<void> {
-  const announced = outgoing.getHeader("content-length");
-  let sent = 0;
-  for await (const part of content) {
-    sent += part.length;
-    if (announced !== undefined && sent > Number(announced)) break;
-    if (!outgoing.write(part))
-      await new Promise<void>((resolve) => {
-        outgoing.once("drain", resolve);
-        outgoing.once("close", resolve);
-      });
-  }
-  if (announced !== undefined && sent !== Number(announced))
-    throw new Error(`a body of ${announced} bytes was announced, and another came`);
-  outgoing.end();
-}
-
-const answerOf = (message: IncomingMessage): HttpResponse => ({
-  code: message.statusCode ?? 502,
-  headers: headersOf(message),
-  body: message,
-});
-
-function switched(message: IncomingMessage, socket: Duplex, head: Buffer, signal: AbortSignal): HttpResponse {
-  socket.on("error", () => socket.destroy()); // whoever reads or writes it is told
-  const drop = () => socket.destroy();
-  if (signal.aborted) drop();
-  signal.addEventListener("abort", drop, { once: true });
-  socket.once("close", () => signal.removeEventListener("abort", drop));
-  return {
-    code: 101,
-    headers: headersOf(message),
-    body: "",
-    upgraded: (client) => proxyBetween(client, socketStream(socket, head)),
-  };
-}
-
-const headersOf = ({ headers }: IncomingMessage): Record<string, string | readonly string[]> =>
-  Object.fromEntries(
-    Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined),
-  );

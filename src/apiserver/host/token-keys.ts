@@ -1,7 +1,7 @@
 // The only place that knows the form of tokens: JSON Web Signatures with RSA or elliptic-curve keys.
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { CompactSign, compactVerify, decodeJwt, decodeProtectedHeader, errors } from "jose";
-import { TokenError } from "../authentication/authenticator.ts";
+import { TokenError } from "#serving/authentication.ts";
 import type { TokenKeys } from "../authentication/service-account-tokens.ts";
 
 /** Signs with one key and verifies with all; each is PEM. Throws an Error that says which key is of no use. */

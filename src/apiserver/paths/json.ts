@@ -1,5 +1,5 @@
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { isForPerson, uncached } from "../respond.ts";
+import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
+import { isForPerson } from "../respond.ts";
 
 const json = (text: string): HttpResponse => ({
   code: 200,

@@ -1,7 +1,7 @@
 // `/openapi/v2` and `/openapi/v3`.
 import type { OpenApi } from "#schema/openapi/documents.ts";
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { uncached, withHeaders } from "../respond.ts";
+import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
+import { withHeaders } from "../respond.ts";
 import { tagged } from "./tagged.ts";
 
 const wholeProtobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";

@@ -2,11 +2,10 @@
 import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import type { Soon } from "#base/soon.ts";
 import type { OpenApi } from "#schema/openapi/documents.ts";
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { checksOf, type HealthCheck, health } from "#serving/health.ts";
+import { HealthMetrics } from "#serving/health-metrics.ts";
+import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 import type { Causality } from "../causality.ts";
-import { checksOf, type HealthCheck, health } from "../health.ts";
-import { HealthMetrics } from "../health-metrics.ts";
-import { uncached } from "../respond.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { Discovery } from "./discovery.ts";
 import { configurationPath, type Issuer, issuerConfiguration, keySet, keySetPath } from "./issuer.ts";

@@ -1,6 +1,5 @@
 import type { Served } from "#schema/openapi/documents.ts";
-import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { uncached } from "../respond.ts";
+import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 
 /** A document that the client may already have. */
 export function tagged(

@@ -1,7 +1,8 @@
 // One request on its way through the server, whether it came over HTTP or from a part of this process. Stages note here what they find out.
+
+import { anonymousUser } from "#serving/authentication.ts";
 import type { ApiRequest, ApiResponse, RequestVerb, ResourceAddress, User } from "#wire/api-request.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { anonymousUser } from "../authentication/authenticator.ts";
 import { withoutCredentials } from "../authentication/impersonation.ts";
 import type { RequestTrace } from "../causality.ts";
 import type { Connector } from "../connect/connect.ts";

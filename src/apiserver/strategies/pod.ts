@@ -1,5 +1,6 @@
 import type { PodCondition } from "#api/core/v1/pod.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { dns1123Label } from "#schema/formats.ts";
 import type { Strategy } from "../registry/strategy.ts";
 import { podWarnings } from "../warnings/pod.ts";
@@ -38,7 +39,7 @@ export const pod: Strategy = {
   /** A pod that never reached a node, or has ended, has nothing to wind up. */
   graceSeconds({ spec, status }, asked) {
     const grace = asked ?? spec.terminationGracePeriodSeconds ?? 30;
-    if (!spec.nodeName || status.phase === "Failed" || status.phase === "Succeeded") return 0;
+    if (!spec.nodeName || hasEnded({ status })) return 0;
     return grace < 0 ? 1 : grace;
   },
 };

@@ -1,11 +1,12 @@
 // Deletes a pod, unless a disruption budget forbids it just now. The budget is charged first, under the store's protection, so
 // that of many evictions at once no more succeed than it allows; its controller sees to it that the charge does not last for ever.
-import { isReady } from "#api/core/readiness.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
 import { Eviction } from "#api/policy/v1/eviction.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { ApiError } from "#base/errors.ts";
+import { hasEnded } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
 import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
@@ -106,8 +107,7 @@ async function currentPod(pods: Registry, { namespace, name = "", signal }: ApiR
   return stored.object as Pod & ApiObject;
 }
 
-const isEnding = ({ status, metadata }: Pod): boolean =>
-  status.phase === "Succeeded" || status.phase === "Failed" || metadata.deletionTimestamp !== undefined;
+const isEnding = (pod: Pod): boolean => hasEnded(pod) || pod.metadata.deletionTimestamp !== undefined;
 
 /** Pods that have ended or never began are missed by nobody. */
 const isOffBudget = (pod: Pod): boolean => isEnding(pod) || pod.status.phase === "Pending";

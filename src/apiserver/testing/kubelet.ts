@@ -4,7 +4,7 @@ import { connect as connectTcp } from "node:net";
 import type { Readable } from "node:stream";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
-import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";

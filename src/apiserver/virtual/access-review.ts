@@ -8,9 +8,10 @@ import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-ac
 import { SelfSubjectAccessReview } from "#api/authorization/v1/self-subject-access-review.ts";
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
 import type { FieldRequirement } from "#schema/field-selector.ts";
+import type { Question, Verdict } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
-import { type Question, readFieldSelector, type Verdict } from "../authorization/authorizer.ts";
+import { readFieldSelector } from "../authorization/authorizer.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
 import { answered, askedAndOwned, refuseInvalid } from "./review.ts";

@@ -2,9 +2,9 @@
 import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { explain } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
+import type { HealthCheck } from "#serving/health.ts";
 import { encodeObject } from "#wire/json.ts";
 import { notFound } from "#wire/status.ts";
-import type { HealthCheck } from "../health.ts";
 import { parseListOptions } from "../registry/options.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";

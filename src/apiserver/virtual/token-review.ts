@@ -1,6 +1,6 @@
 import { TokenReview } from "#api/authentication/v1/token-review.ts";
+import { TokenError } from "#serving/authentication.ts";
 import { badRequest } from "#wire/status.ts";
-import { TokenError } from "../authentication/authenticator.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
 import { answered, askedAndOwned, refuseInvalid, userInfo } from "./review.ts";

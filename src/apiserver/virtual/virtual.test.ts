@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
-import { staticTokens } from "../authentication/authenticator.ts";
-import type { Question } from "../authorization/authorizer.ts";
+import { staticTokens } from "../authentication/token-authenticators.ts";
 import { type TestServer, testServer } from "../testing.ts";
 
 const ann: User = { name: "ann", uid: "7", groups: ["devs", "system:authenticated"], extra: { team: ["a"] } };

@@ -1,6 +1,5 @@
 // The API as a map: what unit tests of controllers need of a server, without its checks. It names, numbers, defaults and refuses
 // conflicts as the real one does.
-
 import type { Clock } from "#base/clock.ts";
 import { deepFreeze } from "#base/collections.ts";
 import { ApiError } from "#base/errors.ts";
@@ -8,7 +7,7 @@ import { applyDefaults } from "#schema/defaults.ts";
 import { fieldMatcher, parseFieldSelector } from "#schema/field-selector.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject, DraftObject } from "#schema/object.ts";
+import { type ApiObject, type DraftObject, metadataOf } from "#schema/object.ts";
 import { applyJsonPatch } from "#schema/patch/json-patch.ts";
 import { applyMergePatch } from "#schema/patch/merge-patch.ts";
 import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";
@@ -18,7 +17,7 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { encodeObject } from "#wire/json.ts";
 import { alreadyExists, modifiedMeanwhile, notFound, successStatus } from "#wire/status.ts";
 import { Cache } from "../cache.ts";
-import { keyOf, metadataOf } from "../place.ts";
+import { keyOf } from "../place.ts";
 
 export class MemoryApi {
   readonly #clock: Clock;

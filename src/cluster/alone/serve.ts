@@ -1,25 +1,25 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { type HealthCheck, health } from "#apiserver/health.ts";
-import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { respondError, wantedOfRefusal } from "#apiserver/respond.ts";
 import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
-import { ApiError, UsageError } from "#base/errors.ts";
+import { type ApiError, UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
-import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
+import type { MetricRegistry } from "#base/metrics.ts";
 import type { Component } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
-import { httpsFront } from "#wire/host/https.ts";
-import type { HttpHandler, HttpResponse } from "#wire/http.ts";
+import { delegation, pathGuard } from "#serving/delegated-access.ts";
+import type { HealthCheck } from "#serving/health.ts";
+import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
+import { partEndpoints } from "#serving/part-endpoints.ts";
+import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { makeAuthority, makeCertificate } from "../certificate-maker.ts";
 import type { KeyPair } from "../certificates.ts";
-import { delegation, type Guard, pathGuard } from "../delegated-access.ts";
 import type { AloneSettings } from "./flags.ts";
 
 const closeMs = 1000;
 const dayMs = 24 * 60 * 60 * 1000;
-const kinds: ReadonlySet<string> = new Set(["healthz", "livez", "readyz"]);
 
 export interface ServeOptions {
   readonly settings: AloneSettings;
@@ -35,13 +35,13 @@ export interface ServeOptions {
 export const serve = (options: ServeOptions): Component => ({
   name: "https",
   async run(signal) {
-    const { settings, client, clock, log } = options;
+    const { settings, checks, metrics, client, clock, log } = options;
     const { cert, key } = servingPair(settings, clock);
     const file = settings["client-ca-file"];
     const clientCa = file === undefined ? undefined : readFileSync(file, "utf8");
     const authenticators = clientCa === undefined ? [] : [certificateAuthenticator(clock)];
     const guard = pathGuard(delegation({ client, authenticators, clock }));
-    const front = httpsFront({ cert, key, clientCa, handler: handlerOf(options, guard), log });
+    const front = httpsFront({ cert, key, clientCa, handler: partEndpoints({ checks, metrics, guard, refuse }), log });
     const port = await front.listen(settings["secure-port"], settings["bind-address"]);
     log.info("serving", { port, address: settings["bind-address"] });
     await aborted(signal);
@@ -49,27 +49,7 @@ export const serve = (options: ServeOptions): Component => ({
   },
 });
 
-const notFound: HttpResponse = {
-  code: 404,
-  headers: { "content-type": "text/plain; charset=utf-8" },
-  body: "404 page not found\n",
-};
-
-const handlerOf =
-  ({ checks, metrics }: ServeOptions, guard: Guard): HttpHandler =>
-  async (request) => {
-    const [, kind = "", only] = request.path.split("/");
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    if (isRead && kinds.has(kind)) return (await health(request, kind, only || undefined, checks)) ?? notFound;
-    try {
-      await guard(request);
-    } catch (error) {
-      if (error instanceof ApiError) return respondError(error, wantedOfRefusal(request));
-      throw error;
-    }
-    if (!isRead || request.path !== "/metrics") return notFound;
-    return { code: 200, headers: { "content-type": metricsMediaType }, body: await metrics.text() };
-  };
+const refuse = (error: ApiError, request: HttpRequest): HttpResponse => respondError(error, wantedOfRefusal(request));
 
 /** The pair that was given; else one that nobody can check, and nobody needs to. */
 function servingPair(settings: AloneSettings, clock: Clock): KeyPair {

@@ -1,15 +1,15 @@
 import { catalog } from "#api/catalog.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
+import type { Command } from "#cli/command.ts";
+import { durationFlag } from "#cli/duration-flag.ts";
+import { type Flags, flagsHelp, type Parsed, parseFlags } from "#cli/flags.ts";
+import { asCertificates, asPrivateKey, flagFile } from "#cli/host/flag-file.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
 import { aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
-import type { Command } from "../command.ts";
 import { controllerManager } from "../controller-manager.ts";
 import { controllerSwitch } from "../controller-switches.ts";
-import { durationFlag } from "../duration-flag.ts";
-import { asCertificates, asPrivateKey, flagFile } from "../flag-file.ts";
-import { type Flags, flagsHelp, type Parsed, parseFlags } from "../flags.ts";
 
 /** How many objects a controller looks at together, by upstream's flags. */
 const workerFlags: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 import { UsageError } from "#base/errors.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { print } from "#cli/print.ts";
 import { endProcess } from "../local/end.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { removeCluster } from "../local/remove.ts";
 import { readSettings, storeOf } from "../local/settings.ts";
-import { print } from "../print.ts";
 
 export const down: Command = {
   use: "down [FLAGS]",

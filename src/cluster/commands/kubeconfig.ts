@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { UsageError } from "#base/errors.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { Place, placeFlags } from "../local/place.ts";
 
 export const kubeconfig: Command = {

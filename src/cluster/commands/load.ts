@@ -1,15 +1,15 @@
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { showProgress } from "#cli/host/progress.ts";
+import { print } from "#cli/print.ts";
 import { KeptImages } from "../images/kept-images.ts";
 import { type ImageNode, loadArchive } from "../images/load.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { readSettings } from "../local/settings.ts";
 import { localNodes } from "../machine/local-nodes.ts";
-import { print } from "../print.ts";
-import { showProgress } from "../progress.ts";
 
 const flags = {
   ...placeFlags,

@@ -3,13 +3,13 @@ import { systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import { createLog } from "#base/log.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import type { Command } from "../command.ts";
-import { parseFlags } from "../flags.ts";
+import type { Command } from "#cli/command.ts";
+import { parseFlags } from "#cli/flags.ts";
 import type { Order, Told } from "../local/background.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { runCluster } from "../local/run.ts";
 import { readSettings } from "../local/settings.ts";
-import type { Step } from "../local/steps.ts";
+import type { Step } from "../local/step.ts";
 import { logWriter } from "../log-rotation.ts";
 
 /** The process of a cluster, as `knarr up` starts it. */

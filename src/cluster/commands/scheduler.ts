@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { UsageError } from "#base/errors.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { readConfiguration, type SchedulerConfiguration } from "#scheduler/configuration.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import { DecodeError } from "#schema/json.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
 import { type AloneSettings, aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
 
 const flags = {
   ...aloneFlags("kube-scheduler", 10_259),

@@ -1,9 +1,10 @@
 import { UsageError } from "#base/errors.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
+import { aligned } from "#cli/aligned.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { print } from "#cli/print.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { type ClusterState, stateOf } from "../local/state.ts";
-import { print } from "../print.ts";
 
 const flags = {
   ...placeFlags,
@@ -55,8 +56,7 @@ function lines(state: ClusterState): string {
     ["folder", state.folder],
   ];
   const shown = rows.filter((row): row is readonly [string, string] => Boolean(row[1]));
-  const width = Math.max(...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(width)}   ${value}`).join("\n");
+  return aligned(shown).join("\n");
 }
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;

@@ -1,5 +1,5 @@
 import { UsageError } from "#base/errors.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "#cli/command.ts";
 import { type StoreVerb, storeVerbs } from "../store/verbs.ts";
 
 export const store: Command = {

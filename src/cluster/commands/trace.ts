@@ -1,4 +1,7 @@
 import { UsageError } from "#base/errors.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { print, printJson } from "#cli/print.ts";
 import type { Connection } from "#client/host/connect.ts";
 import { resourceName } from "#client/place.ts";
 import { milestones, type Step, traceTree, withoutEvents } from "#observe/trace.ts";
@@ -7,9 +10,6 @@ import { parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
-import { print, printJson } from "../print.ts";
 
 const flags = {
   ...connectionFlags,

@@ -1,10 +1,10 @@
 import { UsageError } from "#base/errors.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { print } from "#cli/print.ts";
 import { Place, placeFlags } from "../local/place.ts";
 import { changedSettings, newSettings, readSettings, settingFlags } from "../local/settings.ts";
 import { makeKnown, nextWords, startFlags, startForPerson } from "../local/start.ts";
-import { print } from "../print.ts";
 
 const flags = { ...placeFlags, ...settingFlags, ...startFlags };
 

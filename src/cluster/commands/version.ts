@@ -1,6 +1,6 @@
 import { UsageError } from "#base/errors.ts";
-import type { Command } from "../command.ts";
-import { print, printJson } from "../print.ts";
+import type { Command } from "#cli/command.ts";
+import { print, printJson } from "#cli/print.ts";
 import { knarrVersion, kubernetesVersion } from "../version.ts";
 
 export const version: Command = {

@@ -1,5 +1,9 @@
 import { systemClock } from "#base/clock.ts";
 import { ApiError, UsageError } from "#base/errors.ts";
+import type { Command } from "#cli/command.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { printJson, printPainted } from "#cli/print.ts";
+import { hasColours } from "#cli/terminal.ts";
 import type { Connection } from "#client/host/connect.ts";
 import type { Place } from "#client/place.ts";
 import type { Sources } from "#observe/facts.ts";
@@ -10,9 +14,6 @@ import { answerText, coloured, plain } from "#observe/why-text.ts";
 import type { FailedAttempt } from "#scheduler/attempts.ts";
 import { parseJson } from "#schema/json.ts";
 import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
-import type { Command } from "../command.ts";
-import { flagsHelp, parseFlags } from "../flags.ts";
-import { printJson, printPainted } from "../print.ts";
 import { writesOf } from "./trace.ts";
 
 const flags = {
@@ -59,12 +60,11 @@ export const why: Command = {
       return explain(kind, { name, ...(kind.scope === "Namespaced" && { namespace }) }, sourcesOf(connection));
     });
     if (settings.output === "json") printJson(answer);
-    else printPainted(answerText(answer, systemClock.now(), hasColours() ? coloured : plain));
+    else
+      printPainted(answerText(answer, systemClock.now(), hasColours(process.stdout, process.env) ? coloured : plain));
     return answer.reason.state === "wrong" ? somethingIsWrong : 0;
   },
 };
-
-const hasColours = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;
 
 const sourcesOf = (connection: Connection): Sources => ({
   client: connection.client,

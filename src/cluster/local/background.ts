@@ -9,7 +9,7 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import { graceMs } from "./end.ts";
 import type { Place } from "./place.ts";
 import { type Settings, writeSettings } from "./settings.ts";
-import type { Step } from "./steps.ts";
+import type { Step } from "./step.ts";
 
 /** What the cluster's process says to the one that started it. */
 export type Told = { readonly step: Step } | { readonly failed: string };

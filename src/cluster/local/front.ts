@@ -1,7 +1,7 @@
 // Where the API of a cluster on this machine is served: for people on loopback, for nodes and pods on the bridge they are on.
 import { hostname } from "node:os";
 import type { Log } from "#base/log.ts";
-import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler } from "#wire/http.ts";
 import type { Front } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";

@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { UsageError } from "#base/errors.ts";
 import { type FolderHolder, holderOf } from "#base/host/folder-lock.ts";
+import type { Parsed } from "#cli/flags.ts";
 import { dns1123Label } from "#schema/formats.ts";
-import type { Parsed } from "../flags.ts";
 
 export const placeFlags = {
   name: { type: "string", default: "knarr", help: "Name of the cluster" },

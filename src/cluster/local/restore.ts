@@ -3,8 +3,8 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
+import { parseFlags } from "#cli/flags.ts";
 import { type CheckReport, restoreStore } from "#store/host/lmdb-operate.ts";
-import { parseFlags } from "../flags.ts";
 import type { Place } from "./place.ts";
 import { readSettings, type Settings, storeOf } from "./settings.ts";
 import { lockStart, startFlags, startForPerson } from "./start.ts";

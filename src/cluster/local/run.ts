@@ -16,7 +16,7 @@ import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
 import { type Place, processLock } from "./place.ts";
 import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
-import type { Step } from "./steps.ts";
+import type { Step } from "./step.ts";
 import { nodeSwitches } from "./switches.ts";
 
 const nodePorts = "30000-32767";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { lockFolder } from "#base/host/folder-lock.ts";
-import { parseFlags } from "../flags.ts";
+import { parseFlags } from "#cli/flags.ts";
 import { Place, processLock } from "./place.ts";
 import { changedSettings, newSettings, readSettings, settingFlags, writeSettings } from "./settings.ts";
 

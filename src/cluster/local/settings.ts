@@ -6,10 +6,10 @@ import { pluginsOf } from "#apiserver/admission/configuration.ts";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
+import type { Parsed } from "#cli/flags.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import { pluginFlags } from "../admission-settings.ts";
-import type { Parsed } from "../flags.ts";
 import type { Place } from "./place.ts";
 
 export const settingFlags = {

@@ -4,15 +4,16 @@ import { lockFolder } from "#base/host/folder-lock.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
-import { durationFlag } from "../duration-flag.ts";
-import type { Parsed } from "../flags.ts";
-import { print } from "../print.ts";
+import { durationFlag } from "#cli/duration-flag.ts";
+import type { Parsed } from "#cli/flags.ts";
+import { type Steps, showSteps } from "#cli/host/steps.ts";
+import { print } from "#cli/print.ts";
 import { startInBackground } from "./background.ts";
 import type { Place } from "./place.ts";
 import type { Preparation } from "./prepare.ts";
 import { removeCluster } from "./remove.ts";
 import { readSettings, type Settings, storeOf, writeSettings } from "./settings.ts";
-import { type Step, type Steps, showSteps } from "./steps.ts";
+import type { Step } from "./step.ts";
 
 export const startFlags = {
   foreground: { type: "bool", default: false, help: "Stay, and log to the terminal; Ctrl-C stops the cluster" },

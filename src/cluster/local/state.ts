@@ -1,7 +1,6 @@
 // How a cluster of this machine is, as far as its folder, its process and its API tell.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isReady } from "#api/core/readiness.ts";
 import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -10,6 +9,7 @@ import { explain } from "#base/errors.ts";
 import type { Client } from "#client/client.ts";
 import { connectClient } from "#client/host/connect.ts";
 import { parseKubeconfig } from "#client/kubeconfig.ts";
+import { isReady } from "#rules/readiness.ts";
 import { kubernetesVersion } from "../version.ts";
 import type { Place } from "./place.ts";
 import { readSettings, storeOf } from "./settings.ts";

@@ -1,7 +1,4 @@
 // The port of a kubelet: HTTPS inside its node's network namespace, for those whom the API server lets.
-
-import { anonymousUser } from "#apiserver/authentication/authenticator.ts";
-import { certificateAuthenticator } from "#apiserver/host/certificate-authenticator.ts";
 import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
@@ -10,10 +7,12 @@ import type { Component } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import { rightsFor } from "#kubelet/server/rights.ts";
 import type { KubeletServer } from "#kubelet/server/server.ts";
-import { type HttpsFront, httpsFront } from "#wire/host/https.ts";
+import { anonymousUser } from "#serving/authentication.ts";
+import { type Delegation, delegation } from "#serving/delegated-access.ts";
+import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
+import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { Certificates, KeyPair } from "../certificates.ts";
-import { type Delegation, delegation } from "../delegated-access.ts";
 import * as identities from "../identities.ts";
 import { openInside } from "./open-inside.ts";
 

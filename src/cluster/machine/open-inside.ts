@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:dgram";
 import { existsSync } from "node:fs";
 import type { Socket as Connection, Server } from "node:net";
-import type { ListenHandle } from "#wire/host/https.ts";
+import type { ListenHandle } from "#serving/host/https/front.ts";
 
 export interface WantedSocket {
   readonly address: string;

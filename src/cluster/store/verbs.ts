@@ -2,6 +2,8 @@
 import { parseArgs } from "node:util";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
+import { showProgress } from "#cli/host/progress.ts";
+import { print } from "#cli/print.ts";
 import { copyStore } from "#store/copy.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import {
@@ -14,8 +16,6 @@ import {
 } from "#store/host/lmdb-operate.ts";
 import { Place } from "../local/place.ts";
 import { restoreCluster } from "../local/restore.ts";
-import { print } from "../print.ts";
-import { showProgress } from "../progress.ts";
 import { openSource, openTarget } from "./location.ts";
 
 export interface StoreVerb {

@@ -13,11 +13,13 @@ import {
   type Reconcile,
   watching,
 } from "#client/controller.ts";
-import { controllerOf, type Place } from "#client/place.ts";
+import type { Place } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
+import { nextAvailableMs } from "#rules/pods.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
-import { nextAvailableMs, orphanPods, podsOnNode, wakenByOrphans } from "../pods.ts";
+import { orphanPods, podsOnNode, wakenByOrphans } from "../pods.ts";
 import { historyOf, truncateHistory } from "./history.ts";
 import { Patience } from "./patience.ts";
 import { pinnedTo, placementOf, placementsOf, podTemplate } from "./placement.ts";

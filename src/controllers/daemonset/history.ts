@@ -3,7 +3,7 @@ import { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Reconcile } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 import {
   createRevision,
   deleteRevision,

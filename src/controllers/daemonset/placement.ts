@@ -1,11 +1,11 @@
 // On which nodes the pod of a DaemonSet should run, and what it is like there.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
-import { requiredNodes, selectable } from "#api/core/node-selection.ts";
-import { untoleratedTaint } from "#api/core/tolerations.ts";
 import type { Affinity, Toleration } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec, PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
+import { requiredNodes, selectable } from "#rules/node-selection.ts";
+import { untoleratedTaint } from "#rules/tolerations.ts";
 import { parseInt64 } from "#schema/int64.ts";
 import { revisionLabel } from "../controller-revisions.ts";
 

@@ -1,12 +1,12 @@
 // What to do about the pods of a DaemonSet: which nodes lack one, and which pods are too many. Pure, but for the patience with
 // pods that fail, which the caller has.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
-import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { hasEnded, isAvailable } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { revisionLabel } from "../controller-revisions.ts";
-import { isAvailable, isTerminal } from "../pods.ts";
 import { type Placement, targetNode } from "./placement.ts";
 
 export interface Scene {
@@ -33,7 +33,7 @@ export type Ended = (pod: Pod, node: string) => "delete" | "wait";
 export function byTarget(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   const found = new Map<string, Pod[]>();
   for (const pod of pods) {
-    const node = isTerminal(pod) && isGoing(pod) ? undefined : targetNode(pod);
+    const node = hasEnded(pod) && isGoing(pod) ? undefined : targetNode(pod);
     if (node === undefined) continue;
     const same = found.get(node);
     if (same) same.push(pod);
@@ -61,8 +61,8 @@ function planNode(scene: Scene, node: Node, ended: Ended): Plan {
   if (!pods) return nothing;
   const present = pods.filter((pod) => !isGoing(pod));
   if (!shouldStay) return { create: [], delete: present };
-  const over = present.filter(isTerminal).filter((pod) => ended(pod, name) === "delete");
-  const running = present.filter((pod) => !isTerminal(pod)).toSorted(byAge);
+  const over = present.filter(hasEnded).filter((pod) => ended(pod, name) === "delete");
+  const running = present.filter((pod) => !hasEnded(pod)).toSorted(byAge);
   if (!allowsSurge(scene.ds)) return { create: [], delete: [...over, ...running.slice(1)] };
   if (running.length === 0) return { create: shouldRun ? [name] : [], delete: over };
   return { create: [], delete: [...over, ...beyondSurge(scene, running)] };

@@ -1,6 +1,6 @@
 // Which pods of a DaemonSet give way to new ones now. Runs when every node has its pod: pure, from what is there.
 import type { Pod } from "#api/core/v1/pod.ts";
-import { isAvailable } from "../pods.ts";
+import { isAvailable } from "#rules/pods.ts";
 import { isUpdated } from "./placement.ts";
 import { isGoing, type Plan, type Scene, surgeOf, unavailableOf } from "./plan.ts";
 

@@ -5,10 +5,10 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { isEmptySelector, selects } from "#api/label-selection.ts";
 import { index } from "#client/cache.ts";
 import { type Again, controller, type Reconcile, watching } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
+import { hasEnded, isActive } from "#rules/pods.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
-import { isActive, isTerminal } from "../pods.ts";
 import { desiredReplicasOf } from "./revisions.ts";
 import { rollBack, rollbackRevision } from "./rollback.ts";
 import { Rollout } from "./rollout.ts";
@@ -39,7 +39,7 @@ export const deploymentController = controller({
         const deployment = controllerOf(rs ?? {});
         return deployment ? [{ namespace, name: deployment.name }] : [];
       },
-      (old, pod) => isActive(old) !== isActive(pod) || isTerminal(old) !== isTerminal(pod),
+      (old, pod) => isActive(old) !== isActive(pod) || hasEnded(old) !== hasEnded(pod),
       { exceptNew: true },
     ),
   ],
@@ -143,7 +143,7 @@ async function recreate(rollout: Rollout): Promise<Again | undefined> {
   const { deployment } = rollout;
   let hasScaled = false;
   for (const rs of rollout.old.filter(isPopulated)) hasScaled = (await rollout.scale(rs, 0)) || hasScaled;
-  if (hasScaled || rollout.old.some((rs) => rs.status.replicas > 0 || !rollout.podsOf(rs).every(isTerminal)))
+  if (hasScaled || rollout.old.some((rs) => rs.status.replicas > 0 || !rollout.podsOf(rs).every(hasEnded)))
     return rollout.reportProgress();
   const next = await rollout.ensureNext();
   if (next.spec.replicas !== deployment.spec.replicas) await rollout.scale(next, deployment.spec.replicas);

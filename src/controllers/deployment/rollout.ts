@@ -6,9 +6,9 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { isNotFound, isReason } from "#client/client.ts";
 import type { Again, Reconcile } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
+import { isActive } from "#rules/pods.ts";
 import { isNamespaceTerminating } from "../pod-writes.ts";
-import { isActive } from "../pods.ts";
 import { templateHash } from "../template-hash.ts";
 import {
   type Annotations,

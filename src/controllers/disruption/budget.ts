@@ -1,9 +1,9 @@
 // What a budget allows, given its pods. Pure.
-import { isReady } from "#api/core/readiness.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Condition } from "#api/meta/condition.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/policy/v1/pod-disruption-budget.ts";
 import { min } from "#base/collections.ts";
+import { isReady } from "#rules/readiness.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 

@@ -1,11 +1,11 @@
 // Keeps the status of disruption budgets, by which evictions are allowed or refused.
-import { isReady } from "#api/core/readiness.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { isConflict } from "#client/client.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
+import { isReady } from "#rules/readiness.ts";
 import { formatSelector, selectorMatcher } from "#schema/selector.ts";
 import type { Discovery } from "../namespace.ts";
 import { podsSelected } from "../pods-by-label.ts";

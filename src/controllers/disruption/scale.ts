@@ -7,7 +7,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { isNotFound } from "#client/client.ts";
 import type { Reconcile } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Discovery } from "../namespace.ts";
 

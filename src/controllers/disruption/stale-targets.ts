@@ -2,8 +2,8 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { controller } from "#client/controller.ts";
+import { isActive } from "#rules/pods.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
-import { isActive } from "../pods.ts";
 import { budgetsOf, reportsAs } from "./disruption.ts";
 
 const staleAfterMs = 120_000;

@@ -1,5 +1,4 @@
 // Keeps the Endpoints of services with a selector, for clients that do not read EndpointSlices yet.
-import { isReady } from "#api/core/readiness.ts";
 import { type EndpointAddress, type EndpointPort, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -7,6 +6,7 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { isConflict, isNotFound } from "#client/client.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
+import { isReady } from "#rules/readiness.ts";
 import { parseIp } from "#schema/ip.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";

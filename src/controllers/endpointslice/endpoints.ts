@@ -1,9 +1,9 @@
 // Pods as endpoints of a service: what should be in its slices, before it is cut into slices.
-import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointPort } from "#api/discovery/v1/endpoint-slice.ts";
+import { isReady } from "#rules/readiness.ts";
 import { parseIp } from "#schema/ip.ts";
 import { addressesOf, hostnameIn, isReachable, targetPortOf } from "../services.ts";
 

@@ -1,5 +1,4 @@
 // Keeps the EndpointSlices of services with a selector: one endpoint for each pod that the service leads to.
-import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -8,6 +7,7 @@ import { explain } from "#base/errors.ts";
 import { isConflict } from "#client/client.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
 import { keyOf, placeOf } from "#client/place.ts";
+import { isReady } from "#rules/readiness.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { hasEndpoints, podsOf, triggerTimeAnnotation, watchingPodsOfServices } from "../services.ts";
 import { TriggerTimes } from "../trigger-times.ts";

@@ -1,6 +1,4 @@
 // Mirrors Endpoints that people make for services without a selector to EndpointSlices, which is all that proxies read.
-
-import { serviceNameLabel } from "#api/core/services.ts";
 import { type EndpointAddress, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { type Endpoint, type EndpointPort, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -8,6 +6,7 @@ import { equal } from "#base/collections.ts";
 import { isNotFound } from "#client/client.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
 import type { Place } from "#client/place.ts";
+import { serviceNameLabel } from "#rules/services.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";

@@ -1,9 +1,9 @@
 // The labels by which slices are found, and what they take over from what they are made for.
-import { serviceNameLabel } from "#api/core/services.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
 import { type Watching, watching } from "#client/controller.ts";
+import { serviceNameLabel } from "#rules/services.ts";
 import { dns1123Subdomain } from "#schema/formats.ts";
 import type { Labels } from "#schema/selector.ts";
 import { headlessLabel } from "../services.ts";

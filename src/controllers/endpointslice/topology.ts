@@ -1,9 +1,9 @@
 // Hints by zone, as the annotation `service.kubernetes.io/topology-mode: Auto` asks for them: each zone gets a share of the endpoints
 // that is in proportion to its CPUs. Where that cannot be done without overloading some endpoint, there are no hints at all.
-import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { isReady } from "#rules/readiness.ts";
 import { parseQuantity, quantityMilliValue } from "#schema/quantity.ts";
 import { zoneLabel } from "./endpoints.ts";
 import { isReadyEndpoint, rehinted, rewritten } from "./hints.ts";

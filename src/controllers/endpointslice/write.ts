@@ -3,7 +3,7 @@ import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { explain } from "#base/errors.ts";
 import { isNotFound } from "#client/client.ts";
 import type { Reconcile } from "#client/controller.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { isNamespaceTerminating } from "../pod-writes.ts";

@@ -1,6 +1,6 @@
 // Who depends on whom, over all kinds. Pure data: it is told of changes, and answers what is affected by them.
-import { metadataOf } from "#client/place.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import type { OwnerReference } from "#schema/object-meta.ts";
 
 export const orphanFinalizer = "orphan";

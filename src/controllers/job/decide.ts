@@ -2,8 +2,8 @@
 import type { Job } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { min } from "#base/collections.ts";
+import { isTerminating } from "#rules/pods.ts";
 import { byStage } from "../deletion-cost.ts";
-import { isTerminating } from "../pods.ts";
 import { finishedAt, waitMs } from "./backoff.ts";
 import { firstMissing, type Indexes, indexesOf, union } from "./indexes.ts";
 import type { SeenIndexes, Sight } from "./look.ts";

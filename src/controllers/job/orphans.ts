@@ -2,7 +2,7 @@
 import { Job } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { type CacheView, controller, watching } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
 import { isFinished } from "./conditions.ts";
 import { isManagedElsewhere, untrack } from "./job.ts";
 import { isTracked } from "./pods.ts";

@@ -3,7 +3,7 @@ import type { Job, JobSpec } from "#api/batch/v1/job.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
-import { isTerminal } from "../pods.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { judge } from "./failure-policy.ts";
 
 /** Keeps a pod of a job from vanishing before it was counted. */
@@ -27,7 +27,7 @@ export const replacesOnlyFailed = ({ podReplacementPolicy, podFailurePolicy }: J
 /** Whether the pod counts as failed. One that is deleted may never come to say so itself: its node may be gone. */
 export const isFailed = (pod: Pod, { spec }: Job): boolean =>
   pod.status.phase === "Failed" ||
-  (!replacesOnlyFailed(spec) && pod.metadata.deletionTimestamp !== undefined && !isTerminal(pod));
+  (!replacesOnlyFailed(spec) && pod.metadata.deletionTimestamp !== undefined && !hasEnded(pod));
 
 /** The index the pod works on, if it says so. */
 export const completionIndex = (pod: Pod): number | undefined => natural(pod, indexAnnotation);

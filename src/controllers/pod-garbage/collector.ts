@@ -8,8 +8,8 @@ import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import { type Client, isNotFound } from "#client/client.ts";
 import type { Informers } from "#client/informers.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { timeOf } from "#schema/time.ts";
-import { isTerminal } from "../pods.ts";
 import { type Condemned, condemned } from "./condemned.ts";
 
 const everyMs = 20_000;
@@ -99,7 +99,7 @@ export class PodGarbageCollector implements Component {
   async #clear({ pod, reason }: Condemned, client: Client): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
     try {
-      if (!isTerminal(pod)) {
+      if (!hasEnded(pod)) {
         const conditions = reason === "orphaned" ? [disruption(this.#options.clock.now())] : [];
         const status = { phase: "Failed", ...(conditions.length > 0 && { conditions }) };
         await client.patch(

@@ -1,8 +1,8 @@
 // Which pods nobody else will clear away. A pure function of the pods and nodes there are.
-import { isReady } from "#api/core/readiness.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { isTerminal } from "../pods.ts";
+import { hasEnded } from "#rules/pods.ts";
+import { isReady } from "#rules/readiness.ts";
 
 export type Reason = "terminated" | "out-of-service" | "orphaned" | "unscheduled";
 
@@ -26,7 +26,7 @@ export function condemned({ pods, nodes, lostNodes, threshold }: Scene): readonl
   const condemn = (reason: Reason, some: readonly Pod[]) => {
     for (const pod of some) if (!found.has(pod)) found.set(pod, reason);
   };
-  const ended = pods.filter(isTerminal).toSorted(byEvictionAndAge);
+  const ended = pods.filter(hasEnded).toSorted(byEvictionAndAge);
   if (threshold > 0) condemn("terminated", ended.slice(0, Math.max(0, ended.length - threshold)));
   const going = pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   condemn(

@@ -1,6 +1,6 @@
 import type { ResourceQuota } from "#api/core/v1/resource-quota.ts";
-import { addUsage, increase, type Usage, usageOf } from "#api/quota/evaluator.ts";
 import type { Clock } from "#base/clock.ts";
+import { addUsage, increase, type Usage, usageOf } from "#rules/quota/evaluator.ts";
 
 /** As long as it may take from the charging of a write until its object is in our caches. */
 export const settleMs = 1000;

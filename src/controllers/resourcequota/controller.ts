@@ -3,8 +3,6 @@
 // What is taken is charged by the API server as it is written; here it is only put right. Any kind can be limited, so this is a
 // component of its own: it follows the kinds that quotas name, as they name them.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
-import type { Evaluator } from "#api/quota/evaluator.ts";
-import { evaluatorOf } from "#api/quota/list.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -14,10 +12,12 @@ import { type Component, supervise } from "#base/supervise.ts";
 import { type Client, isConflict, isNotFound } from "#client/client.ts";
 import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
-import { keyOfObject, metadataOf } from "#client/place.ts";
+import { keyOfObject } from "#client/place.ts";
 import { measuredQueue } from "#client/queue-metrics.ts";
+import type { Evaluator } from "#rules/quota/evaluator.ts";
+import { evaluatorOf } from "#rules/quota/list.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { Discovery } from "../namespace.ts";
 import { RecentCharges, settleMs } from "./charges.ts";
 import { type Counted, givesBack, namesOf, recount, sameAmounts, statusAfter } from "./usage.ts";

@@ -1,7 +1,7 @@
 // What a namespace uses of its quota, counted anew. Pure.
 import type { ResourceQuota, ResourceQuotaStatus } from "#api/core/v1/resource-quota.ts";
-import { type Evaluator, increase, scopesOf, type Usage, usageOf } from "#api/quota/evaluator.ts";
 import { breathe } from "#base/breathe.ts";
+import { type Evaluator, increase, scopesOf, type Usage, usageOf } from "#rules/quota/evaluator.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { addQuantity, compareQuantity, formatQuantity, type Quantity, zeroQuantity } from "#schema/quantity.ts";
 

@@ -4,7 +4,7 @@ import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import type { Client } from "#client/client.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";

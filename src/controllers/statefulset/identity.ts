@@ -3,7 +3,7 @@ import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
-import { controlledBy } from "#client/owner.ts";
+import { controlledBy } from "#rules/owners.ts";
 import { revisionLabel } from "../controller-revisions.ts";
 
 const nameLabel = "statefulset.kubernetes.io/pod-name";

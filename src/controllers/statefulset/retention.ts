@@ -8,9 +8,9 @@
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import { controlledBy } from "#client/owner.ts";
-import { metadataOf } from "#client/place.ts";
+import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { metadataOf } from "#schema/object.ts";
 import type { ObjectMeta, OwnerReference } from "#schema/object-meta.ts";
 import { isInRange } from "./identity.ts";
 

@@ -4,8 +4,8 @@ import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { slowStart } from "#base/collections.ts";
 import type { Reconcile } from "#client/controller.ts";
+import { hasEnded, isAvailable } from "#rules/pods.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
-import { isAvailable, isTerminal } from "../pods.ts";
 import type { Versions } from "./history.ts";
 import { isInRange, newPod, ordinalOf, revisionOf, startOf } from "./identity.ts";
 import { Members } from "./members.ts";
@@ -81,7 +81,7 @@ export class Rollout {
   /** Creates the pod that is missing, and replaces one that has ended: whatever its exit code, it should run. */
   async #tend({ ordinal, pod }: Slot): Promise<Verdict> {
     if (pod === undefined) return this.#create(ordinal);
-    if (isTerminal(pod)) {
+    if (hasEnded(pod)) {
       if (!isGoing(pod)) await this.#members.delete(pod);
       return "wait";
     }

@@ -2,8 +2,8 @@
 import { type Amounts, isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
+import { podAmounts } from "#rules/pod-amounts.ts";
 import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quantity.ts";
 
 /** Microseconds over which a quota of processor time counts. */

@@ -1,9 +1,9 @@
 // The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
-import { clusterAddresses } from "#api/core/services.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { FileKeySelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
+import { clusterAddresses } from "#rules/services.ts";
 import { decodeUtf8 } from "#schema/json.ts";
 import { envFileValue } from "./env-file.ts";
 import { amountOf, fieldOf } from "./fields.ts";

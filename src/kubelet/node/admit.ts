@@ -1,11 +1,10 @@
 // Whether a node takes a pod that was bound to it: the scheduler has looked before, but with older eyes, and some pods come without.
-
-import { requiredNodes, selectable } from "#api/core/node-selection.ts";
-import { isTolerated, untoleratedTaint } from "#api/core/tolerations.ts";
 import { amountOf, containerAmounts, isNative } from "#api/core/v1/amounts.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
+import { requiredNodes, selectable } from "#rules/node-selection.ts";
+import { isTolerated, untoleratedTaint } from "#rules/tolerations.ts";
 import {
   addQuantity,
   parseQuantity,

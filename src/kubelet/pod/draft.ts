@@ -1,7 +1,7 @@
 // A plan in the making: how containers are started and stopped, and what each of them waits for.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { formatDuration } from "#schema/duration.ts";
+import { formatDuration } from "#base/duration.ts";
 import { type ContainerState, hasRun, latest, type SandboxState } from "../runtime.ts";
 import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
 import type { Action, ContainerKind, Plan, PodView, Waiting } from "./view.ts";

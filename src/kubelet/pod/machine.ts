@@ -6,6 +6,7 @@
 // Its decisions are those of upstream's computePodActions (pkg/kubelet/kuberuntime), with one difference: which sandbox a
 // container belongs to is known here, so what ran in an earlier sandbox is history and never taken for progress in this one.
 import type { Pod } from "#api/core/v1/pod.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { type ContainerState, hasRun, isLive, latest, type SandboxState } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
 import { Draft, graceOf, isHookDue, mustStop, stopMessage } from "./draft.ts";
@@ -24,7 +25,8 @@ export function planPod(view: PodView): Plan {
   discardOld(draft, sandbox);
   for (const container of view.pod.spec.ephemeralContainers ?? []) {
     const current = latest(view.state, container.name);
-    if (current ? !hasRun(current) : !hasEnded(view.pod, container.name)) draft.start("ephemeral", container, sandbox);
+    if (current ? !hasRun(current) : !hasEndedBefore(view.pod, container.name))
+      draft.start("ephemeral", container, sandbox);
   }
   const initialized = planInit(draft, sandbox);
   if (initialized === "failed") return planEnd(new Draft(view), {});
@@ -47,7 +49,7 @@ function endingOf(view: PodView, draft: Draft): EndReason | undefined {
     draft.wake(deadline);
   }
   if (pod.metadata.deletionTimestamp !== undefined) return {};
-  if (pod.status.phase === "Failed" || pod.status.phase === "Succeeded") return {};
+  if (hasEnded(pod)) return {};
   return undefined;
 }
 
@@ -168,7 +170,7 @@ function planRestartOfAll(draft: Draft): Plan {
 }
 
 /** Whether an ephemeral container has ended by what was told of it: it is never started again, though the runtime has forgotten it. */
-const hasEnded = ({ status }: Pod, name: string): boolean =>
+const hasEndedBefore = ({ status }: Pod, name: string): boolean =>
   status.ephemeralContainerStatuses?.some((one) => one.name === name && one.state.terminated !== undefined) === true;
 
 const isEphemeral = ({ spec }: Pod, name: string): boolean =>

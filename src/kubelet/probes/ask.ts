@@ -3,7 +3,7 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HTTPGetAction, Probe } from "#api/core/v1/probe.ts";
 import type { Clock } from "#base/clock.ts";
-import { formatDuration } from "#schema/duration.ts";
+import { formatDuration } from "#base/duration.ts";
 import type { ContainerRuntime } from "../runtime.ts";
 
 export interface Outcome {

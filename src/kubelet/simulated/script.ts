@@ -33,7 +33,7 @@ import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { own } from "#base/collections.ts";
-import { parseDurationMs } from "#schema/duration.ts";
+import { parseDurationMs } from "#base/duration.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { restartPolicyOf } from "../pod/restart.ts";
 import type { ContainerKind } from "../pod/view.ts";

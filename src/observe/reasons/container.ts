@@ -4,7 +4,7 @@ import type { ContainerStateTerminated, ContainerStatus } from "#api/core/v1/con
 import type { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { own } from "#base/collections.ts";
-import { parseDurationMs } from "#schema/duration.ts";
+import { parseDurationMs } from "#base/duration.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 import { exitText } from "./exit.ts";
 import { containersOf, type PodFacts, type PodRule, podArgument } from "./pod-facts.ts";

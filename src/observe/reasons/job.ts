@@ -1,10 +1,9 @@
 // Why a Job has not done its work, and why a CronJob has not begun any.
-
 import type { CronJob } from "#api/batch/v1/cron-job.ts";
 import type { Job } from "#api/batch/v1/job.ts";
 import type { Event } from "#api/core/v1/event.ts";
 import { own } from "#base/collections.ts";
-import { isOver } from "./pod-facts.ts";
+import { hasEnded } from "#rules/pods.ts";
 import {
   conditionEvidence,
   conditionIn,
@@ -70,7 +69,7 @@ export function jobReason({ owner, pods, events }: WorkloadFacts<Job>): Reason {
       parts,
     };
   const running = podParts(
-    pods.filter(({ pod }) => !isOver(pod)),
+    pods.filter(({ pod }) => !hasEnded(pod)),
     pods.length,
   );
   const [worst] = running;

@@ -37,8 +37,6 @@ export type PodRule = (facts: PodFacts) => Reason | undefined;
 
 export const podCondition = ({ status }: Pod, type: string) => conditionIn(status.conditions, type);
 
-export const isOver = ({ status }: Pod): boolean => status.phase === "Succeeded" || status.phase === "Failed";
-
 /** Init containers first, as they run. */
 export const containersOf = ({ status }: Pod): readonly ContainerStatus[] => [
   ...(status.initContainerStatuses ?? []),

@@ -1,13 +1,13 @@
 // Why a pod is as it is: one rule for each way to be, asked in the order in which a pod gets stuck.
-
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import { own } from "#base/collections.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { millisOf } from "#schema/time.ts";
 import { logEvidence, stuckContainer } from "./container.ts";
 import { disruptionOf, terminating } from "./deletion.ts";
 import { exitText } from "./exit.ts";
 import { isNodeReady, nodeEvidence, readyCondition } from "./node-state.ts";
-import { containersOf, isOver, type PodFacts, type PodRule, podArgument, podCondition } from "./pod-facts.ts";
+import { containersOf, type PodFacts, type PodRule, podArgument, podCondition } from "./pod-facts.ts";
 import { notReady, restarted } from "./probes.ts";
 import {
   conditionEvidence,
@@ -100,7 +100,7 @@ const endedAt = (pod: PodFacts["pod"]): string | undefined =>
 
 const nodeLost: PodRule = ({ pod, node }) => {
   const name = pod.spec.nodeName;
-  if (!name || isOver(pod) || isNodeReady(node)) return undefined;
+  if (!name || hasEnded(pod) || isNodeReady(node)) return undefined;
   return {
     code: "NodeLost",
     state: "wrong",

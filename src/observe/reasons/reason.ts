@@ -2,7 +2,7 @@
 // objects to this; they read no clock and ask no server, so that a console or another tool can use them as they are.
 import { lastSeen } from "#api/core/v1/columns/event.ts";
 import type { Event } from "#api/core/v1/event.ts";
-import { humanDuration } from "#schema/duration.ts";
+import { humanDuration } from "#base/duration.ts";
 import { millisOf } from "#schema/time.ts";
 
 /** `underway`: not where it should be, but nothing is in its way. */

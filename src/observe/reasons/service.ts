@@ -4,9 +4,10 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { formatLabels } from "#api/label-selection.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { labelMatcher, requirementsOfLabels } from "#schema/selector.ts";
 import { podReason } from "./pod.ts";
-import { isOver, type PodFacts } from "./pod-facts.ts";
+import type { PodFacts } from "./pod-facts.ts";
 import {
   counted,
   type Evidence,
@@ -34,7 +35,7 @@ export function selectedPods({ spec }: Service, pods: readonly Pod[]): readonly 
   const { selector = {} } = spec;
   if (Object.keys(selector).length === 0) return [];
   const matches = labelMatcher(requirementsOfLabels(selector));
-  return pods.filter((pod) => matches(pod.metadata.labels) && !isOver(pod));
+  return pods.filter((pod) => matches(pod.metadata.labels) && !hasEnded(pod));
 }
 
 export function serviceReason(facts: ServiceFacts): Reason {

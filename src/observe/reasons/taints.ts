@@ -1,8 +1,8 @@
 // Which taints keep a pod away from nodes, and what can be done about each. The scheduler only says that there are some.
-import { requiredNodes, selectable } from "#api/core/node-selection.ts";
-import { isTolerated } from "#api/core/tolerations.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { requiredNodes, selectable } from "#rules/node-selection.ts";
+import { isTolerated } from "#rules/tolerations.ts";
 import { type Evidence, namesText } from "./reason.ts";
 
 type Taint = NonNullable<Node["spec"]["taints"]>[number];

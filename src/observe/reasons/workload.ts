@@ -5,8 +5,9 @@ import type { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { Event } from "#api/core/v1/event.ts";
 import type { ReplicationController } from "#api/core/v1/replication-controller.ts";
+import { hasEnded } from "#rules/pods.ts";
 import { podReason } from "./pod.ts";
-import { isOver, type PodFacts } from "./pod-facts.ts";
+import type { PodFacts } from "./pod-facts.ts";
 import {
   type ConditionWords,
   conditionEvidence,
@@ -51,7 +52,7 @@ function sumUp(facts: WorkloadFacts<WithConditions>, wish: Wish): Reason {
   const { desired, ready, fine, underway } = wish;
   const parts = podParts(facts.pods, desired);
   const shared = { parts, ...(wish.evidence && { evidence: wish.evidence }) };
-  const present = facts.pods.filter(({ pod }) => !isOver(pod) && pod.metadata.deletionTimestamp === undefined).length;
+  const present = facts.pods.filter(({ pod }) => !hasEnded(pod) && pod.metadata.deletionTimestamp === undefined).length;
   const refusal = present < desired ? refusalOf(facts) : undefined;
   if (refusal)
     return {

@@ -1,7 +1,7 @@
-import type { NodeMatcher, Selectable } from "#api/core/node-selection.ts";
-import { nodePreference, nodeSelector, requiredNodes, requiredNodesId, selectable } from "#api/core/node-selection.ts";
 import type { NodeAffinity } from "#api/core/v1/affinity.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import type { NodeMatcher, Selectable } from "#rules/node-selection.ts";
+import { nodePreference, nodeSelector, requiredNodes, requiredNodesId, selectable } from "#rules/node-selection.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 import type { NodeSelection } from "../node-selection.ts";
 import { proportional } from "./normalize.ts";

@@ -1,5 +1,5 @@
-import { isTolerated } from "#api/core/tolerations.ts";
 import type { Toleration } from "#api/core/v1/affinity.ts";
+import { isTolerated } from "#rules/tolerations.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 
 const cordoned: Refusal = { reason: "node(s) were unschedulable", stuck: true };

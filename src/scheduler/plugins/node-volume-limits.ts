@@ -5,9 +5,10 @@ import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import { index } from "#client/cache.ts";
 import type { CacheView } from "#client/controller.ts";
+import { claimKey, classOf } from "#rules/volumes.ts";
 import { type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
 import type { PodView } from "../pod-view.ts";
-import { claimKey, classOf, podClaims, usesClaim } from "./claims.ts";
+import { podClaims, usesClaim } from "./claims.ts";
 
 const tooMany: Refusal = { reason: "node(s) exceed max volume count", stuck: false };
 const attachmentsByNode = index(VolumeAttachment, ({ spec }) => [spec.nodeName]);

@@ -1,8 +1,8 @@
-import { requiredNodes, requiredNodesId } from "#api/core/node-selection.ts";
-import { isTolerated } from "#api/core/tolerations.ts";
 import type { TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import { equal } from "#base/collections.ts";
+import { requiredNodes, requiredNodesId } from "#rules/node-selection.ts";
+import { isTolerated } from "#rules/tolerations.ts";
 import { type ObjectChange, type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
 import type { NodeState } from "../node-state.ts";
 import type { PodView } from "../pod-view.ts";

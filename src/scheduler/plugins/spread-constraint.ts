@@ -1,5 +1,4 @@
 // What a constraint on how evenly pods are spread says, read once; and the one that holds for pods that say nothing themselves.
-
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
@@ -7,7 +6,7 @@ import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { Service } from "#api/core/v1/service.ts";
 import type { LabelSelector } from "#api/meta/label-selector.ts";
 import type { CacheView } from "#client/controller.ts";
-import { controllerOf } from "#client/place.ts";
+import { controllerOf } from "#rules/owners.ts";
 import {
   formatRequirements,
   type Labels,

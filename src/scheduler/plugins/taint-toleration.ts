@@ -1,6 +1,6 @@
-import { isTolerated } from "#api/core/tolerations.ts";
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import type { Node, Taint } from "#api/core/v1/node.ts";
+import { isTolerated } from "#rules/tolerations.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 import { reversed } from "./normalize.ts";
 

@@ -6,23 +6,21 @@ import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
 import { placeOf } from "#client/place.ts";
-import { type BindingContext, type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
-import type { NodeState } from "../node-state.ts";
-import { amount } from "../resources.ts";
-import { AssumedObjects } from "./assumed-objects.ts";
 import {
   boundByController,
   claimKey,
-  claimProblem,
   classOf,
   isFor,
   isFullyBound,
   isReachable,
-  podClaims,
   selectedNode,
-  usesClaim,
   waitsForPod,
-} from "./claims.ts";
+} from "#rules/volumes.ts";
+import { type BindingContext, type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
+import type { NodeState } from "../node-state.ts";
+import { amount } from "../resources.ts";
+import { AssumedObjects } from "./assumed-objects.ts";
+import { claimProblem, podClaims, usesClaim } from "./claims.ts";
 import { type ClaimsToPlace, chooseVolumes, type VolumeChoice, type VolumeSource } from "./volume-choice.ts";
 
 export interface VolumeBindingArgs {
@@ -83,7 +81,12 @@ export function volumeBinding({ bindTimeoutSeconds = 600 }: VolumeBindingArgs, {
       const all = wanted.flatMap(({ claim }) => (claim ? [claims.of(claimKey(claim), claim)] : []));
       const waiting = all.filter((claim) => !isFullyBound(claim));
       // One that names its volume, or whose class does not wait, is for the volume controller to bind first.
-      if (waiting.some((claim) => claim.spec.volumeName || !waitsForPod(claim, cache))) return unbound;
+      if (
+        waiting.some(
+          (claim) => claim.spec.volumeName || !waitsForPod(cache.get(StorageClass, { name: classOf(claim) })),
+        )
+      )
+        return unbound;
       return { state: { bound: all.filter(isFullyBound), waiting, chosen: undefined } };
     },
     filter(_pod, node, state: Volumes) {

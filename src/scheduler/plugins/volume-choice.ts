@@ -1,16 +1,22 @@
 // Which volumes a pod's claims would get on a node: one that is there, or one that can be made.
-
-import type { Selectable } from "#api/core/node-selection.ts";
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import type { CacheView } from "#client/controller.ts";
+import type { Selectable } from "#rules/node-selection.ts";
+import {
+  classOf,
+  isReachable,
+  noProvisioner,
+  requestedBytes,
+  selectedNode,
+  smallestVolumeFor,
+} from "#rules/volumes.ts";
 import { selectedBy } from "../affinity-term.ts";
 import type { Refusal } from "../framework.ts";
 import { amount } from "../resources.ts";
-import { classOf, isFor, isReachable, noProvisioner, requestedBytes, selectedNode, volumeBytes } from "./claims.ts";
 
 export interface VolumeChoice {
   readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
@@ -57,7 +63,8 @@ export function chooseVolumes(claims: ClaimsToPlace, node: Selectable, source: V
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
   // The smallest claims first, so that each gets the smallest volume that will do.
   for (const claim of open.toSorted((a, b) => requestedBytes(a) - requestedBytes(b))) {
-    const volume = smallestFor(claim, node, source, taken);
+    const isUsable = (volume: PersistentVolume) => !taken.has(volume.metadata.name) && isReachable(volume, node);
+    const volume = smallestVolumeFor(claim, source.volumesOf(classOf(claim)), isUsable);
     if (volume) {
       taken.add(volume.metadata.name);
       bindings.push({ claim, volume });
@@ -68,30 +75,6 @@ export function chooseVolumes(claims: ClaimsToPlace, node: Selectable, source: V
     if (refusal) return refusal;
   }
   return { bindings, provisions };
-}
-
-function smallestFor(
-  claim: PersistentVolumeClaim,
-  node: Selectable,
-  source: VolumeSource,
-  taken: ReadonlySet<string>,
-): PersistentVolume | undefined {
-  const bytes = requestedBytes(claim);
-  const labels = claim.spec.selector && selectedBy(claim.spec.selector);
-  let smallest: PersistentVolume | undefined;
-  for (const volume of source.volumesOf(classOf(claim))) {
-    const { metadata, spec, status } = volume;
-    const isOurs = isFor(volume, claim);
-    if (taken.has(metadata.name) || metadata.deletionTimestamp || (spec.claimRef && !isOurs)) continue;
-    if (volumeBytes(volume) < bytes || spec.volumeMode !== claim.spec.volumeMode) continue;
-    if ((spec.volumeAttributesClassName ?? "") !== (claim.spec.volumeAttributesClassName ?? "")) continue;
-    if (isOurs) return isReachable(volume, node) ? volume : undefined;
-    if (status.phase !== "Available" || labels?.matches(metadata.labels) === false) continue;
-    if (!(claim.spec.accessModes ?? []).every((mode) => spec.accessModes?.includes(mode))) continue;
-    if (smallest && volumeBytes(smallest) <= volumeBytes(volume)) continue;
-    if (isReachable(volume, node)) smallest = volume;
-  }
-  return smallest;
 }
 
 /** Why no volume can be made for a claim on the node. */

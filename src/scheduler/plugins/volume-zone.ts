@@ -2,8 +2,9 @@ import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { equal, own } from "#base/collections.ts";
+import { classOf } from "#rules/volumes.ts";
 import { type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
-import { classOf, usesClaim } from "./claims.ts";
+import { usesClaim } from "./claims.ts";
 
 const elsewhere: Refusal = { reason: "node(s) had no available volume zone", stuck: true };
 

@@ -8,8 +8,8 @@ import { testServer } from "#apiserver/testing.ts";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import { httpsFront } from "#wire/host/https.ts";
-import type { FrontLimits } from "#wire/host/limits.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
+import type { FrontLimits } from "#serving/host/https/limits.ts";
 
 export interface Front extends AsyncDisposable {
   readonly port: number;

@@ -1,5 +1,5 @@
 // Cron schedules in the five-field form, with upstream's extensions: names, `@daily` and the like, `@every 5m`, `TZ=…`.
-import { DurationError, parseDurationMs } from "#schema/duration.ts";
+import { DurationError, parseDurationMs } from "#base/duration.ts";
 
 /** The times a schedule names. A star in a day field matters: a day must fit both fields, or either if none has a star. */
 export interface CronTimes {

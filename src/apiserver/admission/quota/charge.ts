@@ -12,7 +12,7 @@ import {
   type Usage,
   usageOf,
   withoutZeros,
-} from "#api/quota/evaluator.ts";
+} from "#rules/quota/evaluator.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { formatQuantity } from "#schema/quantity.ts";
 import type { Refusal } from "../plugin.ts";

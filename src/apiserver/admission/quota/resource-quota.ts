@@ -4,10 +4,10 @@
 // are added up in memory, and each quota is written once. The write succeeds only if the quota is still the one that was read, so
 // two servers cannot both take the last place.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
-import type { Evaluator } from "#api/quota/evaluator.ts";
-import { type QuotaWrite, type Usage, usageOf } from "#api/quota/evaluator.ts";
-import { evaluatorOf } from "#api/quota/list.ts";
 import { ApiError } from "#base/errors.ts";
+import type { Evaluator } from "#rules/quota/evaluator.ts";
+import { type QuotaWrite, type Usage, usageOf } from "#rules/quota/evaluator.ts";
+import { evaluatorOf } from "#rules/quota/list.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { compareQuantity, formatQuantity } from "#schema/quantity.ts";
 import { modifiedMeanwhile } from "#wire/status.ts";

@@ -8,10 +8,10 @@ import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import { parseFieldSelector } from "#schema/field-selector.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
+import type { Question } from "#serving/authorization.ts";
 import { keyPrefix } from "../../registry/registry.ts";
 import { StoredForm } from "../../stored.ts";
 import { WatchCache } from "../../watch-cache.ts";
-import type { Question } from "../authorizer.ts";
 import { nodeAuthorizer } from "./authorizer.ts";
 import { NodeGraph } from "./graph.ts";
 

@@ -2,10 +2,11 @@
 // What authorization cannot see, such as the name in a body, is left to the NodeRestriction admission plugin.
 import { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
+import type { Question, Verdict } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../../registry/registry.ts";
 import type { CacheOf } from "../../watch-cache.ts";
-import type { Authorizer, Question, Verdict } from "../authorizer.ts";
+import type { Authorizer } from "../authorizer.ts";
 import { clusterRoles } from "../rbac/bootstrap/cluster-roles.ts";
 import { ruleAllows } from "../rbac/rules.ts";
 import { NodeGraph } from "./graph.ts";

@@ -2,9 +2,9 @@
 // may `escalate` the role or `bind` it.
 import { equal } from "#base/collections.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { Authorize, Question } from "#serving/authorization.ts";
 import type { ApiRequest, User } from "#wire/api-request.ts";
 import { forbidden, notFound, type ResourceName } from "#wire/status.ts";
-import type { Authorize, Question } from "../authorizer.ts";
 import { joinErrors, type RbacPolicy, type RoleReference } from "./policy.ts";
 import { describeRules, quotedList, type Rule, uncovered } from "./rules.ts";
 

@@ -7,12 +7,12 @@ import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
+import type { Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../../registry/registry.ts";
 import { StoredForm } from "../../stored.ts";
 import { testServer } from "../../testing.ts";
 import { WatchCache } from "../../watch-cache.ts";
-import type { Question } from "../authorizer.ts";
 import { RbacPolicy } from "./policy.ts";
 import type { Rule } from "./rules.ts";
 

@@ -6,10 +6,10 @@ import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import type { Subject } from "#api/rbac/v1/subject.ts";
 import type { ApiObject } from "#schema/object.ts";
+import type { Question, Verdict } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../../registry/registry.ts";
 import type { CacheOf, WatchCache } from "../../watch-cache.ts";
-import type { Question, Verdict } from "../authorizer.ts";
 import { type Rule, ruleAllows } from "./rules.ts";
 
 export interface RoleReference {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Question } from "../authorizer.ts";
+import type { Question } from "#serving/authorization.ts";
 import { describeRules, type Rule, ruleAllows, uncovered } from "./rules.ts";
 
 const user = { name: "alice", groups: [] };

@@ -1,6 +1,6 @@
 // What a rule of a role covers: a request, or another rule.
 import type { PolicyRule } from "#api/rbac/v1/policy-rule.ts";
-import type { Question } from "../authorizer.ts";
+import type { Question } from "#serving/authorization.ts";
 
 /** A rule as it is stored; what is empty may be absent. */
 export type Rule = Pick<PolicyRule, "verbs"> & Partial<PolicyRule>;

@@ -1,5 +1,6 @@
+import { type Authorize, permit, type Question } from "#serving/authorization.ts";
 import { actingUser } from "../../authentication/impersonation.ts";
-import { type Authorize, permit, type Question, questionAbout } from "../../authorization/authorizer.ts";
+import { questionAbout } from "../../authorization/authorizer.ts";
 import { verbOfMethod } from "../../request-path.ts";
 import type { Call, HttpCall } from "../call.ts";
 import type { Stage } from "../pipeline.ts";

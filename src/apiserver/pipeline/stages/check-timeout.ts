@@ -1,4 +1,4 @@
-import { DurationError, parseDuration } from "#schema/duration.ts";
+import { DurationError, parseDuration } from "#base/duration.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
 import type { Stage } from "../pipeline.ts";

@@ -1,10 +1,10 @@
 // What the other stages lead to: a path that is no resource, a connection, or a verb on a resource.
 import type { Clock } from "#base/clock.ts";
 import { type Soon, soon } from "#base/soon.ts";
+import type { Authorize } from "#serving/authorization.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { forbidden, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
-import type { Authorize } from "../../authorization/authorizer.ts";
 import { type ConnectOptions, type ConnectRequest, connect } from "../../connect/connect.ts";
 import type { PathHandler } from "../../paths/paths.ts";
 import { verbOfMethod } from "../../request-path.ts";

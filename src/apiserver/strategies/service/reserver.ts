@@ -1,10 +1,10 @@
 // Gives services their addresses and node ports.
 import { Service, type ServiceSpec } from "#api/core/v1/service.ts";
-import { addressAllocator, isReady, managedByLabel } from "#api/networking/service-ranges.ts";
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import type { ApiError } from "#base/errors.ts";
 import type { Random } from "#base/random.ts";
+import { addressAllocator, isInUse, managedByLabel } from "#rules/service-ranges.ts";
 import { invalid, type Mutable, type Problem } from "#schema/index.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -116,7 +116,7 @@ export class ServiceReserver implements Reserver {
     const cidrs = this.#cacheOf(ServiceCIDR);
     const added = [...cidrs.range(cidrs.prefix)]
       .map(([, { object }]) => object as ApiObject & ServiceCIDR)
-      .filter(isReady)
+      .filter(isInUse)
       .flatMap(({ spec }) => (spec.cidrs ?? []).flatMap((text) => rangeOf(text) ?? []))
       .filter((range) => range.family === family && own.every(({ text }) => text !== range.text));
     return [...own, ...added];

@@ -1,9 +1,9 @@
 // The control groups of a node's pods: made before the sandbox, removed when nothing of the pod runs any more.
 import type { Pod } from "#api/core/v1/pod.ts";
-import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
+import { podAmounts } from "#rules/pod-amounts.ts";
 import { millisOf, podLimits, sharesOf } from "../../cgroups/limits.ts";
 import { podGroup, podsGroup, qosGroups, uidOfGroup } from "../../cgroups/tree.ts";
 import { GroundError, type PodGround } from "../../grounds.ts";

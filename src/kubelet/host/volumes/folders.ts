@@ -1,12 +1,11 @@
 // Volumes that are places on this machine: paths of the host, disks and folders of persistent volumes, and folders that begin empty.
-
 import { chmod, chown, constants, open, rename, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { own } from "#base/collections.ts";
+import { podAmounts } from "#rules/pod-amounts.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sources.ts";
 import { ClaimFailed } from "../../volume-ground.ts";

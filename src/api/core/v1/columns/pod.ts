@@ -4,6 +4,7 @@ import type { RowCondition } from "#schema/index.ts";
 import { isSidecar } from "../amounts.ts";
 import type { ContainerStatus } from "../container-status.ts";
 import type { Pod } from "../pod.ts";
+import { hasEnded } from "../pod-phase.ts";
 
 export interface PodSummary {
   readonly ready: number;
@@ -46,10 +47,11 @@ function ownReason({ status }: Pod): string {
   return isGated ? "SchedulingGated" : status.reason || (status.phase ?? "");
 }
 
-function ending({ metadata, status }: Pod): string | undefined {
+function ending(pod: Pod): string | undefined {
+  const { metadata, status } = pod;
   if (metadata.deletionTimestamp === undefined) return undefined;
   if (status.reason === "NodeLost") return "Unknown";
-  return status.phase === "Succeeded" || status.phase === "Failed" ? undefined : "Terminating";
+  return hasEnded(pod) ? undefined : "Terminating";
 }
 
 interface InitSummary {

@@ -1,0 +1,106 @@
+// Who is asking. Authenticators are tried in order; the first that knows the client wins. A client that shows a token which nobody
+// knows is refused, one that shows nothing is anonymous.
+import type { User } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import { unauthorized } from "#wire/status.ts";
+import { isWebSocketRequest, offeredProtocols } from "#wire/streams/websocket.ts";
+
+/** The client shows a credential that is not good. It may still show a good one of another sort. */
+export const refused = Symbol("refused");
+type Identity = User | typeof refused | undefined;
+
+/** Answers the user, `refused`, or undefined if this is not for it to say. */
+export type Authenticator = (request: HttpRequest) => Promise<Identity> | Identity;
+
+export interface TokenOwner {
+  readonly user: User;
+  /** For whom the token is good, of those that were asked for. */
+  readonly audiences: readonly string[];
+}
+
+/** Why a token is not good. Shown to those who review tokens, not to the one who shows a bad one. */
+export class TokenError extends Error {
+  override readonly name = "TokenError";
+}
+
+export const authenticated = "system:authenticated";
+export const unauthenticated = "system:unauthenticated";
+export const anonymousUser: User = { name: "system:anonymous", groups: [unauthenticated] };
+
+export interface IdentifyOptions {
+  readonly authenticators: readonly Authenticator[];
+  readonly authenticateToken: (token: string) => Promise<TokenOwner>;
+  /** Whether those are served who show nothing; they are unless told. */
+  readonly servesAnonymous?: boolean;
+}
+
+export const identifyBy =
+  (options: IdentifyOptions): ((request: HttpRequest) => Promise<User> | User) =>
+  (request) => {
+    // Whoever shows a certificate is known at once, and shows it with every request.
+    const first = options.authenticators[0]?.(request);
+    if (first && first !== refused && !(first instanceof Promise)) return asAuthenticated(first);
+    return identifyByAll(request, first, options);
+  };
+
+async function identifyByAll(
+  request: HttpRequest,
+  first: ReturnType<Authenticator>,
+  { authenticators: [, ...others], authenticateToken, servesAnonymous = true }: IdentifyOptions,
+): Promise<User> {
+  let isRefused = false;
+  for (const authenticate of [() => first, ...others]) {
+    const user = await authenticate(request);
+    if (user && user !== refused) return asAuthenticated(user);
+    isRefused ||= user === refused;
+  }
+  const { authorization } = request.headers;
+  const token = authorization ? bearerToken(authorization) : protocolToken(request);
+  if (token === undefined) {
+    if (authorization || isRefused || !servesAnonymous) throw unauthorized();
+    return anonymousUser;
+  }
+  try {
+    return (await authenticateToken(token)).user;
+  } catch (error) {
+    if (error instanceof TokenError) throw unauthorized();
+    throw error;
+  }
+}
+
+export const asAuthenticated = (user: User): User =>
+  user.groups.includes(authenticated) || user.groups.includes(unauthenticated)
+    ? user
+    : { ...user, groups: [...user.groups, authenticated] };
+
+export function bearerToken(authorization: string | undefined): string | undefined {
+  const match = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? "");
+  return match?.[1];
+}
+
+/** Pages cannot set headers of a WebSocket, so a token may come as one of the protocols they ask for. */
+export const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
+
+/** Only of a WebSocket, and only beside a protocol that can be chosen: a page that asks for no other gets no connection. */
+function protocolToken(request: HttpRequest): string | undefined {
+  if (!isWebSocketRequest(request)) return undefined;
+  const protocols = offeredProtocols(request.headers);
+  const shown = protocols.filter((one) => one.startsWith(tokenProtocol));
+  const [encoded] = shown;
+  if (encoded === undefined) return undefined;
+  if (shown.length > 1 || protocols.length === 1) throw unauthorized();
+  return decodeToken(encoded.slice(tokenProtocol.length));
+}
+
+function decodeToken(encoded: string): string | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(encoded) || encoded.length % 4 === 1) throw unauthorized();
+  return atob(encoded.replaceAll("-", "+").replaceAll("_", "/")) || undefined;
+}
+
+/** The protocols that are really asked for. */
+export const withoutToken = (protocols: string): string =>
+  protocols
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => !one.startsWith(tokenProtocol))
+    .join(", ");

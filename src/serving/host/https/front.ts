@@ -1,0 +1,285 @@
+// The HTTPS front: HTTP/2 and HTTP/1.1 on one port. It knows nothing of Kubernetes; what clients may take of it is in limits.ts.
+// HTTP/2 goes through the stream API: Node's compatibility layer over it costs a third of the throughput.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  constants,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { type Duplex, Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { type Clock, systemClock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
+import { Bodies } from "./bodies.ts";
+import { ClientAuthorities } from "./client-authorities.ts";
+import { ConnectionShares } from "./connection-shares.ts";
+import { Endings } from "./endings.ts";
+import { type FrontLimits, usualLimits } from "./limits.ts";
+import { type Peer, Peers, unsecuredPeer } from "./peers.ts";
+import { tellPlainClients } from "./plain-clients.ts";
+import { FrontRequest } from "./request.ts";
+import { Joiner } from "./send.ts";
+import { encoded, isDisconnect, lingerFor, type Sendable, sendHttp1, sendHttp2, sendUpgrade } from "./sending.ts";
+import { type CertificateFor, sniCallback } from "./server-names.ts";
+import { isLoopback, unsecuredServer } from "./unsecured.ts";
+
+export interface HttpsOptions {
+  /** What clients are shown that ask for no name, or for one that `certificateFor` does not know; in PEM. */
+  readonly cert: string;
+  readonly key: string;
+  /** Chooses among several certificates by the name that a client asks for. Called for every connection. */
+  readonly certificateFor?: CertificateFor;
+  /** Certificates of the authorities whose clients are known; every client is asked for a certificate, none must have one. */
+  readonly clientCa: string | undefined;
+  /** Further authorities, by what they are for; see `HttpRequest.otherCertificate`. */
+  readonly otherClientCas?: Readonly<Record<string, string>>;
+  readonly handler: HttpHandler;
+  readonly log: Log;
+  /** The oldest version of TLS that is spoken; defaults to 1.2. */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** Those that differ from the usual. */
+  readonly limits?: Partial<FrontLimits>;
+  /** Times how long bodies take. */
+  readonly clock?: Clock;
+}
+
+/** A socket as Node's servers take it instead of a port. */
+export interface ListenHandle {
+  close(): void;
+}
+
+export interface HttpsFront {
+  /** Starts to listen; resolves with the port. */
+  listen(port: number, address: string): Promise<number>;
+  /** The same on a socket that listens already, wherever that was opened. */
+  listenOn(handle: ListenHandle): Promise<number>;
+  /** The same without TLS, to this machine alone; requests that come that way say so. Resolves with the port. */
+  listenUnsecured(port: number, address: string): Promise<number>;
+  /**
+   * Takes no new connections, and waits for the requests under way, at most `graceMs`. Answers without an end, as watches are,
+   * come to one: their signals abort, as all do when the time is over.
+   */
+  close(graceMs: number): Promise<void>;
+  readonly server: Http2SecureServer;
+}
+
+/** After this time without a word the other end is asked whether it is still there. */
+const silenceMs = 15_000;
+
+export const httpsFront = (options: HttpsOptions): HttpsFront => new Front(options);
+
+class Front implements HttpsFront {
+  readonly server: Http2SecureServer;
+  readonly #unsecured: Server;
+  readonly #handler: HttpHandler;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #bodies: Bodies;
+  readonly #endings = new Endings();
+  readonly #context: { readonly bodies: Bodies; readonly endings: Endings };
+  readonly #peers: Peers;
+  readonly #joiner = new Joiner();
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<Http2Session>();
+
+  constructor(options: HttpsOptions) {
+    const { handler, log, clock = systemClock } = options;
+    const limits = { ...usualLimits(), ...options.limits };
+    const authorities = new ClientAuthorities(options);
+    this.#handler = handler;
+    this.#log = log;
+    this.#clock = clock;
+    this.#bodies = new Bodies(limits, clock);
+    this.#context = { bodies: this.#bodies, endings: this.#endings };
+    this.#peers = new Peers(authorities);
+    this.server = secureServer(options, authorities, limits);
+    this.#unsecured = unsecuredServer(http1Limits(limits), {
+      request: (message, response) => this.#request(message, response, unsecuredPeer(message)),
+      upgrade: (message, socket, head) => this.#upgrade(message, socket, head, unsecuredPeer(message)),
+    });
+    this.#takeRequests();
+    this.#followConnections(limits);
+  }
+
+  listen(port: number, address: string): Promise<number> {
+    return listening(this.server, () => this.server.listen(port, address));
+  }
+
+  listenOn(handle: ListenHandle): Promise<number> {
+    return listening(this.server, () => this.server.listen(handle));
+  }
+
+  async listenUnsecured(port: number, address: string): Promise<number> {
+    if (!isLoopback(address)) throw new Error(`${address} is not an address of this machine alone`);
+    return listening(this.#unsecured, () => this.#unsecured.listen(port, address));
+  }
+
+  async close(graceMs: number): Promise<void> {
+    const servers = [this.server, this.#unsecured];
+    const closed = Promise.all(servers.map((one) => new Promise((resolve) => one.close(resolve))));
+    for (const session of this.#sessions) session.close();
+    this.#endings.stop(new Error("the server is stopping"));
+    const { promise: cut, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(graceMs, () => {
+      this.#endings.cutOff();
+      for (const socket of this.#sockets) socket.destroy();
+      resolve();
+    });
+    await Promise.race([closed, cut]).finally(cancel);
+    this.#bodies.close();
+  }
+
+  #takeRequests(): void {
+    const { server } = this;
+    server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+      if (message.httpVersionMajor < 2) this.#request(message, response, this.#peers.of(message.socket as TLSSocket));
+    });
+    server.on("upgrade", (message: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(message, socket, head, this.#peers.of(socket as TLSSocket)),
+    );
+    // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
+    server.removeAllListeners("stream");
+    type Sent = readonly [
+      stream: ServerHttp2Stream,
+      headers: IncomingHttpHeaders,
+      flags: number,
+      raw: readonly string[],
+    ];
+    const failed = (error: Error) => this.#log.debug("stream failed", { error });
+    server.on("stream", (...[stream, headers, , rawHeaders]: Sent) => {
+      stream.on("error", failed);
+      this.#stream(stream, headers, rawHeaders);
+    });
+  }
+
+  #followConnections({ idleMs, connections }: FrontLimits): void {
+    const { server } = this;
+    const log = this.#log;
+    const shares = new ConnectionShares(connections, log);
+    // Streams that are open end on their own; without any the connection ends at once.
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+      session.setTimeout(idleMs, () => session.close());
+    });
+    server.on("drop", () => log.warn("connection dropped: too many are open", { limit: connections }));
+    server.on("sessionError", (error) => log.debug("session failed", { error }));
+    server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
+    tellPlainClients(server);
+    const connected = (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      socket.on("error", (error) => log.debug("connection failed", { error }));
+    };
+    server.on("connection", (socket: Socket) => shares.take(socket)); // before TLS, which is work for whoever asks
+    server.on("secureConnection", connected);
+    this.#unsecured.on("connection", (socket) => shares.take(socket) && connected(socket));
+  }
+
+  #stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
+    const [method, url] = [String(headers[":method"]), String(headers[":path"])];
+    const peer = this.#peers.of(stream.session);
+    const incoming = { method, url, headers, rawHeaders, content: stream, answer: stream, peer };
+    void this.#respond(new FrontRequest(incoming, this.#context), (answer) => {
+      const sent = sendHttp2(stream, answer);
+      if (!this.#bodies.isCutOff(stream)) return sent;
+      return Promise.resolve(sent).then(() => stream.close(constants.NGHTTP2_NO_ERROR));
+    });
+  }
+
+  #request(message: IncomingMessage, response: ServerResponse, peer: Peer): void {
+    const { method = "GET", url = "/", headers, rawHeaders } = message;
+    const incoming = { method, url, headers, rawHeaders, content: message, answer: response, peer };
+    void this.#respond(new FrontRequest(incoming, this.#context), async (answer) => {
+      if (this.#endings.isStopping) response.shouldKeepAlive = false;
+      await sendHttp1(response, answer);
+      lingerFor(message, this.#clock);
+      if (this.#endings.isStopping) message.socket.end();
+    });
+  }
+
+  #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer, peer: Peer): void {
+    const { method = "GET", url = "/", headers, rawHeaders } = message;
+    const incoming = { method, url, headers, rawHeaders, content: Readable.from([]), answer: socket, peer };
+    const request = new FrontRequest(incoming, this.#context);
+    void this.#respond(request, (answer) => sendUpgrade({ message, socket, head }, answer, request.signal));
+  }
+
+  async #respond(request: HttpRequest, send: (response: Sendable) => Promise<void> | undefined): Promise<void> {
+    const log = this.#log;
+    const endings = this.#endings;
+    let response: HttpResponse;
+    try {
+      response = await this.#handler(request);
+    } catch (error) {
+      if (request.signal.aborted) return;
+      log.error("request failed", { method: request.method, path: request.path, error });
+      response = { code: 500, headers: { "content-type": "text/plain" }, body: "internal error\n" };
+    }
+    if (endings.isStopping) endings.end(request.signal);
+    try {
+      const answer = encoded(response, request.headers["accept-encoding"], this.#joiner);
+      await send(answer instanceof Promise ? await answer : answer);
+    } catch (error) {
+      if (!request.signal.aborted && !isDisconnect(error))
+        log.warn("answer could not be sent", { path: request.path, error });
+    }
+  }
+}
+
+function secureServer(
+  { cert, key, certificateFor, minVersion = "TLSv1.2" }: HttpsOptions,
+  { pems }: ClientAuthorities,
+  limits: FrontLimits,
+): Http2SecureServer {
+  const common = { ...(pems.length > 0 && { ca: [...pems] }), minVersion };
+  const server = createSecureServer({
+    ...common,
+    cert,
+    key,
+    ...(certificateFor && { SNICallback: sniCallback(certificateFor, common) }),
+    requestCert: true,
+    rejectUnauthorized: false,
+    allowHTTP1: true,
+    handshakeTimeout: limits.handshakeMs,
+    keepAlive: true,
+    keepAliveInitialDelay: silenceMs,
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      maxHeaderListSize: limits.headerBytes,
+      initialWindowSize: 256 * 1024,
+    },
+    maxSessionMemory: limits.sessionMebibytes,
+    maxSessionInvalidFrames: 100,
+    maxHeaderListPairs: limits.headerPairs,
+    streamResetBurst: limits.resets,
+    streamResetRate: limits.resetsPerSecond,
+    ...http1Limits(limits),
+  });
+  if (limits.connections !== undefined) server.maxConnections = limits.connections;
+  return server;
+}
+
+/** By HTTP/1.1 a connection has one request at a time, so that the times of one bound the other. Bodies have a time of their own. */
+const http1Limits = ({ headersMs, headerBytes, idleMs }: FrontLimits) => ({
+  maxHeaderSize: headerBytes,
+  headersTimeout: headersMs,
+  requestTimeout: 0,
+  connectionsCheckingInterval: Math.min(headersMs, 5000),
+  keepAliveTimeout: idleMs,
+});
+
+const listening = (server: Server, listen: () => void): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("listening", () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+    listen();
+  });
