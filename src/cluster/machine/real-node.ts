@@ -1,14 +1,17 @@
 // One node of this machine at work: its containerd, the kubelet that speaks to it, and the proxy of its network namespace.
 import { join } from "node:path";
 import { Service } from "#api/core/v1/service.ts";
+import { runProgram } from "#base/host/run-program.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { machineKubelet } from "#kubelet/host/machine-kubelet.ts";
 import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import { evictionThresholds } from "#kubelet/node/pressure.ts";
 import { HealthPorts } from "#proxy/health-ports.ts";
-import { nftFilter } from "#proxy/host/nft.ts";
+import { conntrack } from "#proxy/host/conntrack.ts";
+import { chooseMode } from "#proxy/modes/list.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
+import type { RunOnNode } from "#proxy/proxy-mode.ts";
 import type { KeyPair } from "../certificates.ts";
 import type { NodeParts } from "../cluster.ts";
 import type { ImageSupply } from "../images/supply.ts";
@@ -39,7 +42,7 @@ export interface RealNodeOptions {
 }
 
 const kubeletPort = 10_250;
-const proxySettings = { table: "knarr-proxy", markBit: 0x4000 };
+const proxyMode = "nftables";
 
 /** Upstream puts pods out, and images away, when a seventh of the disk is left, which is how most people's disks are. */
 const patient = {
@@ -93,12 +96,14 @@ export async function runRealNode(options: RealNodeOptions, signal: AbortSignal)
     },
     signal,
   );
+  const families = ["IPv4"] as const;
+  const run: RunOnNode = (command, more) => runProgram(["nsenter", `--net=/run/netns/${netns}`, ...command], more);
   const proxy = new ServiceProxy({
     informers,
-    filter: nftFilter(["nsenter", `--net=/run/netns/${netns}`]),
+    ...chooseMode(proxyMode, { run, families, podRanges }),
+    connections: conntrack(run),
     node: name,
-    families: ["IPv4"],
-    settings: { ...proxySettings, podRanges },
+    families,
     clock,
     log: log.with({ component: "proxy" }),
   });

@@ -1,7 +1,7 @@
 // One answer for all, over plain HTTP, on a port inside a network namespace.
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { HealthAnswer, Served } from "#proxy/health-ports.ts";
+import type { HealthAnswer, PortServer } from "#proxy/health-ports.ts";
 import { openInside } from "./open-inside.ts";
 
 /** Long enough for anybody who is really there. */
@@ -11,7 +11,7 @@ export async function serveInside(
   { namespace, address, port }: { readonly namespace: string; readonly address: string; readonly port: number },
   answer: () => HealthAnswer,
   signal: AbortSignal,
-): Promise<Served> {
+): Promise<PortServer> {
   const [socket] = await openInside(namespace, [{ address, port }], signal);
   if (socket?.protocol !== "tcp") throw new Error(`no socket for ${address}:${port} came back`);
   const server = createServer(limits, (request, response) => {
