@@ -3,12 +3,15 @@ import { execFileSync } from "node:child_process";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { testServer, testUser } from "#apiserver/testing.ts";
+import { runProgram } from "#base/host/run-program.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
-import { nftFilter } from "#proxy/host/nft.ts";
+import { conntrack } from "#proxy/host/conntrack.ts";
+import { chooseMode } from "#proxy/modes/list.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
+import type { RunOnNode } from "#proxy/proxy-mode.ts";
 import { inLanes, type Report } from "./figure.ts";
 
 const services = 10_000;
@@ -32,23 +35,29 @@ async function measure(netns: string, report: Report): Promise<void> {
   const client = new Client({ transport: server.server.request, user: testUser, userAgent: "bench/1", signal });
   await inLanes(services, (i) => makeService(client, i));
 
-  const kernel = nftFilter(["ip", "netns", "exec", netns]);
+  const run: RunOnNode = (command, options) => runProgram(["ip", "netns", "exec", netns, ...command], options);
+  const families = ["IPv4"] as const;
+  const { mode } = chooseMode("nftables", { run, families, podRanges: ["10.244.0.0/16"] });
   let applied = Promise.withResolvers<void>();
   const parts = { client, clock: server.clock, random: seededRandom(1), log: silentLog };
   const informers = new Informers(parts);
   const proxy = new ServiceProxy({
     ...parts,
     informers,
-    filter: {
-      ...kernel,
-      async apply(script, stopped) {
-        await kernel.apply(script, stopped);
+    mode: {
+      ...mode,
+      async rewrite(changed, stopped) {
+        await mode.rewrite(changed, stopped);
+        applied.resolve();
+      },
+      async change(changed, stopped) {
+        await mode.change(changed, stopped);
         applied.resolve();
       },
     },
+    connections: conntrack(run),
     node: "n1",
-    families: ["IPv4"],
-    settings: { table: "knarr-proxy", podRanges: ["10.244.0.0/16"], markBit: 0x4000 },
+    families,
   });
   const stop = new AbortController();
   const begun = performance.now();

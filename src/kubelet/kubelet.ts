@@ -3,39 +3,33 @@
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
-import { equal } from "#base/collections.ts";
 import type { Log } from "#base/log.ts";
 import { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
-import { EventRecorder } from "#client/events.ts";
 import { Informers } from "#client/informers.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
+import { type AssembledNode, assembleNode, hostIpsOf } from "./assemble-node.ts";
 import { containerHooks } from "./container-hooks.ts";
-import { kubeletPace, podEvents } from "./events.ts";
+import { kubeletPace } from "./events.ts";
 import type { PodGround } from "./grounds.ts";
 import { imageCredentials } from "./image-credentials.ts";
 import type { ApiSources } from "./inputs/api-sources.ts";
 import { Lanes } from "./lanes.ts";
-import { admitPod, admitUnderPressure, admitWithoutAppArmor } from "./node/admit.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
-import { healthEvents, schedulingEvent, statusNews } from "./node/health-events.ts";
-import { NodeAgent } from "./node/node-agent.ts";
-import { NodeAgents } from "./node/node-agents.ts";
 import { NodeWatch, type Watched } from "./node/node-watch.ts";
+import { NodeGroup, type PodParts, type PodPartsContext } from "./node-group.ts";
 import type { Ending } from "./pod/view.ts";
-import { type PodNode, Pods } from "./pods.ts";
+import type { Pods } from "./pods.ts";
 import type { ProbeHandlers } from "./probes/ask.ts";
 import { probeCounts } from "./probes/probe-counts.ts";
 import { Prober } from "./probes/prober.ts";
 import type { ContainerRuntime } from "./runtime.ts";
-import { configurationOf } from "./server/configuration.ts";
-import { countPods } from "./server/kubelet-metrics.ts";
-import { type KubeletRequest, kubeletServer, type ServedPod } from "./server/server.ts";
+import type { KubeletRequest, ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
-import { mirroredHash, type StaticPodSource } from "./static-pods/static-pod.ts";
+import type { StaticPodSource } from "./static-pods/static-pod.ts";
 import type { Summary, WhichStats } from "./stats/summary.ts";
 import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
 
@@ -85,122 +79,80 @@ export interface Kubelet extends Component {
 }
 
 export function kubelet(options: KubeletOptions): Kubelet {
-  const { description, client, runtime, clock, random, log, watched } = options;
-  const { name, addresses } = description;
-  const version = description.system.kubeletVersion.replace(/^v(\d+\.\d+).*$/, "$1");
+  const { description, client, runtime, clock, random, log, stats, registered } = options;
+  const { name } = description;
   const informers = new Informers({ client, clock, random, log });
-  const mine = informers.of(Pod, { fieldSelector: `spec.nodeName=${name}` });
-  const self = informers.of(Node, { fieldSelector: `metadata.name=${name}` });
-  const recorder = new EventRecorder({ client, clock, random, log });
-  const event = podEvents(recorder, clock, kubeletPace);
-  const [metrics, probeMetrics] = [new MetricRegistry(), new MetricRegistry()];
-  const probeContext = { handlers: options.probes, runtime, clock, version };
-  const prober = new Prober({
-    ...probeContext,
-    event,
-    changed: (uid) => pods.wake(uid),
-    counts: probeCounts(probeMetrics),
-  });
-  const agent = new NodeAgent({ description, client, clock, random });
-  const agents = new NodeAgents({ clock, log, ...(options.registered && { registered: options.registered }) });
-  const hostIps = addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
-  const node: PodNode = {
-    name,
-    client,
-    hostIps,
-    isRunning: true,
-    get uid() {
-      return self.cache.get(name)?.metadata.uid;
-    },
-    admit(pod, others) {
-      const present = self.cache.get(name);
-      return (
-        admitUnderPressure(pod, health ?? {}) ??
-        (description.hasAppArmor === false ? admitWithoutAppArmor(pod) : undefined) ??
-        (present && admitPod(pod, present, others))
-      );
-    },
-  };
-  const report: Kubelet["report"] = (type, reason, message) =>
-    recorder.record(
-      { kind: "Node", apiVersion: "v1", name, uid: name },
-      { type, reason, message, component: "kubelet", host: name },
-    );
-  const tellNews = (reason: string) => report("Normal", reason, statusNews(name, reason));
-  self.onChange(({ old, object }) => {
-    const reason = schedulingEvent(old, object);
-    if (reason !== undefined) tellNews(reason);
-  });
-  let health: NodeHealth | undefined;
-  const setHealth = (found: NodeHealth) => {
-    for (const reason of healthEvents(health, found)) tellNews(reason);
-    const isNews = !equal(health, found);
-    health = found;
-    agent.health = found;
-    if (isNews) agents.poke(agent);
-  };
-  const volumes =
-    options.inputs &&
-    volumeGround(options.inputs, { description, hostIps, event, clock, changed: (uid) => pods.retry(uid) });
-  const pods: Pods = new Pods({
-    informer: mine,
+  const probeMetrics = new MetricRegistry();
+  const group = new NodeGroup({
+    pods: informers.of(Pod, { fieldSelector: `spec.nodeName=${name}` }),
+    nodes: informers.of(Node, { fieldSelector: `metadata.name=${name}` }),
+    eventClient: client,
+    eventRate: kubeletPace,
+    podParts: (context) => podParts(options, context, probeMetrics),
     runtime,
-    probes: prober,
-    hooks: containerHooks(probeContext),
-    clock,
-    log,
-    event,
-    credentials: imageCredentials(client),
-    nodeOf: (asked) => (asked === name ? node : undefined),
-    grounds: [...(options.grounds ?? []), ...(volumes ? [volumes] : [])],
-    madeAtOnce: options.madeAtOnce,
-  });
-  const serve = kubeletServer({
-    ...(options.stats && { stats: options.stats }),
-    clock,
     streams: options.streams,
-    compression: options.spdyCompression,
-    runtime,
-    find(namespace, podName) {
-      const pod = mine.cache.get({ namespace, name: podName });
-      return pod && pods.workerOf(mirroredHash(pod) ?? pod.metadata.uid);
-    },
-    list: () => pods.on(name),
-    metrics,
+    spdyCompression: options.spdyCompression,
+    ...(stats && { stats: (_, which, signal) => stats(which, signal) }),
     probeMetrics,
-    configuration: () => configurationOf(description),
+    doesCheckHealth: true,
+    ...(registered && { registered }),
+    clock,
+    random,
+    log,
   });
-  countPods(metrics, name, () => pods.on(name));
+  const node = assembleNode(group, { description, client });
   return {
     name: `kubelet ${name}`,
-    handle: serve,
-    pods: () => pods.on(name),
-    ...(options.stats && { stats: options.stats }),
-    report,
-    evict: (uid, ending) => pods.evict(uid, ending),
-    setHealth,
+    handle: (request) => node.handle(request),
+    pods: () => node.pods(),
+    ...(stats && { stats }),
+    report: (type, reason, message) => node.report(type, reason, message),
+    evict: (uid, ending) => group.pods.evict(uid, ending),
+    setHealth: (health) => node.setHealth(health),
     get isRegistered() {
-      return agent.isRegistered;
+      return node.isRegistered;
     },
     async run(signal) {
+      const { staticPods, parts = [] } = options;
       // What runs of them must be known before anything is taken for an orphan.
-      if (options.staticPods) pods.setStatic(await options.staticPods.read());
-      report("Normal", "Starting", "Starting kubelet.");
-      const watch = watched && new NodeWatch({ watched, clock, log, tell: (found) => tellHealth(found) });
-      // A node that watches itself registers when it knows how it is.
-      if (!watch) agents.start(agent);
-      let isStarted = !watch;
-      const tellHealth = (found: NodeHealth) => {
-        setHealth(found);
-        if (!isStarted) agents.start(agent);
-        isStarted = true;
-      };
-      const parts: Component[] = [informers, agents, prober, pods, recorder, ...(options.parts ?? [])];
-      if (watch) parts.push(watch);
-      if (options.staticPods) parts.push(options.staticPods, follow(options.staticPods, pods));
-      if (options.inputs && volumes) parts.push(options.inputs.sources, volumes);
-      return supervise(parts, signal);
+      if (staticPods) group.pods.setStatic(await staticPods.read());
+      node.report("Normal", "Starting", "Starting kubelet.");
+      const components = [informers, ...group.components, ...parts, ...switchOn(node, options)];
+      if (staticPods) components.push(staticPods, follow(staticPods, group.pods));
+      return supervise(components, signal);
     },
+  };
+}
+
+/** Registers the node: at once, or as soon as it knows how it is if it looks after that itself. Returns what has to run for it. */
+function switchOn(node: AssembledNode, { watched, clock, log }: KubeletOptions): readonly Component[] {
+  if (!watched) {
+    node.switchOn();
+    return [];
+  }
+  let isFirst = true;
+  const tell = (health: NodeHealth) => {
+    node.setHealth(health);
+    if (isFirst) node.switchOn();
+    isFirst = false;
+  };
+  return [new NodeWatch({ watched, clock, log, tell })];
+}
+
+function podParts(options: KubeletOptions, context: PodPartsContext, probeMetrics: MetricRegistry): PodParts {
+  const { description, client, runtime, inputs, grounds = [], clock } = options;
+  const { event, wake, retry } = context;
+  const version = description.system.kubeletVersion.replace(/^v(\d+\.\d+).*$/, "$1");
+  const probeContext = { handlers: options.probes, runtime, clock, version };
+  const prober = new Prober({ ...probeContext, event, changed: wake, counts: probeCounts(probeMetrics) });
+  const volumes = inputs && volumeGround(inputs, { description, event, clock, changed: retry });
+  return {
+    probes: prober,
+    hooks: containerHooks(probeContext),
+    credentials: imageCredentials(client),
+    grounds: [...grounds, ...(volumes ? [volumes] : [])],
+    madeAtOnce: options.madeAtOnce,
+    components: [prober, ...(inputs && volumes ? [inputs.sources, volumes] : [])],
   };
 }
 
@@ -209,12 +161,11 @@ function volumeGround(
   {
     description,
     ...rest
-  }: Pick<VolumeGroundOptions, "hostIps" | "event" | "clock" | "changed"> & {
-    readonly description: NodeDescription;
-  },
+  }: Pick<VolumeGroundOptions, "event" | "clock" | "changed"> & { readonly description: NodeDescription },
 ): VolumeGround {
   const { capacity, allocatable = capacity } = description;
-  return new VolumeGround({ ...rest, volumes, allocatable, objects: sources.objects, tokens: sources.tokens });
+  const { objects, tokens } = sources;
+  return new VolumeGround({ ...rest, volumes, hostIps: hostIpsOf(description), allocatable, objects, tokens });
 }
 
 /** Has the pods follow their files. What is read while more changes is read again. */

@@ -1,5 +1,6 @@
-// What traffic for a service is to become: from the service and its endpoints to addresses, and where what arrives there goes.
-// Pure; the packet rules that do it are made elsewhere. Which endpoints count follows KEP-1669 (terminating), 2086 (local) and 2433 (hints).
+// Turns a service and its endpoints into frontends: the addresses of the service, and the targets of the traffic that arrives there.
+// Pure; a proxy mode makes rules of it. Which endpoints count follows KEP-1669 (terminating), 2086 (local) and 2433 (hints), as upstream's
+// pkg/proxy/topology.go does.
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { clusterAddresses } from "#rules/services.ts";
@@ -22,15 +23,15 @@ export interface Frontend {
   /** Whether it is the service's own address, which only the cluster knows. */
   readonly isClusterAddress: boolean;
   readonly targets: readonly Target[];
-  /** Where what comes from inside goes, if that is elsewhere: what is local for strangers need not be for the cluster itself. */
+  /** Targets of traffic that comes from inside the cluster, if they differ: the policy Local only restricts traffic from outside. */
   readonly insideTargets?: readonly Target[];
   /** The sender is replaced by this node, so that answers come back through it. */
   readonly masquerades: boolean;
-  /** A sender comes back to the same target for so long. */
+  /** For how long a sender keeps the same target after its last packet. */
   readonly affinitySeconds?: number;
-  /** What happens where there is no target. */
+  /** What happens to traffic when there is no target. */
   readonly without: "reject" | "drop";
-  /** Networks that may send; all unless told. */
+  /** Networks that may send; defaults to all. */
   readonly sources?: readonly string[];
 }
 
@@ -39,7 +40,7 @@ export interface NodeView {
   readonly zone?: string | undefined;
 }
 
-/** The frontends of one family. A service without address of its own has none. */
+/** The frontends of one family. A service without an address of its own has none. */
 export function frontendsOf(
   service: Service,
   slices: readonly EndpointSlice[],
@@ -47,55 +48,86 @@ export function frontendsOf(
   family: Family,
 ): readonly Frontend[] {
   const { spec } = service;
-  const own = clusterAddresses(spec).filter((address) => isOf(address, family));
-  if (spec.type === "ExternalName" || own.length === 0) return [];
-  const affinitySeconds =
-    spec.sessionAffinity === "ClientIP" ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800) : undefined;
+  const addresses = clusterAddresses(spec).filter((address) => isOf(address, family));
+  if (spec.type === "ExternalName" || addresses.length === 0) return [];
+  return (spec.ports ?? []).flatMap((port) => {
+    const endpoints = endpointsOf(slices, port.name ?? "", node, family);
+    const targets = {
+      everywhere: usable(nearby(endpoints, node)),
+      here: usable(endpoints.filter(({ isLocal }) => isLocal)),
+    };
+    return [
+      ...addresses.map((address) => clusterFrontend(spec, port, address, targets)),
+      ...externalFrontends(service, port, targets, family),
+    ];
+  });
+}
+
+type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
+
+interface Targets {
+  readonly everywhere: readonly Target[];
+  /** Those on this node. */
+  readonly here: readonly Target[];
+}
+
+const affinityDefaultSeconds = 10_800;
+
+function commonOf(spec: Service["spec"], port: ServicePort): Pick<Frontend, "protocol" | "affinitySeconds"> {
+  const timeout = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinityDefaultSeconds;
+  return {
+    protocol: port.protocol.toLowerCase() as Protocol, // one of the three, by validation
+    ...(spec.sessionAffinity === "ClientIP" && { affinitySeconds: timeout }),
+  };
+}
+
+function clusterFrontend(
+  spec: Service["spec"],
+  port: ServicePort,
+  address: string,
+  { everywhere, here }: Targets,
+): Frontend {
+  const isLocal = spec.internalTrafficPolicy === "Local";
+  return {
+    ...commonOf(spec, port),
+    address,
+    port: port.port,
+    isClusterAddress: true,
+    targets: isLocal ? here : everywhere,
+    masquerades: false,
+    without: isLocal && everywhere.length > 0 ? "drop" : "reject",
+  };
+}
+
+/** At external IPs, at addresses of load balancers, and at the node port. */
+function externalFrontends(
+  { spec, status }: Service,
+  port: ServicePort,
+  { everywhere, here }: Targets,
+  family: Family,
+): readonly Frontend[] {
+  const isLocal = spec.externalTrafficPolicy === "Local";
+  const frontend = (address: string | undefined, at: number): Frontend => ({
+    ...commonOf(spec, port),
+    address,
+    port: at,
+    isClusterAddress: false,
+    targets: isLocal ? here : everywhere,
+    ...(isLocal && { insideTargets: everywhere }),
+    masquerades: !isLocal,
+    without: isLocal && everywhere.length > 0 ? "drop" : "reject",
+  });
   const sources = (spec.loadBalancerSourceRanges ?? [])
     .map((range) => range.trim())
     .filter((range) => isOf(range, family));
-  const isExternalLocal = spec.externalTrafficPolicy === "Local";
-  return (spec.ports ?? []).flatMap((port) => {
-    const endpoints = endpointsOf(slices, port.name ?? "", node, family);
-    const everywhere = usable(nearby(endpoints, node));
-    const here = usable(endpoints.filter(({ isLocal }) => isLocal));
-    const common = {
-      protocol: port.protocol.toLowerCase() as Protocol, // one of the three, by validation
-      ...(affinitySeconds !== undefined && { affinitySeconds }),
-    };
-    const cluster = own.map((address): Frontend => {
-      const isLocal = spec.internalTrafficPolicy === "Local";
-      return {
-        ...common,
-        address,
-        port: port.port,
-        isClusterAddress: true,
-        targets: isLocal ? here : everywhere,
-        masquerades: false,
-        without: isLocal && everywhere.length > 0 ? "drop" : "reject",
-      };
-    });
-    const outside = (address: string | undefined, at: number, rest: Partial<Frontend> = {}): Frontend => ({
-      ...common,
-      address,
-      port: at,
-      isClusterAddress: false,
-      targets: isExternalLocal ? here : everywhere,
-      ...(isExternalLocal && { insideTargets: everywhere }),
-      masquerades: !isExternalLocal,
-      without: isExternalLocal && everywhere.length > 0 ? "drop" : "reject",
-      ...rest,
-    });
-    const balanced = (service.status.loadBalancer.ingress ?? []).filter(
-      ({ ip, ipMode = "VIP" }) => ip !== undefined && ipMode === "VIP" && isOf(ip, family),
-    );
-    return [
-      ...cluster,
-      ...(spec.externalIPs ?? []).filter((ip) => isOf(ip, family)).map((ip) => outside(ip, port.port)),
-      ...balanced.map(({ ip }) => outside(ip, port.port, sources.length > 0 ? { sources } : {})),
-      ...(port.nodePort ? [outside(undefined, port.nodePort)] : []),
-    ];
-  });
+  const balanced = (status.loadBalancer.ingress ?? []).filter(
+    ({ ip, ipMode = "VIP" }) => ip !== undefined && ipMode === "VIP" && isOf(ip, family),
+  );
+  return [
+    ...(spec.externalIPs ?? []).filter((ip) => isOf(ip, family)).map((ip) => frontend(ip, port.port)),
+    ...balanced.map(({ ip }) => ({ ...frontend(ip, port.port), ...(sources.length > 0 && { sources }) })),
+    ...(port.nodePort ? [frontend(undefined, port.nodePort)] : []),
+  ];
 }
 
 const isOf = (address: string, family: Family): boolean =>
@@ -147,9 +179,11 @@ function usable(endpoints: readonly Candidate[]): readonly Target[] {
 /** Those that hints keep for this node or its zone, if every ready endpoint has a hint and one is for us. */
 function nearby(endpoints: readonly Candidate[], { name, zone = "" }: NodeView): readonly Candidate[] {
   const ready = endpoints.filter(({ isReady }) => isReady);
-  const keptFor = (hintsOf: (one: Candidate) => readonly string[], us: string) =>
-    ready.length > 0 && ready.every((one) => hintsOf(one).length > 0) && ready.some((one) => hintsOf(one).includes(us))
-      ? endpoints.filter((one) => !one.isReady || hintsOf(one).includes(us))
+  const keptFor = (hintsOf: (endpoint: Candidate) => readonly string[], us: string) =>
+    ready.length > 0 &&
+    ready.every((endpoint) => hintsOf(endpoint).length > 0) &&
+    ready.some((endpoint) => hintsOf(endpoint).includes(us))
+      ? endpoints.filter((endpoint) => !endpoint.isReady || hintsOf(endpoint).includes(us))
       : undefined;
   return keptFor(({ nodes }) => nodes, name) ?? keptFor(({ zones }) => zones, zone) ?? endpoints;
 }

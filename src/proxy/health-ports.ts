@@ -1,5 +1,5 @@
-// Tells load balancers which nodes to send to: a service that keeps the sender's address has a port on every node, which says whether an
-// endpoint of it is on that node.
+// Health check ports for load balancers: a service of externalTrafficPolicy Local has one on every node, which says whether an endpoint
+// of the service is on that node. Follows upstream's pkg/proxy/healthcheck/service_health.go.
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Clock } from "#base/clock.ts";
@@ -12,8 +12,8 @@ import type { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/place.ts";
 import { slicesOf } from "#client/service-slices.ts";
 
-/** Something that is served until it is closed. */
-export interface Served {
+/** A server on one port, until it is closed. */
+export interface PortServer {
   close(): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export interface HealthPortsOptions {
   readonly node: string;
   /** Whether the packet rules of the node are made. */
   readonly isHealthy: () => boolean;
-  /** Gives everybody who asks on a port of the node the answer of that moment. Rejects if the port cannot be had. */
-  readonly serve: (port: number, answer: () => HealthAnswer, signal: AbortSignal) => Promise<Served>;
+  /** Answers every request to a port of the node with what `answer` returns then. Rejects if it cannot listen on the port. */
+  readonly serve: (port: number, answer: () => HealthAnswer, signal: AbortSignal) => Promise<PortServer>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -41,8 +41,8 @@ const retryMs = 10_000;
 export class HealthPorts implements Component {
   readonly name = "health-ports";
   readonly #options: HealthPortsOptions;
-  /** By the port and the service it is of. */
-  readonly #open = new Map<string, Served>();
+  /** By port and service. */
+  readonly #open = new Map<string, PortServer>();
 
   constructor(options: HealthPortsOptions) {
     this.#options = options;
@@ -69,17 +69,17 @@ export class HealthPorts implements Component {
     }
   }
 
-  /** Whether all ports are open now that are to be. */
+  /** Opens and closes ports until there is one for each of the services. Resolves with whether that is so. */
   async #follow(services: readonly Service[], signal: AbortSignal): Promise<boolean> {
     const { serve, log } = this.#options;
-    const wanted = new Map(services.map((service) => [`${portOf(service)} ${keyOf(service.metadata)}`, service]));
+    const desired = new Map(services.map((service) => [`${portOf(service)} ${keyOf(service.metadata)}`, service]));
     for (const [id, served] of this.#open) {
-      if (wanted.has(id)) continue;
+      if (desired.has(id)) continue;
       this.#open.delete(id);
       await served.close();
     }
     let isWhole = true;
-    for (const [id, service] of wanted) {
+    for (const [id, service] of desired) {
       if (this.#open.has(id)) continue;
       const port = portOf(service) ?? 0;
       try {

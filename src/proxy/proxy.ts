@@ -1,5 +1,5 @@
-// Keeps the packet rules of one node as the services and their endpoints say. A change wakes the services it is about; all that
-// have woken by the time the kernel is free go to it in one transaction.
+// Keeps one node's rules for traffic to services as the services and their endpoints say, in any proxy mode. Changed services wait in
+// a set while the mode is at work; all that wait by then go to it together.
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -11,33 +11,18 @@ import type { Informers } from "#client/informers.ts";
 import { slicesOf } from "#client/service-slices.ts";
 import { serviceKeyOf } from "#rules/services.ts";
 import { type Family, type Frontend, frontendsOf } from "./frontends.ts";
-import { type Contribution, contributionOf, type NftSettings } from "./nft-rules.ts";
-import { RuleBook } from "./rule-book.ts";
-
-/** What the proxy needs of a node's kernel. */
-export interface PacketFilter {
-  /** Does all commands, or none and rejects. */
-  apply(script: string, signal: AbortSignal): Promise<void>;
-  /** Ends what the kernel remembers of datagrams to a frontend that went to a target which is none any more, or to none. */
-  forgetFlows(flows: readonly StaleFlow[], signal: AbortSignal): Promise<void>;
-}
-
-export interface StaleFlow {
-  readonly family: Family;
-  /** Absent for a node port. */
-  readonly address: string | undefined;
-  readonly port: number;
-  /** Absent for flows that went to no target at all. */
-  readonly target?: string;
-}
+import type { FrontendChange, ProxyMode } from "./proxy-mode.ts";
+import { type ConnectionTracking, type StaleFlow, StaleFlows } from "./stale-flows.ts";
 
 export interface ProxyOptions {
   readonly informers: Informers;
-  readonly filter: PacketFilter;
+  readonly mode: ProxyMode;
+  /** Modes of which an earlier process may have left something on the node. */
+  readonly others?: readonly ProxyMode[];
+  readonly connections: ConnectionTracking;
   /** The name of the node. */
   readonly node: string;
   readonly families: readonly Family[];
-  readonly settings: NftSettings;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -49,18 +34,17 @@ const retryMs = { first: 1_000, most: 30_000 };
 export class ServiceProxy implements Component {
   readonly name = "proxy";
   readonly #options: ProxyOptions;
-  readonly #books: ReadonlyMap<Family, RuleBook>;
-  readonly #datagrams = new Map<string, readonly Frontend[]>();
-  readonly #woken = new Set<string>();
+  readonly #staleFlows = new StaleFlows();
+  /** Services that have changed since the mode was last told, as `namespace/name`. */
+  readonly #changed = new Set<string>();
   #wake: () => void = () => undefined;
   #isSynced = false;
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#books = new Map(options.families.map((family) => [family, new RuleBook(family, options.settings)]));
   }
 
-  /** Whether the kernel has had all that was there when it began. */
+  /** Whether the node has had rules for all services that were there when the proxy began. */
   get hasSynced(): boolean {
     return this.#isSynced;
   }
@@ -73,8 +57,8 @@ export class ServiceProxy implements Component {
     const stops = [
       services.onChange(({ key }) => this.#enqueue(key)),
       slices.onChange(({ old, object }) => {
-        for (const one of [old, object]) {
-          const service = one && serviceKeyOf(one);
+        for (const slice of [old, object]) {
+          const service = slice && serviceKeyOf(slice);
           if (service !== undefined) this.#enqueue(service);
         }
       }),
@@ -92,47 +76,50 @@ export class ServiceProxy implements Component {
   }
 
   #enqueue(key: string): void {
-    this.#woken.add(key);
+    this.#changed.add(key);
     this.#wake();
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
-    const { clock, log, filter } = this.#options;
-    let isWhole = false;
+    const { clock, log, mode, others = [], connections } = this.#options;
+    let isNodeKnown = false;
     for (let waitMs = retryMs.first; ; ) {
-      const keys = [...this.#woken];
-      this.#woken.clear();
-      const { script, stale } = this.#plan(keys);
+      const services = [...this.#changed];
+      this.#changed.clear();
+      const { changes, stale } = this.#changesOf(services);
       try {
-        const whole = isWhole ? script : [...this.#books.values()].map((book) => book.rewrite()).join("");
-        if (whole !== "") await filter.apply(whole, signal);
-        isWhole = this.#isSynced = true;
-        if (stale.length > 0) await filter.forgetFlows(stale, signal);
+        if (!this.#isSynced) for (const other of others) await other.cleanup(signal);
+        if (isNodeKnown) await mode.change(changes, signal);
+        else await mode.rewrite(changes, signal);
+        isNodeKnown = this.#isSynced = true;
+        if (stale.length > 0) await connections.forget(stale, signal);
         waitMs = retryMs.first;
-        if (this.#woken.size === 0) await this.#nextChange(signal);
+        if (this.#changed.size === 0) await this.#nextChange(signal);
       } catch (error) {
         signal.throwIfAborted();
-        // What is in the kernel is not known any more: the next attempt replaces all of it.
-        isWhole = false;
-        log.error("packet rules could not be changed; trying again", { error: explain(error), services: keys.length });
+        isNodeKnown = false;
+        log.error("rules for services could not be changed; trying again", {
+          mode: mode.name,
+          error: explain(error),
+          services: services.length,
+        });
         await clock.sleep(waitMs, signal);
         waitMs = Math.min(waitMs * 2, retryMs.most);
       }
     }
   }
 
-  #plan(keys: readonly string[]): { readonly script: string; readonly stale: readonly StaleFlow[] } {
-    const stale: StaleFlow[] = [];
-    const scripts = [...this.#books].map(([family, book]) => {
-      const changed = new Map<string, Contribution | undefined>();
-      for (const key of keys) {
-        const frontends = this.#frontendsOf(key, family);
-        changed.set(key, frontends.length === 0 ? undefined : contributionOf(key, frontends, family));
-        stale.push(...this.#staleFlows(`${family} ${key}`, frontends, family));
-      }
-      return book.change(changed);
-    });
-    return { script: scripts.join(""), stale };
+  #changesOf(services: readonly string[]): {
+    readonly changes: readonly FrontendChange[];
+    readonly stale: readonly StaleFlow[];
+  } {
+    const changes = this.#options.families.flatMap((family) =>
+      services.map((service) => ({ service, family, frontends: this.#frontendsOf(service, family) })),
+    );
+    const stale = changes.flatMap(({ service, family, frontends }) =>
+      this.#staleFlows.update(service, family, frontends),
+    );
+    return { changes, stale };
   }
 
   #frontendsOf(key: string, family: Family): readonly Frontend[] {
@@ -141,28 +128,6 @@ export class ServiceProxy implements Component {
     if (!service || service.metadata.labels?.[foreignProxy] !== undefined) return [];
     const zone = zoneOf(informers.of(Node).cache.get(node));
     return frontendsOf(service, slicesOf(informers.of(EndpointSlice).cache, key), { name: node, zone }, family);
-  }
-
-  /** Datagrams know no end: a sender that goes on would be sent to the old target for as long as it does. */
-  #staleFlows(id: string, frontends: readonly Frontend[], family: Family): readonly StaleFlow[] {
-    const present = frontends.filter(({ protocol }) => protocol === "udp");
-    const before = this.#datagrams.get(id) ?? [];
-    if (present.length === 0) this.#datagrams.delete(id);
-    else this.#datagrams.set(id, present);
-    const gone = before.flatMap(({ address, port, targets }) => {
-      const now = present.find((one) => one.address === address && one.port === port);
-      const kept = new Set(now?.targets.map((target) => target.address));
-      return targets
-        .filter((target) => !kept.has(target.address))
-        .map((target) => ({ family, address, port, target: target.address }));
-    });
-    // Who began to send before there was a target would go on sending to nobody.
-    const opened = present.filter(
-      ({ address, port, targets }) =>
-        targets.length > 0 &&
-        !before.some((one) => one.address === address && one.port === port && one.targets.length > 0),
-    );
-    return [...gone, ...opened.map(({ address, port }) => ({ family, address, port }))];
   }
 
   #nextChange(signal: AbortSignal): Promise<void> {

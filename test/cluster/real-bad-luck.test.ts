@@ -120,7 +120,7 @@ test("a port of the node that is taken is named", { skip: impossible }, async ()
 
 test("a flood of log lines is cut into files", { skip: impossible }, async () => {
   await cluster.become("flood", ({ status }) => status.phase === "Running");
-  const [node] = cluster.local.machines;
+  const [node] = cluster.local.nodes;
   assert.ok(node);
   const files = () => globSync(join(node.folder, "**/default_flood_*/main/0.log*"));
   await untilNone(patienceMs, async () => {

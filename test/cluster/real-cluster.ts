@@ -81,7 +81,7 @@ export class RealCluster implements AsyncDisposable {
   /** Waits for the images to try it with, for which `up` does not. */
   hasImages(): Promise<void> {
     return untilNone(callMs * 4, async () => {
-      const found = this.local.machines.map(({ containerd }) => containerd.ctr("images", "list", "--quiet"));
+      const found = this.local.nodes.map(({ containerd }) => containerd.ctr("images", "list", "--quiet"));
       const lists = await Promise.all(found);
       return demoImages.filter((image) => !lists.every((list) => list.includes(image)));
     });
@@ -101,7 +101,7 @@ export class RealCluster implements AsyncDisposable {
 
   /** Its containerds and their shims. */
   programs(name: "containerd" | "containerd-shim-runc-v2"): readonly number[] {
-    const ours = this.local.machines.flatMap(({ runFolder, folder }) => [`${runFolder}/`, `${folder}/`]);
+    const ours = this.local.nodes.flatMap(({ runFolder, folder }) => [`${runFolder}/`, `${folder}/`]);
     return processes()
       .filter(({ args }) => args[0]?.endsWith(name) && args.some((arg) => ours.some((path) => arg.startsWith(path))))
       .map(({ pid }) => pid);
@@ -143,7 +143,7 @@ export class RealCluster implements AsyncDisposable {
   async disagreements(): Promise<readonly string[]> {
     const pods = await this.pods();
     const found = await Promise.all(
-      this.local.machines.map(async ({ name, containerd }) => {
+      this.local.nodes.map(async ({ name, containerd }) => {
         const here = pods.filter(({ spec }) => spec.nodeName === name);
         const { containers, sandboxes } = await runtimeAt(containerd.socket);
         const known = new Set(here.map(({ metadata }) => metadata.uid));

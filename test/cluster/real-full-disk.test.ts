@@ -97,7 +97,7 @@ test("a pod that fills its node's disk is put out, and images that no registry h
 });
 
 test("an image for which there is no room says so, and is pulled when there is", { skip: impossible }, async () => {
-  const [node] = cluster.local.machines;
+  const [node] = cluster.local.nodes;
   assert.ok(node);
   const runtime = new CriConnection(`unix://${node.containerd.socket}`, systemClock);
   for (const image of lost)

@@ -31,7 +31,7 @@ const deaths: readonly Death[] = [
   {
     title: "its namespaces were deleted under it",
     async of({ local }) {
-      for (const { netns } of local.machines) execFileSync("ip", ["netns", "delete", netns]);
+      for (const { netns } of local.network.nodes) execFileSync("ip", ["netns", "delete", netns]);
       execFileSync("ip", ["netns", "delete", local.network.switch]);
     },
   },
@@ -55,7 +55,7 @@ const deaths: readonly Death[] = [
     async of(cluster) {
       await kill(cluster.pid);
       for (const name of ["store", "pki"]) rmSync(join(cluster.place.folder, name), { recursive: true });
-      for (const { folder } of cluster.local.machines) rmSync(join(folder, "containerd.toml"));
+      for (const { folder } of cluster.local.nodes) rmSync(join(folder, "containerd.toml"));
     },
   },
 ];

@@ -57,7 +57,7 @@ const untilReady = (name: string, isReady: "True" | "False") =>
 
 /** The containerd of a node, and where it keeps its things. */
 function runtimeOf(name: string) {
-  const { folder } = cluster.local.machines.find((one) => one.name === name) ?? assert.fail(name);
+  const { folder } = cluster.local.nodes.find((one) => one.name === name) ?? assert.fail(name);
   const isIts = (args: readonly string[]) =>
     args[0]?.endsWith("containerd") && args.includes(`${folder}/containerd.toml`);
   return { root: join(folder, "containerd"), pid: () => processes().find(({ args }) => isIts(args))?.pid ?? 0 };

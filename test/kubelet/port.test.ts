@@ -17,6 +17,7 @@ import * as identities from "#cluster/identities.ts";
 import { identityBindings } from "#cluster/identity-bindings.ts";
 import { InsideConnections } from "#cluster/machine/connect-inside.ts";
 import { kubeletCertificate, kubeletListener } from "#cluster/machine/kubelet-listener.ts";
+import { networkNamespace } from "#cluster/machine/network-namespace.ts";
 import { openInside } from "#cluster/machine/open-inside.ts";
 
 const { signal } = new AbortController();
@@ -179,7 +180,7 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
     }),
     clock: systemClock,
     log: silentLog,
-    namespace: name,
+    location: networkNamespace(name),
     address,
     port: 10250,
     certificate: kubeletCertificate(certificates, "n1", [address]),

@@ -15,6 +15,7 @@ import * as identities from "#cluster/identities.ts";
 import { identityBindings } from "#cluster/identity-bindings.ts";
 import { kubeconfig } from "#cluster/kubeconfig.ts";
 import { kubeletCertificate, kubeletListener } from "#cluster/machine/kubelet-listener.ts";
+import { networkNamespace } from "#cluster/machine/network-namespace.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import type { Draft } from "#schema/infer.ts";
 import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
@@ -87,7 +88,7 @@ export class ServedNode implements AsyncDisposable {
         }),
         clock: systemClock,
         log: silentLog,
-        namespace: network,
+        location: networkNamespace(network),
         address,
         port: 10250,
         certificate: kubeletCertificate(certificates, "n1", [address]),

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { NodeContainerd } from "#cluster/machine/containerd.ts";
+import { networkNamespace } from "#cluster/machine/network-namespace.ts";
 import { changesOf, readTraces, type Traces } from "#cluster/machine/traces.ts";
 import { CriConnection } from "#kubelet/host/cri/connection.ts";
 import { type Rpc, rpcs } from "#kubelet/host/cri/messages.ts";
@@ -68,7 +69,7 @@ export class TestMachine implements AsyncDisposable {
     return {
       folder: join(this.root, node.name),
       runFolder: join(this.root, `${node.name}r`),
-      netns: node.netns,
+      location: networkNamespace(node.netns),
       address: node.address,
       podRange: node.podRange,
       cgroup: `/knarr/${this.network.options.cluster}/${node.name}`,

@@ -7,6 +7,7 @@ import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { testServer, testUser } from "#apiserver/testing.ts";
 import { systemClock } from "#base/clock.ts";
+import { runProgram } from "#base/host/run-program.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
@@ -15,8 +16,10 @@ import { Informers } from "#client/informers.ts";
 import { applySteps } from "#network/host/apply-steps.ts";
 import type { LocalNode } from "#network/local-network.ts";
 import { ServiceRoutes } from "#network/service-routes.ts";
-import { nftFilter } from "#proxy/host/nft.ts";
+import { conntrack } from "#proxy/host/conntrack.ts";
+import { chooseMode } from "#proxy/modes/list.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
+import type { RunOnNode } from "#proxy/proxy-mode.ts";
 import type { Draft } from "#schema/infer.ts";
 import { impossible, ip, TestHost } from "./host.ts";
 import type { Peer } from "./peer.ts";
@@ -41,17 +44,19 @@ class Stage implements AsyncDisposable {
     const client = new Client({ transport: server.request, user: testUser, userAgent: "test/1", signal });
     const parts = { client, clock: systemClock, random: seededRandom(1), log: silentLog };
     const informers = new Informers(parts);
-    const proxies = host.network.nodes.map(
-      ({ name, netns }) =>
-        new ServiceProxy({
-          ...parts,
-          informers,
-          filter: nftFilter(["nsenter", `--net=/run/netns/${netns}`]),
-          node: name,
-          families: ["IPv4"],
-          settings: { table: "knarr-proxy", podRanges: ["10.244.0.0/16"], markBit: 0x4000 },
-        }),
-    );
+    const proxies = host.network.nodes.map(({ name, netns }) => {
+      const run: RunOnNode = (command, options) =>
+        runProgram(["nsenter", `--net=/run/netns/${netns}`, ...command], options);
+      const families = ["IPv4"] as const;
+      return new ServiceProxy({
+        ...parts,
+        informers,
+        ...chooseMode("nftables", { run, families, podRanges: ["10.244.0.0/16"] }),
+        connections: conntrack(run),
+        node: name,
+        families,
+      });
+    });
     const routes = new ServiceRoutes({
       ...parts,
       network: host.network,

@@ -11,10 +11,20 @@ import { supervise } from "#base/supervise.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { type HealthAnswer, HealthPorts } from "#proxy/health-ports.ts";
+import { chooseMode } from "#proxy/modes/list.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
+import type { ProxyMode } from "#proxy/proxy-mode.ts";
 
 const namespace = "default";
 const place = { namespace, name: "web" };
+
+/** A mode that was in use before, and must not be used again. */
+const unused: ProxyMode = {
+  name: "unused",
+  rewrite: () => Promise.reject(new Error("not chosen")),
+  change: () => Promise.reject(new Error("not chosen")),
+  cleanup: () => Promise.resolve(),
+};
 
 async function stage() {
   await using cleanUp = new AsyncDisposableStack();
@@ -24,18 +34,20 @@ async function stage() {
   const parts = { client, clock, random: seededRandom(1), log: silentLog };
   const informers = new Informers(parts);
   let rules = "";
+  const cleanups: string[] = [];
+  const run = async (_: readonly string[], { input = "" }: { readonly input?: string }) => {
+    rules = input;
+    return "";
+  };
+  const families = ["IPv4"] as const;
   const proxy = new ServiceProxy({
     ...parts,
     informers,
-    filter: {
-      async apply(script) {
-        rules = script;
-      },
-      forgetFlows: () => Promise.resolve(),
-    },
+    mode: chooseMode("nftables", { run, families, podRanges: ["10.244.0.0/16"] }).mode,
+    others: [{ ...unused, cleanup: async () => void cleanups.push("other") }],
+    connections: { forget: () => Promise.resolve() },
     node: "n1",
-    families: ["IPv4"],
-    settings: { table: "knarr-proxy", podRanges: ["10.244.0.0/16"], markBit: 0x4000 },
+    families,
   });
   const ports = new Map<number, () => HealthAnswer>();
   const taken = new Set<number>();
@@ -61,6 +73,7 @@ async function stage() {
     client,
     ports,
     taken,
+    cleanups,
     rules: () => rules,
     async until(check: () => boolean) {
       for (let looks = 0; !check() && looks < 3000; looks++) await clock.advance(20);
@@ -130,4 +143,18 @@ test("a port tells load balancers how many endpoints a node has, for as long as 
   await s.until(() => s.ports.get(port)?.().code === 503);
   await s.client.patch(Service, place, "merge", { spec: { externalTrafficPolicy: "Cluster" } });
   await s.until(() => s.ports.size === 0);
+});
+
+test("proxy removes once what other modes have left, before its first rules", async () => {
+  await using s = await stage();
+  await s.client.create(Service, { metadata: place, spec: { clusterIP: "10.96.0.80", ports: [{ port: 80 }] } });
+  await s.until(() => s.rules().includes("10.96.0.80"));
+  await s.client.create(EndpointSlice, sliceOf([{ addresses: ["10.244.1.1"] }]));
+  await s.until(() => s.rules().includes("10.244.1.1"));
+  assert.deepEqual(s.cleanups, ["other"]);
+});
+
+test("a proxy mode that is not in the list is refused by name", () => {
+  const options = { run: async () => "", families: ["IPv4"] as const, podRanges: [] };
+  assert.throws(() => chooseMode("wires", options), /proxy mode "wires" is unknown; there are nftables/);
 });

@@ -100,7 +100,7 @@ async function nodesOf(place: Place): Promise<readonly Found[]> {
     throw new Error(
       `the nodes of cluster ${JSON.stringify(place.name)} are simulated: they run any image without having it, so there is nothing to load`,
     );
-  return localNodes(place, settings).machines.map(({ name, containerd }) => ({
+  return localNodes(place, settings).nodes.map(({ name, containerd }) => ({
     name,
     runtime: containerd,
     isRunning: containerd.pid() !== undefined,

@@ -1,5 +1,5 @@
-// A containerd for one node, under folders of our own and in the node's network namespace. It outlives us: what it runs goes on when
-// knarr is stopped or killed, and is found again by whoever starts it next.
+// A containerd for one node, under folders of our own and in the node's network. It outlives this process: what it runs goes on when
+// knarr is stopped or killed, and the next process finds it again.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -13,14 +13,15 @@ import { backoffMs } from "#base/retry.ts";
 import { rotateIfLong } from "../log-rotation.ts";
 import { cniConfig, containerdConfig } from "./containerd-config.ts";
 import { containerdOf, endAll, type Home, removeFolders } from "./leftovers.ts";
-import { networkAt, signalTo } from "./processes.ts";
+import type { NodeLocation } from "./node-location.ts";
+import { signalTo } from "./processes.ts";
 
 export interface NodeContainerdOptions {
   /** Where its data, its logs and its configuration are; removed with the node. */
   readonly folder: string;
   /** For its socket and what does not outlive a boot; a short path, for sockets. */
   readonly runFolder: string;
-  readonly netns: string;
+  readonly location: NodeLocation;
   readonly podRange: string;
   /** The control group of all pods of the node: `/knarr/<cluster>/<node>`. */
   readonly cgroup: string;
@@ -63,9 +64,9 @@ export class NodeContainerd {
   }
 
   async #start(signal: AbortSignal): Promise<void> {
-    const { netns, clock } = this.#options;
+    const { location, clock } = this.#options;
     const pid = this.pid();
-    if (pid !== undefined && networkAt(`/proc/${pid}/ns/net`) === networkAt(`/run/netns/${netns}`)) {
+    if (pid !== undefined && location.holds(pid)) {
       if ((await this.#listensWithin(adoptMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
       signalTo(pid, "SIGKILL");
     }
@@ -73,21 +74,21 @@ export class NodeContainerd {
     else if (pid !== undefined) await endAll(this.#home, clock);
     const child = this.#spawn();
     if (!((await this.#listensWithin(startMs, child, signal)) && (await this.#hasPauseImage(signal))))
-      throw new Error(`containerd of ${netns} does not answer: ${this.#lastWords()}`);
+      throw new Error(`containerd of ${location.name} does not answer: ${this.#lastWords()}`);
   }
 
   /** Starts it again whenever it ends, until told to stop. What it runs goes on meanwhile. */
   async keepRunning(log: Log, signal: AbortSignal): Promise<never> {
-    const { netns, clock } = this.#options;
+    const { location, clock } = this.#options;
     for (let failures = 0; ; failures++) {
       const begun = clock.elapsed();
       try {
         await this.start(signal);
         await this.#end(signal);
-        log.warn("containerd ended; starting it again", { node: netns, said: this.#lastWords() });
+        log.warn("containerd ended; starting it again", { node: location.name, said: this.#lastWords() });
       } catch (error) {
         signal.throwIfAborted();
-        log.error("containerd could not be started; trying again", { node: netns, error: explain(error) });
+        log.error("containerd could not be started; trying again", { node: location.name, error: explain(error) });
       }
       if (clock.elapsed() - begun > soundMs) failures = 0;
       await clock.sleep(backoffMs(again, failures), signal);
@@ -120,7 +121,7 @@ export class NodeContainerd {
   }
 
   #spawn(): ChildProcess {
-    const { folder, runFolder, netns, podRange, pluginFolder } = this.#options;
+    const { folder, runFolder, location, podRange, pluginFolder } = this.#options;
     for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
     const { config } = this.#home;
     const paths = { folder, runFolder, socket: this.socket, pluginFolder };
@@ -128,8 +129,8 @@ export class NodeContainerd {
     writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRange, join(folder, "cni-state")));
     const log = openSync(this.#log, "a", 0o600);
     try {
-      // `ip netns exec` would mount /sys anew and hide the cgroups.
-      const child = spawn("nsenter", [`--net=/run/netns/${netns}`, "sh", "-c", underOwnMask, config], {
+      const [program = "", ...args] = location.command(["sh", "-c", underOwnMask, config]);
+      const child = spawn(program, args, {
         detached: true,
         stdio: ["ignore", log, log],
         env: { ...process.env, PATH: programPath(process.env.PATH) },

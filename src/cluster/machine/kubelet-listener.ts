@@ -1,4 +1,4 @@
-// The port of a kubelet: HTTPS inside its node's network namespace, for those whom the API server lets.
+// The port of a kubelet: HTTPS on the node's address, for clients whom the API server authenticates and authorizes.
 import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
@@ -10,11 +10,11 @@ import type { KubeletServer } from "#kubelet/server/server.ts";
 import { anonymousUser } from "#serving/authentication.ts";
 import { type Delegation, delegation } from "#serving/delegated-access.ts";
 import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
-import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
+import { httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { Certificates, KeyPair } from "../certificates.ts";
 import * as identities from "../identities.ts";
-import { openInside } from "./open-inside.ts";
+import { type NodeLocation, thisMachine } from "./node-location.ts";
 
 export interface KubeletAccessOptions {
   readonly node: string;
@@ -26,8 +26,8 @@ export interface KubeletAccessOptions {
 }
 
 export interface KubeletListenerOptions extends KubeletAccessOptions {
-  /** Where to listen: in this process's own network unless a namespace is told, by its name below /run/netns. */
-  readonly namespace?: string;
+  /** Where to listen; defaults to this machine. */
+  readonly location?: NodeLocation;
   readonly address: string;
   readonly port: number;
   /** What it shows, in PEM. */
@@ -46,7 +46,7 @@ export interface KubeletListener extends Component {
 }
 
 export function kubeletListener(options: KubeletListenerOptions): KubeletListener {
-  const { certificate, clientCa, log } = options;
+  const { certificate, clientCa, log, location = thisMachine } = options;
   const listening = Promise.withResolvers<number>();
   listening.promise.catch(() => undefined); // `run` says it as well
   return {
@@ -55,7 +55,7 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
     async run(signal) {
       const front = httpsFront({ ...certificate, clientCa, handler: guardedKubelet(options), log });
       try {
-        const port = await listen(front, options, signal);
+        const port = await location.listen(front, { host: options.address, port: options.port }, signal);
         listening.resolve(port);
         log.info("serving", { node: options.node, address: options.address, port });
       } catch (error) {
@@ -66,15 +66,6 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
       await front.close(closeMs);
     },
   };
-}
-
-async function listen(front: HttpsFront, options: KubeletListenerOptions, signal: AbortSignal): Promise<number> {
-  const { namespace, address, port } = options;
-  if (namespace === undefined) return front.listen(port, address);
-  const [socket] = await openInside(namespace, [{ address, port }], signal);
-  if (socket?.protocol !== "tcp") throw new Error(`no socket for ${address}:${port} came back`);
-  await front.listenOn(socket.handle);
-  return socket.port;
 }
 
 /** The certificate of a node's port, signed by the cluster's authority, for the node's name and addresses. */

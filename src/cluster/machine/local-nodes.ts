@@ -8,28 +8,20 @@ import type { Place } from "../local/place.ts";
 import type { Settings } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
 import { markHome } from "./home.ts";
+import { networkNamespace } from "./network-namespace.ts";
 import { plannedNetwork } from "./planned-network.ts";
-
-export interface NodeMachine extends LocalNode {
-  /** All files of the node. */
-  readonly folder: string;
-  /** Those that do not outlive a boot. */
-  readonly runFolder: string;
-  /** The control group of all its pods. */
-  readonly cgroup: string;
-  readonly containerd: NodeContainerd;
-}
+import type { MachineNode } from "./run-node.ts";
 
 export class LocalNodes {
   readonly network: LocalNetwork;
-  readonly machines: readonly NodeMachine[];
+  readonly nodes: readonly MachineNode[];
   /** What does not outlive a boot. */
   readonly runFolder: string;
   readonly #place: Place;
 
-  constructor(network: LocalNetwork, machines: readonly NodeMachine[], place: Place) {
+  constructor(network: LocalNetwork, nodes: readonly MachineNode[], place: Place) {
     this.network = network;
-    this.machines = machines;
+    this.nodes = nodes;
     this.runFolder = place.runFolder;
     this.#place = place;
   }
@@ -38,17 +30,17 @@ export class LocalNodes {
   async connect(signal: AbortSignal): Promise<void> {
     markHome(this.#place);
     await makeNetwork(this.network, { signal });
-    for (const { containerd } of this.machines) containerd.start(signal).catch(() => undefined);
+    for (const { containerd } of this.nodes) containerd.start(signal).catch(() => undefined);
   }
 
   /** Ends all that runs on them, and takes the network away; what is on disk stays. */
   async switchOff(): Promise<void> {
-    await Promise.all(this.machines.map(({ containerd }) => containerd.stop()));
+    await Promise.all(this.nodes.map(({ containerd }) => containerd.stop()));
     await this.#disconnect();
   }
 
   async remove(): Promise<void> {
-    await Promise.all(this.machines.map(({ containerd }) => containerd.remove()));
+    await Promise.all(this.nodes.map(({ containerd }) => containerd.remove()));
     await this.#disconnect();
   }
 
@@ -66,15 +58,20 @@ export function localNodes(place: Place, settings: Settings): LocalNodes {
   const network = plannedNetwork(place, settings);
   const { runFolder } = place;
   const { pluginFolder = usualPlugins } = settings;
-  const machineOf = (node: LocalNode): NodeMachine => {
+  const nodeOf = (node: LocalNode): MachineNode => {
     const own = {
+      name: node.name,
+      address: node.address,
+      podRange: node.podRange,
+      location: networkNamespace(node.netns),
       folder: join(place.nodes, node.name),
       runFolder: join(runFolder, node.name),
       cgroup: `/knarr/${place.name}/${node.name}`,
     };
-    return { ...node, ...own, containerd: new NodeContainerd({ ...node, ...own, pluginFolder, clock: systemClock }) };
+    const containerd = new NodeContainerd({ ...own, pluginFolder, clock: systemClock });
+    return { ...own, containerd };
   };
-  return new LocalNodes(network, network.nodes.map(machineOf), place);
+  return new LocalNodes(network, network.nodes.map(nodeOf), place);
 }
 
 /** Other clusters may be in it. */

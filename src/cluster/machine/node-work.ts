@@ -10,10 +10,10 @@ import { clusterDns, clusterDomain } from "../cluster-dns.ts";
 import { KeptImages } from "../images/kept-images.ts";
 import { ImageSupply } from "../images/supply.ts";
 import type { LocalNodes } from "./local-nodes.ts";
-import { type RealNodeOptions, runRealNode } from "./real-node.ts";
+import { type RunNodeOptions, runNode } from "./run-node.ts";
 
 export interface NodeWorkOptions
-  extends Pick<RealNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
+  extends Pick<RunNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
   readonly local: LocalNodes;
   /** Address of the DNS service. */
   readonly dnsAddress: string;
@@ -27,7 +27,7 @@ export interface NodeWork {
   /** What serves all nodes. */
   readonly components: readonly Component[];
   /** Runs one until the signal aborts. */
-  runNode(node: Pick<RealNodeOptions, "machine" | "peers" | "onKubelet">, signal: AbortSignal): Promise<void>;
+  runNode(own: Pick<RunNodeOptions, "node" | "peers" | "onKubelet">, signal: AbortSignal): Promise<void>;
 }
 
 export function nodeWork(options: NodeWorkOptions, parts: NodeParts): NodeWork {
@@ -58,6 +58,6 @@ export function nodeWork(options: NodeWorkOptions, parts: NodeParts): NodeWork {
   });
   return {
     components: [dns, routes, supply],
-    runNode: (node, signal) => runRealNode({ ...options, ...node, parts, resolver, supply }, signal),
+    runNode: (own, signal) => runNode({ ...options, ...own, parts, resolver, supply }, signal),
   };
 }

@@ -6,8 +6,8 @@ import { type Component, supervise } from "#base/supervise.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
 import type { ClusterNodes, NodeParts } from "../cluster.ts";
-import type { NodeMachine } from "./local-nodes.ts";
 import type { NodeWork, NodeWorkOptions } from "./node-work.ts";
+import type { MachineNode } from "./run-node.ts";
 
 export interface RealNodesOptions extends NodeWorkOptions {
   /** Resolves when the network of the nodes is there. */
@@ -16,68 +16,33 @@ export interface RealNodesOptions extends NodeWorkOptions {
 
 const retryMs = { first: 1_000, most: 30_000 };
 
-interface Switched {
-  readonly machine: NodeMachine;
+/** A node with its switch. */
+interface SwitchedNode {
+  readonly node: MachineNode;
   kubelet: Kubelet | undefined;
   isOn: boolean;
-  /** Ends what it does, when it is switched off. */
+  /** Aborts what the node does when it is switched off. */
   off: AbortController;
-  /** Wakes it when it is switched on. */
+  /** Resolves when it is switched on. */
   on: PromiseWithResolvers<void>;
 }
 
+const switchedOn = (node: MachineNode): SwitchedNode => ({
+  node,
+  kubelet: undefined,
+  isOn: true,
+  off: new AbortController(),
+  on: Promise.withResolvers<void>(),
+});
+
 export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterNodes {
   const { local, connected } = options;
-  const { clock, log } = parts;
-  const nodes = new Map(
-    local.machines.map((machine): [string, Switched] => [
-      machine.name,
-      {
-        machine,
-        kubelet: undefined,
-        isOn: true,
-        off: new AbortController(),
-        on: Promise.withResolvers<void>(),
-      },
-    ]),
-  );
-  const nodeOf = (name: string): Switched => {
-    const node = nodes.get(name);
-    if (!node) throw new Error(`there is no node ${name}`);
-    return node;
+  const nodes = new Map(local.nodes.map((node) => [node.name, switchedOn(node)]));
+  const nodeOf = (name: string): SwitchedNode => {
+    const found = nodes.get(name);
+    if (!found) throw new Error(`there is no node ${name}`);
+    return found;
   };
-
-  async function runNode(node: Switched, work: NodeWork, signal: AbortSignal): Promise<void> {
-    for (let waitMs = retryMs.first; !signal.aborted; ) {
-      if (!node.isOn) {
-        await node.machine.containerd.stop();
-        await Promise.race([node.on.promise, aborted(signal)]);
-        continue;
-      }
-      const either = AbortSignal.any([signal, node.off.signal]);
-      const began = clock.elapsed();
-      try {
-        const onKubelet = (kubelet: Kubelet) => {
-          node.kubelet = kubelet;
-        };
-        const peers = () =>
-          [...nodes.values()]
-            .filter((other) => other !== node && diskOf(other) === diskOf(node))
-            .flatMap(({ kubelet }) => kubelet ?? []);
-        await work.runNode({ machine: node.machine, peers, onKubelet }, either);
-      } catch (error) {
-        if (!either.aborted) {
-          log.error("node failed; trying again", { node: node.machine.name, error: explain(error) });
-          if (clock.elapsed() - began > retryMs.most) waitMs = retryMs.first;
-          await clock.sleep(waitMs, either).catch(() => undefined);
-          waitMs = Math.min(waitMs * 2, retryMs.most);
-        }
-      } finally {
-        node.kubelet = undefined;
-      }
-    }
-  }
-
   return {
     name: "nodes",
     names: [...nodes.keys()],
@@ -88,28 +53,72 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
     },
     isOn: (name) => nodeOf(name).isOn,
     stop(name) {
-      const node = nodeOf(name);
-      node.isOn = false;
-      node.on = Promise.withResolvers<void>();
-      node.off.abort(new Error("switched off"));
+      const switched = nodeOf(name);
+      switched.isOn = false;
+      switched.on = Promise.withResolvers<void>();
+      switched.off.abort(new Error("switched off"));
     },
     start(name) {
-      const node = nodeOf(name);
-      node.isOn = true;
-      node.off = new AbortController();
-      node.on.resolve();
+      const switched = nodeOf(name);
+      switched.isOn = true;
+      switched.off = new AbortController();
+      switched.on.resolve();
     },
     setHealth: (name, health) => nodeOf(name).kubelet?.setHealth(health),
     async run(signal) {
-      // With it comes all that containers need: whoever asks for the API need not wait for that.
+      // Loaded late: it brings all that containers need, and the API server need not wait for that.
       const [{ nodeWork }] = await Promise.all([import("./node-work.ts"), connected]);
       const work = nodeWork(options, parts);
-      const components = [...nodes.values()].map(
-        (node): Component => ({ name: node.machine.name, run: (inner) => runNode(node, work, inner) }),
+      const all = [...nodes.values()];
+      const components = all.map(
+        (switched): Component => ({
+          name: switched.node.name,
+          run: (inner) => keepRunning(switched, () => peersOf(switched, all), work, parts, inner),
+        }),
       );
       await supervise([...work.components, ...components], signal);
     },
   };
 }
 
-const diskOf = ({ machine }: Switched): number | undefined => statSync(machine.folder, { throwIfNoEntry: false })?.dev;
+/** Runs the node whenever it is switched on, and again after a failure. */
+async function keepRunning(
+  switched: SwitchedNode,
+  peers: () => readonly Kubelet[],
+  work: NodeWork,
+  { clock, log }: NodeParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { node } = switched;
+  const onKubelet = (kubelet: Kubelet) => {
+    switched.kubelet = kubelet;
+  };
+  for (let waitMs = retryMs.first; !signal.aborted; ) {
+    if (!switched.isOn) {
+      await node.containerd.stop();
+      await Promise.race([switched.on.promise, aborted(signal)]);
+      continue;
+    }
+    const either = AbortSignal.any([signal, switched.off.signal]);
+    const began = clock.elapsed();
+    try {
+      await work.runNode({ node, peers, onKubelet }, either);
+    } catch (error) {
+      if (either.aborted) continue;
+      log.error("node failed; trying again", { node: node.name, error: explain(error) });
+      if (clock.elapsed() - began > retryMs.most) waitMs = retryMs.first;
+      await clock.sleep(waitMs, either).catch(() => undefined);
+      waitMs = Math.min(waitMs * 2, retryMs.most);
+    } finally {
+      switched.kubelet = undefined;
+    }
+  }
+}
+
+/** The kubelets of nodes on the same disk. */
+const peersOf = (switched: SwitchedNode, all: readonly SwitchedNode[]): readonly Kubelet[] =>
+  all
+    .filter((other) => other !== switched && diskOf(other) === diskOf(switched))
+    .flatMap(({ kubelet }) => kubelet ?? []);
+
+const diskOf = ({ node }: SwitchedNode): number | undefined => statSync(node.folder, { throwIfNoEntry: false })?.dev;

@@ -30,7 +30,6 @@ const registrationRetry = { firstMs: 100, maxMs: 7000 };
 const retryMs = 1000;
 
 export class NodeAgent {
-  readonly name: string;
   readonly #options: Required<NodeAgentOptions>;
   #health: NodeHealth = {};
   /** Of the node, once it is registered. No more is kept of it: there may be thousands. */
@@ -42,9 +41,16 @@ export class NodeAgent {
   #reportAt = 0;
 
   constructor(options: NodeAgentOptions) {
-    this.name = options.description.name;
     const renewMs = options.renewMs ?? ((options.leaseSeconds ?? 40) * 1000) / 4;
     this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, phaseMs: 0, ...options };
+  }
+
+  get description(): NodeDescription {
+    return this.#options.description;
+  }
+
+  get name(): string {
+    return this.description.name;
   }
 
   get isRegistered(): boolean {

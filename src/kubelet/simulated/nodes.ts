@@ -5,26 +5,20 @@ import { Node, type Taint } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
-import { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
-import { EventRecorder } from "#client/events.ts";
 import type { Informers } from "#client/informers.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
-import { type EventPace, kubeletPace, podEvents } from "../events.ts";
-import { admitPod } from "../node/admit.ts";
+import { assembleNode } from "../assemble-node.ts";
+import { type EventPace, kubeletPace } from "../events.ts";
 import type { NodeDescription, NodeHealth } from "../node/description.ts";
-import { schedulingEvent, statusNews } from "../node/health-events.ts";
-import { NodeAgent } from "../node/node-agent.ts";
-import { NodeAgents } from "../node/node-agents.ts";
+import { NodeGroup, type PodParts } from "../node-group.ts";
 import { NodeUnreachable } from "../node-unreachable.ts";
-import { type PodNode, Pods } from "../pods.ts";
+import type { Pods, TellEvent } from "../pods.ts";
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from "../runtime/simulated.ts";
-import { configurationOf } from "../server/configuration.ts";
-import { countPods } from "../server/kubelet-metrics.ts";
-import { type KubeletRequest, type KubeletServer, kubeletServer } from "../server/server.ts";
+import type { KubeletRequest } from "../server/server.ts";
 import { AddressPool, addressIn, partOf } from "./addresses.ts";
 import { SimulatedInputs } from "./inputs.ts";
 import { simulatedProbes } from "./probes.ts";
@@ -81,162 +75,105 @@ export interface SimulatedNodes extends Component {
 const defaultCapacity: Amounts = { cpu: "32", memory: "256Gi", "ephemeral-storage": "512Gi", pods: "110" };
 const kubeletPort = 10250;
 
-interface SimulatedNode extends PodNode {
-  readonly agent: NodeAgent;
-  readonly addresses: AddressPool;
-  isRunning: boolean;
-}
-
 export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
-  const { clock, random, log, informers, count = 1 } = options;
+  const { clientFor, count = 1 } = options;
   const names = options.names ?? Array.from({ length: count }, (_, i) => `sim-${i}`);
-  const nodes = new Map<string, SimulatedNode>();
-  const known = informers.of(Node);
+  const addresses = new Map<string, AddressPool>();
+  const { group, runtime } = simulatedGroup(options, names.length, addresses);
   const renewMs = options.renewMs ?? renewalFor(names.length);
   for (const [i, name] of names.entries()) {
     const description = describe(options, name, i);
-    const phaseMs = (renewMs * i) / names.length;
-    const own = options.clientFor(name);
-    const agent = new NodeAgent({ description, client: own, clock, random, renewMs, phaseMs });
-    nodes.set(name, {
-      name,
-      agent,
-      client: own,
-      hostIps: description.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
-      addresses: new AddressPool(description.podCidrs?.[0] ?? ""),
-      isRunning: true,
-      admit(pod, others) {
-        const node = known.cache.get(name);
-        return node && admitPod(pod, node, others);
-      },
-    });
+    addresses.set(name, new AddressPool(description.podCidrs?.[0] ?? ""));
+    assembleNode(group, { description, client: clientFor(name), renewMs, phaseMs: (renewMs * i) / names.length });
   }
-  const nodeOf = (name: string): SimulatedNode => {
-    const node = nodes.get(name);
-    if (!node) throw new Error(`there is no simulated node ${name}`);
-    return node;
-  };
-  const inputs = new SimulatedInputs({
-    informers,
-    clientOf: (node) => nodeOf(node).client,
-    allocatable: options.capacity ?? defaultCapacity,
-    changed: (uid) => pods.retry(uid),
-  });
-  const runtime = new SimulatedRuntime({
-    clock,
-    inputs: (pod, container) => inputs.check(pod, container),
-    allocate: (node) => [nodeOf(node).addresses.take()],
-    release: (node, ips) => {
-      for (const ip of ips) nodes.get(node)?.addresses.giveBack(ip);
-    },
-    ...(options.script && { script: options.script }),
-  });
-  const recorder = new EventRecorder({ client: options.clientFor("events"), clock, random, log });
-  const event = podEvents(recorder, clock, options.events ?? kubeletPace);
-  const pods: Pods = new Pods({
-    grounds: [inputs],
-    informer: informers.of(Pod),
-    runtime,
-    probes: simulatedProbes((id) => runtime.scriptOf(id), event),
-    hooks: {
-      run: ({ handler, timeoutMs }, signal) =>
-        runtime.sleep(Math.min((handler.sleep?.seconds ?? 0) * 1000, timeoutMs), signal),
-    },
-    clock,
-    log,
-    event,
-    credentials: async () => undefined,
-    nodeOf: (name) => nodes.get(name),
-  });
-  const streams = simulatedStreams(runtime, (uid) => pods.workerOf(uid)?.pod);
-  const compression = options.spdyCompression ?? noSpdy;
-  const startedAt = clock.now();
-  const servers = new Map<string, KubeletServer>();
-  /** Made for those who are asked: most of thousands never are. */
-  const serverOf = (node: string): KubeletServer => {
-    const known = servers.get(node);
-    if (known) return known;
-    const list = () => pods.on(node);
-    const metrics = new MetricRegistry();
-    countPods(metrics, node, list);
-    const description = describe(options, node, names.indexOf(node));
-    const { capacity } = description;
-    const made = kubeletServer({
-      clock,
-      streams,
-      compression,
-      runtime,
-      find: (namespace, name) => {
-        const pod = informers.of(Pod).cache.get({ namespace, name });
-        return pod?.spec.nodeName === node ? pods.workerOf(pod.metadata.uid ?? "") : undefined;
-      },
-      list,
-      metrics,
-      stats: (which, signal) => simulatedSummary({ node, startedAt, capacity, list, runtime, clock }, which, signal),
-      configuration: () => configurationOf(description),
-    });
-    servers.set(node, made);
-    return made;
-  };
-  known.onChange(({ key, old, object }) => {
-    const reason = nodes.get(key)?.isRunning ? schedulingEvent(old, object) : undefined;
-    if (reason !== undefined) tell(key, recorder, reason, statusNews(key, reason));
-  });
-  let registered = 0;
-  const agents = new NodeAgents({
-    clock,
-    log,
-    slackMs: names.length > 100 ? 250 : 0,
-    registered: ({ name }) => {
-      registered++;
-      tellReady(name, recorder);
-      options.registered?.(name);
-    },
-  });
+  const nodeOf = (name: string) => group.find(name) ?? unknownNode(name);
   return {
     name: "simulated nodes",
     names,
     runtime,
-    pods,
+    pods: group.pods,
     get registered() {
-      return registered;
+      return [...group.nodes].filter((node) => node.isRegistered).length;
     },
     isOn: (name) => nodeOf(name).isRunning,
-    stop(name) {
-      const node = nodeOf(name);
-      node.isRunning = false;
-      agents.stop(node.agent);
-    },
-    start(name) {
-      const node = nodeOf(name);
-      node.isRunning = true;
-      agents.start(node.agent);
-      pods.wakeNode(name);
-    },
+    stop: (name) => nodeOf(name).switchOff(),
+    start: (name) => nodeOf(name).switchOn(),
     async handle(name, request) {
-      if (!nodes.get(name)?.isRunning) throw new NodeUnreachable(`node ${name} is switched off`);
-      return serverOf(name)(request);
+      const node = group.find(name);
+      if (!node?.isRunning) throw new NodeUnreachable(`node ${name} is switched off`);
+      return node.handle(request);
     },
-    setHealth(name, health) {
-      const { agent } = nodeOf(name);
-      agent.health = health;
-      agents.poke(agent);
-    },
+    setHealth: (name, health) => nodeOf(name).setHealth(health),
     run(signal) {
-      for (const { agent, isRunning } of nodes.values()) if (isRunning) agents.start(agent);
-      return supervise([agents, pods, recorder], signal);
+      for (const node of group.nodes) if (node.isRunning) node.switchOn();
+      return supervise(group.components, signal);
     },
   };
 }
 
-function tellReady(name: string, recorder: EventRecorder): void {
-  tell(name, recorder, "Starting", "Starting kubelet.");
-  tell(name, recorder, "NodeReady", statusNews(name, "NodeReady"));
+/** What all simulated nodes share. `addresses` are those of their pods. */
+function simulatedGroup(
+  options: SimulatedNodesOptions,
+  count: number,
+  addresses: ReadonlyMap<string, AddressPool>,
+): { readonly group: NodeGroup; readonly runtime: SimulatedRuntime } {
+  const { clock, random, log, informers, clientFor, capacity: allocatable = defaultCapacity } = options;
+  const startedAt = clock.now();
+  const inputs = new SimulatedInputs({
+    informers,
+    clientOf: (node) => (group.find(node) ?? unknownNode(node)).client,
+    allocatable,
+    changed: (uid) => group.pods.retry(uid),
+  });
+  const runtime = new SimulatedRuntime({
+    clock,
+    inputs: (pod, container) => inputs.check(pod, container),
+    allocate: (node) => [(addresses.get(node) ?? unknownNode(node)).take()],
+    release: (node, ips) => {
+      for (const ip of ips) addresses.get(node)?.giveBack(ip);
+    },
+    ...(options.script && { script: options.script }),
+  });
+  const group: NodeGroup = new NodeGroup({
+    pods: informers.of(Pod),
+    nodes: informers.of(Node),
+    eventClient: clientFor("events"),
+    eventRate: options.events ?? kubeletPace,
+    podParts: ({ event }) => ({ ...podParts(runtime, event), grounds: [inputs] }),
+    runtime,
+    streams: simulatedStreams(runtime, (uid) => group.pods.workerOf(uid)?.pod),
+    spdyCompression: options.spdyCompression ?? noSpdy,
+    stats: (node, which, signal) => {
+      const { name, description } = node;
+      const { capacity } = description;
+      const list = () => node.pods();
+      return simulatedSummary({ node: name, startedAt, capacity, list, runtime, clock }, which, signal);
+    },
+    doesCheckHealth: false,
+    slackMs: count > 100 ? 250 : 0,
+    registered(node) {
+      node.report("Normal", "Starting", "Starting kubelet.");
+      node.reportStatus("NodeReady");
+      options.registered?.(node.name);
+    },
+    clock,
+    random,
+    log,
+  });
+  return { group, runtime };
 }
 
-function tell(name: string, recorder: EventRecorder, reason: string, message: string): void {
-  const about = { apiVersion: "v1", kind: "Node", name, uid: name };
-  recorder.record(about, { type: "Normal", component: "kubelet", host: name, reason, message });
+const podParts = (runtime: SimulatedRuntime, event: TellEvent): PodParts => ({
+  probes: simulatedProbes((id) => runtime.scriptOf(id), event),
+  hooks: {
+    run: ({ handler, timeoutMs }, signal) =>
+      runtime.sleep(Math.min((handler.sleep?.seconds ?? 0) * 1000, timeoutMs), signal),
+  },
+  credentials: async () => undefined,
+});
+
+function unknownNode(name: string): never {
+  throw new Error(`there is no simulated node ${name}`);
 }
 
 const noSpdy = (): never => {

@@ -25,7 +25,7 @@ import { lastWords } from "../cri/last-words.ts";
 import { readLog } from "../cri/log-file.ts";
 import { writeAs } from "./files.ts";
 import { folderBytes } from "./folder-bytes.ts";
-import { hostPath } from "./folders.ts";
+import { ensureHostPath } from "./kinds/host-path.ts";
 import { giveToGroup } from "./ownership.ts";
 import { removeTree } from "./remove-tree.ts";
 import { openBelow } from "./sub-path.ts";
@@ -104,7 +104,7 @@ const works: Readonly<Record<string, (volume: string) => Promise<void>>> = {
     }
   },
   "making a folder that a hostPath asks for": async (volume) => {
-    await hostPath({ path: join(volume, "d/wanted"), type: "DirectoryOrCreate" });
+    await ensureHostPath(join(volume, "d/wanted"), "DirectoryOrCreate");
     rmSync(join(volume, "d/wanted"), { recursive: true, force: true });
   },
   "removing a volume": removeTree,

@@ -26,6 +26,7 @@ import { world } from "#client/testing.ts";
 import type { InputSources, PodPlace } from "../../inputs/sources.ts";
 import { podOf } from "../../testing.ts";
 import { folderBytes } from "./folder-bytes.ts";
+import { volumeKinds } from "./kinds/list.ts";
 import { isMounted } from "./mounts.ts";
 import { openBelow } from "./sub-path.ts";
 import { Volumes } from "./volumes.ts";
@@ -167,6 +168,43 @@ test("a volume in memory is as large as it may be, and no larger", { skip: noRoo
   assert.equal(readFileSync(join(hostPath, "small"), "utf8"), "kept", "what is mounted is not mounted again");
   await s.volumes.tearDown("u1");
   assert.equal(isMounted(hostPath), false);
+});
+
+test("a kubelet ends the mounts of volumes that one before it made", { skip: noRoot }, async () => {
+  await using s = atFolder();
+  const pod = podOf({
+    ...container([
+      { name: "fast", mountPath: "/fast" },
+      { name: "fast", mountPath: "/part", subPath: "part" },
+    ]),
+    volumes: [{ name: "fast", emptyDir: { medium: "Memory" } }],
+  });
+  await s.volumes.setUp(pod, place);
+  const [whole, part] = await s.mountsOf(pod.spec);
+  assert.ok(whole && part && isMounted(whole.hostPath) && isMounted(part.hostPath));
+
+  const { podsDirectory, memoryDirectory } = s;
+  const noSources = undefined as unknown as InputSources; // nothing of a pod that is gone can be looked up
+  const later = new Volumes({ podsDirectory, memoryDirectory, sources: noSources, stamp: () => "later" });
+  await later.tearDown("u1");
+  assert.deepEqual([isMounted(whole.hostPath), isMounted(part.hostPath)], [false, false]);
+  assert.ok(!existsSync(join(podsDirectory, "u1", "volumes")));
+});
+
+test("each kind of volume has folders of its own, and no two support the same volume", () => {
+  assert.equal(new Set(volumeKinds.map(({ folderName }) => folderName)).size, volumeKinds.length);
+  const { volumes = [] } = podOf({
+    volumes: [
+      { name: "a", emptyDir: {} },
+      { name: "b", hostPath: { path: "/b" } },
+      { name: "c", configMap: { name: "c" } },
+      { name: "d", secret: { secretName: "d" } },
+      { name: "e", downwardAPI: {} },
+      { name: "f", projected: { sources: [] } },
+    ],
+  }).spec;
+  for (const volume of volumes)
+    assert.equal(volumeKinds.filter((kind) => kind.supports({ volume })).length, 1, volume.name);
 });
 
 test("claims lead to folders of this machine, or to a reason", async (t: TestContext) => {

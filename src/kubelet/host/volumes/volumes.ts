@@ -13,20 +13,19 @@ import type { Volume } from "#api/core/v1/volume.ts";
 import { own } from "#base/collections.ts";
 import { hasCode } from "#base/errors.ts";
 import { expandVariables, type Variable, variablesIn } from "../../inputs/environment.ts";
-import { filesOf } from "../../inputs/files.ts";
-import { isOfObjects } from "../../inputs/references.ts";
 import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sources.ts";
 import type { ContainerInputs } from "../../runtime/cri-config.ts";
 import { type PodVolumes, VolumeFailed } from "../../volume-ground.ts";
+import { claimedVolume } from "./claimed-volume.ts";
 import { beginningOf, makeFolder, writeAs } from "./files.ts";
-import { claimedVolume, emptyDir, hostPath, persistentFolder } from "./folders.ts";
 import { hostsFile, nodeHostsFile } from "./hosts-file.ts";
+import { emptyDir } from "./kinds/empty-dir.ts";
+import { volumeKinds } from "./kinds/list.ts";
 import { unmountBelow } from "./mounts.ts";
-import { writeObjectFolder } from "./object-folder.ts";
-import { giveToGroup } from "./ownership.ts";
 import { pathOf } from "./places.ts";
 import { removeTree } from "./remove-tree.ts";
 import { bindTo, openBelow } from "./sub-path.ts";
+import type { VolumeKind, VolumeSpec } from "./volume-kind.ts";
 
 /** Of files that are read for variables: a process cannot be given more. */
 const mostFileBytes = 2 ** 20;
@@ -62,7 +61,7 @@ export class Volumes implements PodVolumes {
 
   /** Writes again what objects say by now; for pods that run. */
   async refresh(pod: Pod, place: PodPlace): Promise<void> {
-    for (const volume of pod.spec.volumes ?? []) if (isOfObjects(volume)) await this.#provide(pod, volume, place);
+    for (const volume of pod.spec.volumes ?? []) if (isMadeOfObjects(volume)) await this.#provide(pod, volume, place);
   }
 
   /** What a container is to see, with all its volumes made. */
@@ -83,7 +82,7 @@ export class Volumes implements PodVolumes {
       if (!volume) throw new InputMissing(`volume ${name} is not one of the pod's`);
       const root = await this.#provide(pod, volume, place);
       const subPath = subPathOf(mount, env);
-      const isReadOnly = isOfObjects(volume) || volume.persistentVolumeClaim?.readOnly === true;
+      const isReadOnly = isMadeOfObjects(volume) || volume.persistentVolumeClaim?.readOnly === true;
       mounts.push({
         containerPath: mountPath.startsWith("/") ? mountPath : `/${mountPath}`,
         hostPath: subPath === "" ? root : await this.#part(pod, { container, volume, root, subPath, index: i }),
@@ -121,6 +120,9 @@ export class Volumes implements PodVolumes {
   async tearDown(podUid: string): Promise<void> {
     const { podsDirectory, memoryDirectory } = this.#options;
     const folder = join(podsDirectory, podUid);
+    // Parts of volumes first, since they keep the volumes busy. What is mounted then was mounted by a container, or by an older kubelet.
+    await unmountBelow(join(folder, "volume-subpaths"));
+    for (const root of new Set([podsDirectory, memoryDirectory])) await unpublishAll(join(root, podUid, "volumes"));
     await unmountBelow(folder);
     const paths = [join(folder, "volumes"), join(folder, "volume-subpaths"), join(folder, "etc-hosts")];
     if (memoryDirectory !== podsDirectory) paths.push(join(memoryDirectory, podUid));
@@ -140,14 +142,19 @@ export class Volumes implements PodVolumes {
     return [...new Set(found.flat())];
   }
 
-  /** Where a volume that began empty is. */
-  emptyFolder({ metadata }: Pod, name: string): string {
-    return join(this.#options.podsDirectory, metadata.uid, "volumes", "kubernetes.io~empty-dir", name);
+  /** Where an emptyDir of the pod is. */
+  emptyFolder(pod: Pod, name: string): string {
+    return this.#folderOf(emptyDir, pod, name);
+  }
+
+  #folderOf({ keptIn, folderName }: VolumeKind, { metadata }: Pod, name: string): string {
+    const { podsDirectory, memoryDirectory } = this.#options;
+    return join(keptIn === "disk" ? podsDirectory : memoryDirectory, metadata.uid, "volumes", folderName, name);
   }
 
   async #provide(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again" = "again"): Promise<string> {
     const key = `${pod.metadata.uid}/${volume.name}`;
-    const make = () => this.#folderOf(pod, volume, place, time);
+    const make = () => this.#make(pod, volume, place, time);
     const turn = (this.#turns.get(key) ?? Promise.resolve()).then(make, make);
     this.#turns.set(key, turn);
     try {
@@ -159,24 +166,15 @@ export class Volumes implements PodVolumes {
     }
   }
 
-  async #folderOf(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again"): Promise<string> {
-    const { sources, stamp, podsDirectory, memoryDirectory } = this.#options;
-    const { uid } = pod.metadata;
-    if (volume.hostPath) return hostPath(volume.hostPath);
-    if (volume.persistentVolumeClaim ?? volume.ephemeral) {
-      const { path, isGiven } = await persistentFolder(await claimedVolume(pod, volume, sources));
-      // Once, before anything of the pod runs: what its containers do to their files later is their own choice.
-      if (isGiven && time === "first") await giveToGroup(path, pod, "rw");
-      return path;
-    }
-    if (volume.emptyDir) return emptyDir(this.emptyFolder(pod, volume.name), pod, volume.emptyDir, place);
-    const files = await filesOf(pod, volume, sources, place);
-    if (!files) throw new InputMissing("it is of a type that this kubelet cannot mount");
-    const folder = volume.configMap
-      ? join(podsDirectory, uid, "volumes", "kubernetes.io~configmap", volume.name)
-      : join(memoryDirectory, uid, "volumes", secretType(volume), volume.name);
-    await writeObjectFolder(folder, files, stamp(), () => giveToGroup(folder, pod, "ro"));
-    return folder;
+  async #make(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again"): Promise<string> {
+    const { sources, stamp } = this.#options;
+    const isClaim = (volume.persistentVolumeClaim ?? volume.ephemeral) !== undefined;
+    const spec = { volume, ...(isClaim && { persistentVolume: await claimedVolume(pod, volume, sources) }) };
+    const kind = kindOf(spec);
+    const request = { ...spec, pod, place, sources, stamp, folder: this.#folderOf(kind, pod, volume.name) };
+    const path = await kind.provide(request);
+    if (time === "first") await kind.publish?.(path, request);
+    return path;
   }
 
   async #part(pod: Pod, { container, volume, root, subPath, index }: Part): Promise<string> {
@@ -184,7 +182,7 @@ export class Volumes implements PodVolumes {
     const parts = [podsDirectory, pod.metadata.uid, "volume-subpaths", volume.name, container.name, String(index)];
     const target = join(...parts);
     try {
-      const handle = await openBelow(root, subPath, isOfObjects(volume) ? undefined : "of the root");
+      const handle = await openBelow(root, subPath, isMadeOfObjects(volume) ? undefined : "of the root");
       try {
         await bindTo(handle, target);
       } finally {
@@ -217,8 +215,24 @@ interface Part {
   readonly index: number;
 }
 
-const secretType = ({ secret, downwardAPI }: Volume): string =>
-  secret ? "kubernetes.io~secret" : downwardAPI ? "kubernetes.io~downward-api" : "kubernetes.io~projected";
+function kindOf(spec: VolumeSpec): VolumeKind {
+  const kind = volumeKinds.find((candidate) => candidate.supports(spec));
+  if (kind) return kind;
+  const subject = spec.persistentVolume ? `persistent volume ${spec.persistentVolume.metadata.name}` : "it";
+  throw new InputMissing(`${subject} is of a type that this kubelet cannot mount`);
+}
+
+const isMadeOfObjects = (volume: Volume): boolean =>
+  volumeKinds.some((kind) => kind.isMadeOfObjects && kind.supports({ volume }));
+
+/** Takes back the volumes that are found in a pod's folder, whichever kubelet made them. */
+async function unpublishAll(folder: string): Promise<void> {
+  for (const kind of volumeKinds) {
+    if (!kind.unpublish) continue;
+    const ofKind = join(folder, kind.folderName);
+    for (const name of await namesIn(ofKind)) await kind.unpublish(join(ofKind, name));
+  }
+}
 
 /** Messages are those of upstream's `makeMounts`. A variable without a value must not vanish from a path. */
 function subPathOf(

@@ -1,9 +1,9 @@
-// Frontends as nftables rules. All that a service is stands in elements of maps: which chain an address leads to, and, for each number
-// of targets there is, one map from (address, protocol, port, random number) to the target. So a change of endpoints changes elements
-// and no rules, which the kernel does in milliseconds with ten thousand services there. Only affinity needs chains of its own.
+// Frontends as nftables rules. A service is elements of maps: one map leads from its address to a chain, and for each number of targets
+// that any service has, one map leads from (address, protocol, port, random number) to a target. So a change of endpoints changes elements
+// and no rules, which takes the kernel milliseconds with ten thousand services. Only session affinity needs chains of its own.
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
-import type { Family, Frontend, Target } from "./frontends.ts";
+import type { Family, Frontend, Target } from "../../frontends.ts";
 
 export interface NftSettings {
   readonly table: string;
@@ -14,7 +14,7 @@ export interface NftSettings {
 }
 
 /** What one service adds to the table. */
-export interface Contribution {
+export interface ServiceRules {
   /** Set → element → its value, empty for sets. */
   readonly elements: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Sets and chains of its own, by name. */
@@ -33,16 +33,21 @@ export const tableOf = (family: Family, { table }: NftSettings): string => `${wo
 
 /** The parts of the table that no service changes; replaces whatever was there. */
 export function skeleton(family: Family, settings: NftSettings): string {
-  const { nft, type, unreachable } = words[family];
-  const { markBit } = settings;
-  const mark = `0x${markBit.toString(16)}`;
-  const key = `${nft} daddr . meta l4proto . th dport`;
-  const ranges = settings.podRanges.filter((range) => range.includes(":") === (family === "IPv6"));
   const table = tableOf(family, settings);
   return `table ${table}
 delete table ${table}
 table ${table} {
-  set pods {
+${emptySets(family, settings)}${dispatchChains(family, settings)}${hooks(family, settings)}}
+`;
+}
+
+const markOf = ({ markBit }: NftSettings): string => `0x${markBit.toString(16)}`;
+const keyOf = (nft: string): string => `${nft} daddr . meta l4proto . th dport`;
+
+function emptySets(family: Family, { podRanges }: NftSettings): string {
+  const { type } = words[family];
+  const ranges = podRanges.filter((range) => range.includes(":") === (family === "IPv6"));
+  return `  set pods {
     type ${type}
     flags interval
     ${ranges.length > 0 ? `elements = { ${ranges.join(", ")} }` : ""}
@@ -78,7 +83,14 @@ table ${table} {
   set hairpins {
     type ${type} . ${type}
   }
-  chain refuse {
+`;
+}
+
+function dispatchChains(family: Family, settings: NftSettings): string {
+  const { nft, unreachable } = words[family];
+  const mark = markOf(settings);
+  const key = keyOf(nft);
+  return `  chain refuse {
     meta l4proto tcp reject with tcp reset
     reject with ${unreachable}
   }
@@ -104,7 +116,13 @@ table ${table} {
     ct state new ${key} @bare-services goto refuse
     ct state new fib daddr type local meta l4proto . th dport @bare-node-ports goto refuse
   }
-  chain guard-prerouting {
+`;
+}
+
+function hooks(family: Family, settings: NftSettings): string {
+  const { nft } = words[family];
+  const mark = markOf(settings);
+  return `  chain guard-prerouting {
     type filter hook prerouting priority dstnat - 10; policy accept;
     jump guard
   }
@@ -135,7 +153,6 @@ table ${table} {
     meta mark set meta mark ^ ${mark}
     masquerade fully-random
   }
-}
 `;
 }
 
@@ -143,7 +160,7 @@ table ${table} {
 export function sizeRules(family: Family, settings: NftSettings, size: number): readonly string[] {
   const { nft } = words[family];
   const table = tableOf(family, settings);
-  const key = `${nft} daddr . meta l4proto . th dport`;
+  const key = keyOf(nft);
   const nodeKey = "meta l4proto . th dport";
   const pick = `numgen random mod ${size}`;
   const to = `${nft} daddr . th dport`;
@@ -167,7 +184,7 @@ export function sizeRules(family: Family, settings: NftSettings, size: number): 
 }
 
 /** `id` names the service, for chains that are its own. */
-export function contributionOf(id: string, frontends: readonly Frontend[], family: Family): Contribution {
+export function serviceRules(id: string, frontends: readonly Frontend[], family: Family): ServiceRules {
   const out = new Draft(family, sha256Hex(id).slice(0, 12));
   for (const frontend of frontends) {
     const { address, isClusterAddress, targets, insideTargets, without, sources } = frontend;
@@ -197,7 +214,7 @@ export function contributionOf(id: string, frontends: readonly Frontend[], famil
 const placeOf = ({ address, protocol, port }: Frontend): string =>
   [...(address === undefined ? [] : [address]), protocol, port].join(" . ");
 
-class Draft implements Contribution {
+class Draft implements ServiceRules {
   readonly elements = new Map<string, Map<string, string>>();
   readonly sets = new Map<string, string>();
   readonly chains = new Map<string, string[]>();

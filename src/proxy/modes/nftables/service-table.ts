@@ -1,22 +1,22 @@
-// What is in the kernel's table, service by service, and the commands that bring it from one state to the next.
-// Two services may ask for the same address and port: the first has it, and the next gets it when that one lets go.
-import type { Family } from "./frontends.ts";
-import { type Contribution, type NftSettings, sizeRules, skeleton, tableOf } from "./nft-rules.ts";
+// Remembers what the kernel's table holds for each service, and makes the commands that bring it from one state to the next.
+// Two services may claim the same address and port: the first has it, and the next gets it when the first gives it up.
+import type { Family } from "../../frontends.ts";
+import { type NftSettings, type ServiceRules, sizeRules, skeleton, tableOf } from "./rules.ts";
 
 interface Claim {
   readonly service: string;
   readonly value: string;
 }
 
-const nothing: Contribution = { elements: new Map(), sets: new Map(), chains: new Map(), sizes: new Set() };
+const nothing: ServiceRules = { elements: new Map(), sets: new Map(), chains: new Map(), sizes: new Set() };
 /** So many elements are named in one command: longer lines make nft slow. */
 const perCommand = 1_000;
 
-export class RuleBook {
+export class ServiceTable {
   readonly #family: Family;
   readonly #settings: NftSettings;
-  readonly #services = new Map<string, Contribution>();
-  /** Set and element → who wants it, the one who has it first. */
+  readonly #services = new Map<string, ServiceRules>();
+  /** Set and element → the services that claim it; the first of them has it. */
   readonly #claims = new Map<string, Claim[]>();
   readonly #sizes = new Set<number>();
 
@@ -26,7 +26,7 @@ export class RuleBook {
   }
 
   /** The commands for a change of some services; undefined removes one. They must be done all together, or `rewrite` called. */
-  change(services: ReadonlyMap<string, Contribution | undefined>): string {
+  change(services: ReadonlyMap<string, ServiceRules | undefined>): string {
     const script = new Script(tableOf(this.#family, this.#settings));
     for (const [id, next = nothing] of services) this.#replace(id, next, script);
     return script.text;
@@ -41,7 +41,7 @@ export class RuleBook {
     return `${skeleton(this.#family, this.#settings)}${script.text}`;
   }
 
-  #replace(id: string, next: Contribution, script: Script): void {
+  #replace(id: string, next: ServiceRules, script: Script): void {
     const last = this.#services.get(id) ?? nothing;
     for (const size of next.sizes)
       if (!this.#sizes.has(size)) {
@@ -81,7 +81,7 @@ export class RuleBook {
     if (own > 0) return;
     const [next] = claims;
     if (!next) this.#claims.delete(place);
-    // A set's element is the same whoever wants it.
+    // An element of a set has no value: it stays as it is for the next service.
     if (next?.value === "") return;
     script.remove(place);
     if (next) script.add(place, next.value);
@@ -115,7 +115,7 @@ class Script {
   }
 
   /** The sets and chains of one service. */
-  own(last: Contribution, next: Contribution): void {
+  own(last: ServiceRules, next: ServiceRules): void {
     const table = this.#table;
     for (const [name, spec] of next.sets)
       if (!last.sets.has(name)) this.#first.push(`add set ${table} ${name} { ${spec} }`);

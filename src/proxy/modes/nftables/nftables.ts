@@ -1,0 +1,43 @@
+// Services as elements of nftables maps, one table for each address family. Upstream's mode of that name (KEP-3866,
+// pkg/proxy/nftables/proxier.go) has chains for each service instead.
+import type { Family } from "../../frontends.ts";
+import type { FrontendChange, ProxyMode, ProxyModeOptions } from "../../proxy-mode.ts";
+import { type ServiceRules, serviceRules, tableOf } from "./rules.ts";
+import { ServiceTable } from "./service-table.ts";
+
+/** The bit is set on packets whose sender is to be replaced. */
+const fixed = { table: "knarr-proxy", markBit: 0x4000 };
+
+export function nftables({ run, families, podRanges }: ProxyModeOptions): ProxyMode {
+  const settings = { ...fixed, podRanges };
+  const tables = new Map(families.map((family) => [family, new ServiceTable(family, settings)]));
+  /** All commands of a script take effect in one transaction, or none of them. */
+  const apply = async (script: string, signal: AbortSignal) => {
+    if (script !== "") await run(["nft", "-f", "-"], { input: script, signal });
+  };
+  const commandsFor = (changes: readonly FrontendChange[]): string =>
+    [...tables].map(([family, table]) => table.change(rulesOf(changes, family))).join("");
+  return {
+    name: "nftables",
+    async rewrite(changes, signal) {
+      commandsFor(changes);
+      await apply([...tables.values()].map((table) => table.rewrite()).join(""), signal);
+    },
+    change: (changes, signal) => apply(commandsFor(changes), signal),
+    async cleanup(signal) {
+      // To delete a table that does not exist is an error; to declare one that does is none.
+      const names = families.map((family) => tableOf(family, settings));
+      await apply(names.map((name) => `table ${name}\ndelete table ${name}\n`).join(""), signal);
+    },
+  };
+}
+
+const rulesOf = (changes: readonly FrontendChange[], family: Family): ReadonlyMap<string, ServiceRules | undefined> =>
+  new Map(
+    changes
+      .filter((change) => change.family === family)
+      .map(({ service, frontends }) => [
+        service,
+        frontends.length === 0 ? undefined : serviceRules(service, frontends, family),
+      ]),
+  );

@@ -1,0 +1,41 @@
+// A way to carry traffic for services on a node. `modes/list.ts` is the list of the modes; `proxy.ts` decides what a mode is to do, as
+// upstream's Provider interface asks it of its modes (pkg/proxy/types.go).
+import type { Family, Frontend } from "./frontends.ts";
+
+/** All frontends that a service has in one address family by now; none if the service is gone. */
+export interface FrontendChange {
+  /** `namespace/name`. */
+  readonly service: string;
+  readonly family: Family;
+  readonly frontends: readonly Frontend[];
+}
+
+/**
+ * Remembers the frontends of all services, and keeps the node as they say. A call that rejects leaves the node in an unknown state, but
+ * its changes remembered: the proxy calls `rewrite` next.
+ */
+export interface ProxyMode {
+  readonly name: string;
+  /** Takes over the changes, and replaces whatever is on the node by all that is remembered. The first sync is one of these. */
+  rewrite(changes: readonly FrontendChange[], signal: AbortSignal): Promise<void>;
+  /** Takes over the changes, and changes no more on the node than they need. */
+  change(changes: readonly FrontendChange[], signal: AbortSignal): Promise<void>;
+  /** Removes all that this mode may have left on the node, in this process or an earlier one. */
+  cleanup(signal: AbortSignal): Promise<void>;
+}
+
+/** Runs a program on the node, and resolves with its output. */
+export type RunOnNode = (
+  command: readonly string[],
+  options: { readonly input?: string; readonly signal: AbortSignal },
+) => Promise<string>;
+
+/** What every mode is made from. */
+export interface ProxyModeOptions {
+  readonly run: RunOnNode;
+  readonly families: readonly Family[];
+  /** Networks of pods: traffic from elsewhere to a cluster address is masqueraded. */
+  readonly podRanges: readonly string[];
+}
+
+export type MakeProxyMode = (options: ProxyModeOptions) => ProxyMode;
