@@ -21,6 +21,7 @@ import type { Random } from "#base/random.ts";
 import { type Component, outlive, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
+import { fixedDiscovery } from "#client/discovery.ts";
 import { Informers } from "#client/informers.ts";
 import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/place.ts";
@@ -161,7 +162,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
     informers,
     settings: {
-      discover: async () => catalog,
+      discovery: fixedDiscovery(catalog),
       rootCa: config.rootCa,
       ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
       loadBalancerAddresses: config.loadBalancerAddresses,

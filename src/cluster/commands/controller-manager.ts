@@ -1,6 +1,7 @@
 import { catalog } from "#api/catalog.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
+import { fixedDiscovery } from "#client/discovery.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
 import { aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
@@ -142,7 +143,7 @@ export const controllerManagerCommand: Command = {
         ...context,
         clientFor: settings["use-service-account-credentials"] ? context.clientFor : () => context.client,
         settings: {
-          discover: async () => catalog,
+          discovery: fixedDiscovery(catalog),
           rootCa: rootCa ?? context.ca,
           ...(keys && { signToken: keys.sign }),
           ...nodeSettings(settings),
