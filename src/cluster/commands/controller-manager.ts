@@ -1,7 +1,5 @@
-import { catalog } from "#api/catalog.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
-import { fixedDiscovery } from "#client/discovery.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
 import { aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
@@ -143,7 +141,7 @@ export const controllerManagerCommand: Command = {
         ...context,
         clientFor: settings["use-service-account-credentials"] ? context.clientFor : () => context.client,
         settings: {
-          discovery: fixedDiscovery(catalog),
+          discovery: context.discovery,
           rootCa: rootCa ?? context.ca,
           ...(keys && { signToken: keys.sign }),
           ...nodeSettings(settings),
