@@ -88,6 +88,11 @@ export class Cache<O> {
     for (const [values, entries] of this.#indexes) for (const one of values(old)) leave(entries, one, key);
     return old;
   }
+
+  clear(): void {
+    this.#objects.clear();
+    this.#indexes.clear();
+  }
 }
 
 function enter<O>(entries: Entries<O>, value: string, key: string, object: O): void {

@@ -165,6 +165,7 @@ export class Client {
   }
 
   async update<K extends AnyKind>(kind: K, object: Infer<K>, target?: Target): Promise<Infer<K>> {
+    if (kind.metadataOnly) throw new Error(`${kind.plural} can be patched, not replaced: only their metadata is known`);
     const { namespace, name } = metadataOf(object);
     const body = target === "status" ? statusBody(kind, object as object) : objectBody(object);
     return this.#write("update", kind, { namespace, name, target, body });

@@ -5,12 +5,17 @@ import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
 import { silentLog } from "#base/log.ts";
+import { type AnyKind, resource } from "#schema/kind.ts";
 import { ConnectionLost } from "./connection-lost.ts";
 import { EventRecorder, type Report } from "./events.ts";
 import { type World, world } from "./testing.ts";
 
-async function recording(w: World, work: (recorder: EventRecorder) => Promise<void>): Promise<readonly Event[]> {
-  const recorder = new EventRecorder({ client: w.client, clock: w.clock, random: w.random, log: silentLog });
+async function recording(
+  w: World,
+  work: (recorder: EventRecorder) => Promise<void>,
+  kinds: readonly AnyKind[] = [],
+): Promise<readonly Event[]> {
+  const recorder = new EventRecorder({ client: w.client, clock: w.clock, random: w.random, log: silentLog, kinds });
   const stop = new AbortController();
   const running = recorder.run(stop.signal);
   await work(recorder);
@@ -140,4 +145,27 @@ test("a lost connection is waited out, a refusal is not, and an expired event be
     events.map(({ message, count }) => [message, count]),
     [["kept", 2]],
   );
+});
+
+test("an event is caused by what it is about, also if that is of a kind that is not built in", async () => {
+  const Widget = resource({
+    group: "example.com",
+    version: "v1",
+    kind: "Widget",
+    plural: "widgets",
+    scope: "Namespaced",
+    doc: "A thing.",
+    fields: {},
+  });
+  const about = { apiVersion: "example.com/v1", kind: "Widget", namespace: "shop", name: "w", resourceVersion: "7" };
+  const causes: (string | undefined)[] = [];
+  for (const kinds of [[Widget], []]) {
+    const w = world();
+    w.fail(({ because }) => {
+      causes.push(because);
+      return undefined;
+    });
+    await recording(w, async (recorder) => recorder.record(about, report("Turned")), kinds);
+  }
+  assert.deepEqual(causes, ["widgets.example.com/shop/w@7", undefined]);
 });

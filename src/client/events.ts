@@ -10,6 +10,7 @@ import type { Random } from "#base/random.ts";
 import type { Component } from "#base/supervise.ts";
 import { dns1123Subdomain } from "#schema/formats.ts";
 import type { Draft } from "#schema/infer.ts";
+import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
 import { type Client, isNotFound } from "./client.ts";
@@ -29,6 +30,8 @@ export interface RecorderOptions {
   readonly random: Random;
   readonly log: Log;
   readonly metrics?: Metrics;
+  /** Kinds that are reported about besides the built-in ones. */
+  readonly kinds?: readonly AnyKind[];
 }
 
 export interface Report {
@@ -111,7 +114,7 @@ export class EventRecorder implements Component {
     const correlated = this.#correlator.correlate(reported);
     if (!correlated) return;
     const { event, isUpdate } = correlated;
-    const because = causeIn(reported);
+    const because = causeIn(reported, this.#options.kinds ?? []);
     for (let attempt = 1; ; attempt++) {
       try {
         this.#correlator.stored(await this.#send(client.bound({ signal, ...because }), event, isUpdate));
@@ -159,12 +162,11 @@ export function referenceTo(about: object): Draft<ObjectReference> {
 }
 
 /** An event was caused by what it is about, as that was then. */
-function causeIn({ involvedObject }: DraftEvent): { readonly because?: string } {
+function causeIn({ involvedObject }: DraftEvent, kinds: readonly AnyKind[]): { readonly because?: string } {
   const { apiVersion = "", kind = "", namespace, name = "", resourceVersion } = involvedObject ?? {};
-  const known =
-    resourceVersion === undefined
-      ? undefined
-      : catalog.find((one) => one.kind === kind && one.apiVersion === apiVersion);
+  if (resourceVersion === undefined) return {};
+  const isMeant = (one: AnyKind) => one.kind === kind && one.apiVersion === apiVersion;
+  const known = kinds.find(isMeant) ?? catalog.find(isMeant);
   return known ? { because: causeOf(known, keyOf({ namespace, name }), resourceVersion) } : {};
 }
 

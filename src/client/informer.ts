@@ -58,6 +58,7 @@ export class Informer<K extends AnyKind> implements Component {
   readonly #progressHandlers = new Set<() => void>();
   readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
+  #isDropped = false;
   /** Undefined when only a list will do. */
   #resourceVersion: string | undefined;
   #canStreamList = true;
@@ -76,12 +77,22 @@ export class Informer<K extends AnyKind> implements Component {
     return this.#hasSynced;
   }
 
+  /** Whether `drop` was called: nothing is told any more. */
+  get isDropped(): boolean {
+    return this.#isDropped;
+  }
+
+  /** Whether anyone is told of changes. */
+  get isWatched(): boolean {
+    return this.#handlers.size > 0 || this.#progressHandlers.size > 0;
+  }
+
   /** The cache holds every change up to this revision. */
   get progress(): number {
     return Number(this.#resourceVersion ?? -1);
   }
 
-  /** Resolves when the cache has been filled; rejects with the signal's reason. */
+  /** Resolves when the cache has been filled; rejects with the signal's reason, or when the informer is dropped before that. */
   synced(signal: AbortSignal): Promise<void> {
     return unlessAborted(this.#synced.promise, signal);
   }
@@ -97,6 +108,16 @@ export class Informer<K extends AnyKind> implements Component {
   onProgress(handler: () => void): () => void {
     this.#progressHandlers.add(handler);
     return () => this.#progressHandlers.delete(handler);
+  }
+
+  /** Lets go of all objects and all handlers, and of those who wait for the first list. Whoever runs it must abort it, too. */
+  drop(reason: Error): void {
+    this.#isDropped = true;
+    this.#handlers.clear();
+    this.#progressHandlers.clear();
+    this.cache.clear();
+    this.#synced.promise.catch(() => undefined); // there may be nobody who waits
+    this.#synced.reject(reason);
   }
 
   /** Lists and watches until the signal aborts. No failure of the server ends it. */
@@ -132,7 +153,7 @@ export class Informer<K extends AnyKind> implements Component {
     const { client } = this.#options;
     const { items, resourceVersion } = await client.bound({ signal }).list(this.kind, this.#selection);
     this.#count("list");
-    await this.#replace(items, resourceVersion);
+    await this.#replace(items, resourceVersion, signal);
     return this.#watch(resourceVersion, signal);
   }
 
@@ -151,12 +172,13 @@ export class Informer<K extends AnyKind> implements Component {
       });
       this.#count("watch");
       for await (const batch of events) {
+        signal.throwIfAborted(); // a batch that was on its way
         silence.heard();
         for (const event of batch) {
           if (!initial) this.#apply(event);
           else if (event.type === "ADDED") initial.push(event.object);
           else if (endsInitial(event)) {
-            await this.#replace(initial, metadataOf(event.object).resourceVersion);
+            await this.#replace(initial, metadataOf(event.object).resourceVersion, signal);
             initial = undefined;
           }
         }
@@ -189,7 +211,12 @@ export class Informer<K extends AnyKind> implements Component {
   }
 
   /** Makes the cache hold exactly these objects, telling the difference. */
-  async #replace(objects: readonly Infer<K>[], resourceVersion: string | undefined): Promise<void> {
+  async #replace(
+    objects: readonly Infer<K>[],
+    resourceVersion: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted(); // what was on its way must not fill a cache that was dropped
     const pause = breathe();
     const gone = new Set(this.cache.keys());
     for (const object of objects) {
@@ -199,7 +226,9 @@ export class Informer<K extends AnyKind> implements Component {
       const { uid, resourceVersion: changed } = metadataOf(object);
       if (known.uid !== uid || known.resourceVersion !== changed)
         this.#tell({ key, old: this.cache.set(key, object), object });
-      if (pause.due()) await pause.now();
+      if (!pause.due()) continue;
+      await pause.now();
+      signal.throwIfAborted();
     }
     for (const key of gone) {
       const old = this.cache.delete(key);

@@ -9,7 +9,9 @@ export class Informers implements Component {
   readonly #context: InformerContext;
   readonly #informers = new Map<string, Informer<AnyKind>>();
   /** Those without a selection: nearly all, and asked for all the time. */
-  readonly #whole = new Map<AnyKind, Informer<AnyKind>>();
+  readonly #whole = new WeakMap<AnyKind, Informer<AnyKind>>();
+  /** What stops each informer that runs. */
+  readonly #stops = new Map<Informer<AnyKind>, AbortController>();
   readonly #running = new Set<Promise<void>>();
   #start: ((informer: Informer<AnyKind>) => void) | undefined;
 
@@ -20,9 +22,11 @@ export class Informers implements Component {
   /** The informer of a kind. One that is asked for while the others run is started at once. */
   of<K extends AnyKind>(kind: K, selection?: Selection): Informer<K> {
     if (selection) return this.#selected(kind, selection);
-    const known = (this.#whole.get(kind) as Informer<K> | undefined) ?? this.#selected(kind, {});
-    this.#whole.set(kind, known as Informer<AnyKind>);
-    return known;
+    const whole = this.#whole.get(kind) as Informer<K> | undefined;
+    if (whole && !whole.isDropped) return whole;
+    const informer = this.#selected(kind, {});
+    this.#whole.set(kind, informer as Informer<AnyKind>);
+    return informer;
   }
 
   #selected<K extends AnyKind>(kind: K, selection: Selection): Informer<K> {
@@ -36,6 +40,29 @@ export class Informers implements Component {
     return informer;
   }
 
+  /**
+   * Stops all informers of a kind, whatever they select: for a kind that is not served any more. Their caches are emptied, nobody
+   * is told anything more, and who waits for the first list is refused. Whoever asks for the kind afterwards gets a new informer.
+   */
+  drop(kind: AnyKind): void {
+    this.#dropThose(kind, () => true);
+  }
+
+  /** The same, but for informers that someone still follows: for those who share a kind with parts they do not know of. */
+  dropUnwatched(kind: AnyKind): void {
+    this.#dropThose(kind, ({ isWatched }) => !isWatched);
+  }
+
+  #dropThose({ apiVersion, plural }: AnyKind, isMeant: (informer: Informer<AnyKind>) => boolean): void {
+    for (const [key, informer] of this.#informers) {
+      if (informer.kind.apiVersion !== apiVersion || informer.kind.plural !== plural || !isMeant(informer)) continue;
+      const reason = new Error(`the ${informer.name} was dropped`);
+      this.#informers.delete(key);
+      informer.drop(reason);
+      this.#stops.get(informer)?.abort(reason);
+    }
+  }
+
   /** Whether every informer asked for so far has filled its cache. */
   get hasSynced(): boolean {
     return [...this.#informers.values()].every(({ hasSynced }) => hasSynced);
@@ -44,9 +71,9 @@ export class Informers implements Component {
   async run(signal: AbortSignal): Promise<void> {
     const failed = Promise.withResolvers<never>();
     this.#start = (informer) => {
-      const running = informer.run(signal).catch((error) => {
-        failed.reject(error); // aborted, or a bug: a failing server ends no informer
-      });
+      const running: Promise<void> = this.#run(informer)
+        .catch((error) => failed.reject(error))
+        .finally(() => this.#running.delete(running));
       this.#running.add(running);
     };
     for (const informer of this.#informers.values()) this.#start(informer);
@@ -55,10 +82,26 @@ export class Informers implements Component {
     signal.addEventListener("abort", abort, { once: true });
     try {
       await failed.promise;
+    } catch (error) {
+      for (const stop of this.#stops.values()) stop.abort(error);
+      throw error;
     } finally {
       this.#start = undefined;
       signal.removeEventListener("abort", abort);
       await Promise.all(this.#running);
+    }
+  }
+
+  /** Resolves once the informer was dropped. Rejects when all are stopped, or for a bug: a failing server ends no informer. */
+  async #run(informer: Informer<AnyKind>): Promise<void> {
+    const stop = new AbortController();
+    this.#stops.set(informer, stop);
+    try {
+      await informer.run(stop.signal);
+    } catch (error) {
+      if (!informer.isDropped || error !== stop.signal.reason) throw error;
+    } finally {
+      this.#stops.delete(informer);
     }
   }
 }

@@ -56,7 +56,7 @@ export function runControllers(
   options: ControllersOptions,
 ): RunningControllers {
   const informers = options.informers ?? new Informers(options);
-  const recorder = new EventRecorder(options);
+  const recorder = new EventRecorder({ ...options, kinds: controllers.map((one) => one.for) });
   return {
     name: "controllers",
     get hasSynced() {

@@ -65,12 +65,31 @@ function kubeconfigOf({ name, kubeconfig, context, ...settings }: ConnectionSett
 /** Where nobody listens, if that is why. */
 const refusedAt = (error: unknown): string | undefined => /connect ECONNREFUSED (\S+?),?$/.exec(explain(error))?.[1];
 
-/** What `deploy/web` or `deploy web` names. */
-export function subjectOf(args: readonly string[]): { readonly kind: AnyKind; readonly name: string } {
+/** What `deploy/web` or `deploy web` names, among the kinds that every cluster has. */
+export function subjectOf(args: readonly string[]): Subject {
+  const { word, name } = wordsIn(args);
+  return { kind: findKind(word) ?? noSuchKind(word), name };
+}
+
+/** The same among all kinds that this cluster serves. Those that are not built in are known by their metadata alone. */
+export async function servedSubjectOf(args: readonly string[], { discovery, client }: Connection): Promise<Subject> {
+  const { word, name } = wordsIn(args);
+  const kind = findKind(word) ?? findKind(word, (await discovery.discover(client.signal)).kinds);
+  return { kind: kind ?? noSuchKind(word), name };
+}
+
+interface Subject {
+  readonly kind: AnyKind;
+  readonly name: string;
+}
+
+function wordsIn(args: readonly string[]): { readonly word: string; readonly name: string } {
   const [word = "", name = "", ...rest] = args.length === 1 ? (args[0] ?? "").split("/") : args;
   if (!word || !name || rest.length > 0)
     throw new UsageError(`say which object, as in "pod/web-1" or "deployment/web"`);
-  const kind = findKind(word);
-  if (!kind) throw new UsageError(`there is no kind ${JSON.stringify(word)}; see "kubectl api-resources"`);
-  return { kind, name };
+  return { word, name };
+}
+
+function noSuchKind(word: string): never {
+  throw new UsageError(`there is no kind ${JSON.stringify(word)}; see "kubectl api-resources"`);
 }

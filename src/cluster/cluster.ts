@@ -1,7 +1,6 @@
 // The composition root: every part of a cluster in one process. A function of what it is given, so that a test can start the very
 // same cluster on a clock it moves by hand. The parts meet at the API alone, each under an identity of its own: the
 // requests of this process pass the same authorization and admission as those that come over the network.
-import { catalog } from "#api/catalog.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
@@ -11,6 +10,7 @@ import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { Wanted } from "#apiserver/bootstrap/objects.ts";
 import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
+import { discoveryOf } from "#apiserver/served/discovery.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import type { Clock } from "#base/clock.ts";
@@ -161,7 +161,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
     informers,
     settings: {
-      discover: async () => catalog,
+      discovery: discoveryOf(server.apis),
       rootCa: config.rootCa,
       ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
       loadBalancerAddresses: config.loadBalancerAddresses,

@@ -60,7 +60,10 @@ export function controllerManager(options: ControllerManagerOptions): Component 
   const others: readonly (readonly [string, () => readonly Component[]])[] = [
     [
       garbageCollector,
-      () => [recorder, new GarbageCollector({ ...options, client: collector, recorder, discover: settings.discover })],
+      () => [
+        recorder,
+        new GarbageCollector({ ...options, client: collector, recorder, discovery: settings.discovery }),
+      ],
     ],
     [
       podGarbageCollector,
@@ -71,7 +74,7 @@ export function controllerManager(options: ControllerManagerOptions): Component 
     [
       resourceQuota,
       () => [
-        new ResourceQuotaController({ ...options, client: clientFor(resourceQuota), discover: settings.discover }),
+        new ResourceQuotaController({ ...options, client: clientFor(resourceQuota), discovery: settings.discovery }),
       ],
     ],
   ];

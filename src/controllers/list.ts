@@ -2,6 +2,7 @@
 // Three are components of their own: garbage/collector.ts and resourcequota/controller.ts follow any kind, pod-garbage/collector.ts
 // looks at all pods at times.
 import type { Controller } from "#client/controller.ts";
+import type { Discovery } from "#client/discovery.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";
 import { cronJobController } from "./cronjob/cronjob.ts";
@@ -14,7 +15,7 @@ import { endpointSliceController } from "./endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
-import { type Discovery, namespaceController } from "./namespace.ts";
+import { namespaceController } from "./namespace.ts";
 import { nodeIpamController } from "./node-ipam/node-ipam.ts";
 import type { NodeIpamSettings } from "./node-ipam/settings.ts";
 import { type NodeLifecycleSettings, nodeLifecycleController } from "./node-lifecycle/node-lifecycle.ts";
@@ -44,7 +45,7 @@ export interface ListedController {
 }
 
 export interface ControllerSettings {
-  readonly discover: Discovery;
+  readonly discovery: Discovery;
   /** What the API server's certificate is checked against, in PEM. */
   readonly rootCa: string;
   /** Makes tokens for secrets that are meant for some; none are made without. */
@@ -58,7 +59,7 @@ export interface ControllerSettings {
 }
 
 export const controllers = ({
-  discover,
+  discovery,
   rootCa,
   signToken,
   nodeIpam,
@@ -69,14 +70,14 @@ export const controllers = ({
   listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
   listed("deployment-controller", deploymentController),
-  listed("disruption-controller", disruptionController(discover)),
+  listed("disruption-controller", disruptionController(discovery)),
   listed("disruption-controller", staleDisruptionController),
   listed("endpoints-controller", endpointsController(), "endpoint-controller"),
   listed("endpointslice-controller", endpointSliceController()),
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
-  listed("namespace-controller", namespaceController(discover)),
+  listed("namespace-controller", namespaceController(discovery)),
   ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
   listed("persistentvolume-protection-controller", volumeProtectionController, "pv-protection-controller"),

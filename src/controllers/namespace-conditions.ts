@@ -1,6 +1,7 @@
 // What a namespace that is being deleted says about what is left in it.
 import type { NamespaceCondition } from "#api/core/v1/namespace.ts";
 import { explain } from "#base/errors.ts";
+import { GroupDiscoveryFailed } from "#client/discovery.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { timeOf } from "#schema/time.ts";
 
@@ -28,7 +29,12 @@ const aspects: readonly Aspect[] = [
   {
     type: "NamespaceDeletionDiscoveryFailure",
     well: ["ResourcesDiscovered", "All resources successfully discovered"],
-    ill: ({ discovery }) => (discovery === undefined ? undefined : ["DiscoveryFailed", explain(discovery)]),
+    ill({ discovery }) {
+      if (discovery === undefined) return undefined;
+      if (!(discovery instanceof GroupDiscoveryFailed)) return ["DiscoveryFailed", explain(discovery)];
+      const failing = `Discovery failed for some groups, ${discovery.failures.size} failing`;
+      return ["DiscoveryFailed", `${failing}: ${explain(discovery)}`];
+    },
   },
   {
     type: "NamespaceDeletionGroupVersionParsingFailure",

@@ -1,17 +1,17 @@
-// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is.
+// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is. What
+// cannot be found out or deleted keeps the namespace, but nothing else in it. Follows upstream's pkg/controller/namespace/deletion.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isNotFound, isReason } from "#client/client.ts";
 import { controller, type Reconcile } from "#client/controller.ts";
+import { type Discovered, type Discovery, GroupDiscoveryFailed } from "#client/discovery.ts";
+import { unlessGone } from "#client/unless-gone.ts";
 import { hasEnded } from "#rules/pods.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import { millisOf } from "#schema/time.ts";
 import { conditionsAfter, type Remains } from "./namespace-conditions.ts";
-
-/** All kinds the cluster serves at present. Rejects if that cannot be found out. */
-export type Discovery = () => Promise<readonly AnyKind[]>;
 
 /** While one writes `kubernetes` in a namespace's finalizers, it is there until this controller has emptied it. */
 const ownFinalizer = "kubernetes";
@@ -23,7 +23,7 @@ const finalizerSeconds = 15;
  */
 const leastAgeMs = 2000;
 
-export const namespaceController = (discover: Discovery) =>
+export const namespaceController = (discovery: Discovery) =>
   controller({
     name: "namespace",
     for: Namespace,
@@ -35,10 +35,10 @@ export const namespaceController = (discover: Discovery) =>
       const finalizers = namespace.spec.finalizers ?? [];
       if (deletionTimestamp === undefined || finalizers.length === 0) return;
       const { client, clock } = context;
-      const emptied = await empty(namespace, discover, context);
-      const { failures, discovery, objects } = emptied;
+      const emptied = await empty(namespace, discovery, context);
+      const { failures, objects } = emptied;
       await report(namespace, emptied, context);
-      const failure = discovery ?? failures[0];
+      const failure = emptied.discovery ?? failures[0];
       if (failure !== undefined) throw failure;
       if (objects.size > 0) return { afterMs: (Math.floor(emptied.estimateSeconds / 2) + 1) * 1000 };
       const young = millisOf(deletionTimestamp) + leastAgeMs - clock.now();
@@ -54,19 +54,25 @@ interface Emptied extends Remains {
   readonly estimateSeconds: number;
 }
 
-async function empty(namespace: Namespace, discover: Discovery, { client, clock }: Reconcile): Promise<Emptied> {
+async function empty(
+  namespace: Namespace,
+  discovery: Discovery,
+  { client, clock, signal }: Reconcile,
+): Promise<Emptied> {
   const failures: unknown[] = [];
   const objects = new Map<AnyKind, number>();
   const finalizers = new Map<string, number>();
   let estimateSeconds = 0;
-  let kinds: readonly AnyKind[];
+  let discovered: Discovered;
   try {
-    kinds = deletable(await discover());
-  } catch (discovery) {
-    return { discovery, failures, objects, finalizers, estimateSeconds };
+    discovered = await discovery.discover(signal);
+  } catch (error) {
+    return { discovery: error, failures, objects, finalizers, estimateSeconds };
   }
+  const groups = discovered.failures;
+  const failed = groups.size > 0 && { discovery: new GroupDiscoveryFailed(groups) };
   const age = (clock.now() - millisOf(namespace.metadata.deletionTimestamp ?? "")) / 1000;
-  for (const kind of kinds) {
+  for (const kind of deletable(discovered.kinds)) {
     try {
       const grace = kind === Pod ? await longestGrace(client, namespace.metadata.name) : 0;
       const left = await deleteAll(client, kind, namespace.metadata.name);
@@ -84,7 +90,7 @@ async function empty(namespace: Namespace, discover: Discovery, { client, clock 
     // What pods use goes after them: a pod that ends may still need its secrets, and its network policies.
     if (kind === Pod && objects.has(Pod)) break;
   }
-  return { failures, objects, finalizers, estimateSeconds };
+  return { ...failed, failures, objects, finalizers, estimateSeconds };
 }
 
 /** Pods first. A kind that is served in several versions is asked for once. */
@@ -97,21 +103,35 @@ function deletable(kinds: readonly AnyKind[]): readonly AnyKind[] {
   return [...all.filter((kind) => kind === Pod), ...all.filter((kind) => kind !== Pod)];
 }
 
+const background = { propagation: "Background" } as const;
+
 /** Deletes all objects of a kind; what is still there afterwards. */
 async function deleteAll(client: Client, kind: AnyKind, namespace: string): Promise<readonly unknown[]> {
-  const background = { propagation: "Background" } as const;
   try {
-    if (kind.verbs.includes("deletecollection")) await client.deleteCollection(kind, { namespace }, background);
-    else
+    if (!(await deleteTogether(client, kind, namespace)))
       for (const object of (await client.list(kind, { namespace })).items)
         await unlessGone(client.delete(kind, { namespace, name: metadataOf(object).name ?? "" }, background));
     return (await client.list(kind, { namespace })).items;
   } catch (error) {
-    // The kind itself is gone, or cannot be asked for.
-    if (isNotFound(error) || isReason(error, "MethodNotAllowed")) return [];
+    if (isUnsupported(error)) return [];
     throw error;
   }
 }
+
+/** Whether the server can delete all objects of a kind at once, and has. */
+async function deleteTogether(client: Client, kind: AnyKind, namespace: string): Promise<boolean> {
+  if (!kind.verbs.includes("deletecollection")) return false;
+  try {
+    await client.deleteCollection(kind, { namespace }, background);
+    return true;
+  } catch (error) {
+    if (isUnsupported(error)) return false;
+    throw error;
+  }
+}
+
+/** The kind itself is gone, or cannot be asked for that. */
+const isUnsupported = (error: unknown): boolean => isNotFound(error) || isReason(error, "MethodNotAllowed");
 
 async function longestGrace(client: Client, namespace: string): Promise<number> {
   const pods = (await client.list(Pod, { namespace })).items.filter((pod) => !hasEnded(pod));
@@ -124,14 +144,6 @@ async function report(namespace: Namespace, remains: Remains, { client, clock }:
   const status = { ...namespace.status, phase: "Terminating" as const, conditions };
   if (equal(status, namespace.status)) return;
   await unlessGone(client.update(Namespace, { ...namespace, status }, "status"));
-}
-
-async function unlessGone(write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }
 
 const gvr = ({ group, version, plural }: AnyKind): string => `${group}/${version}, Resource=${plural}`;

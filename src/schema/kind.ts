@@ -106,6 +106,8 @@ export interface KindRules<F extends Fields> {
   checkStatus?(object: ObjectOf<F>, old: ObjectOf<F>): Iterable<Problem>;
   /** Of a kind made at run time: its schema as the author wrote it (JSON Schema as in a CustomResourceDefinition), for those who read schemas. */
   readonly publishedSchema?: Readonly<Record<string, unknown>>;
+  /** Of a kind that a client found out about: nothing but the metadata of its objects is known here, and asked for. */
+  readonly metadataOnly?: true;
   /** Set when another version of the kind is the one that is stored. */
   readonly convert?: Conversion<ObjectOf<F>>;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
+import { catalog } from "#api/catalog.ts";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { type TestServer, testServer, testUser } from "#apiserver/testing.ts";
@@ -18,8 +19,10 @@ import { Client, isConflict, isNotFound } from "#client/client.ts";
 import { ConnectionLost } from "#client/connection-lost.ts";
 import { httpsTransport } from "#client/host/https-transport.ts";
 import { Informer } from "#client/informer.ts";
+import { metadataKind } from "#client/metadata-kind.ts";
 import { declareClientMetrics } from "#client/metrics.ts";
 import { runControllers } from "#client/run-controllers.ts";
+import { ServerDiscovery } from "#client/server-discovery.ts";
 import { Certificates } from "#cluster/certificates.ts";
 import { httpsFront } from "#serving/host/https/front.ts";
 import { replicaSet, sampleReplicaSets } from "./sample.ts";
@@ -33,6 +36,9 @@ const serving = certificates.issue("server", { commonName: "server", hosts: ["12
 interface Remote extends AsyncDisposable {
   readonly server: TestServer;
   readonly client: Client;
+  readonly discovery: ServerDiscovery;
+  /** Under which paths discovery was told something, and under which it was told that nothing has changed. */
+  readonly answered: readonly string[];
   readonly clock: ManualClock;
   readonly url: string;
   readonly metrics: MetricRegistry;
@@ -65,7 +71,13 @@ async function remote(options: { readonly pageSize?: number } = {}): Promise<Rem
   const url = `https://127.0.0.1:${(middle.address() as AddressInfo).port}`;
   const metrics = new MetricRegistry();
   declareClientMetrics(metrics);
-  const { transport, close } = httpsTransport({ server: url, ca: authority.cert, clock, metrics });
+  const { transport, document, close } = httpsTransport({ server: url, ca: authority.cert, clock, metrics });
+  const answered: string[] = [];
+  const discovery = new ServerDiscovery(async (path, options) => {
+    const found = await document(path, { ...options, userAgent: "test/1" });
+    answered.push(found ? path : `${path} unchanged`);
+    return found;
+  });
   const { signal } = new AbortController();
   const client = new Client({ transport, user: testUser, userAgent: "test/1", signal, ...options });
   const cut = () => {
@@ -74,6 +86,8 @@ async function remote(options: { readonly pageSize?: number } = {}): Promise<Rem
   return {
     server,
     client,
+    discovery,
+    answered,
     clock,
     url,
     metrics,
@@ -283,4 +297,48 @@ test("the sample controller converges over HTTPS", async () => {
   assert.equal((await client.list(Pod)).items.length, 12);
   stop.abort(new Error("over"));
   await running;
+});
+
+test("discovery over HTTPS finds the kinds of the catalog, and asks for what has changed alone", async () => {
+  await using r = await remote();
+  const { signal } = new AbortController();
+  const found = await r.discovery.discover(signal);
+  assert.deepEqual(new Set(found.kinds), new Set(catalog));
+  assert.equal(found.failures.size, 0);
+  assert.equal(await r.discovery.discover(signal), found);
+  assert.deepEqual(r.answered.toSorted(), ["/api", "/api unchanged", "/apis", "/apis unchanged"]);
+});
+
+test("of a kind that is known by its metadata alone, only that is sent, and it can be followed, patched and deleted", async () => {
+  await using r = await remote({ pageSize: 2 });
+  const unknown = metadataKind({
+    ...ConfigMap,
+    shortNames: [],
+    categories: [],
+    subresources: {},
+  });
+  const large = "v".repeat(10_000);
+  for (const name of ["a", "b", "c"]) await r.client.create(ConfigMap, configMap(name, { k: large }));
+  const place = { namespace: "default", name: "a" };
+  const got: object = await r.client.get(unknown, place);
+  assert.deepEqual(Object.keys(got).sort(), ["apiVersion", "kind", "metadata"]);
+  assert.deepEqual(
+    (await r.client.list(unknown)).items.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+    ["ConfigMap a", "ConfigMap b", "ConfigMap c"],
+  );
+  const sizes = /^rest_client_response_size_bytes_sum{.*verb="GET"} (\d+)$/m.exec(await r.metrics.text());
+  assert.ok(Number(sizes?.[1]) < large.length, `${sizes?.[1]} bytes came for one object and a list of three`);
+  const { clock, client } = r;
+  const informer = new Informer(unknown, { client, clock, random: seededRandom(1), log: silentLog });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  await until(() => informer.hasSynced, clock);
+  await client.patch(unknown, place, "merge", { metadata: { labels: { l: "1" } } });
+  await until(() => informer.cache.get(place)?.metadata.labels?.l === "1", clock);
+  await assert.rejects(client.update(unknown, await client.get(unknown, place)), /only their metadata is known/);
+  assert.deepEqual((await client.get(ConfigMap, place)).data, { k: large });
+  await client.delete(unknown, place);
+  await until(() => informer.cache.get(place) === undefined, clock);
+  stop.abort(new Error("over"));
+  await assert.rejects(running, /over/);
 });

@@ -54,6 +54,19 @@ async function podsOf(client: Client, name: string, count: number): Promise<void
     }
 }
 
+/** Resolves when there are none any more. */
+async function noPodsOf(client: Client, name: string): Promise<void> {
+  const selection = { namespace, labelSelector: `app=${name}` };
+  const { items, resourceVersion } = await client.list(Pod, selection);
+  const left = new Set(items.map(({ metadata }) => metadata.name));
+  if (left.size === 0) return;
+  for await (const events of await client.watch(Pod, { ...selection, resourceVersion }))
+    for (const { type, object } of events) {
+      if (type === "DELETED") left.delete(object.metadata.name);
+      if (left.size === 0) return;
+    }
+}
+
 /** What is in a secret once there is something in it. */
 async function filled(client: Client, name: string): Promise<NonNullable<Secret["data"]>> {
   const one = { namespace, fieldSelector: `metadata.name=${name}`, sendInitialEvents: true };
@@ -187,5 +200,8 @@ test("controllers and scheduler work over the network, each as who it is, and an
   await second.logged(/"became leader"/);
   await client.create(Deployment, deployment("two"));
   await podsOf(client, "two", 2);
+  // Garbage is collected of the kinds that the server says it serves.
+  await client.delete(Deployment, { namespace, name: "two" });
+  await noPodsOf(client, "two");
   close();
 });

@@ -8,6 +8,7 @@ import { seededRandom } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { Client, type Transport } from "#client/client.ts";
 import type { Controller } from "#client/controller.ts";
+import { fixedDiscovery } from "#client/discovery.ts";
 import { Informers } from "#client/informers.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -38,7 +39,7 @@ export interface ComponentContext {
   readonly server: TestServer;
 }
 
-export const discover = async (): Promise<readonly AnyKind[]> => catalog;
+export const discovery = fixedDiscovery(catalog);
 
 export async function testCluster(options: TestClusterOptions): Promise<TestCluster> {
   const { controllers, components, transport, serviceAccounts } = options;

@@ -9,7 +9,7 @@ import { isReason } from "#client/client.ts";
 import { controlledBy } from "#rules/owners.ts";
 import { disruptionController } from "../../src/controllers/disruption/disruption.ts";
 import { staleDisruptionController } from "../../src/controllers/disruption/stale-targets.ts";
-import { discover, type TestCluster, testCluster } from "./cluster.ts";
+import { discovery, type TestCluster, testCluster } from "./cluster.ts";
 
 const namespace = "default";
 const labels = { app: "web" };
@@ -17,7 +17,7 @@ const spec = { containers: [{ name: "c", image: "i" }], terminationGracePeriodSe
 const account = "disruption-controller";
 const cluster = () =>
   testCluster({
-    controllers: [disruptionController(discover), staleDisruptionController],
+    controllers: [disruptionController(discovery), staleDisruptionController],
     serviceAccounts: { disruption: account, "disruption-targets": account },
   });
 

@@ -30,7 +30,7 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { GarbageCollector } from "../../src/controllers/garbage/collector.ts";
 import { controllers } from "../../src/controllers/list.ts";
 import { PodGarbageCollector } from "../../src/controllers/pod-garbage/collector.ts";
-import { discover, type TestCluster, type TestClusterOptions, testCluster } from "./cluster.ts";
+import { discovery, type TestCluster, type TestClusterOptions, testCluster } from "./cluster.ts";
 import { endPods, runPods } from "./pods.ts";
 
 const namespace = "default";
@@ -45,7 +45,7 @@ const isWrite = ({ verb, resource }: ApiRequest) => !["get", "list", "watch"].in
 
 /** Every controller there is, each as its service account, and both collectors. */
 async function controlPlane(transport?: TestClusterOptions["transport"]): Promise<TestCluster> {
-  const all = controllers({ discover, rootCa: "-----BEGIN CERTIFICATE-----" });
+  const all = controllers({ discovery, rootCa: "-----BEGIN CERTIFICATE-----" });
   const cluster = await testCluster({
     controllers: all.map(({ controller }) => controller),
     serviceAccounts: Object.fromEntries(
@@ -54,7 +54,7 @@ async function controlPlane(transport?: TestClusterOptions["transport"]): Promis
     server: { admission: admissionOf({}) },
     ...(transport && { transport }),
     components: ({ client, informers, server: { clock } }) => [
-      new GarbageCollector({ client, informers, clock, log: silentLog, discover }),
+      new GarbageCollector({ client, informers, clock, log: silentLog, discovery }),
       new PodGarbageCollector({ client, informers, clock, log: silentLog, terminatedPodThreshold: 0 }),
     ],
   });

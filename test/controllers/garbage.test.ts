@@ -10,6 +10,7 @@ import { ApiError } from "#base/errors.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import type { Controller } from "#client/controller.ts";
+import { fixedDiscovery } from "#client/discovery.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { deploymentController } from "../../src/controllers/deployment/deployment.ts";
@@ -37,8 +38,8 @@ async function collected(
     controllers,
     ...(transport && { transport }),
     components: ({ client, informers, server }) => {
-      const discover = async () => kinds;
-      const collector = new GarbageCollector({ client, informers, discover, clock: server.clock, log: silentLog });
+      const discovery = fixedDiscovery(kinds);
+      const collector = new GarbageCollector({ client, informers, discovery, clock: server.clock, log: silentLog });
       return [
         {
           name: "collector",

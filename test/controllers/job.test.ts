@@ -8,6 +8,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
+import { fixedDiscovery } from "#client/discovery.ts";
 import { cronJobController } from "../../src/controllers/cronjob/cronjob.ts";
 import { GarbageCollector } from "../../src/controllers/garbage/collector.ts";
 import { jobController } from "../../src/controllers/job/job.ts";
@@ -205,7 +206,7 @@ test("the pods of a job go with it, and those it leaves behind are free", async 
       new GarbageCollector({
         client,
         informers,
-        discover: async () => [Job, Pod],
+        discovery: fixedDiscovery([Job, Pod]),
         clock: server.clock,
         log: silentLog,
       }),
@@ -266,7 +267,7 @@ test("a cron job that replaces keeps one job, and one that forbids waits for it"
         new GarbageCollector({
           client,
           informers,
-          discover: async () => [CronJob, Job, Pod],
+          discovery: fixedDiscovery([CronJob, Job, Pod]),
           clock: server.clock,
           log: silentLog,
         }),

@@ -6,13 +6,14 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { ApiError } from "#base/errors.ts";
+import type { Discovery } from "#client/discovery.ts";
 import { namespaceController } from "../../src/controllers/namespace.ts";
 import { rootCaPublisher } from "../../src/controllers/root-ca-publisher.ts";
 import { serviceAccountController } from "../../src/controllers/serviceaccount.ts";
-import { discover, testCluster } from "./cluster.ts";
+import { discovery, testCluster } from "./cluster.ts";
 
 const namespace = "blue";
-const all = [namespaceController(discover), rootCaPublisher("PEM"), serviceAccountController];
+const all = [namespaceController(discovery), rootCaPublisher("PEM"), serviceAccountController];
 
 test("a new namespace gets its service account and the cluster's CA, and gets them back", async () => {
   await using cluster = await testCluster({ controllers: all });
@@ -82,9 +83,11 @@ test("a namespace says what remains in it, and pods go first", async () => {
 
 test("what cannot be deleted, or even found out, is said, too", async () => {
   let broken = true;
-  const failing = async () => {
-    if (broken) throw new Error("no answer");
-    return discover();
+  const failing: Discovery = {
+    async discover(signal) {
+      if (broken) throw new Error("no answer");
+      return discovery.discover(signal);
+    },
   };
   let refuses = true;
   await using cluster = await testCluster({

@@ -13,7 +13,7 @@ import { isReason } from "#client/client.ts";
 import type { Entry } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
 import { ResourceQuotaController } from "../../src/controllers/resourcequota/controller.ts";
-import { discover, type TestCluster, testCluster } from "./cluster.ts";
+import { discovery, type TestCluster, testCluster } from "./cluster.ts";
 
 const namespace = "team";
 
@@ -29,7 +29,7 @@ async function cluster() {
   const c = await testCluster({
     controllers: [],
     components: ({ clientFor, informers, server: { clock } }) => [
-      new ResourceQuotaController({ client: clientFor("quota"), informers, discover, clock, log: silentLog }),
+      new ResourceQuotaController({ client: clientFor("quota"), informers, discovery, clock, log: silentLog }),
     ],
     serviceAccounts: { quota: "resourcequota-controller" },
     server: {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fixedDiscovery } from "#client/discovery.ts";
 import { controllerSwitch, knownControllers } from "../../src/cluster/controller-switches.ts";
 import { controllers } from "../../src/controllers/list.ts";
 import { facts, missing } from "./facts.ts";
@@ -15,7 +16,7 @@ test("controllers have upstream's names and service accounts", { skip: missing }
   const known = new Map(
     facts<{ readonly controllers: readonly ControllerFact[] }>("controllers").controllers.map((one) => [one.name, one]),
   );
-  const ours = controllers({ discover: async () => [], rootCa: "", nodeIpam: { clusterCidrs: ["10.0.0.0/8"] } });
+  const ours = controllers({ discovery: fixedDiscovery([]), rootCa: "", nodeIpam: { clusterCidrs: ["10.0.0.0/8"] } });
   assert.deepEqual(
     ours.map(({ name, serviceAccount }) => [name, serviceAccount]),
     // Of what upstream leaves to the cloud's own manager no account is known.

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { Client } from "../client.ts";
+import type { Discovery } from "../discovery.ts";
 import { type KubeUser, type ResolvedContext, resolveContext } from "../kubeconfig.ts";
+import { ServerDiscovery } from "../server-discovery.ts";
 import { type HttpsTransportOptions, httpsTransport } from "./https-transport.ts";
 import { type KubeconfigPlace, kubeconfigPaths, loadKubeconfig } from "./kubeconfig-files.ts";
 
@@ -22,6 +24,7 @@ export interface Connection {
   readonly namespace: string;
   /** What the server says under a path that is no object's. */
   read(path: string): Promise<string>;
+  readonly discovery: Discovery;
   close(): void;
 }
 
@@ -34,12 +37,13 @@ const tokenMs = 60_000;
 export async function connectClient(options: ConnectOptions): Promise<Connection> {
   const { userAgent, signal } = options;
   const { namespace, ...https } = await connection(options);
-  const { transport, read, close } = httpsTransport(https);
+  const { transport, read, document, close } = httpsTransport(https);
   const user = { name: "", groups: [] }; // the server knows us by our credentials
   return {
     client: new Client({ transport, user, userAgent, signal, pageSize }),
     namespace,
     read: (path) => read(path, { userAgent, signal }),
+    discovery: new ServerDiscovery((path, how) => document(path, { ...how, userAgent })),
     close,
   };
 }

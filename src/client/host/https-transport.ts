@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "nod
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { decodeUtf8 } from "#schema/json.ts";
-import type { ApiRequest, ApiResponse, PatchType, User } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User } from "#wire/api-request.ts";
 import { jsonCodec } from "#wire/json.ts";
 import { jsonType } from "#wire/negotiate.ts";
 import type { Transport } from "../client.ts";
@@ -13,6 +13,7 @@ import { errorIn, responseIn, watchedIn } from "../decode-response.ts";
 import { measuredTransport } from "../measured-transport.ts";
 import { type Metrics, noMetrics } from "../metrics.ts";
 import { methods, pathOf } from "../request-url.ts";
+import type { Document } from "../server-discovery.ts";
 import { Http2Session, type TlsOptions } from "./http2-session.ts";
 
 export interface HttpsTransportOptions extends TlsOptions {
@@ -30,9 +31,19 @@ export interface HttpsTransportOptions extends TlsOptions {
 export interface HttpsTransport {
   readonly transport: Transport;
   /** What the server says under a path that is no object's: `/version`, `/knarr/v1/trace/…`. Rejects as `transport` does. */
-  read(path: string, asker: { readonly userAgent: string; readonly signal: AbortSignal }): Promise<string>;
+  read(path: string, asker: Asker): Promise<string>;
+  /** The same in a form of one's choice, and undefined if it is what is known under the given tag. */
+  document(
+    path: string,
+    asker: Asker & { readonly accept: string; readonly etag?: string | undefined },
+  ): Promise<Document | undefined>;
   /** Ends the connection and all that is under way. */
   close(): void;
+}
+
+interface Asker {
+  readonly userAgent: string;
+  readonly signal: AbortSignal;
 }
 
 const patchTypes: Readonly<Record<PatchType, string>> = {
@@ -61,7 +72,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     const headers = {
       ":method": methods[request.verb],
       ":path": `${base}${pathOf(request)}`,
-      accept: jsonType,
+      accept: acceptedBy(request),
       "user-agent": request.userAgent,
       ...(body && { "content-type": contentType(request), "content-length": body.length }),
       ...(authorized !== undefined && { authorization: authorized }),
@@ -80,25 +91,46 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
       return answer(open(), request, received); // the server has not looked at it: sending it again is safe
     }
   };
-  const read: HttpsTransport["read"] = async (path, { userAgent, signal }) => {
+  const document: HttpsTransport["document"] = async (path, { userAgent, signal, accept, etag }) => {
     const authorized = await authorization?.();
     const headers = {
       ":path": `${base}${path}`,
-      accept: jsonType,
+      accept,
       "user-agent": userAgent,
+      ...(etag !== undefined && { "if-none-match": etag }),
       ...(authorized !== undefined && { authorization: authorized }),
     };
     const exchange = new Exchange(session.request(headers, true), { signal, text: `get ${path}` }, clock, idleMs);
     const answered = await exchange.headers();
     const code = Number(answered[":status"]);
     const text = decodeUtf8(await wholeAnswer(exchange));
+    if (code === 304) return undefined;
     if (code < 200 || code >= 300) throw errorIn(code, text, answered["retry-after"]);
-    return text;
+    return { text, etag: answered.etag };
   };
-  return { transport: measuredTransport(transport, { host, clock, metrics }), read, close: () => session.close() };
+  const read: HttpsTransport["read"] = async (path, asker) =>
+    (await document(path, { ...asker, accept: jsonType }))?.text ?? "";
+  return {
+    transport: measuredTransport(transport, { host, clock, metrics }),
+    read,
+    document,
+    close: () => session.close(),
+  };
 }
 
 const contentType = ({ body }: ApiRequest): string => (body?.patchType ? patchTypes[body.patchType] : jsonType);
+
+const metadataOf = (kind: string): string => `${jsonType};as=${kind};g=meta.k8s.io;v=v1,${jsonType}`;
+const metadataTypes: Partial<Record<RequestVerb, string>> = {
+  get: metadataOf("PartialObjectMetadata"),
+  list: metadataOf("PartialObjectMetadataList"),
+  watch: metadataOf("PartialObjectMetadata"),
+  patch: metadataOf("PartialObjectMetadata"),
+};
+
+/** Of kinds that are only known by their metadata, the rest need not be sent. */
+const acceptedBy = ({ expects, verb }: ApiRequest): string =>
+  (expects?.metadataOnly && metadataTypes[verb]) || jsonType;
 
 async function answer(
   exchange: Exchange,

@@ -2,10 +2,12 @@
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { Client, type Transport } from "#client/client.ts";
+import type { Discovery } from "#client/discovery.ts";
 import { fenced } from "#client/election.ts";
 import { connection, pageSize } from "#client/host/connect.ts";
 import { httpsTransport } from "#client/host/https-transport.ts";
 import type { Metrics } from "#client/metrics.ts";
+import { ServerDiscovery } from "#client/server-discovery.ts";
 import * as identities from "../identities.ts";
 import { kubernetesVersion } from "../version.ts";
 import { AccountTokens } from "./account-tokens.ts";
@@ -29,6 +31,8 @@ export interface Access {
   clientFor(serviceAccount: string): Client;
   /** What the API server's certificate is checked against, in PEM; empty if the kubeconfig names nothing. */
   readonly ca: string;
+  /** What the server serves, as whom the kubeconfig says is told. */
+  readonly discovery: Discovery;
   close(): void;
 }
 
@@ -59,6 +63,7 @@ export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: 
     ca: https.ca === undefined ? "" : String(https.ca),
     ownClient,
     client: new Client({ transport: fenced(own.transport, mayWrite), user, userAgent, signal, pageSize }),
+    discovery: new ServerDiscovery((path, options) => own.document(path, { ...options, userAgent })),
     clientFor: (name) => new Client({ transport, user: identities.serviceAccount(name), userAgent, signal, pageSize }),
     close() {
       own.close();

@@ -1,4 +1,3 @@
-import { catalog } from "#api/catalog.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
@@ -142,7 +141,7 @@ export const controllerManagerCommand: Command = {
         ...context,
         clientFor: settings["use-service-account-credentials"] ? context.clientFor : () => context.client,
         settings: {
-          discover: async () => catalog,
+          discovery: context.discovery,
           rootCa: rootCa ?? context.ca,
           ...(keys && { signToken: keys.sign }),
           ...nodeSettings(settings),

@@ -9,7 +9,7 @@ import { milestonesText, stagesText, traceText } from "#observe/trace-text.ts";
 import { parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
-import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
+import { connectionFlags, servedSubjectOf, withCluster } from "../cluster-connection.ts";
 
 const flags = {
   ...connectionFlags,
@@ -42,7 +42,7 @@ export const trace: Command = {
     const isRequest = rest.length === 1 && /^[0-9a-f]{32}$/.test(rest[0] ?? "");
     const writes = await withCluster(settings, async (connection) => {
       if (isRequest) return readWrites(connection, `/knarr/v1/trace/${rest[0]}`);
-      const { kind, name } = subjectOf(rest);
+      const { kind, name } = await servedSubjectOf(rest, connection);
       return writesOf(connection, kind, { namespace: settings.namespace ?? connection.namespace, name });
     });
     const reached = milestones(writes);

@@ -8,13 +8,14 @@ import { catalog } from "#api/catalog.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
+import { fixedDiscovery } from "#client/discovery.ts";
 import { type World, world } from "#client/testing.ts";
 import { disruptionController } from "./disruption.ts";
 import { staleDisruptionController } from "./stale-targets.ts";
 
 const now = "2026-01-01T00:10:00Z";
 const ago = (seconds: number) => new Date(Date.parse(now) - seconds * 1000).toISOString().replace(".000", "");
-const one = disruptionController(async () => catalog);
+const one = disruptionController(fixedDiscovery(catalog));
 const labels = { app: "web" };
 const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } };
 

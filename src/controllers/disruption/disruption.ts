@@ -5,17 +5,17 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { isConflict } from "#client/client.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
+import type { Discovery } from "#client/discovery.ts";
 import { isReady } from "#rules/readiness.ts";
 import { formatSelector, selectorMatcher } from "#schema/selector.ts";
-import type { Discovery } from "../namespace.ts";
 import { podsSelected } from "../pods-by-label.ts";
 import { desiredHealthy, disrupted, failedStatus, needsScale, statusOf } from "./budget.ts";
 import { expectedScale, scaledKinds } from "./scale.ts";
 
 export const reportsAs = "controllermanager";
 
-/** `discover` finds whose scale to ask where a controller of pods is none of the usual ones. */
-export const disruptionController = (discover: Discovery) =>
+/** `discovery` finds whose scale to ask where a controller of pods is none of the usual ones. */
+export const disruptionController = (discovery: Discovery) =>
   controller({
     name: "disruption",
     reportsAs,
@@ -40,7 +40,7 @@ export const disruptionController = (discover: Discovery) =>
         if (!equal(status, budget.status)) await client.update(PodDisruptionBudget, { ...budget, status }, "status");
       };
       try {
-        const { status, recheckMs } = await count(budget, discover, context);
+        const { status, recheckMs } = await count(budget, discovery, context);
         await write(status);
         return recheckMs === undefined ? undefined : { afterMs: recheckMs };
       } catch (error) {
@@ -57,12 +57,12 @@ export const budgetsOf = ({ metadata: { namespace, labels } }: Pod, cache: Cache
     .list(PodDisruptionBudget, namespace ?? "")
     .filter(({ spec: { selector } }) => selector !== undefined && selectorMatcher(selector)(labels));
 
-async function count(budget: PodDisruptionBudget, discover: Discovery, context: Reconcile) {
+async function count(budget: PodDisruptionBudget, discovery: Discovery, context: Reconcile) {
   const { cache, clock, event } = context;
   const { namespace, name } = budget.metadata;
   const pods = podsSelected(namespace, budget.spec.selector, cache);
   if (pods.length === 0) event("Normal", "NoPods", "No matching pods found");
-  const { expected, desired } = await expectation(budget, pods, discover, context);
+  const { expected, desired } = await expectation(budget, pods, discovery, context);
   const now = clock.now();
   const evicted = disrupted(budget, pods, now);
   for (const pod of evicted.spared)
@@ -74,7 +74,7 @@ async function count(budget: PodDisruptionBudget, discover: Discovery, context: 
 async function expectation(
   budget: PodDisruptionBudget,
   pods: readonly Pod[],
-  discover: Discovery,
+  discovery: Discovery,
   context: Reconcile,
 ): Promise<{ expected: number; desired: number }> {
   const { event } = context;
@@ -84,7 +84,7 @@ async function expectation(
       const isUnlimited = minAvailable === undefined && maxUnavailable === undefined;
       return { expected: isUnlimited ? 0 : pods.length, desired: desiredHealthy(budget, pods.length) };
     }
-    const { expected, unmanaged } = await expectedScale(pods, discover, context);
+    const { expected, unmanaged } = await expectedScale(pods, discovery, context);
     if (unmanaged.length > 0)
       event(
         "Warning",

@@ -7,9 +7,9 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { isNotFound } from "#client/client.ts";
 import type { Reconcile } from "#client/controller.ts";
+import type { Discovery } from "#client/discovery.ts";
 import { controllerOf } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { Discovery } from "../namespace.ts";
 
 /** Kinds whose scale is read from the cache. */
 export const scaledKinds = [ReplicationController, Deployment, ReplicaSet, StatefulSet];
@@ -30,7 +30,7 @@ export interface ExpectedScale {
 /** The sum of what all controllers of the pods want. Throws if the controller of one cannot be asked. */
 export async function expectedScale(
   pods: readonly Pod[],
-  discover: Discovery,
+  discovery: Discovery,
   context: Reconcile,
 ): Promise<ExpectedScale> {
   const unmanaged: string[] = [];
@@ -45,7 +45,7 @@ export async function expectedScale(
     if (asked.has(owner.uid)) continue;
     asked.add(owner.uid);
     const namespace = pod.metadata.namespace ?? "";
-    const scaled = cachedScale(owner, namespace, context) ?? (await servedScale(owner, namespace, discover, context));
+    const scaled = cachedScale(owner, namespace, context) ?? (await servedScale(owner, namespace, discovery, context));
     if (!scaled) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);
     replicas.set(scaled.uid, scaled.replicas);
   }
@@ -80,10 +80,10 @@ function cachedScale(owner: Owner, namespace: string, { cache }: Reconcile): Sca
 async function servedScale(
   { apiVersion, kind, name, uid }: Owner,
   namespace: string,
-  discover: Discovery,
-  { client }: Reconcile,
+  discovery: Discovery,
+  { client, signal }: Reconcile,
 ): Promise<Scaled | undefined> {
-  const kinds = await discover();
+  const { kinds } = await discovery.discover(signal);
   const of =
     kinds.find((one) => one.kind === kind && one.apiVersion === apiVersion) ??
     kinds.find((one) => one.kind === kind && one.group === groupOf(apiVersion));

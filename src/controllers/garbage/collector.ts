@@ -1,7 +1,8 @@
 // Deletes what has lost all its owners, sets free what its owner is to be deleted without, and lets an owner that is deleted in
-// the foreground go once nothing blocks it any more.
-import { Event as CoreEvent } from "#api/core/v1/event.ts";
-import { Event as EventsEvent } from "#api/events/v1/event.ts";
+// the foreground go once nothing blocks it any more. Follows upstream's pkg/controller/garbagecollector.
+//
+// Any kind can own any other, and kinds come and go. Nothing waits for a kind that cannot be listed: whether an owner is there is
+// for the server to say. What is owned by a kind that nobody knows stays until someone does, since its owner may be there.
 import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
@@ -9,26 +10,45 @@ import type { Log } from "#base/log.ts";
 import type { Metrics } from "#base/metrics.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
-import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
+import { type Client, isConflict } from "#client/client.ts";
+import { type Discovered, type Discovery, followDiscovery, type Occasion } from "#client/discovery.ts";
 import type { EventRecorder } from "#client/events.ts";
+import { FollowedKinds } from "#client/followed-kinds.ts";
+import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
+import { Lru } from "#client/lru.ts";
+import { resourceName } from "#client/place.ts";
 import { measuredQueue } from "#client/queue-metrics.ts";
+import { unlessGone } from "#client/unless-gone.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { ObjectMeta, OwnerReference } from "#schema/object-meta.ts";
-import type { Discovery } from "../namespace.ts";
-import { foregroundFinalizer, groupOf, isMeant, type Node, nodeOf, OwnerGraph, orphanFinalizer } from "./graph.ts";
+import {
+  foregroundFinalizer,
+  groupKindOf,
+  isMeant,
+  type Node,
+  nodeOf,
+  OwnerGraph,
+  orphanFinalizer,
+  ownerGroupKind,
+} from "./graph.ts";
 
 const workers = 20;
 const discoveryMs = 30_000;
+/** How long the first lists are waited for. Collection begins without those that take longer. */
+const firstListsMs = 30_000;
 const patchesAtOnce = 20;
+/** How many owners are remembered that were seen to go. */
+const absentOwners = 500;
 /** Events own nothing and are owned by nothing, and there are many. */
-const ignored: ReadonlySet<AnyKind> = new Set<AnyKind>([CoreEvent, EventsEvent]);
+const ignored: ReadonlySet<string> = new Set(["events", "events.events.k8s.io"]);
 
 export interface GarbageCollectorOptions {
   readonly client: Client;
   readonly informers: Informers;
-  readonly discover: Discovery;
+  readonly discovery: Discovery;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics;
@@ -43,14 +63,31 @@ interface Owners {
   readonly waiting: readonly OwnerReference[];
 }
 
+/** The owner is of a kind that is not served, or not yet. */
+class UnknownKind extends Error {}
+
+interface Followed {
+  readonly kind: AnyKind;
+  readonly informer: Informer<AnyKind>;
+  readonly stop: () => void;
+}
+
 export class GarbageCollector implements Component {
   readonly name = "garbage-collector";
   readonly #options: GarbageCollectorOptions;
   readonly #graph = new OwnerGraph();
   readonly #queue: WorkQueue;
-  /** Kinds that are followed, by group and kind. */
-  readonly #kinds = new Map<string, AnyKind>();
-  readonly #stops: (() => void)[] = [];
+  readonly #followed = new FollowedKinds<Followed>({
+    isWanted: (kind) =>
+      !ignored.has(resourceName(kind)) &&
+      (["list", "watch", "delete"] as const).every((verb) => kind.verbs.includes(verb)),
+    begin: (kind) => this.#follow(kind),
+    end: (followed) => this.#unfollow(followed),
+  });
+  /** All kinds that are served, by group and kind: those of owners. */
+  #kinds: ReadonlyMap<string, AnyKind> = new Map();
+  /** Owners that were seen to go: their kind may go next, and then the server cannot tell. */
+  readonly #absent = new Lru<true>(absentOwners);
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
@@ -58,50 +95,105 @@ export class GarbageCollector implements Component {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { discovery, clock } = this.#options;
+    const discovered = Promise.withResolvers<void>();
+    const look = async (occasion: Occasion, stop: AbortSignal) => {
+      await this.#discover(occasion, stop);
+      discovered.resolve();
+    };
+    const working = Array.from({ length: workers }, (_, i) => ({
+      name: `${this.name} ${i}`,
+      run: (stop: AbortSignal) => this.#work(stop),
+    }));
+    const collecting = async (stop: AbortSignal) => {
+      await unlessAborted(discovered.promise, stop);
+      await this.#firstLists(stop);
+      await supervise(working, stop);
+    };
     try {
-      await this.#discover(signal);
-      const working = Array.from({ length: workers }, (_, i) => ({
-        name: `${this.name} ${i}`,
-        run: (stop: AbortSignal) => this.#work(stop),
-      }));
-      await supervise([{ name: `${this.name} discovery`, run: (stop) => this.#rediscover(stop) }, ...working], signal);
+      await supervise(
+        [
+          {
+            name: `${this.name} discovery`,
+            run: (stop) => followDiscovery(discovery, { clock, everyMs: discoveryMs, look }, stop),
+          },
+          { name: `${this.name} workers`, run: collecting },
+        ],
+        signal,
+      );
     } finally {
-      for (const stop of this.#stops) stop();
+      for (const { stop } of this.#followed.values()) stop();
       this.#queue.close();
     }
   }
 
-  async #rediscover(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#options.clock.sleep(discoveryMs, signal);
-      await this.#discover(signal);
-    }
-  }
-
-  /** Follows kinds that are new, and waits until all that is of them is known: who is not known yet must not count as gone. */
-  async #discover(signal: AbortSignal): Promise<void> {
-    const { discover, informers, log } = this.#options;
-    let kinds: readonly AnyKind[];
+  async #discover(occasion: Occasion, signal: AbortSignal): Promise<void> {
+    const { discovery, log } = this.#options;
+    let discovered: Discovered;
     try {
-      kinds = await discover();
+      discovered = await discovery.discover(signal);
     } catch (error) {
+      if (signal.aborted) throw error;
       log.warn("kinds not discovered, garbage is collected among those known so far", { error });
       return;
     }
-    for (const kind of kinds) {
-      const name = `${kind.group}/${kind.kind}`;
-      if (this.#kinds.has(name) || ignored.has(kind)) continue;
-      if (!(["list", "watch", "delete"] as const).every((verb) => kind.verbs.includes(verb))) continue;
-      this.#kinds.set(name, kind);
-      this.#stops.push(informers.of(kind).onChange(({ old, object }) => this.#changed(kind, old, object)));
+    this.#followed.update(discovered, occasion);
+    this.#learn(discovered, occasion);
+  }
+
+  /** Takes up the kinds that owners may be of. Those who wait for the kind of their owner to become known are looked at again. */
+  #learn({ kinds, failures }: Discovered, occasion: Occasion): void {
+    if (kinds.length === 0) return;
+    const served = new Map<string, AnyKind>();
+    for (const kind of kinds) if (!served.has(groupKindOf(kind))) served.set(groupKindOf(kind), kind);
+    const added = new Set([...served.keys()].filter((name) => !this.#kinds.has(name)));
+    for (const [name, kind] of this.#kinds)
+      if (!served.has(name) && (occasion === "change" || failures.has(kind.apiVersion))) served.set(name, kind);
+    this.#kinds = served;
+    if (added.size > 0) this.#add(this.#graph.ownedByKinds(added));
+  }
+
+  #follow(kind: AnyKind): Followed {
+    const informer = this.#options.informers.of(kind);
+    return { kind, informer, stop: informer.onChange(({ old, object }) => this.#changed(kind, old, object)) };
+  }
+
+  /** Nothing is known of the objects any more, which does not say that they are gone. */
+  #unfollow({ kind, stop }: Followed): void {
+    stop();
+    this.#options.informers.dropUnwatched(kind);
+    this.#add(this.#graph.deleteKind(kind));
+  }
+
+  /** Resolves when all kinds have been listed, or when that takes too long: one that cannot be listed must not stop the others. */
+  async #firstLists(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    const late = new AbortController();
+    const cancel = clock.after(firstListsMs, () => late.abort(new Error(`not within ${firstListsMs} ms`)));
+    try {
+      const limit = AbortSignal.any([signal, late.signal]);
+      const lists = this.#followed.values().map(({ informer }) => informer.synced(limit));
+      const results = await Promise.allSettled(lists);
+      signal.throwIfAborted();
+      if (results.some(({ status }) => status === "rejected"))
+        log.warn("not all kinds could be listed, garbage is collected all the same", {
+          kinds: this.#followed
+            .values()
+            .flatMap(({ kind, informer }) => (informer.hasSynced ? [] : resourceName(kind))),
+        });
+    } finally {
+      cancel();
     }
-    await Promise.all([...this.#kinds.values()].map((kind) => informers.of(kind).synced(signal)));
   }
 
   #changed(kind: AnyKind, old: unknown, object: unknown): void {
     const before = old === undefined ? undefined : metadataOf(old).uid;
     const node = object === undefined ? undefined : nodeOf(kind, object);
-    if (before !== undefined && before !== node?.uid) this.#add(this.#graph.delete(before));
+    if (before !== undefined && before !== node?.uid) {
+      const affected = this.#graph.delete(before);
+      if (affected.length > 0) this.#absent.set(coordinates(groupKindOf(kind), nodeOf(kind, old)), true);
+      this.#add(affected);
+    }
     if (node) this.#add(this.#graph.set(node));
   }
 
@@ -122,7 +214,9 @@ export class GarbageCollector implements Component {
         if (signal.aborted) throw error;
         this.#queue.retry(uid);
         const fields = { kind: node?.kind.kind, namespace: node?.namespace, name: node?.name, error };
-        if (isConflict(error)) log.debug("garbage collection met a conflict", { ...fields, error: explain(error) });
+        if (error instanceof UnknownKind) log.debug("an owner is not known", { ...fields, error: explain(error) });
+        else if (isConflict(error))
+          log.debug("garbage collection met a conflict", { ...fields, error: explain(error) });
         else log.warn("garbage collection failed", fields);
       } finally {
         this.#queue.done(uid);
@@ -177,7 +271,7 @@ export class GarbageCollector implements Component {
     for (const reference of references) {
       const present = this.#graph.get(reference.uid);
       const isKnown = present !== undefined && isMeant(reference, present, node);
-      const owner = isKnown ? present : await this.#find(node, reference, present, client);
+      const owner = isKnown ? present : await this.#ownerOf(node, reference, present, client);
       if (!owner) owners.dangling.push(reference);
       else if (owner.awaitsDependents) owners.waiting.push(reference);
       else owners.solid.push(reference);
@@ -185,15 +279,21 @@ export class GarbageCollector implements Component {
     return owners;
   }
 
-  /** An owner that is not known here may still be there: only the server's word counts. */
-  async #find(
+  /** An owner that is not known here may still be there: unless it was seen to go, only the server's word counts. */
+  async #ownerOf(
     node: Node,
-    { uid, name, ...reference }: OwnerReference,
+    reference: OwnerReference,
     elsewhere: Node | undefined,
     client: Client,
   ): Promise<Node | undefined> {
-    const kind = this.#kinds.get(`${groupOf(reference.apiVersion)}/${reference.kind}`);
-    if (!kind) throw new Error(`owner ${name} is of the unknown kind ${reference.apiVersion}, ${reference.kind}`);
+    const { uid, name } = reference;
+    const groupKind = ownerGroupKind(reference);
+    const wasSeenToGo = [node.namespace, undefined].some((namespace) =>
+      this.#absent.get(coordinates(groupKind, { namespace, name, uid })),
+    );
+    if (wasSeenToGo) return undefined;
+    const kind = this.#kinds.get(groupKind);
+    if (!kind) throw new UnknownKind(`owner ${name} is of the unknown kind ${reference.apiVersion}, ${reference.kind}`);
     if (kind.scope === "Namespaced" && node.namespace === undefined) {
       this.#reportPlace(node, `ownerRef [${kind.apiVersion}/${kind.kind}, name: ${name}, uid: ${uid}] is namespaced`);
       return nodeOf(kind, { metadata: { uid, name } }); // it can never be found, so nothing is ever known of its end
@@ -223,6 +323,9 @@ export class GarbageCollector implements Component {
   }
 }
 
+const coordinates = (groupKind: string, { namespace = "", name, uid }: Pick<Node, "namespace" | "name" | "uid">) =>
+  [groupKind, namespace, name, uid].join("\n");
+
 /** An object keeps the fate of its own dependents that its finalizers ask for. */
 function propagationOf({ finalizers = [] }: ObjectMeta): "Orphan" | "Foreground" | "Background" {
   if (finalizers.includes(orphanFinalizer)) return "Orphan";
@@ -237,12 +340,4 @@ async function disown(
 ): Promise<void> {
   const patch = { metadata: { resourceVersion, ownerReferences: ownerReferences.filter(keeps) } };
   await unlessGone(client.patch(kind, { namespace, name }, "merge", patch));
-}
-
-async function unlessGone(write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }

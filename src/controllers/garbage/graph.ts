@@ -91,6 +91,18 @@ export class OwnerGraph {
     ];
   }
 
+  /** Takes out all objects of a kind; the uids of all that should be looked at because of it. */
+  deleteKind({ group, kind }: AnyKind): readonly string[] {
+    const nodes = [...this.#nodes.values()].filter((node) => node.kind.group === group && node.kind.kind === kind);
+    return nodes.flatMap(({ uid }) => this.delete(uid));
+  }
+
+  /** The uids of those that have an owner of one of these kinds, each said by `ownerGroupKind`. */
+  ownedByKinds(kinds: ReadonlySet<string>): readonly string[] {
+    const nodes = [...this.#nodes.values()];
+    return nodes.filter(({ owners }) => owners.some((owner) => kinds.has(ownerGroupKind(owner)))).map(({ uid }) => uid);
+  }
+
   #isSolid(owner: OwnerReference, node: Node): boolean {
     const present = this.#nodes.get(owner.uid);
     return present !== undefined && isMeant(owner, present, node) && !present.awaitsDependents;
@@ -116,5 +128,9 @@ export const isMeant = (owner: OwnerReference, present: Node, dependent: Node): 
   present.name === owner.name &&
   (present.namespace === undefined || present.namespace === dependent.namespace);
 
-export const groupOf = (apiVersion: string): string =>
-  apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+/** What a kind is called whatever its version: `apps/Deployment`. */
+export const groupKindOf = ({ group, kind }: AnyKind): string => `${group}/${kind}`;
+/** The same of the kind that an owner is said to be of. */
+export const ownerGroupKind = ({ apiVersion, kind }: OwnerReference): string => `${groupOf(apiVersion)}/${kind}`;
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");

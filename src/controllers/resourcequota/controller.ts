@@ -1,7 +1,8 @@
 // Counts anew what namespaces use of their quotas: when limits change, when something is given back, and every five minutes.
 //
 // What is taken is charged by the API server as it is written; here it is only put right. Any kind can be limited, so this is a
-// component of its own: it follows the kinds that quotas name, as they name them.
+// component of its own: it follows the kinds that quotas name, as they name them. A kind that cannot be listed is not counted, and
+// what was last said of it stays; the others are. Follows upstream's pkg/controller/resourcequota.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -9,37 +10,52 @@ import type { Log } from "#base/log.ts";
 import type { Metrics } from "#base/metrics.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
-import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
+import { type Client, isConflict } from "#client/client.ts";
+import { type Discovery, followDiscovery, type Occasion } from "#client/discovery.ts";
+import { FollowedKinds } from "#client/followed-kinds.ts";
 import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
-import { keyOfObject } from "#client/place.ts";
+import { keyOfObject, resourceName } from "#client/place.ts";
 import { measuredQueue } from "#client/queue-metrics.ts";
+import { unlessGone } from "#client/unless-gone.ts";
 import type { Evaluator } from "#rules/quota/evaluator.ts";
 import { evaluatorOf } from "#rules/quota/list.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type ApiObject, metadataOf } from "#schema/object.ts";
-import type { Discovery } from "../namespace.ts";
 import { RecentCharges, settleMs } from "./charges.ts";
 import { type Counted, givesBack, namesOf, recount, sameAmounts, statusAfter } from "./usage.ts";
 
 const workers = 5;
 const resyncMs = 300_000;
 const discoveryMs = 30_000;
+/** How long the first list of a kind is waited for, once; after that it is not counted for as long as there is none. */
+const firstListMs = 5000;
 /** A namespace that is being emptied gives back everything, one object after the other. */
 const batchMs = 100;
 
 export interface ResourceQuotaControllerOptions {
   readonly client: Client;
   readonly informers: Informers;
-  readonly discover: Discovery;
+  readonly discovery: Discovery;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics;
 }
 
-interface Followed {
+/** A kind that can be counted. It is followed once a quota names it. */
+class Countable {
   readonly kind: AnyKind;
   readonly evaluator: Evaluator;
+  informer: Informer<AnyKind> | undefined;
+  stop: (() => void) | undefined;
+  /** Until when its first list is waited for. */
+  patience = 0;
+
+  constructor(kind: AnyKind, evaluator: Evaluator) {
+    this.kind = kind;
+    this.evaluator = evaluator;
+  }
 }
 
 export class ResourceQuotaController implements Component {
@@ -48,10 +64,11 @@ export class ResourceQuotaController implements Component {
   readonly #quotas: Informer<typeof ResourceQuota>;
   readonly #queue: WorkQueue;
   readonly #charges: RecentCharges;
-  /** Kinds that can be counted, by group and resource. */
-  readonly #kinds = new Map<string, Followed>();
-  /** What ends the following of each kind that is followed. */
-  readonly #stops = new Map<AnyKind, () => void>();
+  readonly #kinds = new FollowedKinds<Countable>({
+    isWanted: (kind) => kind.verbs.includes("list") && kind.verbs.includes("watch") && evaluatorOf(kind) !== undefined,
+    begin: (kind) => this.#begin(kind),
+    end: (countable) => this.#end(countable),
+  });
 
   constructor(options: ResourceQuotaControllerOptions) {
     this.#options = options;
@@ -62,31 +79,39 @@ export class ResourceQuotaController implements Component {
 
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#quotas.onChange(({ key, old, object }) => this.#quotaChanged(key, old, object));
-    const every = (name: string, ms: number, work: () => Promise<void> | void): Component => ({
-      name: `${this.name} ${name}`,
-      run: async (ended) => {
-        for (;;) {
-          await this.#options.clock.sleep(ms, ended);
-          await work();
-        }
-      },
-    });
+    const { clock, discovery } = this.#options;
+    const discovered = Promise.withResolvers<void>();
+    const look = async (occasion: Occasion, ended: AbortSignal) => {
+      await this.#discover(occasion, ended);
+      discovered.resolve();
+    };
     try {
       await this.#quotas.synced(signal);
-      await this.#discover();
       const working = Array.from({ length: workers }, (_, i) => ({
         name: `${this.name} ${i}`,
-        run: (ended: AbortSignal) => this.#work(ended),
+        run: async (ended: AbortSignal) => {
+          await unlessAborted(discovered.promise, ended);
+          await this.#work(ended);
+        },
       }));
       const loops = [
-        every("resync", resyncMs, () => this.#addAll()),
-        every("discovery", discoveryMs, () => this.#discover()),
+        { name: `${this.name} resync`, run: (ended: AbortSignal) => this.#resync(ended) },
+        {
+          name: `${this.name} discovery`,
+          run: (ended: AbortSignal) => followDiscovery(discovery, { clock, everyMs: discoveryMs, look }, ended),
+        },
       ];
       await supervise([...loops, ...working], signal);
     } finally {
       stop();
-      for (const end of this.#stops.values()) end();
-      this.#stops.clear();
+      for (const countable of this.#kinds.values()) countable.stop?.();
+    }
+  }
+
+  async #resync(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(resyncMs, signal);
+      for (const key of this.#quotas.cache.keys()) this.#queue.add(key);
     }
   }
 
@@ -101,26 +126,28 @@ export class ResourceQuotaController implements Component {
       this.#queue.add(key);
   }
 
-  #addAll(): void {
-    for (const key of this.#quotas.cache.keys()) this.#queue.add(key);
-  }
-
-  /** Learns of new kinds; quotas that name one are counted. */
-  async #discover(): Promise<void> {
-    const { discover, log } = this.#options;
+  async #discover(occasion: Occasion, signal: AbortSignal): Promise<void> {
+    const { discovery, log } = this.#options;
     try {
-      for (const kind of await discover()) {
-        const id = `${kind.group}/${kind.plural}`;
-        if (this.#kinds.has(id) || !kind.verbs.includes("list") || !kind.verbs.includes("watch")) continue;
-        const evaluator = evaluatorOf(kind);
-        if (!evaluator) continue;
-        this.#kinds.set(id, { kind, evaluator });
-        for (const quota of this.#quotas.cache.list())
-          if (namesOf(quota, evaluator).length > 0) this.#queue.add(keyOfObject(quota));
-      }
+      this.#kinds.update(await discovery.discover(signal), occasion);
     } catch (error) {
+      if (signal.aborted) throw error;
       log.warn("kinds not discovered, quotas are kept for those known so far", { error });
     }
+  }
+
+  /** Learns of a kind; quotas that name it are counted. */
+  #begin(kind: AnyKind): Countable {
+    const evaluator = evaluatorOf(kind);
+    if (!evaluator) throw new Error(`${resourceName(kind)} cannot be counted`);
+    for (const quota of this.#quotas.cache.list())
+      if (namesOf(quota, evaluator).length > 0) this.#queue.add(keyOfObject(quota));
+    return new Countable(kind, evaluator);
+  }
+
+  #end({ kind, stop }: Countable): void {
+    stop?.();
+    this.#options.informers.dropUnwatched(kind);
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -145,36 +172,52 @@ export class ResourceQuotaController implements Component {
     const { client, clock } = this.#options;
     const present = this.#quotas.cache.get(key);
     if (!present) return;
-    const concerned = [...this.#kinds.values()].filter(({ evaluator }) => namesOf(present, evaluator).length > 0);
-    await Promise.all(concerned.map((one) => this.#follow(one, signal)));
+    const concerned = this.#kinds.values().filter(({ evaluator }) => namesOf(present, evaluator).length > 0);
+    const counted = (await Promise.all(concerned.map((one) => this.#isListed(one, signal)))).flatMap((isListed, i) =>
+      isListed && concerned[i] ? concerned[i] : [],
+    );
     const quota = this.#quotas.cache.get(key);
     if (!quota) return;
-    const counted = concerned.map((one) => this.#countedIn(quota.metadata.namespace ?? "", one));
-    const usage = await recount(quota, counted, clock.now());
+    const objects = counted.map((one) => this.#countedIn(quota.metadata.namespace ?? "", one));
+    const usage = await recount(quota, objects, clock.now());
     const { status, isChanged, isHeld } = statusAfter(quota, usage, this.#charges.of(key));
     if (isHeld) this.#queue.addAfter(key, settleMs);
-    if (!isChanged) return;
-    try {
-      await client.bound({ signal }).update(ResourceQuota, { ...quota, status }, "status");
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    if (isChanged) await unlessGone(client.bound({ signal }).update(ResourceQuota, { ...quota, status }, "status"));
+    const missing = concerned.filter((one) => !counted.includes(one)).map(({ kind }) => resourceName(kind));
+    if (missing.length > 0) throw new Error(`not counted, since they could not be listed: ${missing.join(", ")}`);
   }
 
   /** Objects are read as what evaluators take: any object of their kind. */
-  #countedIn(namespace: string, { kind, evaluator }: Followed): Counted {
-    return { evaluator, objects: this.#options.informers.of(kind).cache.list(namespace) as readonly ApiObject[] };
+  #countedIn(namespace: string, { informer, evaluator }: Countable): Counted {
+    return { evaluator, objects: (informer?.cache.list(namespace) ?? []) as readonly ApiObject[] };
   }
 
-  async #follow({ kind, evaluator }: Followed, signal: AbortSignal): Promise<void> {
-    const informer = this.#options.informers.of(kind);
-    if (!this.#stops.has(kind)) {
-      const listen = informer.onChange(({ old, object }) => {
-        if (old !== undefined) this.#changed(evaluator, old as ApiObject, object as ApiObject | undefined);
-      });
-      this.#stops.set(kind, listen);
+  /** Whether the objects of a kind are known. It is followed from now on. */
+  async #isListed(countable: Countable, signal: AbortSignal): Promise<boolean> {
+    const { informers, clock } = this.#options;
+    const informer = informers.of(countable.kind);
+    if (countable.informer !== informer) this.#follow(countable, informer);
+    if (informer.hasSynced) return true;
+    const late = new AbortController();
+    const cancel = clock.after(Math.max(0, countable.patience - clock.elapsed()), () => late.abort());
+    try {
+      await informer.synced(AbortSignal.any([signal, late.signal]));
+      return true;
+    } catch {
+      signal.throwIfAborted();
+      return false; // it takes too long, or the kind was dropped
+    } finally {
+      cancel();
     }
-    await informer.synced(signal);
+  }
+
+  #follow(countable: Countable, informer: Informer<AnyKind>): void {
+    countable.stop?.();
+    countable.informer = informer;
+    countable.patience = this.#options.clock.elapsed() + firstListMs;
+    countable.stop = informer.onChange(({ old, object }) => {
+      if (old !== undefined) this.#changed(countable.evaluator, old as ApiObject, object as ApiObject | undefined);
+    });
   }
 
   #changed(evaluator: Evaluator, old: ApiObject, object: ApiObject | undefined): void {

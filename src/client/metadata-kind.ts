@@ -1,0 +1,40 @@
+import { type AnyKind, allVerbs, resource, type ScalePaths, type Subresource, type Verb } from "#schema/kind.ts";
+
+/** What discovery says of a resource. */
+export interface ServedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly scope: AnyKind["scope"];
+  readonly verbs: readonly string[];
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  /** Their verbs by their names. */
+  readonly subresources: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Where the numbers stand is the server's business: that there is a scale is all a client sees. */
+const somewhere: ScalePaths = { replicas: "", current: "" };
+
+/**
+ * A kind that was not known when this was written. Of its objects only the metadata is asked for, as upstream's metadata client
+ * does it: enough to delete them, to count them and to find out who owns them.
+ */
+export function metadataKind({ verbs, subresources, ...rules }: ServedResource): AnyKind {
+  const others = Object.entries(subresources).map(([name, its]): [string, Subresource | ScalePaths] => [
+    name,
+    name === "scale" ? somewhere : { verbs: its.filter(isVerb) },
+  ]);
+  return resource({
+    ...rules,
+    doc: "A kind that is known by its metadata alone.",
+    fields: {},
+    metadataOnly: true,
+    verbs: verbs.filter(isVerb),
+    subresources: Object.fromEntries(others),
+  });
+}
+
+const isVerb = (verb: string): verb is Verb => allVerbs.some((one) => one === verb);
