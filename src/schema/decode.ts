@@ -7,6 +7,7 @@ import type { FieldSpec, Type } from "./field.ts";
 import { DecodeError, duplicateKeys, maxDepth, type ParsedJson, parseJson, WrittenNumber } from "./json.ts";
 import type { AnyKind } from "./kind.ts";
 import { canonicalQuantity } from "./quantity.ts";
+import { noteSentEmpty } from "./sent-empty.ts";
 import { type AnyStruct, structOf } from "./struct.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 
@@ -113,6 +114,7 @@ function structDecoder(struct: AnyStruct): Decoder {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw at.mismatch(value, name);
     if (++at.depth > maxDepth) throw at.refuse(`nested more than ${maxDepth} levels deep`);
     let dropped: Set<string> | undefined;
+    let emptied: Map<string, object> | undefined;
     for (const key in value) {
       at.keys++;
       const field = fields.get(key) ?? decoderOf(key);
@@ -128,13 +130,26 @@ function structDecoder(struct: AnyStruct): Decoder {
       if (after === undefined) {
         dropped ??= new Set();
         dropped.add(key);
+        if (field && isEmptyCollection(before)) {
+          emptied ??= new Map();
+          emptied.set(key, before);
+        }
       } else if (after !== before) value[key] = after;
     }
     at.depth--;
-    return dropped ? without(value, dropped) : value;
+    if (!dropped) return value;
+    const kept = without(value, dropped);
+    if (emptied) noteSentEmpty(kept, emptied);
+    return kept;
   };
   compiled.set(struct, decoder);
   return decoder;
+}
+
+function isEmptyCollection(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 function without(value: Record<string, unknown>, dropped: ReadonlySet<string>): Record<string, unknown> {
