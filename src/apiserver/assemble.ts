@@ -85,6 +85,8 @@ export interface AssemblyOptions {
   readonly stopping?: AbortSignal;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
+  /** The flags of the command that runs the server, which `/flagz` shows; nothing does unless told. */
+  readonly flags?: Readonly<Record<string, string>>;
   /** What `/metrics` shows: what this server counts is added. One of its own unless told. */
   readonly metrics?: MetricRegistry;
 }
@@ -98,6 +100,7 @@ export interface Assembly extends ApiServer, Component {
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
   const { store, clock, random, log, version, components, metrics = new MetricRegistry() } = options;
+  const startedAt = clock.now();
   const follower = new StoreFollower({ store, clock, log });
   const causality = new Causality();
   const metered = storeMeter(metrics, clock);
@@ -173,6 +176,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       causality,
       metrics,
       externalAddress: () => hostAndPort(external),
+      pages: { clock, startedAt, version, ...(options.flags && { flags: options.flags }) },
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
       ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),

@@ -12,6 +12,7 @@ import { protobufCodec } from "#wire/protobuf.ts";
 import { badRequest, nothingProduced } from "#wire/status.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import type { Causality } from "./causality.ts";
+import { flagsPage, type OwnPages, statusPage } from "./component-pages.ts";
 import { checksOf, type HealthCheck, health } from "./health.ts";
 import { HealthMetrics } from "./health-metrics.ts";
 import { isForPerson, uncached, withHeaders } from "./respond.ts";
@@ -29,6 +30,8 @@ export interface PathOptions {
   readonly metrics: MetricRegistry;
   /** Host and port where clients reach this server. */
   readonly externalAddress: () => string;
+  /** What the server tells of itself. */
+  readonly pages: OwnPages;
 }
 
 /** Undefined if the pod does not wait for a node. */
@@ -61,6 +64,10 @@ export function pathHandler(options: PathOptions): PathHandler {
       case "readyz":
         if (request.path.endsWith("/")) return undefined;
         return health(request, first, second && path.slice(`/${first}/`.length), healthChecks, slis);
+      case "statusz":
+        return request.path === "/statusz" ? statusPage(request, options.pages, rootPaths(options)) : undefined;
+      case "flagz":
+        return request.path === "/flagz" && options.pages.flags ? flagsPage(request, options.pages.flags) : undefined;
       case "metrics":
         if (second === undefined) return metricsOf(metrics);
         return path === "/metrics/slis" ? metricsOf(slis.registry) : undefined;
@@ -222,7 +229,7 @@ async function openApiPath(request: HttpRequest, openApi: OpenApi, path: string)
   return hash === served.etag ? withHeaders(response, { "cache-control": "public, immutable" }) : response;
 }
 
-function rootPaths({ catalog, issuer, healthChecks }: PathOptions): readonly string[] {
+function rootPaths({ catalog, issuer, healthChecks, pages }: PathOptions): readonly string[] {
   const groups = catalog.kinds.flatMap(({ group, version }) =>
     group === "" ? ["/api", `/api/${version}`] : ["/apis", "/apis/", `/apis/${group}`, `/apis/${group}/${version}`],
   );
@@ -233,6 +240,7 @@ function rootPaths({ catalog, issuer, healthChecks }: PathOptions): readonly str
     ...new Set([
       ...groups,
       ...(issuer ? [configurationPath, keySetPath] : []),
+      ...(pages.flags ? ["/flagz"] : []),
       "/healthz",
       "/livez",
       "/metrics",
@@ -242,6 +250,7 @@ function rootPaths({ catalog, issuer, healthChecks }: PathOptions): readonly str
       "/openapi/v3/",
       "/readyz",
       ...checks,
+      "/statusz",
       "/version",
     ]),
   ].sort();

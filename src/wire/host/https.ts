@@ -23,6 +23,7 @@ import { type FrontLimits, usualLimits } from "./limits.ts";
 import { tellPlainClients } from "./plain-clients.ts";
 import { gzipped, Joiner, pump } from "./send.ts";
 import { closeGently, socketStream } from "./streams/socket-stream.ts";
+import { tellUnknownMethods, type WholeAnswer } from "./unknown-methods.ts";
 import { isLoopback, unsecuredServer } from "./unsecured.ts";
 
 export interface HttpsOptions {
@@ -31,6 +32,8 @@ export interface HttpsOptions {
   /** Certificates of the authorities whose clients are known; every client is asked for a certificate, none must have one. */
   readonly clientCa: string | undefined;
   readonly handler: HttpHandler;
+  /** What is answered over HTTP/1.1 to a method that the parser does not know; 400 by default. */
+  readonly unknownMethod?: WholeAnswer;
   readonly log: Log;
   /** The oldest version of TLS that is spoken; 1.2 unless told. */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
@@ -151,6 +154,7 @@ export function httpsFront(options: HttpsOptions): HttpsFront {
     request: (message, response) => onRequest(message, response, unsecuredPeer(message)),
     upgrade: (message, socket, head) => onUpgrade(message, socket, head, unsecuredPeer(message)),
   });
+  if (options.unknownMethod) for (const one of [server, unsecured]) tellUnknownMethods(one, options.unknownMethod);
   // Adding a "request" listener makes Node wrap every HTTP/2 stream in its compatibility layer; ours replaces it.
   server.removeAllListeners("stream");
   type Sent = readonly [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]];
