@@ -30,7 +30,7 @@ export interface Strategy {
   readonly keepsObjects?: boolean;
   /** Makes what gives objects of the kind things that no two may share. */
   reserver?(parts: ReserverParts): Reserver;
-  /** Adds what a client owns of an object without having said it, before it is noted who owns what. */
+  /** Adds what a client owns of an object without having said it, and takes off what it does not, before it is noted who owns what. */
   prepareForTracking?(object: DraftObject): void;
   /** After defaults, before validation. */
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
