@@ -61,6 +61,8 @@ export interface Strategy {
   prepareForDeletion?(object: DraftObject): void;
   /** What happens to dependents of a deleted object when the client does not say. */
   readonly orphansDependents?: boolean;
+  /** What a client should know that deletes without saying what becomes of dependents. */
+  readonly deletionWarning?: string;
 }
 
 /** A part of the object with a path and rules of its own, such as `approval`. */
