@@ -4,6 +4,7 @@
 import { isFilledIn } from "#schema/defaults.ts";
 import type { FieldSpec, Type } from "#schema/field.ts";
 import { isValueShown, type Problem } from "#schema/problem.ts";
+import { sentEmpty } from "#schema/sent-empty.ts";
 import type { AnyStruct } from "#schema/struct.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -142,11 +143,14 @@ export function internalForm(struct: AnyStruct, value: Values): Values {
     if (spec === undefined || spec.envelope) continue;
     // Metadata is embedded, so that its fields stand beside the others.
     if (name === "metadata") Object.assign(form, typeForm(spec.type, value.metadata ?? {}));
-    else form[goFieldName(struct, name)] = fieldForm(spec, value[name]);
+    else form[goFieldName(struct, name)] = fieldForm(spec, value[name] ?? sentEmpty(value, name));
   }
   complete?.(form, value);
   return form;
 }
+
+/** The same of a value that was stored, which takes it through protobuf: there, what is empty is absent. */
+export const storedForm = (struct: AnyStruct, value: Values): Values => internalForm(struct, structuredClone(value)); // a copy was never sent
 
 /** Fields in their order, and maps in that of their keys. */
 function metaForm(struct: AnyStruct, value: Values): Values {

@@ -71,6 +71,8 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly stopping?: AbortSignal;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
+  /** The flags of the command that runs the server, which `/flagz` shows; nothing does unless told. */
+  readonly flags?: Readonly<Record<string, string>>;
   /** What `/metrics` shows: what this server counts is added. One of its own unless told. */
   readonly metrics?: MetricRegistry;
 }
@@ -88,6 +90,7 @@ export interface Assembly extends ApiServer, Component {
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
   const { store, clock, random, log, version, metrics = new MetricRegistry() } = options;
+  const startedAt = clock.now();
   const follower = new StoreFollower({ store, clock, log });
   const caches = new KindCaches({ follower, protect: options.protect });
   const kinds = catalog.filter(({ stored }) => stored !== false);
@@ -138,6 +141,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       causality,
       metrics,
       externalAddress: () => hostAndPort(state.advertised),
+      pages: { clock, startedAt, version, ...(options.flags && { flags: options.flags }) },
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
       ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),

@@ -1,7 +1,7 @@
 // What a URL path means.
 import { own } from "#base/collections.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
-import { badRequest } from "#wire/status.ts";
+import { badRequest, unknownPath } from "#wire/status.ts";
 
 export interface ResourcePath extends ResourceAddress {
   /** What follows the subresource, for proxies: `/a/b`, still escaped. */
@@ -32,7 +32,7 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   const namespace = isIn ? plainSegment(segments[at + 1] ?? "") : undefined;
   if (isIn) at += 2;
   const resource = plainSegment(segments[at] ?? "");
-  const name = segments.length > at + 1 ? plainSegment(segments[at + 1] ?? "") : undefined;
+  const name = segments.length > at + 1 ? nameSegment(segments[at + 1] ?? "") : undefined;
   const subresource = segments.length > at + 2 ? plainSegment(segments[at + 2] ?? "") : undefined;
   const rest = subresource === undefined ? undefined : restOf(segments.slice(at + 3), path.endsWith("/"));
   return { group, version, watch, namespace, resource, name, subresource, rest };
@@ -42,6 +42,14 @@ const restOf = (segments: readonly string[], endsWithSlash: boolean): string | u
   segments.length > 0 || endsWithSlash
     ? `${segments.map((one) => `/${one}`).join("")}${endsWithSlash ? "/" : ""}`
     : undefined;
+
+/** The name of an object; upstream says of those that would climb why they are none. */
+function nameSegment(segment: string): string {
+  if (segment === "." || segment === "..")
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(segment)}: may not be '${segment}'`);
+  if (/%2f/i.test(segment)) throw unknownPath(); // there, it begins a subresource
+  return plainSegment(segment);
+}
 
 /** A segment is unescaped once; what then contains a slash or climbs cannot be a name. */
 function plainSegment(segment: string): string {

@@ -12,7 +12,7 @@ import type {
 } from "#wire/api-request.ts";
 import { methodNotAllowed, successStatus, unknownPath } from "#wire/status.ts";
 import { deleteObject } from "./registry/deletion.ts";
-import { parseDeleteOptions, parseListOptions } from "./registry/options.ts";
+import { type DeletionOptions, parseDeleteOptions, parseListOptions } from "./registry/options.ts";
 import { getObject, listObjects, watchObjects } from "./registry/reader.ts";
 import type { Registry } from "./registry/registry.ts";
 import { checkRoute } from "./routes.ts";
@@ -113,7 +113,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
   async delete(request, served) {
     const { kind, registry } = served;
     const key = registry.keyOf(request.namespace, request.name ?? "");
-    const { stored, gone } = await deleteObject(registry, request, key, parseDeleteOptions(request));
+    const { stored, gone } = await deleteObject(registry, request, key, deleteOptions(request, served));
     if (!gone || kind.returnsDeleted) return answer(200, served, stored);
     const { name, uid } = stored.object.metadata;
     return {
@@ -130,7 +130,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
   async deletecollection(request, served) {
     const { kind, registry } = served;
     const page = await listObjects(registry, request, parseListOptions(kind, request));
-    const options = parseDeleteOptions(request);
+    const options = deleteOptions(request, served);
     const items: EncodedObject[] = [];
     for (const { object } of page.items) {
       const { name = "", namespace } = (object as ApiObject).metadata;
@@ -171,3 +171,11 @@ function withTimeout(registry: Registry, signal: AbortSignal, seconds: number): 
 
 const isNotFound = (error: unknown): boolean =>
   error instanceof Error && "reason" in error && error.reason === "NotFound";
+
+/** Tells who does not say what becomes of dependents what will. */
+function deleteOptions(request: ApiRequest, { registry }: ServedResource): DeletionOptions {
+  const options = parseDeleteOptions(request);
+  const { deletionWarning } = registry.options.strategy;
+  if (deletionWarning !== undefined && options.propagation === undefined) request.warn?.(deletionWarning);
+  return options;
+}

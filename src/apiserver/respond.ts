@@ -21,7 +21,7 @@ import { type HttpRequest, type HttpResponse, nosniff, type Parts, uncached } fr
 import { joined, jsonCodec, namesHead } from "#wire/json.ts";
 import { type Accepted, type Conversion, isProduced, negotiate, offers } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
-import { noSuchForm, notAcceptable, nothingProduced, statusOf } from "#wire/status.ts";
+import { methodNotAllowed, noSuchForm, notAcceptable, nothingProduced, statusOf } from "#wire/status.ts";
 import type { WebSocketMessage } from "#wire/streams/websocket.ts";
 import { warningHeaders } from "#wire/warning.ts";
 import { yamlCodec } from "#wire/yaml.ts";
@@ -166,6 +166,13 @@ export const respondError = (error: ApiError, wanted: Wanted, warnings: readonly
     ...(warnings.length > 0 && { warning: warningHeaders(warnings) }),
   },
   body: encode(wanted, { named: statusNamed, object: statusOf(error) }),
+});
+
+/** The answer to a method that HTTP does not know, for fronts that cannot show us the request. */
+export const unknownMethod = () => ({
+  code: 405,
+  headers: { "content-type": jsonCodec.mediaType, ...uncached },
+  body: `${JSON.stringify({ kind: "Status", apiVersion: "v1", ...statusOf(methodNotAllowed()) })}\n`,
 });
 
 export const withHeaders = (response: HttpResponse, headers: Readonly<Record<string, string>>): HttpResponse => ({

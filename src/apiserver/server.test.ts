@@ -536,7 +536,6 @@ test("paths that climb or are wrongly escaped are refused", async () => {
   for (const path of [
     `${pods}/..`,
     `${pods}/%2e%2e`,
-    `${pods}/a%2fb`,
     `${pods}/%zz`,
     "/api/v1/namespaces//pods",
     "/api/v1/namespaces/../pods",
@@ -549,6 +548,7 @@ test("paths that climb or are wrongly escaped are refused", async () => {
     assert.equal(code, 400, path);
   }
   for (const path of [
+    `${pods}/a%2fb`,
     "//api/v1/pods",
     "/api//v1/pods",
     "/healthz/../api/v1/pods",

@@ -298,7 +298,6 @@ const bookmarkAt = (bookmark: object, revision: Revision, endsInitial: boolean):
     ...bookmark,
     metadata: {
       resourceVersion: String(revision),
-      creationTimestamp: null,
       ...(endsInitial && { annotations: { "k8s.io/initial-events-end": "true" } }),
     },
   });

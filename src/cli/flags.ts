@@ -114,3 +114,12 @@ export function flagsHelp(flags: Flags): string {
   });
   return ["Flags:", ...aligned(rows)].join("\n");
 }
+
+/** The values of flags as text, as upstream shows them; those that are not set are empty. */
+export const flagTexts = (values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? `[${value.join(",")}]` : String(value ?? ""),
+    ]),
+  );

@@ -4,9 +4,10 @@
 import { setOwn } from "#base/collections.ts";
 import { base64Fault, goName, goType, mismatchMessage } from "./decode-words.ts";
 import type { FieldSpec, Type } from "./field.ts";
-import { DecodeError, duplicateKeys, maxDepth, type ParsedJson, parseJson, WrittenNumber } from "./json.ts";
+import { DecodeError, keyPaths, maxDepth, type ParsedJson, parseJson, WrittenNumber } from "./json.ts";
 import type { AnyKind } from "./kind.ts";
 import { canonicalQuantity } from "./quantity.ts";
+import { noteSentEmpty } from "./sent-empty.ts";
 import { type AnyStruct, structOf } from "./struct.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 
@@ -28,11 +29,22 @@ export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded 
 export function decodeParsed(subject: AnyKind | AnyStruct, text: string, { value, keys }: ParsedJson): Decoded {
   const decoded = decode(subject, value);
   if (decoded.keys === keys) return decoded;
-  const duplicates = duplicateKeys(text, mostStrictErrors).map((path) => `duplicate field ${JSON.stringify(path)}`);
-  return {
-    object: decoded.object,
-    strictErrors: [...new Set([...duplicates, ...decoded.strictErrors])].slice(0, mostStrictErrors),
-  };
+  return { object: decoded.object, strictErrors: inTextOrder(text, new Set(decoded.strictErrors)) };
+}
+
+/** The unknown fields among the ones that stand twice. What is unknown is not looked into, so nothing stands twice there. */
+function inTextOrder(text: string, unknown: ReadonlySet<string>): readonly string[] {
+  const errors = new Set<string>();
+  let skipped: string | undefined;
+  for (const { path, isRepeated } of keyPaths(text)) {
+    if (errors.size === mostStrictErrors) break;
+    if (skipped !== undefined && (path.startsWith(`${skipped}.`) || path.startsWith(`${skipped}[`))) continue;
+    const asUnknown = `unknown field ${JSON.stringify(path)}`;
+    skipped = unknown.has(asUnknown) ? path : undefined;
+    if (skipped !== undefined) errors.add(asUnknown);
+    else if (isRepeated) errors.add(`duplicate field ${JSON.stringify(path)}`);
+  }
+  return [...errors];
 }
 
 /** Decodes a parsed value, which becomes the object and must not be shared. */
@@ -113,6 +125,7 @@ function structDecoder(struct: AnyStruct): Decoder {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw at.mismatch(value, name);
     if (++at.depth > maxDepth) throw at.refuse(`nested more than ${maxDepth} levels deep`);
     let dropped: Set<string> | undefined;
+    let emptied: Map<string, object> | undefined;
     for (const key in value) {
       at.keys++;
       const field = fields.get(key) ?? decoderOf(key);
@@ -128,13 +141,26 @@ function structDecoder(struct: AnyStruct): Decoder {
       if (after === undefined) {
         dropped ??= new Set();
         dropped.add(key);
+        if (field && isEmptyCollection(before)) {
+          emptied ??= new Map();
+          emptied.set(key, before);
+        }
       } else if (after !== before) value[key] = after;
     }
     at.depth--;
-    return dropped ? without(value, dropped) : value;
+    if (!dropped) return value;
+    const kept = without(value, dropped);
+    if (emptied) noteSentEmpty(kept, emptied);
+    return kept;
   };
   compiled.set(struct, decoder);
   return decoder;
+}
+
+function isEmptyCollection(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 function without(value: Record<string, unknown>, dropped: ReadonlySet<string>): Record<string, unknown> {

@@ -80,6 +80,12 @@ const filled = new WeakSet<object>();
 /** Whether a list came into being because nobody sent one. Go has none then, and shows it as null. */
 export const isFilledIn = (value: unknown): boolean => typeof value === "object" && value !== null && filled.has(value);
 
+/** Notes that nobody sent the list. */
+export function filledIn<T extends object>(list: T): T {
+  filled.add(list);
+  return list;
+}
+
 /** Makes what stands in the place of an absent field; undefined where absent stays absent. */
 function filler(spec: FieldSpec): (() => unknown) | undefined {
   const { type, required, pointer, omitEmpty, always } = spec;
@@ -104,11 +110,7 @@ function filler(spec: FieldSpec): (() => unknown) | undefined {
     case "quantity":
       return () => "0";
     case "list":
-      return () => {
-        const list: unknown[] = [];
-        filled.add(list);
-        return list;
-      };
+      return () => filledIn([]);
     case "map":
     case "struct":
       return () => ({});

@@ -102,12 +102,17 @@ export interface FieldSpec {
   formats?: readonly Format[];
   /** What the value is made of is not checked: upstream takes anything of that form here. */
   unchecked?: boolean;
-  immutable?: boolean;
+  /** Required in OpenAPI, but no problem when it is missing. */
+  mayBeMissing?: boolean;
+  /** Cannot change. `last` tells that after all other problems of the struct, in those that have a `problemOrder`. */
+  immutable?: boolean | "last";
   /** Checked when the object is created and not when it is updated, since it cannot change. */
   onlyOnCreate?: boolean;
   listType?: "atomic" | "set" | "map";
   keys?: readonly string[];
   mapType?: "atomic" | "granular";
+  /** An object of a kind not known here that is owned as a whole, though OpenAPI does not say so. */
+  opaque?: boolean;
   patchStrategy?: PatchStrategy;
   patchKey?: string;
   /** Lists are merged by this field, and one that lacks it counts as having its zero. */
@@ -206,6 +211,11 @@ export class Field<T, Set extends boolean = false> {
     this.#with({ maxItems: most });
     return this;
   }
+  /** OpenAPI says that it is required, and nobody refuses an object without it, but for rules that need it. */
+  mayBeMissing(): this {
+    this.#with({ mayBeMissing: true });
+    return this;
+  }
   /** An empty value is answered with "Required value", and these words. */
   nonEmpty(whenMissing = ""): this {
     this.#with({ nonEmpty: true, ...(whenMissing !== "" && { whenMissing }) });
@@ -231,8 +241,8 @@ export class Field<T, Set extends boolean = false> {
     this.#with({ onlyOnCreate: true });
     return this;
   }
-  immutable(): this {
-    this.#with({ immutable: true });
+  immutable(told: true | "last" = true): this {
+    this.#with({ immutable: told });
     return this;
   }
 
@@ -249,6 +259,10 @@ export class Field<T, Set extends boolean = false> {
   /** A map or struct that is owned as a whole. */
   atomic(): this {
     this.#with({ mapType: "atomic" });
+    return this;
+  }
+  opaque(): this {
+    this.#with({ opaque: true });
     return this;
   }
   granular(): this {

@@ -76,6 +76,10 @@ export const dns1123Subdomain = pattern(
   253,
 );
 
+/** The same in the words of upstream's declarative validation, which counts bytes. */
+export const longName = (value: string): readonly string[] =>
+  dns1123Subdomain(value).map((message) => (message === maxLengthMessage(253) ? maxBytesMessage(253) : message));
+
 export const dns1123SubdomainWithUnderscore = pattern(
   `${underscoreLabel}(\\.${underscoreLabel})*`,
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
@@ -140,9 +144,7 @@ export const qualifiedName = remembering((value) => {
     return fine;
   const messages: string[] = [];
   if (prefix === "") messages.push("prefix part must be non-empty");
-  else if (prefix !== undefined)
-    for (const message of dns1123Subdomain(prefix))
-      messages.push(`prefix part ${message === maxLengthMessage(253) ? maxBytesMessage(253) : message}`);
+  else if (prefix !== undefined) for (const message of longName(prefix)) messages.push(`prefix part ${message}`);
   if (name === "") messages.push("name part must be non-empty");
   else if (byteLength(name) > 63) messages.push(`name part ${maxBytesMessage(63)}`);
   if (!wholeName.test(name)) messages.push(`name part ${nameMessage}`);

@@ -184,9 +184,11 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Paths of the first keys that stand twice in one object, `spec.replicas` or `items[0].metadata`; slow, for when there are some. */
-export function duplicateKeys(text: string, most = Number.POSITIVE_INFINITY): readonly string[] {
-  const found: string[] = [];
+/**
+ * The path of each key in the order in which they stand, `spec.replicas` or `items[0].metadata`, and whether the object had it before;
+ * slow, for texts in which keys stand twice.
+ */
+export function* keyPaths(text: string): Iterable<{ readonly path: string; readonly isRepeated: boolean }> {
   const open: { readonly path: string; readonly keys: Set<string> | undefined; index: number; key: string }[] = [];
   const here = () => {
     const top = open.at(-1);
@@ -204,13 +206,12 @@ export function duplicateKeys(text: string, most = Number.POSITIVE_INFINITY): re
       const end = endOfString(text, i);
       if (top?.keys && /^\s*:/.test(text.slice(end + 1, end + 64))) {
         top.key = JSON.parse(text.slice(i, end + 1));
-        if (top.keys.has(top.key) && found.push(here()) === most) break;
+        yield { path: here(), isRepeated: top.keys.has(top.key) };
         top.keys.add(top.key);
       }
       i = end;
     }
   }
-  return found;
 }
 
 function hasBackslashKey(value: unknown): boolean {

@@ -100,6 +100,8 @@ export interface KindRules<F extends Fields> {
   nameFormat?(name: string, object: ObjectOf<F>): readonly string[];
   /** Conditional defaults; see StructRules. */
   complete?(object: Mutable<ObjectOf<F>>): void;
+  /** In which order problems are told; see StructRules. */
+  readonly problemOrder?: string;
   /** Problems of a create (no `old`) or an update of the object, beyond those of the single fields. */
   check?(object: ObjectOf<F>, old: ObjectOf<F> | undefined): Iterable<Problem>;
   /** Problems of an update through the status subresource. */
@@ -157,6 +159,12 @@ export function subresourcesOf(kind: AnyKind, Scale: AnyKind): Readonly<Record<s
 /** The Go package upstream keeps a group in: "rbac.authorization.k8s.io" is in "rbac". */
 const packageOf = (group: string): string => (group === "" ? "core" : (group.split(".")[0] as string));
 
-function structRules<F extends Fields>({ doc, complete, check }: KindRules<F>): StructRules<ObjectFields & F> {
-  return { doc, ...(complete && { complete: complete as any }), ...(check && { check: check as any }) };
+function structRules<F extends Fields>(rules: KindRules<F>): StructRules<ObjectFields & F> {
+  const { doc, complete, check, problemOrder } = rules;
+  return {
+    doc,
+    ...(complete && { complete: complete as any }),
+    ...(check && { check: check as any }),
+    ...(problemOrder && { problemOrder }),
+  };
 }

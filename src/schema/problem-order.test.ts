@@ -53,6 +53,61 @@ test("problems are told in the order a struct gives, item by item, those of its 
   ]);
 });
 
+test("an order may name parts of fields, types of problems, the struct itself and all that it does not name", () => {
+  const Item = struct("t/v1.Item", { name: string(1).required().nonEmpty(), port: int32(2).min(1) });
+  const Template = struct("t/v1.Template", {
+    labels: ref(1, struct("t/v1.Labels", { a: string(1) })),
+    size: int32(2).min(1),
+  });
+  const Spec = struct(
+    "t/v1.Spec",
+    {
+      name: string(1),
+      items: list(2, Item),
+      template: ref(3, Template),
+      last: int32(4).min(1),
+      count: int32(5).min(1),
+    },
+    {
+      problemOrder: ". template.labels template * name:Duplicate items.port:Forbidden last",
+      *check() {
+        yield forbidden("items[1].port");
+        yield { type: "Duplicate", field: "name", detail: "" };
+        yield forbidden("name");
+        yield forbidden("template.labels.a");
+        yield forbidden("");
+      },
+    },
+  );
+  const spec = { name: "x", items: [{ name: "", port: 1 }], template: { size: 0 }, last: 0, count: 0 };
+  assert.deepEqual(
+    validateObject(Spec, spec).map(({ type, field }) => `${field}: ${type}`),
+    [
+      ": Forbidden",
+      "template.labels.a: Forbidden",
+      "template.size: Invalid",
+      "items[0].name: Required",
+      "count: Invalid",
+      "name: Forbidden",
+      "name: Duplicate",
+      "items[1].port: Forbidden",
+      "last: Invalid",
+    ],
+  );
+});
+
+test("a field that cannot change may be told last", () => {
+  const Spec = struct(
+    "t/v1.Fixed",
+    { selector: string(1).immutable("last"), count: int32(2).min(1) },
+    { problemOrder: "selector count" },
+  );
+  assert.deepEqual(
+    validateObject(Spec, { selector: "a", count: 0 }, { selector: "b", count: 0 }).map(({ field }) => field),
+    ["count", "selector"],
+  );
+});
+
 test("nothing is no value of a pointer with a closed set, nor an item of a list, but it is one of a plain field", () => {
   const Modes = struct("t/v1.Modes", {
     plain: string(1).oneOf("A", "B"),

@@ -1,7 +1,7 @@
 // The order in which problems are told. It is that of the declarations, unless a struct says otherwise: upstream's is that of its
 // validators, which were written by hand.
 import type { FieldSpec, Type } from "./field.ts";
-import type { Problem } from "./problem.ts";
+import type { Problem, ProblemType } from "./problem.ts";
 import type { AnyStruct } from "./struct.ts";
 
 /** Compares problems of a struct that has a `problemOrder`, down to the first part that has none. */
@@ -10,42 +10,75 @@ export const inOrderOf =
   (a: Problem, b: Problem): number =>
     a.isLast || b.isLast
       ? Number(a.isLast ?? false) - Number(b.isLast ?? false)
-      : compare({ is: "struct", struct: () => struct }, segmentsOf(a.field), segmentsOf(b.field));
+      : compare({ is: "struct", struct: () => struct }, placeOf(a), placeOf(b));
 
-const segmentsOf = (path: string): readonly string[] =>
-  [...path.matchAll(/\[([^\]]*)\]|[^.[]+/g)].map((match) => match[1] ?? match[0]);
+interface Place {
+  readonly segments: readonly string[];
+  readonly type: ProblemType;
+}
 
-function compare(root: Type, a: readonly string[], b: readonly string[]): number {
+const placeOf = ({ field, type }: Problem): Place => ({
+  segments: [...field.matchAll(/\[([^\]]*)\]|[^.[]+/g)].map((match) => match[1] ?? match[0]),
+  type,
+});
+
+function compare(root: Type, a: Place, b: Place): number {
   let type: Type | undefined = root;
-  for (let i = 0; type && i < a.length && i < b.length; i++) {
-    const [left = "", right = ""] = [a[i], b[i]];
+  for (let i = 0; type && (i < a.segments.length || i < b.segments.length); i++) {
+    const [left, right] = [a.segments[i], b.segments[i]];
     if (type.is === "list") {
-      if (left !== right) return Number(left) - Number(right) || 0;
+      if (left !== right) return Number(left) - Number(right) || 0; // of a whole list and an item, neither comes first
       type = type.item;
     } else if (type.is === "struct") {
       const struct: AnyStruct = type.struct();
       const ranks = ranksOf(struct);
       if (!ranks) return 0;
-      const order = (ranks.get(left) ?? ranks.size) - (ranks.get(right) ?? ranks.size);
-      if (order !== 0 || left !== right) return order;
+      const order = rank(ranks, a, i) - rank(ranks, b, i);
+      if (order !== 0 || left === undefined || left !== right) return order || 0;
       type = (struct.fields as Readonly<Record<string, { readonly spec: FieldSpec }>>)[left]?.spec.type;
     } else return 0;
   }
   return 0;
 }
 
-const known = new WeakMap<AnyStruct, ReadonlyMap<string, number>>();
+interface Ranks {
+  readonly known: ReadonlyMap<string, number>;
+  /** Of fields that are not named. */
+  readonly others: number;
+  /** How many parts the longest path has. */
+  readonly parts: number;
+}
 
-function ranksOf(struct: AnyStruct): ReadonlyMap<string, number> | undefined {
+/**
+ * The rank of what is most exactly named: of the longest path, and of that with the type of the problem first. Paths leave out the
+ * places of items. NaN for the struct itself, if it is not named.
+ */
+function rank({ known, others, parts }: Ranks, { segments, type }: Place, from: number): number {
+  if (segments.length === from) return known.get(".") ?? Number.NaN;
+  const names = segments.slice(from).filter((segment) => !/^\d+$/.test(segment));
+  for (let count = parts; count > 0; count--) {
+    const path = names.slice(0, count).join(".");
+    const found = known.get(`${path}:${type}`) ?? known.get(path);
+    if (found !== undefined) return found;
+  }
+  return others;
+}
+
+const compiled = new WeakMap<AnyStruct, Ranks>();
+
+function ranksOf(struct: AnyStruct): Ranks | undefined {
   if (struct.problemOrder === undefined) return undefined;
-  const ranks =
-    known.get(struct) ??
-    new Map(
-      struct.problemOrder
-        .trim()
-        .split(/\s+/)
-        .map((field, i) => [field, i]),
-    );
-  known.set(struct, ranks);
+  const ranks = compiled.get(struct) ?? ranksIn(struct.problemOrder);
+  compiled.set(struct, ranks);
   return ranks;
+}
+
+function ranksIn(order: string): Ranks {
+  const names = order.trim().split(/\s+/);
+  const known = new Map(names.map((name, i) => [name, i]));
+  return {
+    known,
+    others: known.get("*") ?? known.size,
+    parts: Math.max(...names.map((name) => name.split(".").length)),
+  };
 }

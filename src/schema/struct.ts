@@ -16,7 +16,8 @@ export interface StructRules<F extends Fields> {
   complete?(value: Mutable<InferFields<F>>): void;
   /**
    * Fields in the order in which problems of them are told, those of `check` among them, where that is not the order of declaration.
-   * Fields that are not named come last.
+   * Fields that are not named come last, or where `*` stands. `template.metadata` names a part of a field, and `name:Duplicate` those of
+   * its problems that have a type; `.` is the struct itself.
    */
   readonly problemOrder?: string;
   /** What is validated in place of the value, where a part becomes whole only later. */

@@ -7,6 +7,7 @@ import { byteLength, rangeMessage } from "./formats.ts";
 import type { AnyKind } from "./kind.ts";
 import { invalid, mostProblems, notSupported, type Problem, required, tooFew, tooLong, tooMany } from "./problem.ts";
 import { inOrderOf } from "./problem-order.ts";
+import { sentEmpty } from "./sent-empty.ts";
 import { type AnyStruct, structOf } from "./struct.ts";
 import { validateMetadata, type WithMetadata } from "./validate-metadata.ts";
 
@@ -79,13 +80,14 @@ function compile(struct: AnyStruct): Validator | undefined {
       if (present === undefined) continue;
       if (field.evenAbsent) missing--;
       field.check(present, old?.[name], updating && old !== undefined, problems);
-      if (problems.length > (found?.end ?? start)) found = taken(found, problems, start, field);
+      if (problems.length > (found?.end ?? start)) found = taken(found ?? new Findings(value, problems, start), field);
     }
     if (missing > 0)
       for (const field of evenAbsent) {
         if (value[field.name] !== undefined) continue;
         field.check(undefined, old?.[field.name], updating && old !== undefined, problems);
-        if (problems.length > (found?.end ?? start)) found = taken(found, problems, start, field);
+        if (problems.length > (found?.end ?? start))
+          found = taken(found ?? new Findings(value, problems, start), field);
       }
     found?.sort();
     if (check) collect(value, check.call(struct, value as never, old as never), problems);
@@ -97,13 +99,15 @@ function compile(struct: AnyStruct): Validator | undefined {
 
 /** The problems of a struct's fields. They are told in the order in which fields are declared, whatever the order in which they were sent. */
 class Findings {
+  readonly #value: Values;
   readonly #problems: Problem[];
   readonly #start: number;
   #fields: { readonly order: number; readonly problems: readonly Problem[] }[] | undefined;
   /** How many problems have been taken. */
   end: number;
 
-  constructor(problems: Problem[], start: number) {
+  constructor(value: Values, problems: Problem[], start: number) {
+    this.#value = value;
     this.#problems = problems;
     this.#start = start;
     this.end = start;
@@ -111,10 +115,19 @@ class Findings {
 
   /** The problems that have come since the last call are of this field. */
   take({ name, order }: CheckedField): void {
+    this.#showSent(name);
     prefix(name, this.#problems, this.end);
     this.#fields ??= [];
     this.#fields.push({ order, problems: this.#problems.slice(this.end) });
     this.end = this.#problems.length;
+  }
+
+  /** A field that was sent empty is shown as it was sent. */
+  #showSent(name: string): void {
+    const sent = sentEmpty(this.#value, name);
+    if (sent === undefined) return;
+    for (const problem of this.#problems.slice(this.end))
+      if (problem.field === "" && problem.value === null) problem.value = sent;
   }
 
   sort(): void {
@@ -126,14 +139,14 @@ class Findings {
 }
 
 /** The findings with those of one more field. */
-function taken(found: Findings | undefined, problems: Problem[], start: number, field: CheckedField): Findings {
-  const findings = found ?? new Findings(problems, start);
+function taken(findings: Findings, field: CheckedField): Findings {
   findings.take(field);
   return findings;
 }
 
-const mustExist = ({ nonEmpty, required, pointer }: FieldSpec): boolean => nonEmpty || (required && pointer) || false;
-const isCheckedEvenAbsent = (spec: FieldSpec): boolean => spec.immutable || mustExist(spec);
+const mustExist = ({ nonEmpty, required, pointer, mayBeMissing }: FieldSpec): boolean =>
+  !mayBeMissing && (nonEmpty || (required && pointer) || false);
+const isCheckedEvenAbsent = (spec: FieldSpec): boolean => spec.immutable !== undefined || mustExist(spec);
 
 function fieldValidator(spec: FieldSpec): Validator | undefined {
   const own = ownRules(spec);
@@ -147,7 +160,7 @@ function fieldValidator(spec: FieldSpec): Validator | undefined {
   const isNeeded = mustExist(spec);
   return (value, old, updating, problems) => {
     if (immutable && updating && !equal(value, old))
-      problems.push(held(invalid("", "field is immutable", value ?? null)));
+      problems.push({ ...held(invalid("", "field is immutable", value ?? null)), isLast: immutable === "last" });
     if (value === undefined) {
       if (isNeeded) problems.push(required("", whenMissing));
       return;
@@ -279,9 +292,17 @@ export function problemsOf(value: Values, found: Iterable<Problem>): Problem[] {
 /** Takes in what a check yields, reading the refused value from the object where the check did not give it. */
 function collect(value: Values, found: Iterable<Problem>, problems: Problem[]): void {
   for (const problem of found) {
-    problems.push(problem.value === undefined ? held({ ...problem, value: valueAt(value, problem.field) }) : problem);
+    problems.push(problem.value === undefined ? held({ ...problem, value: sentAt(value, problem.field) }) : problem);
     if (problems.length >= mostProblems) return;
   }
+}
+
+/** The value at a path as it was sent: a list or a map may have been dropped because it was empty. */
+function sentAt(root: unknown, path: string): unknown {
+  const value = valueAt(root, path);
+  const field = value === undefined ? /[^.[\]]+$/.exec(path) : null;
+  if (field === null) return value;
+  return sentEmpty(valueAt(root, path.slice(0, Math.max(0, field.index - 1))), field[0]);
 }
 
 /** Runs `find` and puts `name` before the path of every problem it adds. */

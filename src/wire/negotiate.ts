@@ -40,6 +40,8 @@ export interface Negotiable {
   readonly isWatch: boolean;
   /** Whether the answer may be converted so, in this format. Absent, nothing may. */
   allows?(convert: Conversion, mediaType: string): boolean;
+  /** Whether the format may be asked for without a conversion. Absent, each may. */
+  allowsPlain?(mediaType: string): boolean;
 }
 
 export type Negotiation = { readonly accepted: Accepted } | { readonly acceptable: readonly string[] };
@@ -53,13 +55,20 @@ export const isProduced = (accept: string, offers: readonly Offer[]): boolean =>
   });
 
 /** The best offer for an Accept header, or the media types to name in a 406. */
-export function negotiate(accept: string | undefined, { offers, isWatch, allows }: Negotiable): Negotiation {
+export function negotiate(
+  accept: string | undefined,
+  { offers, isWatch, allows, allowsPlain }: Negotiable,
+): Negotiation {
   const clauses = accept ? parseAccept(accept) : [{ type: "*", subtype: "*", quality: 1, parameters: new Map() }];
   for (const clause of clauses) {
     for (const offer of offers) {
       if (!matches(clause, offer.mediaType)) continue;
       const accepted = acceptedBy(clause, offer);
-      if (!accepted || (accepted.convert && !allows?.(accepted.convert, offer.mediaType))) continue;
+      if (!accepted) continue;
+      const isAllowed = accepted.convert
+        ? allows?.(accepted.convert, offer.mediaType)
+        : (allowsPlain?.(offer.mediaType) ?? true);
+      if (!isAllowed) continue;
       if (isWatch && !offer.streams) return { acceptable: streamTypes(offers) };
       return { accepted };
     }

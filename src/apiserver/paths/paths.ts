@@ -7,6 +7,7 @@ import { HealthMetrics } from "#serving/health-metrics.ts";
 import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 import type { Causality } from "../causality.ts";
 import type { ServedApis } from "../served/served-apis.ts";
+import { flagsPage, type OwnPages, statusPage } from "./component-pages.ts";
 import { Discovery } from "./discovery.ts";
 import { configurationPath, type Issuer, issuerConfiguration, keySet, keySetPath } from "./issuer.ts";
 import { indentedJson } from "./json.ts";
@@ -26,6 +27,8 @@ export interface PathOptions {
   readonly metrics: MetricRegistry;
   /** Host and port where clients reach this server. */
   readonly externalAddress: () => string;
+  /** What the server tells of itself. */
+  readonly pages: OwnPages;
 }
 
 /** The answer for a path, or undefined if there is none. */
@@ -56,6 +59,8 @@ export function pathHandler(options: PathOptions): PathHandler {
 
 function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
   const { apis, openApi, healthChecks, version, metrics, causality, issuer, schedulingOf, externalAddress } = options;
+  const { pages } = options;
+  const { flags } = pages;
   const discovery = new Discovery(apis, externalAddress);
   const slis = new HealthMetrics();
   const healthOf =
@@ -71,6 +76,8 @@ function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
     "/livez/**": healthOf("livez"),
     "/readyz": healthOf("readyz"),
     "/readyz/**": healthOf("readyz"),
+    "/statusz": (request) => exactly(request, "/statusz", () => statusPage(request, pages, rootPaths(options))),
+    ...(flags && { "/flagz": (request) => exactly(request, "/flagz", () => flagsPage(request, flags)) }),
     "/metrics": () => metricsOf(metrics),
     "/metrics/slis": () => metricsOf(slis.registry),
     "/api": (request) => discovery.versions(request),
@@ -107,13 +114,17 @@ function partsOf(pattern: readonly string[], segments: readonly string[]): reado
   return parts;
 }
 
+/** A few paths do not bear a slash at their end. */
+const exactly = (request: HttpRequest, path: string, serve: () => HttpResponse): HttpResponse | undefined =>
+  request.path === path ? serve() : undefined;
+
 const metricsOf = async (registry: MetricRegistry): Promise<HttpResponse> => ({
   code: 200,
   headers: { "content-type": metricsMediaType, ...uncached },
   body: await registry.text(),
 });
 
-function rootPaths({ apis, issuer, healthChecks }: PathOptions): readonly string[] {
+function rootPaths({ apis, issuer, healthChecks, pages }: PathOptions): readonly string[] {
   const groups = apis.kinds.flatMap(({ group, version }) =>
     group === "" ? ["/api", `/api/${version}`] : ["/apis", "/apis/", `/apis/${group}`, `/apis/${group}/${version}`],
   );
@@ -124,6 +135,7 @@ function rootPaths({ apis, issuer, healthChecks }: PathOptions): readonly string
     ...new Set([
       ...groups,
       ...(issuer ? [configurationPath, keySetPath] : []),
+      ...(pages.flags ? ["/flagz"] : []),
       "/healthz",
       "/livez",
       "/metrics",
@@ -133,6 +145,7 @@ function rootPaths({ apis, issuer, healthChecks }: PathOptions): readonly string
       "/openapi/v3/",
       "/readyz",
       ...checks,
+      "/statusz",
       "/version",
     ]),
   ].sort();

@@ -29,7 +29,7 @@ export async function deleteObject(
   return registry.inTurn(key, async () => {
     let current = await registry.current(key, request.signal);
     for (;;) {
-      if (!current) throw notFound(registry.resource, request.name ?? "");
+      if (!current) throw notFound(registry.resourceOf(request), request.name ?? "");
       refuseOther(registry, current.object, options);
       const call = { request, kind, operation: "delete", old: current.object, dryRun: options.dryRun } as const;
       if (!options.admitted) {

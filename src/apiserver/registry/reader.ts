@@ -20,7 +20,7 @@ export function getObject(registry: Registry, request: ApiRequest): Soon<Stored>
   const { name = "", namespace, signal, query } = request;
   const key = registry.keyOf(namespace, name);
   const present = (stored: Stored | undefined): Stored => {
-    if (!stored) throw notFound(registry.resource, name);
+    if (!stored) throw notFound(registry.resourceOf(request), name);
     return stored;
   };
   const asked = parseRevision(query.get("resourceVersion") ?? "", "get");

@@ -44,6 +44,7 @@ import {
 import type { Reserver } from "./reservation.ts";
 import type { StoreClaims } from "./store-claims.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
+import { warnOf } from "./warn-of.ts";
 
 export interface RegistryOptions {
   readonly kind: AnyKind;
@@ -124,6 +125,11 @@ export class Registry {
     return namespace ? `${this.prefix}${namespace}/${name}` : this.prefix + name;
   }
 
+  /** The resource in the group in which the client asks for it: events are in two. */
+  resourceOf({ group, resource }: ApiRequest): ResourceName {
+    return resource === this.resource.resource ? { group, resource } : this.resource;
+  }
+
   /** The object as of now: at least as new as every write acknowledged before the call. */
   current(key: string, signal: AbortSignal): Promise<Stored | undefined> | Stored | undefined {
     const { follower, cache, store, form } = this.options;
@@ -159,7 +165,7 @@ export class Registry {
       const verified = strategy.verify ? await strategy.verify(object as ApiObject) : [];
       this.#refuseInvalid(object, [...verified, ...validateObject(kind, object)]);
       if (isLarge) await turn();
-      this.#warn(call, object, undefined);
+      warnOf(strategy, call, object as ApiObject, undefined);
       call.request.trace?.mark("validate");
       const admitted = admission.validate(call, object as ApiObject);
       if (admitted) await admitted;
@@ -176,7 +182,7 @@ export class Registry {
         return sentRevision > 0 ? this.options.form.tried(key, object as ApiObject, sentRevision) : stored;
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
-        if (!generates) throw alreadyExists(this.resource, name);
+        if (!generates) throw alreadyExists(this.resourceOf(call.request), name);
         if (tries === nameTries) throw noFreeName(this.resource, name);
       }
     }
@@ -212,7 +218,7 @@ export class Registry {
   ): Promise<Stored> {
     let current = found;
     for (;;) {
-      if (!current) throw notFound(this.resource, request.name ?? "");
+      if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
       const isLarge = request.body?.isLarge || current.size > largeBytes;
       const object = await change(current.object, isLarge);
       if (isLarge) await turn();
@@ -280,7 +286,9 @@ export class Registry {
     const { reserver, claims } = this.options;
     if (!reserver) return write();
     const reservation =
-      claims && !dryRun ? await claims.reserve(reserver, object, old, request.signal) : reserver.reserve(object, old);
+      claims && !dryRun
+        ? await claims.reserve(reserver, object, old, request.signal)
+        : reserver.reserve(object, old, { isTrial: dryRun });
     let stored: Stored;
     try {
       stored = await write();
@@ -324,7 +332,7 @@ export class Registry {
     return this.inTurn(key, async () => {
       let current = await this.current(key, request.signal);
       for (;;) {
-        if (!current) throw notFound(this.resource, request.name ?? "");
+        if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
         const object = change(current.object);
         if (object && equal(object, current.object)) return current;
         try {
@@ -365,19 +373,10 @@ export class Registry {
     if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
     if (isLarge) await turn();
-    this.#warn(call, object, old);
+    warnOf(strategy, call, object as ApiObject, old);
     call.request.trace?.mark("validate");
     await admission.validate(call, shownAs?.of(object as ApiObject) ?? (object as ApiObject));
     call.request.trace?.mark("admit");
-  }
-
-  #warn({ request, kind, dryRun }: AdmissionCall, object: DraftObject, old: ApiObject | undefined): void {
-    const { warnings, statusWarnings, isEnforced = true } = this.options.strategy;
-    const isStatus = request.subresource === "status";
-    if (!isEnforced && !isStatus && !dryRun)
-      request.warn?.(`${kind.apiVersion} ${kind.kind} is stored but not enforced by this server`);
-    const texts = isStatus ? statusWarnings?.(object as ApiObject) : warnings?.(object as ApiObject, old);
-    for (const text of texts ?? []) request.warn?.(text);
   }
 
   #refuseLong(object: DraftObject, key: string): void {
@@ -409,7 +408,7 @@ export class Registry {
     const { store, form, strategy } = this.options;
     if (dryRun) {
       if (expected === 0 && (await this.current(key, request.signal)))
-        throw alreadyExists(this.resource, object.metadata.name ?? "");
+        throw alreadyExists(this.resourceOf(request), object.metadata.name ?? "");
       return form.tried(key, object as ApiObject, expected);
     }
     // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.

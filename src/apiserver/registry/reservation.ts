@@ -11,11 +11,17 @@ export interface Reserver {
   /**
    * Takes what the object asks for or lacks, and writes the latter into it. `old` is what an update replaces. Runs in one turn of
    * the event loop, so that two writers never take the same. Throws ApiError if it cannot be had, having taken nothing.
-   * What others take that this server cannot know of is `elsewhere`.
    */
-  reserve(object: DraftObject, old: ApiObject | undefined, elsewhere?: ReadonlySet<string>): Reservation;
+  reserve(object: DraftObject, old: ApiObject | undefined, options?: ReserveOptions): Reservation;
   /** Whether a stored object has the thing. */
   isHeld(thing: string): boolean;
+}
+
+export interface ReserveOptions {
+  /** What others take that this server cannot know of. */
+  readonly elsewhere?: ReadonlySet<string>;
+  /** Nothing will be written: the object is only to be shown. */
+  readonly isTrial?: boolean;
 }
 
 export interface Reservation {

@@ -52,7 +52,7 @@ export class StoreClaims {
     const asked = copyJson(object.spec);
     const elsewhere = new Set<string>();
     for (let left = tries; ; left--) {
-      const reservation = reserver.reserve(object, old, elsewhere);
+      const reservation = reserver.reserve(object, old, { elsewhere });
       try {
         return await this.#secured(reserver, reservation, signal);
       } catch (error) {

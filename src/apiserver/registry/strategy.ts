@@ -30,7 +30,7 @@ export interface Strategy {
   readonly keepsObjects?: boolean;
   /** Makes what gives objects of the kind things that no two may share. */
   reserver?(parts: ReserverParts): Reserver;
-  /** Adds what a client owns of an object without having said it, before it is noted who owns what. */
+  /** Adds what a client owns of an object without having said it, and takes off what it does not, before it is noted who owns what. */
   prepareForTracking?(object: DraftObject): void;
   /** After defaults, before validation. */
   prepareForCreate?(object: DraftObject, context: StrategyContext): void;
@@ -61,6 +61,8 @@ export interface Strategy {
   prepareForDeletion?(object: DraftObject): void;
   /** What happens to dependents of a deleted object when the client does not say. */
   readonly orphansDependents?: boolean;
+  /** What a client should know that deletes without saying what becomes of dependents. */
+  readonly deletionWarning?: string;
 }
 
 /** A part of the object with a path and rules of its own, such as `approval`. */

@@ -4,6 +4,8 @@ import type { Strategy } from "../registry/strategy.ts";
 export const job: Strategy = {
   countsGenerations: true,
   orphansDependents: true,
+  deletionWarning:
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
   prepareForCreate(object) {
     const { spec, metadata } = object;
     if (spec?.manualSelector) return;

@@ -245,6 +245,42 @@ test("events are gone after an hour, or when they are told to be", async () => {
   }
 });
 
+test("an event of events.k8s.io has a DNS name, and is missing in the group in which it is asked for", async () => {
+  await using server = await testServer();
+  const [core, events] = ["/api/v1/namespaces/a/events", "/apis/events.k8s.io/v1/namespaces/a/events"];
+  const involvedObject = { kind: "Pod", name: "p", namespace: "a" };
+  assert.equal((await server.call("POST", core, { metadata: { name: "Bad_Value!" }, involvedObject })).code, 201);
+  const event = {
+    regarding: involvedObject,
+    reason: "R",
+    type: "Normal",
+    action: "A",
+    reportingController: "x.io/c",
+    reportingInstance: "i",
+    eventTime: "2020-01-01T00:00:00.000000Z",
+  };
+  const refused = await server.call("POST", events, { metadata: { name: "Worse_Value!" }, ...event });
+  assert.equal(refused.code, 422);
+  assert.match(refused.json.message, /^Event "Worse_Value!" is invalid: metadata.name: Invalid value/);
+  assert.equal((await server.call("GET", `${events}/x`)).json.message, 'events.events.k8s.io "x" not found');
+  assert.equal((await server.call("GET", `${core}/x`)).json.message, 'events "x" not found');
+});
+
+test("a claim with a source in another namespace loses that source, whose gate is off", async () => {
+  await using server = await testServer();
+  const claim = await server.call("POST", "/api/v1/namespaces/a/persistentvolumeclaims", {
+    metadata: { name: "c" },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Gi" } },
+      dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" },
+      dataSourceRef: { kind: "PersistentVolumeClaim", name: "x", namespace: "y" },
+    },
+  });
+  assert.equal(claim.code, 201, claim.text);
+  assert.deepEqual(claim.json.spec.dataSourceRef, claim.json.spec.dataSource);
+});
+
 test("an event is one object in two APIs", async () => {
   await using server = await testServer();
   const core = "/api/v1/namespaces/a/events";

@@ -6,6 +6,7 @@ import { staticNameWarnings } from "../warnings/admission.ts";
 import { ingressStatusWarnings, ingressWarnings, networkPolicyWarnings } from "../warnings/networking.ts";
 import { runtimeClassWarnings } from "../warnings/node-labels.ts";
 import { deviceSliceWarnings } from "../warnings/resource.ts";
+import { secretWarnings } from "../warnings/secret.ts";
 import {
   capacityWarnings,
   claimWarnings,
@@ -126,6 +127,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "/podtemplates": { ...counted, ...warnsOf(podTemplateWarnings) },
   "/replicationcontrollers": { ...counted, ...warnsOf(namedWorkloadWarnings), orphansDependents: true },
   "/secrets": {
+    ...warnsOf(secretWarnings),
     prepareForUpdate(object, old) {
       object.type ||= old.type;
     },

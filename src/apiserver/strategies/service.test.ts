@@ -213,6 +213,21 @@ test("a write that fails, is refused or is only tried gives back what it took", 
   assert.equal((await create(server, {})).code, 500);
 });
 
+test("a dry run shows node ports without looking for free ones, and takes any that is asked for", async () => {
+  await using server = await testServer({ nodePorts: "30000-30001" });
+  const tried = async (nodePort?: number) => {
+    const ports = [
+      { name: "a", port: 80, nodePort },
+      { name: "b", port: 81 },
+    ];
+    const { code, json } = await create(server, { type: "NodePort", ports }, "?dryRun=All");
+    return [code, ...(json.spec.ports ?? []).map((port: { nodePort: number }) => port.nodePort)];
+  };
+  assert.deepEqual(await tried(), [201, 32769, 32770]);
+  assert.deepEqual(await tried(-1), [201, -1, 1]);
+  assert.equal((await create(server, { type: "NodePort", ports: [{ port: 80, nodePort: -1 }] })).code, 422);
+});
+
 test("a server that starts over a store knows what its services hold", async () => {
   const before = await testServer();
   const { clusterIP } = specOf(await create(before, { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] }));

@@ -1,6 +1,7 @@
 import type { Service, ServiceSpec } from "#api/core/v1/service.ts";
 import { isReachedFromOutside, needsHealthCheck } from "#api/core/v1/service-defaults.ts";
 import { equal } from "#base/collections.ts";
+import { isFilledIn } from "#schema/defaults.ts";
 import type { Mutable } from "#schema/index.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { Strategy } from "../registry/strategy.ts";
@@ -11,6 +12,10 @@ import { serviceWarnings } from "./service/warnings.ts";
 
 export const service: Strategy = {
   createOnUpdate: true,
+  // Nobody owns the list that follows from the one address that was sent; it is made again when the service gets its addresses.
+  prepareForTracking({ spec }) {
+    if (isFilledIn(spec?.clusterIPs)) delete spec.clusterIPs;
+  },
   prepareForUpdate(object, old) {
     dropOfOtherType(object.spec, (old as Service).spec);
     if (object.spec.type !== "LoadBalancer") object.status = { ...object.status, loadBalancer: {} };
@@ -41,6 +46,7 @@ function dropOfOtherType(spec: Mutable<ServiceSpec>, old: ServiceSpec): void {
   drop("allocateLoadBalancerNodePorts", isBalanced);
   drop("loadBalancerClass", isBalanced);
   drop("externalTrafficPolicy", isReachedFromOutside);
+  drop("internalTrafficPolicy", ({ type }) => type !== "ExternalName");
 }
 
 const isBalanced = ({ type }: ServiceSpec): boolean => type === "LoadBalancer";

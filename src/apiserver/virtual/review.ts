@@ -1,4 +1,5 @@
 // What all reviews share: a question that is decoded and checked like any object, and sent back with its answer.
+import { shownAsUpstream } from "#api/internal-form.ts";
 import type { Clock } from "#base/clock.ts";
 import { trackUpdate } from "#schema/apply/apply.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -24,6 +25,7 @@ export async function asked(request: ApiRequest, kind: AnyKind): Promise<Asked> 
 export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<Asked> {
   const options = parseWriteOptions(request, "CreateOptions");
   const { object, warnings } = await decodeBody(request, kind, options);
+  if (kind.scope === "Cluster") delete object.metadata.namespace;
   noteOwner(kind, object, options.fieldManager, clock);
   return { object: object as ApiObject, warnings };
 }
@@ -36,9 +38,11 @@ export function noteOwner(kind: AnyKind, object: DraftObject, manager: string, c
   else delete object.metadata.managedFields;
 }
 
+/** Upstream does not say which kind of review it refuses. */
 export function refuseInvalid(kind: AnyKind, object: ApiObject): void {
   const problems = validateObject(kind, object);
-  if (problems.length > 0) throw invalidObject(kind, "", problems);
+  if (problems.length > 0)
+    throw invalidObject({ group: kind.group, kind: "" }, "", shownAsUpstream(kind.struct, problems));
 }
 
 export const answered = (kind: AnyKind, object: object, warnings: readonly string[] = []): ApiResponse => ({

@@ -115,6 +115,7 @@ test("reviews without sense are refused in upstream's words", async () => {
     const answer = await server.call("POST", `${authorization}/${path}`, body);
     assert.equal(answer.code, code, answer.text);
     assert.ok(String(answer.json.message).endsWith(text), `${answer.json.message}\n${text}`);
+    if (code === 422) assert.match(answer.json.message, /^\.authorization\.k8s\.io "" is invalid: /); // names no kind
   }
   for (const method of ["GET", "PUT", "DELETE"])
     assert.equal((await server.call(method, `${authorization}/subjectaccessreviews`, {})).code, 405);

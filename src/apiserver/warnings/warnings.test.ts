@@ -16,6 +16,17 @@ const rule = { apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operation
 /** What is created, and what the answer warns of. */
 const cases: readonly [path: string, body: Body, ...warnings: readonly string[]][] = [
   [
+    "/api/v1/namespaces/default/secrets",
+    { type: "kubernetes.io/tls", data: { "tls.crt": "eA==", "tls.key": "eA==" } },
+    "tls: failed to find any PEM data in certificate input",
+  ],
+  [
+    "/api/v1/namespaces/default/secrets",
+    { type: "kubernetes.io/tls", data: { "tls.crt": btoa("-----BEGIN CERTIFICATE-----"), "tls.key": "eA==" } },
+    "tls: failed to find any PEM data in key input",
+  ],
+  ["/api/v1/namespaces/default/secrets", { type: "Opaque", data: { "tls.crt": "eA==" } }],
+  [
     "/api/v1/persistentvolumes",
     { spec: { ...volume, hostPath: { path: "/x" }, persistentVolumeReclaimPolicy: "Recycle" } },
     "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
@@ -118,4 +129,15 @@ test("what is taken though it should not be used any more is answered with a war
       warnings.map((text) => `299 - ${JSON.stringify(text)}`),
     );
   }
+});
+
+test("who deletes a job without saying what becomes of its pods is told that they stay", async () => {
+  await using server = await testServer();
+  const jobs = "/apis/batch/v1/namespaces/default/jobs";
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } };
+  await server.call("POST", jobs, { metadata: { name: "j" }, spec: { template } });
+  const warned = async (query: string) =>
+    (await server.call("DELETE", `${jobs}/j?dryRun=All${query}`)).headers?.warning;
+  assert.match(String(await warned("")), /child pods are preserved by default when jobs are deleted/);
+  assert.equal(await warned("&propagationPolicy=Orphan"), undefined);
 });

@@ -7,6 +7,7 @@ import type { OwnAuthorizers } from "#apiserver/authorization/own-authorizers.ts
 import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { type InFlightLimits, usualInFlight } from "#apiserver/in-flight.ts";
+import { unknownMethod } from "#apiserver/respond.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { explain, UsageError } from "#base/errors.ts";
@@ -17,7 +18,7 @@ import { systemRandom } from "#base/random.ts";
 import { type Component, outlive } from "#base/supervise.ts";
 import type { Command } from "#cli/command.ts";
 import { delayFlag, durationFlag } from "#cli/duration-flag.ts";
-import { flagsHelp, type Parsed, parseFlags } from "#cli/flags.ts";
+import { flagsHelp, flagTexts, type Parsed, parseFlags } from "#cli/flags.ts";
 import { asText, flagFile } from "#cli/host/flag-file.ts";
 import { parseIp } from "#schema/ip.ts";
 import { type HttpsFront, type HttpsOptions, httpsFront } from "#serving/host/https/front.ts";
@@ -179,12 +180,21 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       network,
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(settings.version),
+      flags: flagTexts(settings),
       stopping: signal,
       eventSeconds,
       inFlight: inFlightOf(settings),
       metrics,
     });
-    const front = httpsFront({ cert, key, clientCa, handler: server.handle, log, ...spoken });
+    const front = httpsFront({
+      cert,
+      key,
+      clientCa,
+      handler: server.handle,
+      unknownMethod: unknownMethod(),
+      log,
+      ...spoken,
+    });
     const https: Component = {
       name: "https",
       async run(inner) {

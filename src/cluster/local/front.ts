@@ -1,5 +1,6 @@
 // Where the API of a cluster on this machine is served: for people on loopback, for nodes and pods on the bridge they are on.
 import { hostname } from "node:os";
+import { unknownMethod } from "#apiserver/respond.ts";
 import type { Log } from "#base/log.ts";
 import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler } from "#wire/http.ts";
@@ -32,7 +33,7 @@ export function localFront(
   let url = "";
   let isClosed = false;
   const listen = async (handler: HttpHandler, port: number, address = settings["bind-address"]): Promise<number> => {
-    const front = httpsFront({ ...server, clientCa: authority.cert, handler, log });
+    const front = httpsFront({ ...server, clientCa: authority.cert, handler, unknownMethod: unknownMethod(), log });
     const taken = await front.listen(port, address);
     fronts.push(front);
     return taken;

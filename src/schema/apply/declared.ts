@@ -16,6 +16,7 @@ import {
   noFields,
   type Shape,
   scalarShapes,
+  untypedAtomic,
 } from "./shape.ts";
 import { isWrittenWhenZero, scalarZeros } from "./zero.ts";
 
@@ -63,7 +64,7 @@ class LazyMapShape implements MapShape {
   }
 }
 
-function typeShape(type: Type, { listType, keys = [], mapType }: Partial<FieldSpec>): Shape {
+function typeShape(type: Type, { listType, keys = [], mapType, opaque }: Partial<FieldSpec>): Shape {
   switch (type.is) {
     case "struct":
       return structShape(type.struct(), mapType);
@@ -79,6 +80,8 @@ function typeShape(type: Type, { listType, keys = [], mapType }: Partial<FieldSp
       };
     case "either":
       return deduced;
+    case "rawExtension":
+      return opaque ? untypedAtomic : scalarShapes.rawExtension;
     default:
       return scalarShapes[type.is];
   }

@@ -1,6 +1,7 @@
 // The rules of custom resource definitions. Upstream reads a schema, columns and subresources that all versions share as
 // if they stood once at the top (`spec.validation`), and names that place in its answers: so do we.
 import { equal, repeats } from "#base/collections.ts";
+import { isFilledIn } from "#schema/defaults.ts";
 import { dns1035Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required, tooMany } from "#schema/index.ts";
 import { oneOf } from "../../core/v1/checks/problems.ts";
@@ -39,7 +40,7 @@ export function* checkSpec(spec: CustomResourceDefinitionSpec): Iterable<Problem
     yield invalid(
       "versions",
       "must have exactly one version marked as storage version",
-      shown.length === 0 ? null : shown,
+      isFilledIn(versions) ? null : shown,
     );
   // Upstream's internal spec has the name of the first version at the top, too.
   const first = versions[0]?.name ?? "";

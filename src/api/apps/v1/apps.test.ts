@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { trackUpdate } from "#schema/apply/apply.ts";
 import { changed, defaulted, podTemplate, problemsOf, statusProblemsOf } from "../../testing/rules.ts";
 import { ControllerRevision } from "./controller-revision.ts";
 import { DaemonSet } from "./daemon-set.ts";
@@ -163,6 +164,39 @@ test("the claims of a stateful set say what they are, and are volumes of its pod
   assert.deepEqual(problemsOf(StatefulSet, mounted), []);
 });
 
+test("a stateful set may have two claims of one name, which are one volume", () => {
+  assert.deepEqual(problemsOf(StatefulSet, changed(workload, { "spec.volumeClaimTemplates": [claim, claim] })), []);
+});
+
+test("the claims of a stateful set are checked when it is made; later they cannot change, and that is all that is said", () => {
+  const before = changed(workload, { "spec.volumeClaimTemplates": [claim] });
+  const after = changed(workload, { "spec.volumeClaimTemplates": [{ metadata: { name: "data" }, spec: {} }] });
+  assert.deepEqual(
+    problemsOf(StatefulSet, after).map((problem) => problem.split(":")[0]),
+    ["spec.volumeClaimTemplates[0].spec.accessModes", "spec.volumeClaimTemplates[0].spec.resources[storage]"],
+  );
+  assert.deepEqual(
+    problemsOf(StatefulSet, after, before).map((problem) => problem.split(":")[0]),
+    ["spec"],
+  );
+});
+
+test("workloads tell that a selector does not match before what is wrong with the template, and a changed selector last", () => {
+  const broken = { "spec.selector": { matchLabels: { app: "other" } }, "spec.template.spec.containers": [] };
+  const fields = (kind: typeof Deployment | typeof ReplicaSet | typeof StatefulSet) =>
+    problemsOf(kind, changed(workload, broken), workload).map((problem) => problem.split(":")[0]);
+  const common = ["spec.template.metadata.labels", "spec.template.spec.containers"];
+  assert.deepEqual(fields(Deployment), [...common, "spec.selector"]);
+  assert.deepEqual(fields(ReplicaSet), [...common, "spec.selector"]);
+  assert.deepEqual(fields(StatefulSet), [...common, "spec"]);
+});
+
+test("a daemon set without a selector is refused because it selects nothing, not because the selector is missing", () => {
+  assert.deepEqual(problemsOf(DaemonSet, changed(workload, { "spec.selector": undefined })), [
+    'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+  ]);
+});
+
 const statefulSetRules: readonly [string, Record<string, unknown>, readonly string[]][] = [
   [
     "an unknown pod management",
@@ -222,4 +256,10 @@ test("the data of a revision is there and does not change", () => {
   assert.deepEqual(problemsOf(ControllerRevision, { revision: 1, data: { a: 1 } }, { revision: 1, data: { a: 2 } }), [
     'data: Invalid value: {"a":1}: field is immutable',
   ]);
+});
+
+test("the state in a controller revision is owned as a whole by who writes it", () => {
+  const updated = defaulted(ControllerRevision, { metadata: { name: "r" }, data: { a: { b: 1 } }, revision: 1 });
+  const [owner] = trackUpdate({ kind: ControllerRevision, live: undefined, updated, manager: "m", now: 0 } as never);
+  assert.deepEqual((owner as { fieldsV1: object }).fieldsV1, { "f:data": {}, "f:revision": {} });
 });

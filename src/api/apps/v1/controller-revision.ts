@@ -10,7 +10,7 @@ export const ControllerRevision = resource({
   scope: "Namespaced",
   doc: "One state a StatefulSet or DaemonSet once had, kept so that a rollout can be undone.",
   fields: {
-    data: rawExtension(2, "The state that was saved.").immutable(),
+    data: rawExtension(2, "The state that was saved.").opaque().immutable(),
     revision: int64(3, "Counts the states of one owner; a higher one is newer.").min(0).required(),
   },
   columns: [

@@ -94,6 +94,7 @@ export const DaemonSetSpec = struct(
     )
       .immutable()
       .required()
+      .mayBeMissing()
       .pointer(),
     template: ref(
       2,
@@ -105,6 +106,7 @@ export const DaemonSetSpec = struct(
     revisionHistoryLimit: int32(6, "How many old revisions to keep for rolling back.").min(0).pointer().default(10),
   },
   {
+    problemOrder: "selector template.metadata.labels template minReadySeconds updateStrategy revisionHistoryLimit",
     *check(spec) {
       const { selector, template } = spec;
       if (isValidSelector(selector) && !selects(selector, template.metadata.labels)) yield unselected;

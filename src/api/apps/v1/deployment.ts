@@ -99,7 +99,7 @@ export const DeploymentSpec = struct(
       LabelSelector,
       "Which pods belong to the deployment; must match the labels of the template and cannot change.",
     )
-      .immutable()
+      .immutable("last")
       .required()
       .pointer(),
     template: ref(
@@ -117,6 +117,8 @@ export const DeploymentSpec = struct(
       .default(600),
   },
   {
+    problemOrder:
+      "replicas selector template.metadata.labels template strategy minReadySeconds revisionHistoryLimit progressDeadlineSeconds",
     *check(spec) {
       yield* checkSelector(spec, "deployment", "invalid label selector");
       yield* checkRunsForever(spec, "ReplicaSet");

@@ -24,12 +24,13 @@ export const ReplicaSetSpec = struct(
       LabelSelector,
       "Which pods belong to the set; must match the labels of the template and cannot change.",
     )
-      .immutable()
+      .immutable("last")
       .required()
       .pointer(),
     template: ref(3, PodTemplateSpec, "The pod to create when one is missing.").default({}),
   },
   {
+    problemOrder: "replicas minReadySeconds selector template.metadata.labels template",
     *check(spec) {
       yield* checkSelector(spec, "deployment", "invalid label selector");
       yield* checkRunsForever(spec, "ReplicaSet");

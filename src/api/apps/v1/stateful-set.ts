@@ -114,7 +114,7 @@ export const StatefulSetSpec = struct(
       4,
       PersistentVolumeClaim.struct,
       "Claims that every pod gets a copy of, and keeps when it is replaced.",
-    ),
+    ).checkedOnCreate(),
     serviceName: string(5, "The headless service under whose name the pods are found in DNS.").always(),
     podManagementPolicy: string(6, "Start and stop pods one after the other (OrderedReady) or all at once (Parallel).")
       .known("OrderedReady", "Parallel")
@@ -146,6 +146,8 @@ export const StatefulSetSpec = struct(
       }
     },
     checkedAs: (spec) => ({ ...spec, template: completePod(spec.template, spec.volumeClaimTemplates) }),
+    problemOrder: `podManagementPolicy updateStrategy persistentVolumeClaimRetentionPolicy volumeClaimTemplates replicas minReadySeconds
+      ordinals serviceName selector template.metadata.labels template`,
     *check(spec, old) {
       const { podManagementPolicy, updateStrategy, serviceName } = spec;
       if (podManagementPolicy !== "OrderedReady" && podManagementPolicy !== "Parallel")
@@ -159,7 +161,7 @@ export const StatefulSetSpec = struct(
       if (!old && serviceName) for (const detail of dns1123Label(serviceName)) yield invalid("serviceName", detail);
       yield* checkSelector(spec, "statefulset", "");
       yield* checkRunsForever(spec, "StatefulSet");
-      if (old && !same(fixed(spec), fixed(old))) yield forbidden("", fixedWords);
+      if (old && !same(fixed(spec), fixed(old))) yield { ...forbidden("", fixedWords), isLast: true };
     },
   },
 );
@@ -168,7 +170,8 @@ export interface StatefulSetSpec extends Infer<typeof StatefulSetSpec> {}
 /** The template as the pods will be: each claim is a volume of its name, and the controller sets hostname and subdomain. */
 function completePod(template: PodTemplateSpec, claims: readonly PersistentVolumeClaim[] = []): PodTemplateSpec {
   const { hostname: _hostname, subdomain: _subdomain, ...pod } = template.spec;
-  const names = claims.map(({ metadata }) => metadata.name);
+  // Of claims of the same name, upstream sees one.
+  const names = [...new Set(claims.map(({ metadata }) => metadata.name))];
   const volumes = [
     ...names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
     ...(pod.volumes ?? []).filter(({ name }) => !names.includes(name)),

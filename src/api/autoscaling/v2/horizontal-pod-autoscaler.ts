@@ -142,6 +142,7 @@ export const HPAScalingRules = struct(
     tolerance: quantity(4, "The share by which a metric may miss its target before anything happens.").pointer(),
   },
   {
+    problemOrder: "stabilizationWindowSeconds selectPolicy policies tolerance",
     *check({ stabilizationWindowSeconds: window = 0, policies = [], tolerance }) {
       if (window < 0) yield invalid("stabilizationWindowSeconds", "must be greater than or equal to zero");
       if (window > 3600) yield invalid("stabilizationWindowSeconds", "must be less than or equal to 3600");

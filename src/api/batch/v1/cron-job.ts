@@ -68,9 +68,10 @@ function* checkTimeZone(zone: string | undefined): Iterable<Problem> {
   if (zone === undefined) return;
   const plain = zone.split("/").every((part) => /^[A-Za-z.\-_0-9+]{1,14}$/.test(part) && !/^(-|\.\.?$)/.test(part));
   if (zone === "") yield invalid("timeZone", "timeZone must be nil or non-empty string");
-  else if (zone.toLowerCase() === "local")
+  if (zone.toLowerCase() === "local")
     yield invalid("timeZone", "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
-  else if (!plain || !isTimeZone(zone)) yield invalid("timeZone", `unknown time zone ${zone}`);
+  if (zone === "" || zone === "Local") return; // Go knows the latter
+  if (!plain || !isTimeZone(zone)) yield invalid("timeZone", `unknown time zone ${zone}`);
 }
 
 export const CronJobStatus = struct("batch/v1.CronJobStatus", {

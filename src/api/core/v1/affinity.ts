@@ -196,6 +196,11 @@ export const TopologySpreadConstraint = struct(
       .pointer(),
     matchLabelKeys: list(8, "string", "Labels that counted pods have in common with this one."),
   },
-  { doc: "How evenly pods are spread over places.", check: (constraint): Iterable<Problem> => checkSpread(constraint) },
+  {
+    doc: "How evenly pods are spread over places.",
+    problemOrder:
+      "maxSkew topologyKey whenUnsatisfiable minDomains nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys labelSelector",
+    check: (constraint): Iterable<Problem> => checkSpread(constraint),
+  },
 );
 export interface TopologySpreadConstraint extends Infer<typeof TopologySpreadConstraint> {}

@@ -16,7 +16,11 @@ export const ContainerPort = struct(
     protocol: string(4, "Protocol of the port.").oneOf("SCTP", "TCP", "UDP").default("TCP"),
     hostIP: string(5, "Address of the node the host port is bound to; all of them when left out."),
   },
-  { doc: "A port the container listens on.", check: (port): Iterable<Problem> => checkContainerPort(port) },
+  {
+    doc: "A port the container listens on.",
+    problemOrder: "name containerPort hostPort protocol",
+    check: (port): Iterable<Problem> => checkContainerPort(port),
+  },
 );
 export interface ContainerPort extends Infer<typeof ContainerPort> {}
 
@@ -87,7 +91,7 @@ export const VolumeDevice = struct(
 export interface VolumeDevice extends Infer<typeof VolumeDevice> {}
 
 const problemOrder = `name image terminationMessagePolicy ports env envFrom volumeMounts volumeDevices imagePullPolicy resources
-  resizePolicy securityContext lifecycle livenessProbe readinessProbe startupProbe restartPolicy`;
+  resizePolicy securityContext name:Duplicate ports.hostPort:Duplicate lifecycle livenessProbe readinessProbe startupProbe restartPolicy`;
 
 export const Container = struct(
   "core/v1.Container",

@@ -1,7 +1,7 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { dns1123Label } from "#schema/formats.ts";
 import { type Infer, int32, list, type Problem, ref, resource, string, struct } from "#schema/index.ts";
-import { checkEndpoints } from "./checks/endpoints.ts";
+import { checkEndpoints, checkParts } from "./checks/endpoints.ts";
 import { formatEndpoints } from "./columns/endpoints.ts";
 import { ObjectReference } from "./references.ts";
 
@@ -25,7 +25,7 @@ export const EndpointPort = struct(
     protocol: string(3, "Protocol of the port.").oneOf("SCTP", "TCP", "UDP").default("TCP"),
     appProtocol: string(4, "What is spoken on the port.").pointer(),
   },
-  { doc: "One port of a service's endpoints.", atomic: true },
+  { doc: "One port of a service's endpoints.", atomic: true, problemOrder: "name port protocol" },
 );
 export interface EndpointPort extends Infer<typeof EndpointPort> {}
 
@@ -36,7 +36,11 @@ export const EndpointSubset = struct(
     notReadyAddresses: list(2, EndpointAddress, "Addresses that do not take traffic yet, or no longer."),
     ports: list(3, EndpointPort, "Ports of all these addresses."),
   },
-  { doc: "Addresses that have the same ports." },
+  {
+    doc: "Addresses that have the same ports.",
+    problemOrder: ". * ports",
+    check: (subset): Iterable<Problem> => checkParts(subset),
+  },
 );
 export interface EndpointSubset extends Infer<typeof EndpointSubset> {}
 

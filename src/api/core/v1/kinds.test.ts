@@ -236,7 +236,7 @@ const cases: [kind: AnyKind, object: Json, ...problems: string[]][] = [
     "data[..]: Invalid value: \"..\": must not be '..'",
     'data[a]: Invalid value: "a": duplicate of key present in binaryData',
   ],
-  [ConfigMap, { data: { a: "x".repeat(1024 * 1024 + 1) } }, ": Too long: may not be more than 1048576 bytes"],
+  [ConfigMap, { data: { a: "x".repeat(1024 * 1024 + 1) } }, "[]: Too long: may not be more than 1048576 bytes"],
   [Secret, { stringData: { a: "x" } }],
   [Secret, { data: { a: base64("x".repeat(1024 * 1024 + 1)) } }, "data: Too long: may not be more than 1048576 bytes"],
   [Secret, { type: "kubernetes.io/tls", data: { "tls.crt": "" } }, "data[tls.key]: Required value"],
@@ -366,7 +366,7 @@ const cases: [kind: AnyKind, object: Json, ...problems: string[]][] = [
   [
     Node,
     { spec: { taints: [{ key: "a", effect: "NoSchedule" }, { key: "a", effect: "NoSchedule" }, { key: "b" }] } },
-    'metadata.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule"}: taints must be unique by key and effect pair',
+    'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair',
     "metadata.taints[2].effect: Required value",
   ],
   [

@@ -298,11 +298,11 @@ export const Node = resource({
   ],
   selectableFields: { "spec.unschedulable": ({ spec }) => String(spec.unschedulable ?? false) },
   *check(node, old): Iterable<Problem> {
-    yield* checkNode(node);
+    yield* checkNode(node, old);
     if (old) yield* checkNodeUpdate(node, old);
   },
   *checkStatus(node, old): Iterable<Problem> {
-    yield* checkNode(node);
+    yield* checkNode(node, old);
     yield* checkNodeUpdate(node, old);
   },
 });

@@ -73,6 +73,7 @@ export const PodResourceClaim = struct(
   },
   {
     doc: "Devices for the pod: a claim, or a template to make one of.",
+    problemOrder: "name .",
     check: (claim): Iterable<Problem> => checkResourceClaim(claim),
   },
 );

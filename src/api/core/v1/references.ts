@@ -51,9 +51,7 @@ export const TypedObjectReference = struct(
     apiGroup: string(1, "Group of the kind; the core group when left out.").nullable(),
     kind: string(2, "Kind of the object.").required().nonEmpty(),
     name: string(3, "Name of the object.").required().nonEmpty(),
-    namespace: string(4, "Namespace of the object; the own one when left out.")
-      .off("CrossNamespaceVolumeDataSource")
-      .pointer(),
+    namespace: string(4, "Namespace of the object; the own one when left out.").pointer(),
   },
   { doc: "An object of any kind." },
 );

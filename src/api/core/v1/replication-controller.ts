@@ -1,4 +1,5 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
+import { longName } from "#schema/formats.ts";
 import {
   type Infer,
   int32,
@@ -39,6 +40,7 @@ export const ReplicationControllerSpec = struct(
   },
   {
     doc: "What a replication controller should do.",
+    problemOrder: "minReadySeconds selector replicas template.metadata.labels template",
     check: (spec): Iterable<Problem> => checkReplicationController(spec),
   },
 );
@@ -69,6 +71,7 @@ export const ReplicationController = resource({
   shortNames: ["rc"],
   categories: ["all"],
   scope: "Namespaced",
+  nameFormat: longName,
   doc: "Keeps a number of identical pods running. Deployments do this better.",
   fields: {
     spec: ref(2, ReplicationControllerSpec, "What is wanted.").default({}),

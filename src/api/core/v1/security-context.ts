@@ -117,6 +117,7 @@ export const PodSecurityContext = struct(
   },
   {
     doc: "Rights of all containers of a pod; a container's own say goes first.",
+    problemOrder: "* supplementalGroupsPolicy",
     check: (context): Iterable<Problem> => checkPodSecurity(context),
   },
 );

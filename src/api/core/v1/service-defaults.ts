@@ -1,4 +1,5 @@
 // Defaults of services that depend on other fields.
+import { filledIn } from "#schema/defaults.ts";
 import type { Mutable } from "#schema/index.ts";
 import type { ServiceSpec } from "./service.ts";
 
@@ -11,7 +12,7 @@ export function completeServiceSpec(spec: Mutable<ServiceSpec>): void {
   if (isReachedFromOutside(spec)) spec.externalTrafficPolicy ||= "Cluster";
   if (spec.type !== "ExternalName") spec.internalTrafficPolicy ??= "Cluster";
   if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
-  if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
+  if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = filledIn([spec.clusterIP]);
 }
 
 type Reach = Pick<ServiceSpec, "type" | "externalIPs" | "externalTrafficPolicy">;

@@ -15,7 +15,7 @@ import {
 } from "#schema/index.ts";
 import { formatLabels } from "../../label-selection.ts";
 import { UncheckedCondition } from "../../meta/condition.ts";
-import { checkIngressAddresses, checkService, checkServicePort } from "./checks/service.ts";
+import { checkIngressAddresses, checkPortNames, checkService, checkServicePort } from "./checks/service.ts";
 import { checkServiceUpdate } from "./checks/service-update.ts";
 import { externalAddresses, portList } from "./columns/service.ts";
 import { ServiceProxyOptions } from "./options.ts";
@@ -77,6 +77,7 @@ export const ServicePort = struct(
   },
   {
     doc: "A port of a service, and the port of the pods behind it.",
+    problemOrder: "name port protocol targetPort appProtocol",
     complete(port): void {
       port.targetPort ||= port.port;
     },
@@ -133,6 +134,8 @@ export const ServiceSpec = struct(
   },
   {
     doc: "What a service should be.",
+    problemOrder: "ports *",
+    check: (spec): Iterable<Problem> => checkPortNames(spec),
     complete(spec): void {
       completeServiceSpec(spec);
     },

@@ -199,6 +199,7 @@ export const HostPathVolumeSource = struct(
   },
   {
     doc: "A file or folder of the node.",
+    problemOrder: "path type",
     check: ({ path }): Iterable<Problem> => noBacksteps("path", path),
   },
 );
@@ -365,6 +366,7 @@ export const Volume = struct(
   },
   {
     doc: "Storage for the containers of a pod.",
+    problemOrder: "* name",
     complete(volume): void {
       if (!Object.keys(volume).some((field) => volumeSources.has(field))) volume.emptyDir = {};
     },

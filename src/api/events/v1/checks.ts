@@ -1,6 +1,6 @@
 // The rules of events as events.k8s.io has them, with the paths of the stored form: that is where upstream looks.
 import { equal } from "#base/collections.ts";
-import { qualifiedName } from "#schema/formats.ts";
+import { dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { invalid, type Problem, required } from "#schema/index.ts";
 import { EventSource } from "../../core/v1/event.ts";
 import { ObjectReference } from "../../core/v1/references.ts";
@@ -14,6 +14,9 @@ export function* checkEvent(event: Event, old: Event | undefined): Iterable<Prob
   yield* checkReport(event);
   if (!old || !equal(event.series, old.series)) yield* checkSeries(event);
   if (old) return;
+  // The stored kind, which is checked as well, takes any name that can stand in a path.
+  for (const detail of event.metadata.name ? dns1123Subdomain(event.metadata.name) : [])
+    yield invalid("metadata.name", detail);
   if (!event.eventTime) yield required("eventTime");
   if (event.type !== "Normal" && event.type !== "Warning")
     yield invalid("type", `has invalid value: ${event.type ?? ""}`, "");

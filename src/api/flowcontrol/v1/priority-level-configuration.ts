@@ -172,6 +172,7 @@ export const PriorityLevelConfiguration = resource({
     },
     ageColumn,
   ],
+  problemOrder: "spec.type spec",
   *check({ metadata, spec }) {
     const { name = "" } = metadata;
     if (metadata.annotations?.[preserveZero] !== undefined)

@@ -12,6 +12,7 @@ import {
   string,
   struct,
 } from "#schema/index.ts";
+import { sentEmpty } from "#schema/sent-empty.ts";
 import { malformed, under } from "../../core/v1/checks/problems.ts";
 import { TypedLocalObjectReference } from "../../core/v1/references.ts";
 import { checkBackend, checkPath, hostName, hostOfBalancer, hostOfRule } from "./checks.ts";
@@ -111,9 +112,10 @@ export const IngressSpec = struct(
     rules: list(3, IngressRule, "Where requests go, by their host."),
   },
   {
-    *check({ rules = [], defaultBackend, tls = [], ingressClassName }): Iterable<Problem> {
+    *check(spec): Iterable<Problem> {
+      const { rules = [], defaultBackend, tls = [], ingressClassName } = spec;
       if (rules.length === 0 && !defaultBackend)
-        yield invalid("", "either `defaultBackend` or `rules` must be specified", null);
+        yield invalid("", "either `defaultBackend` or `rules` must be specified", sentEmpty(spec, "rules") ?? null);
       if (defaultBackend) yield* under("defaultBackend", checkBackend(defaultBackend));
       for (const [i, { hosts = [], secretName }] of tls.entries()) {
         for (const [j, host] of hosts.entries()) yield* malformed(`tls[${i}].hosts[${j}]`, host, hostName);

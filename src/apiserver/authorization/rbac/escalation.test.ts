@@ -61,7 +61,7 @@ test("nobody gives what they do not have, and the refusal lists it in upstream's
   );
   assert.equal(
     await make(bindings, { metadata: { name: "c" }, roleRef: refTo("Role", "nope"), subjects: toAlice }),
-    '404 role.rbac.authorization.k8s.io "nope" not found',
+    '404 rolebindings.rbac.authorization.k8s.io "nope" not found',
   );
   assert.equal(
     await make(`${rbac}/clusterrolebindings`, {

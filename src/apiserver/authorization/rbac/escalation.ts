@@ -41,7 +41,8 @@ export async function refuseEscalation(
   if (roleRef.kind !== "Role" && roleRef.kind !== "ClusterRole") return; // validation says what is wrong with it
   if (await mayBind(options, request, roleRef)) return;
   const rules = options.policy.rulesOfRole(roleRef, request.namespace);
-  if (!rules) throw notFound({ group: rbacGroup, resource: roleRef.kind.toLowerCase() }, roleRef.name);
+  // Upstream names the resource that is being written, and the name of the role that it refers to.
+  if (!rules) throw notFound(request, roleRef.name);
   refuseUnheld(options, request, object, rules);
 }
 

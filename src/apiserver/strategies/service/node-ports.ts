@@ -13,6 +13,8 @@ export interface PortTaking {
   readonly claim: Claim;
   readonly range: NumberRange;
   readonly random: Random;
+  /** In a dry run, the ports that it has taken so far. */
+  readonly trial?: number[];
   isTaken(port: string): boolean;
   refuse(...problems: readonly Problem[]): ApiError;
 }
@@ -66,12 +68,21 @@ function updated(spec: ServiceSpec, old: ServiceSpec, taking: PortTaking): Servi
 function take(index: number, port: number, { refuse, ...taking }: PortTaking): number {
   const why = problemOf(port, taking);
   if (why) throw refuse(invalid(`spec.ports[${index}].nodePort`, why, port));
-  taking.claim.take(String(port));
+  return taken(port, taking);
+}
+
+function taken(port: number, { claim, trial }: Pick<PortTaking, "claim" | "trial">): number {
+  claim.take(String(port));
+  trial?.push(port);
   return port;
 }
 
-function problemOf(port: number, { range, isTaken }: Pick<PortTaking, "range" | "isTaken">): string | undefined {
-  if (!Number.isInteger(port) || !isWithin(range, BigInt(port)))
+/** Upstream does not look at the range in a dry run. */
+function problemOf(
+  port: number,
+  { range, isTaken, trial }: Pick<PortTaking, "range" | "isTaken" | "trial">,
+): string | undefined {
+  if (!trial && (!Number.isInteger(port) || !isWithin(range, BigInt(port))))
     return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
   return isTaken(String(port)) ? "provided port is already allocated" : undefined;
 }
@@ -82,12 +93,18 @@ function takeAny(taking: PortTaking): number {
   return port;
 }
 
-function anyPort({ range, isTaken, random, claim }: PortTaking): number | undefined {
+function anyPort(taking: PortTaking): number | undefined {
+  const { range, isTaken, random, trial } = taking;
+  if (trial) return taken(examplePort(trial), taking);
   const free = freeNumber(range, (port) => isTaken(String(port)), random);
-  if (free === undefined) return undefined;
-  claim.take(String(free));
-  return Number(free);
+  return free === undefined ? undefined : taken(Number(free), taking);
 }
+
+const firstExample = 32769;
+
+/** A dry run shows a port without asking whether it is free, as upstream's does: the one after the highest so far. */
+const examplePort = (trial: readonly number[]): number =>
+  trial.length === 0 ? firstExample : Math.max(0, ...trial) + 1;
 
 function takeHealthCheckPort(spec: Mutable<ServiceSpec>, taking: PortTaking): void {
   const asked = spec.healthCheckNodePort ?? 0;
@@ -99,5 +116,5 @@ function takeHealthCheckPort(spec: Mutable<ServiceSpec>, taking: PortTaking): vo
   }
   const why = problemOf(asked, taking);
   if (why) throw internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${why}`);
-  taking.claim.take(String(asked));
+  taken(asked, taking);
 }

@@ -9,7 +9,7 @@ import { invalid, type Mutable, type Problem } from "#schema/index.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { internalError, invalidObject } from "#wire/status.ts";
-import type { Reservation, Reserver, ReserverParts } from "../../registry/reservation.ts";
+import type { Reservation, ReserveOptions, Reserver, ReserverParts } from "../../registry/reservation.ts";
 import { keepsPreference, settleFamilies } from "./families.ts";
 import { type Claim, Holdings } from "./holdings.ts";
 import { takeNodePorts } from "./node-ports.ts";
@@ -44,7 +44,8 @@ export class ServiceReserver implements Reserver {
     return this.#holdings.isHeld(thing);
   }
 
-  reserve(object: DraftObject, old: ApiObject | undefined, elsewhere: ReadonlySet<string> = new Set()): Reservation {
+  reserve(object: DraftObject, old: ApiObject | undefined, options: ReserveOptions = {}): Reservation {
+    const { elsewhere, isTrial = false } = options;
     const spec: Mutable<ServiceSpec> = object.spec;
     const before: ServiceSpec | undefined = old?.spec;
     const refuse = (...problems: readonly Problem[]) => invalidObject(Service, object.metadata.name ?? "", problems);
@@ -53,7 +54,8 @@ export class ServiceReserver implements Reserver {
     const problems = settleFamilies(spec, before, this.#families);
     if (problems.length > 0) throw refuse(...problems);
     const claim = this.#holdings.claim();
-    const isTaken = (thing: string) => elsewhere.has(thing) || this.#holdings.isTaken(thing) || this.#isOfOthers(thing);
+    const isTaken = (thing: string) =>
+      elsewhere?.has(thing) || this.#holdings.isTaken(thing) || this.#isOfOthers(thing);
     try {
       this.#takeAddresses(spec, before, { claim, refuse, isTaken, name: object.metadata.name ?? "" });
       takeNodePorts(spec, before, {
@@ -62,6 +64,7 @@ export class ServiceReserver implements Reserver {
         range: this.#network.nodePorts,
         random: this.#random,
         isTaken,
+        ...(isTrial && { trial: [] }),
       });
     } catch (error) {
       claim.release();

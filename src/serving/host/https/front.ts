@@ -26,6 +26,7 @@ import { FrontRequest } from "./request.ts";
 import { Joiner } from "./send.ts";
 import { encoded, isDisconnect, lingerFor, type Sendable, sendHttp1, sendHttp2, sendUpgrade } from "./sending.ts";
 import { type CertificateFor, sniCallback } from "./server-names.ts";
+import { tellUnknownMethods, type WholeAnswer } from "./unknown-methods.ts";
 import { isLoopback, unsecuredServer } from "./unsecured.ts";
 
 export interface HttpsOptions {
@@ -39,6 +40,8 @@ export interface HttpsOptions {
   /** Further authorities, by what they are for; see `HttpRequest.otherCertificate`. */
   readonly otherClientCas?: Readonly<Record<string, string>>;
   readonly handler: HttpHandler;
+  /** What is answered over HTTP/1.1 to a method that the parser does not know; 400 by default. */
+  readonly unknownMethod?: WholeAnswer;
   readonly log: Log;
   /** The oldest version of TLS that is spoken; defaults to 1.2. */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
@@ -102,6 +105,8 @@ class Front implements HttpsFront {
       request: (message, response) => this.#request(message, response, unsecuredPeer(message)),
       upgrade: (message, socket, head) => this.#upgrade(message, socket, head, unsecuredPeer(message)),
     });
+    const { unknownMethod } = options;
+    if (unknownMethod) for (const one of [this.server, this.#unsecured]) tellUnknownMethods(one, unknownMethod);
     this.#takeRequests();
     this.#followConnections(limits);
   }

@@ -24,7 +24,8 @@ export function* checkConfigMap(configMap: ConfigMap, old: ConfigMap | undefined
     yield* malformed(`binaryData[${key}]`, key, configMapKey);
     bytes += decodedLength(value);
   }
-  if (bytes > mostBytes) yield tooLong("", mostBytes);
+  // Upstream names no field, and shows no field as an empty list.
+  if (bytes > mostBytes) yield tooLong("[]", mostBytes);
 }
 
 function* checkFrozen<K extends string>(

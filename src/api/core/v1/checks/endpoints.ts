@@ -16,14 +16,18 @@ function* checkSubset(
   at: string,
   { addresses = [], notReadyAddresses = [], ports = [] }: EndpointSubset,
 ): Iterable<Problem> {
-  if (addresses.length === 0 && notReadyAddresses.length === 0)
-    yield required(at, "must specify `addresses` or `notReadyAddresses`");
   for (const [path, one] of each(`${at}.addresses`, addresses)) yield* checkAddress(path, one);
   for (const [path, one] of each(`${at}.notReadyAddresses`, notReadyAddresses)) yield* checkAddress(path, one);
-  for (const [path, { name, appProtocol }] of each(`${at}.ports`, ports)) {
-    if (!name && ports.length > 1) yield required(`${path}.name`);
+  for (const [path, { appProtocol }] of each(`${at}.ports`, ports)) {
     if (appProtocol !== undefined) yield* malformed(`${path}.appProtocol`, appProtocol, qualifiedName);
   }
+}
+
+/** Somebody must be there, and if there are several ports, they are told apart by their names. */
+export function* checkParts({ addresses = [], notReadyAddresses = [], ports = [] }: EndpointSubset): Iterable<Problem> {
+  if (addresses.length === 0 && notReadyAddresses.length === 0)
+    yield required("", "must specify `addresses` or `notReadyAddresses`");
+  for (const [at, { name }] of each("ports", ports)) if (!name && ports.length > 1) yield required(`${at}.name`);
 }
 
 function* checkAddress(at: string, { ip, nodeName }: EndpointAddress): Iterable<Problem> {

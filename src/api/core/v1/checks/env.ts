@@ -85,21 +85,21 @@ export function checkFieldRef(
   allowed: readonly string[],
 ): readonly Problem[] {
   if (fieldPath === "") return [required("fieldPath")];
-  if (apiVersion !== "v1") return [unconvertible(`unsupported pod version: ${apiVersion}`)];
+  if (apiVersion !== "v1") return [unconvertible(fieldPath, `unsupported pod version: ${apiVersion}`)];
   const subscript = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
   if (subscript) {
     const [, path, key = ""] = subscript;
     if (path === "metadata.annotations") return malformed("", key.toLowerCase(), qualifiedName);
     if (path === "metadata.labels") return malformed("", key, qualifiedName);
-    return [unconvertible(`field label does not support subscript: ${fieldPath}`)];
+    return [unconvertible(fieldPath, `field label does not support subscript: ${fieldPath}`)];
   }
   // Very old clients say spec.host.
   const path = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;
-  if (!knownFields.has(path)) return [unconvertible(`field label not supported: ${fieldPath}`)];
+  if (!knownFields.has(path)) return [unconvertible(fieldPath, `field label not supported: ${fieldPath}`)];
   return allowed.includes(path) ? none : [notSupported("fieldPath", allowed, path)];
 }
 
-const unconvertible = (why: string) => invalid("fieldPath", `error converting fieldPath: ${why}`);
+const unconvertible = (path: string, why: string) => invalid("fieldPath", `error converting fieldPath: ${why}`, path);
 
 const shownAmounts = [
   "limits.cpu",

@@ -3,15 +3,16 @@ import { configMapKey, dns1123Label, dns1123Subdomain, labelValue, qualifiedName
 import { duplicate, forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import { parseCidr } from "#schema/ip.ts";
 import { internalForm } from "../../../internal-form.ts";
-import { type ConfigMapNodeConfigSource, type Node, NodeAddress, type NodeConfigSource, type Taint } from "../node.ts";
+import { type ConfigMapNodeConfigSource, type Node, NodeAddress, type NodeConfigSource, Taint } from "../node.ts";
 import { network } from "./addresses.ts";
 import { taintEffect } from "./affinity.ts";
 import { each, malformed, quoted, under } from "./problems.ts";
 import { amount } from "./resources.ts";
 
-export function* checkNode({ spec, status }: Node): Iterable<Problem> {
-  // Upstream looks for taints in the metadata.
+export function* checkNode({ spec, status }: Node, old: Node | undefined): Iterable<Problem> {
+  // Upstream looks for taints in the metadata, and twice in updates.
   yield* checkTaints("metadata.taints", spec.taints);
+  if (old) yield* checkTaints("metadata.taints", spec.taints);
   for (const list of ["capacity", "allocatable"] as const)
     for (const [name, value] of Object.entries(status[list] ?? {}))
       yield* amount(`status.${list}.${name}`, name, value);
@@ -31,7 +32,7 @@ function* checkTaints(path: string, taints: readonly Taint[] | undefined): Itera
     if (messages.length > 0) yield invalid(`${at}.value`, messages.join(";"), value);
     yield* taintEffect(`${at}.effect`, effect);
     if (seen.has(`${effect}/${key}`))
-      yield { ...duplicate(at, taint), detail: "taints must be unique by key and effect pair" };
+      yield { ...duplicate(at, internalForm(Taint, taint)), detail: "taints must be unique by key and effect pair" };
     seen.add(`${effect}/${key}`);
   }
 }

@@ -2,13 +2,15 @@
 import { dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
-import { internalForm } from "../../../internal-form.ts";
+import { sentAs } from "#schema/sent-empty.ts";
+import { internalForm, storedForm } from "../../../internal-form.ts";
 import { compareAmounts, isNative } from "../amounts.ts";
 import { classAnnotation } from "../columns/storage.ts";
 import { type PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../persistent-volume-claim.ts";
+import { difference } from "./difference.ts";
 import { malformed } from "./problems.ts";
 import { amount, entries, positiveAmount } from "./resources.ts";
-import { difference, same } from "./same.ts";
+import { same } from "./same.ts";
 
 const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
@@ -58,7 +60,7 @@ export function* checkClaimUpdate(claim: PersistentVolumeClaim, old: PersistentV
   if (!same(now, then))
     yield forbidden(
       "spec",
-      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${difference(internalForm(PersistentVolumeClaimSpec, then), internalForm(PersistentVolumeClaimSpec, now))}`,
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${difference(storedForm(PersistentVolumeClaimSpec, then), internalForm(PersistentVolumeClaimSpec, now))}`,
     );
   const size = claim.spec.resources.requests?.storage ?? "0";
   const hasShrunk = compareAmounts(size, old.spec.resources.requests?.storage ?? "0") < 0;
@@ -106,7 +108,7 @@ function withAllowedChanges(claim: PersistentVolumeClaim, old: PersistentVolumeC
       volumeAttributesClassName: then.volumeAttributesClassName,
     };
   }
-  return { now, then, problems };
+  return { now: sentAs(claim.spec, now), then, problems };
 }
 
 const resizeStatuses = [

@@ -1,7 +1,7 @@
 // Persistent volumes.
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
-import { internalForm } from "../../../internal-form.ts";
+import { internalForm, storedForm } from "../../../internal-form.ts";
 import {
   type CSIPersistentVolumeSource,
   type PersistentVolume,
@@ -10,10 +10,11 @@ import {
   VolumeNodeAffinity,
 } from "../persistent-volume.ts";
 import type { SecretReference } from "../references.ts";
+import { difference } from "./difference.ts";
 import { checkAccessModes, sensible } from "./persistent-volume-claim.ts";
 import { isEmpty, malformed, under } from "./problems.ts";
 import { entries, positiveAmount } from "./resources.ts";
-import { difference, same } from "./same.ts";
+import { same } from "./same.ts";
 import { csiDriverName, iscsiNameLength, oneSource } from "./volumes.ts";
 
 /** In upstream's order, which decides which of several is the one too many. */
@@ -111,8 +112,7 @@ function* checkStorage(spec: PersistentVolumeSpec): Iterable<Problem> {
 function* checkCapacity({ capacity = {} }: PersistentVolumeSpec): Iterable<Problem> {
   const names = Object.keys(capacity);
   if (names.length === 0) yield required("capacity");
-  if (names.length !== 1 || names[0] !== "storage")
-    yield notSupported("capacity", ["storage"], names.length === 0 ? null : capacity);
+  if (names.length !== 1 || names[0] !== "storage") yield notSupported("capacity", ["storage"]);
   for (const [at, , value] of entries("capacity", capacity)) {
     yield* sensible(at, value);
     yield* positiveAmount(at, value);
@@ -148,7 +148,7 @@ export function* checkVolumeUpdate({ spec }: PersistentVolume, { spec: old }: Pe
   if (!same(now, then))
     yield forbidden(
       "spec.persistentvolumesource",
-      `spec.persistentvolumesource is immutable after creation\n${difference(shown(then), shown(now))}`,
+      `spec.persistentvolumesource is immutable after creation\n${difference(storedForm(PersistentVolumeSource, then), internalForm(PersistentVolumeSource, now))}`,
     );
   if (spec.volumeMode !== old.volumeMode) yield invalid("volumeMode", "field is immutable", spec.volumeMode);
   if (old.nodeAffinity && !same(withoutBetaLabels(old.nodeAffinity, spec.nodeAffinity), spec.nodeAffinity))
@@ -160,8 +160,6 @@ export function* checkVolumeUpdate({ spec }: PersistentVolume, { spec: old }: Pe
   if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined)
     yield forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden");
 }
-
-const shown = (source: Source) => internalForm(PersistentVolumeSource, source);
 
 type Source = { -readonly [K in (typeof sources)[number]]?: PersistentVolumeSpec[K] };
 

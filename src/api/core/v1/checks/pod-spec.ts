@@ -61,9 +61,9 @@ export function* checkResourceClaim(claim: PodResourceClaim): Iterable<Problem> 
   if (name === "") yield required("name");
   else yield* malformed("name", name, dns1123Label);
   if (own !== undefined && template !== undefined)
-    yield invalid("", "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified", claim);
+    yield invalid("", "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified");
   if (own === undefined && template === undefined)
-    yield invalid("", "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`", claim);
+    yield invalid("", "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
   if (own !== undefined) yield* malformed("resourceClaimName", own, dns1123Subdomain);
   if (template !== undefined) yield* malformed("resourceClaimTemplateName", template, dns1123Subdomain);
 }

@@ -1,16 +1,18 @@
 // Pods as such: what templates may leave open, and what may change once a pod exists.
 import { dns1123Subdomain, rangeMessage } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
-import { internalForm } from "../../../internal-form.ts";
+import { sentAs } from "#schema/sent-empty.ts";
+import { internalForm, storedForm } from "../../../internal-form.ts";
 import type { Toleration } from "../affinity.ts";
 import type { Container } from "../container.ts";
 import type { Pod } from "../pod.ts";
 import { PodSpec } from "../pod-spec.ts";
 import type { Volume } from "../volume.ts";
 import { imageSpace } from "./containers.ts";
+import { difference } from "./difference.ts";
 import { appArmorAnnotation, checkPodAnnotations, checkProfilesAgree, mirrorAnnotation } from "./pod-template.ts";
 import { each, quoted, under } from "./problems.ts";
-import { difference, same } from "./same.ts";
+import { same } from "./same.ts";
 
 export function checkPod(pod: Pod, old: Pod | undefined): readonly Problem[] {
   return [...checkPodOnly(pod), ...(old ? checkPodUpdate(pod, old) : checkPodCreate(pod))];
@@ -105,7 +107,7 @@ function* checkPodUpdate(pod: Pod, old: Pod): Iterable<Problem> {
   if (!same(kept, before))
     yield forbidden(
       "spec",
-      `pod updates may not change fields other than ${mayChange.join(",")}\n${difference(internalForm(PodSpec, before), internalForm(PodSpec, kept))}`,
+      `pod updates may not change fields other than ${mayChange.join(",")}\n${difference(storedForm(PodSpec, before), internalForm(PodSpec, kept))}`,
     );
 }
 
@@ -129,7 +131,7 @@ function* tolerationsAdded(spec: PodSpec, before: PodSpec): Iterable<Problem> {
 function withAllowedChanges(spec: PodSpec, before: PodSpec): { kept: PodSpec; problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const withOldImages = (now: readonly Container[] | undefined, then: readonly Container[] | undefined) =>
-    now?.map((container, i) => ({ ...container, image: then?.[i]?.image }));
+    now?.map((container, i) => sentAs(container, { ...container, image: then?.[i]?.image }));
   let kept: PodSpec = {
     ...spec,
     containers: withOldImages(spec.containers, before.containers) ?? [],
@@ -145,7 +147,7 @@ function withAllowedChanges(spec: PodSpec, before: PodSpec): { kept: PodSpec; pr
     const affinity = { ...kept.affinity, nodeAffinity: before.affinity?.nodeAffinity };
     kept = { ...kept, nodeSelector: before.nodeSelector, affinity };
   }
-  return { kept, problems };
+  return { kept: sentAs(spec, kept), problems };
 }
 
 /** A pod that waits at a gate may still be told more about its node, but nothing may be taken back. */

@@ -8,11 +8,7 @@ export function* checkReplicationController({ selector, template }: ReplicationC
   if (!template) return yield required("template");
   const labels = new Map(Object.entries(template.metadata.labels ?? {}));
   if (Object.entries(selector ?? {}).some(([key, value]) => labels.get(key) !== value))
-    yield invalid(
-      "template.metadata.labels",
-      "`selector` does not match template `labels`",
-      template.metadata.labels ?? null,
-    );
+    yield invalid("template.metadata.labels", "`selector` does not match template `labels`");
   const { restartPolicy, activeDeadlineSeconds } = template.spec;
   if (restartPolicy !== "Always") yield notSupported("template.spec.restartPolicy", ["Always"]);
   if (activeDeadlineSeconds !== undefined)

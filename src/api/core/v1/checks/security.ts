@@ -1,13 +1,14 @@
 // Security contexts of pods and containers.
 import { byteLength, dns1123Subdomain, rangeMessage } from "#schema/formats.ts";
 import { duplicate, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
+import { internalForm } from "../../../internal-form.ts";
 import type { PodSpec } from "../pod-spec.ts";
-import type {
-  AppArmorProfile,
-  PodSecurityContext,
+import {
+  type AppArmorProfile,
+  type PodSecurityContext,
   SeccompProfile,
-  SecurityContext,
-  WindowsSecurityContextOptions,
+  type SecurityContext,
+  type WindowsSecurityContextOptions,
 } from "../security-context.ts";
 import { descending } from "./paths.ts";
 import { each, malformed, none } from "./problems.ts";
@@ -16,7 +17,11 @@ export function* checkSeccomp(profile: SeccompProfile): Iterable<Problem> {
   if ((profile.type as string) === "") yield required("type", "type is required when seccompProfile is set");
   if (profile.type !== "Localhost") {
     if (profile.localhostProfile !== undefined)
-      yield invalid("localhostProfile", "can only be set when seccomp type is Localhost", profile);
+      yield invalid(
+        "localhostProfile",
+        "can only be set when seccomp type is Localhost",
+        internalForm(SeccompProfile, profile),
+      );
   } else if (profile.localhostProfile === undefined)
     yield required("localhostProfile", "must be set when seccomp type is Localhost");
   else yield* descending("localhostProfile", profile.localhostProfile);
@@ -43,11 +48,9 @@ export function checkSecurity(context: SecurityContext): readonly Problem[] {
   if (context.allowPrivilegeEscalation !== false) return none;
   const found: Problem[] = [];
   if (context.privileged)
-    found.push(invalid("", "cannot set `allowPrivilegeEscalation` to false and `privileged` to true", context));
+    found.push(invalid("", "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
   if (context.capabilities?.add?.includes("CAP_SYS_ADMIN"))
-    found.push(
-      invalid("", "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN", context),
-    );
+    found.push(invalid("", "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"));
   return found;
 }
 

@@ -24,8 +24,10 @@ export function* checkService(service: Service, old: Service | undefined): Itera
     );
   yield* under("spec", checkSpec(service.spec, old?.spec));
   yield* checkSourceRanges(service, old);
+  yield* under("spec", checkLoadBalancer(service.spec));
   if (service.spec.type === "LoadBalancer" && service.spec.allocateLoadBalancerNodePorts === undefined)
     yield required("allocateLoadBalancerNodePorts");
+  yield* under("spec", checkTraffic(service.spec));
 }
 
 function* checkSpec(spec: ServiceSpec, old: ServiceSpec | undefined): Iterable<Problem> {
@@ -39,8 +41,6 @@ function* checkSpec(spec: ServiceSpec, old: ServiceSpec | undefined): Iterable<P
     const bad = [...address(at, ip, old?.externalIPs)];
     yield* bad.length > 0 ? bad : reachable(at, ip);
   }
-  yield* checkLoadBalancer(spec);
-  yield* checkTraffic(spec);
 }
 
 function* checkType(spec: ServiceSpec): Iterable<Problem> {
@@ -61,14 +61,20 @@ export function* checkServicePort({ targetPort, appProtocol }: ServicePort): Ite
   if (appProtocol !== undefined) yield* malformed("appProtocol", appProtocol, qualifiedName);
 }
 
-function* checkPorts({ ports = [], type }: ServiceSpec): Iterable<Problem> {
+/** If there are several ports, they are told apart by their names. */
+export function* checkPortNames({ ports = [] }: ServiceSpec): Iterable<Problem> {
   const names = new Set<string>();
-  const nodePorts = new Set<string>();
-  const numbers = new Set<string>();
-  for (const [at, { name = "", port, nodePort = 0, protocol }] of each("ports", ports)) {
+  for (const [at, { name = "" }] of each("ports", ports)) {
     if (name === "" && ports.length > 1) yield required(`${at}.name`);
     if (name !== "" && names.has(name)) yield duplicate(`${at}.name`);
     names.add(name);
+  }
+}
+
+function* checkPorts({ ports = [], type }: ServiceSpec): Iterable<Problem> {
+  const nodePorts = new Set<string>();
+  const numbers = new Set<string>();
+  for (const [at, { port, nodePort = 0, protocol }] of each("ports", ports)) {
     if (type === "ClusterIP" && nodePort !== 0)
       yield forbidden(`${at}.nodePort`, "may not be used when `type` is 'ClusterIP'");
     if (nodePort !== 0 && nodePorts.has(`${protocol}/${nodePort}`)) yield duplicate(`${at}.nodePort`);

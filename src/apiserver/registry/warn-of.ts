@@ -1,0 +1,14 @@
+import type { ApiObject } from "#schema/object.ts";
+import type { AdmissionCall } from "./admission.ts";
+import type { Strategy } from "./strategy.ts";
+
+/** Tells the client what its kind has to say about an object that is accepted. */
+export function warnOf(strategy: Strategy, call: AdmissionCall, object: ApiObject, old: ApiObject | undefined): void {
+  const { request, kind, dryRun } = call;
+  const { warnings, statusWarnings, isEnforced = true } = strategy;
+  const isStatus = request.subresource === "status";
+  if (!isEnforced && !isStatus && !dryRun)
+    request.warn?.(`${kind.apiVersion} ${kind.kind} is stored but not enforced by this server`);
+  const texts = isStatus ? statusWarnings?.(object) : warnings?.(object, old);
+  for (const text of texts ?? []) request.warn?.(text);
+}
