@@ -1,8 +1,10 @@
 // Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is.
+
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
-import { type Client, isNotFound, isReason } from "#client/client.ts";
+import { isNotFound, isReason } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
 import { controller, type Reconcile } from "#client/controller.ts";
 import { hasEnded } from "#rules/pods.ts";
 import type { AnyKind } from "#schema/kind.ts";

@@ -1,8 +1,9 @@
 // Says of ranges for services that they can be used, and keeps those that still are from going. See upstream's
 // pkg/controller/servicecidrs.
+
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
 import { addressAllocator, containsNetwork, givesOut, managedByLabel, networksOverlap } from "#rules/service-ranges.ts";
 import { millisOf, timeOf } from "#schema/time.ts";

@@ -2,8 +2,7 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { equal } from "#base/collections.ts";
-import { explain } from "#base/errors.ts";
-import { isConflict } from "#client/client.ts";
+import { explain, isConflict } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
 import { isReady } from "#rules/readiness.ts";
 import { formatSelector, selectorMatcher } from "#schema/selector.ts";

@@ -1,23 +1,25 @@
 // Deletes what has lost all its owners, sets free what its owner is to be deleted without, and lets an owner that is deleted in
 // the foreground go once nothing blocks it any more.
+
 import { Event as CoreEvent } from "#api/core/v1/event.ts";
 import { Event as EventsEvent } from "#api/events/v1/event.ts";
 import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
-import { explain } from "#base/errors.ts";
+import { explain, isConflict, isNotFound } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Metrics } from "#base/metrics.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
-import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import type { EventRecorder } from "#client/events.ts";
 import type { Informers } from "#client/informers.ts";
 import { measuredQueue } from "#client/queue-metrics.ts";
+import { groupOf } from "#schema/api-version.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { ObjectMeta, OwnerReference } from "#schema/object-meta.ts";
 import type { Discovery } from "../namespace.ts";
-import { foregroundFinalizer, groupOf, isMeant, type Node, nodeOf, OwnerGraph, orphanFinalizer } from "./graph.ts";
+import { foregroundFinalizer, isMeant, type Node, nodeOf, OwnerGraph, orphanFinalizer } from "./graph.ts";
 
 const workers = 20;
 const discoveryMs = 30_000;

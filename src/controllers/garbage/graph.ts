@@ -1,4 +1,5 @@
 // Who depends on whom, over all kinds. Pure data: it is told of changes, and answers what is affected by them.
+import { groupOf } from "#schema/api-version.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { OwnerReference } from "#schema/object-meta.ts";
@@ -115,6 +116,3 @@ export const isMeant = (owner: OwnerReference, present: Node, dependent: Node): 
   present.kind.group === groupOf(owner.apiVersion) &&
   present.name === owner.name &&
   (present.namespace === undefined || present.namespace === dependent.namespace);
-
-export const groupOf = (apiVersion: string): string =>
-  apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";

@@ -1,10 +1,11 @@
 // Watches over nodes: says of those that are silent that nothing is known of them, and taints nodes by their conditions, so that
 // pods are kept away or, not too many nodes at a time, driven out. Taint eviction then deletes the pods.
+
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, inBatches, min } from "#base/collections.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { type CacheView, type Controller, controller, type Reconcile, watching } from "#client/controller.ts";
 import { isReady } from "#rules/readiness.ts";
 import { timeOf } from "#schema/time.ts";

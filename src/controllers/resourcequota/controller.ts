@@ -4,12 +4,12 @@
 // component of its own: it follows the kinds that quotas name, as they name them.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import type { Clock } from "#base/clock.ts";
-import { explain } from "#base/errors.ts";
+import { explain, isConflict, isNotFound } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Metrics } from "#base/metrics.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
-import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
 import { keyOfObject } from "#client/place.ts";

@@ -1,11 +1,11 @@
 // How one value travels, whatever field, list or map it stands in. Scalars here; what is made of structs is in message.ts.
 
+import { fromBase64, toBase64 } from "#base/base64.ts";
 import type { Scalar } from "../field.ts";
 import { htmlSafe } from "../go-json.ts";
 import { DecodeError, parseJson } from "../json.ts";
 import { canonicalQuantity, QuantityError } from "../quantity.ts";
 import { formatMicroTime, formatTime, type Instant, parseTime } from "../time.ts";
-import { fromBase64, toBase64 } from "./base64.ts";
 import { Malformed } from "./malformed.ts";
 import type { Reader } from "./reader.ts";
 import type { Writer } from "./writer.ts";
