@@ -4,7 +4,7 @@ import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { equal } from "#base/collections.ts";
 import { explain, isConflict } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { formatSelector, selectorMatcher } from "#schema/selector.ts";
 import type { Discovery } from "../namespace.ts";
 import { podsSelected } from "../pods-by-label.ts";

@@ -5,7 +5,7 @@ import { Service } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
 import { explain, isConflict, isNotFound } from "#base/errors.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { parseIp } from "#schema/ip.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";

@@ -6,7 +6,7 @@ import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { explain, isConflict } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
 import { keyOf, placeOf } from "#client/place.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { hasEndpoints, podsOf, triggerTimeAnnotation, watchingPodsOfServices } from "../services.ts";
 import { TriggerTimes } from "../trigger-times.ts";

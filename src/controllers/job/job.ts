@@ -1,6 +1,5 @@
 // Runs pods until enough of them have succeeded, or too many have failed. What to do is decided in look.ts and decide.ts, and what
 // to write down in account.ts; here it is done.
-
 import { Job, type JobCondition, type JobStatus } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
@@ -8,7 +7,7 @@ import { equal, inBatches, min, slowStart } from "#base/collections.ts";
 import { isNotFound } from "#base/errors.ts";
 import { type Again, type Controller, controller, type Reconcile } from "#client/controller.ts";
 import { keyOfObject } from "#client/place.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
