@@ -12,7 +12,7 @@ import { inBatches } from "#base/collections.ts";
 import type { Client } from "#client/client.ts";
 import { pauseReference } from "#cluster/images/pause.ts";
 import { podsAtOnce } from "#kubelet/host/machine-kubelet.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { LocalCluster } from "./control-plane/local-cluster.ts";
 import { median, type Report } from "./figure.ts";
 import { seen } from "./up/seen.ts";

@@ -1,8 +1,10 @@
 // Every kind can be brought from any state to any other by each sort of patch, made from the two states.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { deepFreeze, own, setOwn } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import { same } from "#schema/diff.ts";
 import type { AnyKind, AnyStruct, Type } from "#schema/index.ts";
 import { applyJsonPatch } from "#schema/patch/json-patch.ts";
@@ -95,9 +97,6 @@ function withKeys(value: Values, change: (key: string, item: unknown) => unknown
   }
   return result;
 }
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** JSON with sorted keys: what is sent is compared, `__proto__` as a key included. */
 function text(value: unknown): string {

@@ -1,4 +1,5 @@
 // From a verb on a resource to the registry that serves it, in the version that was asked for.
+import { isNotFound } from "#base/errors.ts";
 import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
@@ -168,9 +169,6 @@ function withTimeout(registry: Registry, signal: AbortSignal, seconds: number): 
   signal.addEventListener("abort", cancel, { once: true });
   return AbortSignal.any([signal, ended.signal]);
 }
-
-const isNotFound = (error: unknown): boolean =>
-  error instanceof Error && "reason" in error && error.reason === "NotFound";
 
 /** Tells who does not say what becomes of dependents what will. */
 function deleteOptions(request: ApiRequest, { registry }: ServedResource): DeletionOptions {

@@ -16,7 +16,7 @@ export interface Clock {
 }
 
 /** `setTimeout` takes at most a signed 32-bit number; a longer wait is made of several. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+const longestTimeoutMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
   after(ms, run) {
     let timer: ReturnType<typeof setTimeout>;
     const arm = (left: number) => {
-      const step = Math.min(left, LONGEST_TIMEOUT_MS);
+      const step = Math.min(left, longestTimeoutMs);
       timer = setTimeout(() => (left > step ? arm(left - step) : run()), step);
     };
     arm(Math.max(0, ms));

@@ -48,6 +48,14 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the API refused for this reason, as in `Status.reason`. */
+export const isReason = (error: unknown, reason: string): boolean =>
+  error instanceof ApiError && error.reason === reason;
+export const isNotFound = (error: unknown): boolean => isReason(error, "NotFound");
+export const isConflict = (error: unknown): boolean => isReason(error, "Conflict");
+/** The history that was asked for is forgotten: only a new list helps. */
+export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.code === 410;
+
 /** The message of an error and of all its causes, for a person: `open store /x: permission denied`. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -77,6 +77,15 @@ test("what nobody declared is counted all the same", async () => {
   assert.match(text, /^time_seconds_bucket\{le="0.025"\} 1$/m);
 });
 
+test("a number that is noted as another type than was declared is refused, and not lost", () => {
+  const registry = new MetricRegistry();
+  registry.counter({ name: "things_total", help: "" });
+  registry.set("depth", {}, 1);
+  assert.throws(() => registry.set("things_total", {}, 1), /things_total is a counter, and is used as a gauge/);
+  assert.throws(() => registry.observe("depth", {}, 1), /depth is a gauge, and is used as a histogram/);
+  assert.throws(() => registry.count("depth", {}), /depth is a gauge, and is used as a counter/);
+});
+
 test("names that could not be read back are refused, and so is a name that is taken", () => {
   const registry = new MetricRegistry();
   assert.throws(() => registry.counter({ name: "a-b", help: "" }), /"a-b" is no name of a metric/);

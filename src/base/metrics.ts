@@ -189,19 +189,22 @@ export class MetricRegistry implements Metrics {
   count(name: string, labels: MetricLabels, by = 1): void {
     const family = this.#families.get(name) ?? this.counter(undeclared(name, labels));
     const series = family.named(labels);
-    if (series instanceof Counter) series.add(by);
+    if (!(series instanceof Counter)) throw wrongType(family, "counter");
+    series.add(by);
   }
 
   set(name: string, labels: MetricLabels, value: number): void {
     const family = this.#families.get(name) ?? this.gauge(undeclared(name, labels));
     const series = family.named(labels);
-    if (series instanceof Gauge) series.set(value);
+    if (!(series instanceof Gauge)) throw wrongType(family, "gauge");
+    series.set(value);
   }
 
   observe(name: string, labels: MetricLabels, value: number): void {
     const family = this.#families.get(name) ?? this.histogram(undeclared(name, labels));
     const series = family.named(labels);
-    if (series instanceof Histogram) series.observe(value);
+    if (!(series instanceof Histogram)) throw wrongType(family, "histogram");
+    series.observe(value);
   }
 
   /** Everything in Prometheus' text format, by name. */
@@ -221,6 +224,10 @@ export class MetricRegistry implements Metrics {
     return family;
   }
 }
+
+/** A bug of whoever counts: the number would be lost without anyone noticing. */
+const wrongType = ({ type, declaration }: Pick<Family<Counter>, "type" | "declaration">, used: string): Error =>
+  new Error(`${declaration.name} is a ${type}, and is used as a ${used}`);
 
 const undeclared = (name: string, labels: MetricLabels): MetricDeclaration => ({
   name,

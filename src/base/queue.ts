@@ -1,12 +1,7 @@
 // A queue of keys to work on: each key is waiting at most once, and never handed to two workers.
+import { Alarm } from "./alarm.ts";
 import type { Clock } from "./clock.ts";
-import { Heap } from "./heap.ts";
 import { type Backoff, backoffMs } from "./retry.ts";
-
-interface Delayed {
-  readonly key: string;
-  readonly at: number;
-}
 
 /** Told what becomes of keys, by those who count. */
 export interface QueueWitness {
@@ -36,17 +31,16 @@ export class WorkQueue {
   readonly #working: Times = new Map();
   /** Keys that were added while a worker had them: they are ready again once it is done. */
   readonly #again: Times = new Map();
-  readonly #delayed = new Map<string, Delayed>();
-  readonly #byTime = new Heap<Delayed>((a, b) => a.at - b.at);
+  readonly #delayed: Alarm<string>;
   readonly #failures = new Map<string, number>();
   readonly #waiters = new Set<(key: string) => void>();
-  #cancelTimer: (() => void) | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
+  #isClosed = false;
 
   constructor(clock: Clock, backoff: Backoff = { firstMs: 5, maxMs: 1_000_000 }, witness?: QueueWitness) {
     this.#clock = clock;
     this.#backoff = backoff;
     this.#witness = witness;
+    this.#delayed = new Alarm(clock, (key) => this.add(key));
   }
 
   /** Keys that are ready and not yet taken. */
@@ -91,17 +85,8 @@ export class WorkQueue {
 
   /** Adds the key after `ms`; of several delays for one key the earliest counts. */
   addAfter(key: string, ms: number): void {
-    if (ms <= 0) {
-      this.add(key);
-      return;
-    }
-    const at = this.#clock.elapsed() + ms;
-    const present = this.#delayed.get(key);
-    if (present && present.at <= at) return;
-    const entry = { key, at };
-    this.#delayed.set(key, entry); // an entry of the heap that is no longer in the map is stale, and skipped
-    this.#byTime.push(entry);
-    this.#arm();
+    if (ms <= 0) this.add(key);
+    else if (!this.#isClosed) this.#delayed.setNoLater(key, ms);
   }
 
   /** Adds the key again after a failure: after `ms` if that is known, else later each time. */
@@ -161,27 +146,7 @@ export class WorkQueue {
 
   /** Nothing is added later any more: no timer may outlive whoever works on the queue. */
   close(): void {
-    this.#cancelTimer?.();
-    this.#timerAt = Number.NEGATIVE_INFINITY; // sooner than any other, so that none is armed again
-  }
-
-  #arm(): void {
-    const next = this.#byTime.peek();
-    if (!next || next.at >= this.#timerAt) return;
-    this.#cancelTimer?.();
-    this.#timerAt = next.at;
-    this.#cancelTimer = this.#clock.after(next.at - this.#clock.elapsed(), () => this.#release());
-  }
-
-  #release(): void {
-    this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = this.#clock.elapsed();
-    for (let entry = this.#byTime.peek(); entry && entry.at <= now; entry = this.#byTime.peek()) {
-      this.#byTime.pop();
-      if (this.#delayed.get(entry.key) !== entry) continue;
-      this.#delayed.delete(entry.key);
-      this.add(entry.key);
-    }
-    this.#arm();
+    this.#isClosed = true;
+    this.#delayed.stop();
   }
 }

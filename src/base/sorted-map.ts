@@ -38,7 +38,7 @@ export class SortedMap<V> {
     chunk.keys.splice(at, 0, key);
     chunk.values.splice(at, 0, value);
     this.#size++;
-    if (chunk.keys.length > CHUNK) {
+    if (chunk.keys.length > chunkEntries) {
       const half = chunk.keys.length >> 1;
       this.#chunks.splice(index + 1, 0, { keys: chunk.keys.splice(half), values: chunk.values.splice(half) });
     }
@@ -111,7 +111,7 @@ export class SortedMap<V> {
   }
 }
 
-const CHUNK = 512;
+const chunkEntries = 512;
 
 /** The key after all keys that start with `prefix`, for use as the end of a range; undefined for the empty prefix. */
 export function prefixEnd(prefix: string): string | undefined {

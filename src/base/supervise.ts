@@ -1,3 +1,5 @@
+import { aborted } from "./aborted.ts";
+
 /** A long-lived part of the system: it runs until the signal aborts, and rejects if it cannot. */
 export interface Component {
   readonly name: string;
@@ -41,17 +43,11 @@ export async function outlive(server: Component, user: Component, outer: AbortSi
         if (!left.signal.aborted || !isAbort(error, left.signal)) throw error;
       }
       // Whatever ended its user ends this, too: it is told in a moment.
-      if (left.signal.aborted) await untilAborted(signal);
+      if (left.signal.aborted) await aborted(signal);
     },
   };
   await supervise([leaving, lasting], outer);
 }
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 
 /** Node's own APIs reject with an AbortError that wraps the reason; ours reject with the reason itself. */
 export const isAbort = (error: unknown, signal: AbortSignal): boolean =>

@@ -1,7 +1,8 @@
 // The API as functions of kinds. All requests go through one transport: the API server's own `request` in the same process,
 // or HTTPS. What comes back is shared and read-only; whoever wants to change something makes a new object of it.
+
 import type { DeleteOptions } from "#api/meta/options.ts";
-import { ApiError } from "#base/errors.ts";
+import { ApiError, isExpired, isNotFound } from "#base/errors.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type ApiObject, metadataOf } from "#schema/object.ts";
@@ -252,13 +253,6 @@ interface Call {
   readonly holds?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
-
-export const isReason = (error: unknown, reason: string): boolean =>
-  error instanceof ApiError && error.reason === reason;
-export const isNotFound = (error: unknown): boolean => isReason(error, "NotFound");
-export const isConflict = (error: unknown): boolean => isReason(error, "Conflict");
-/** The history that was asked for is forgotten: only a new list helps. */
-export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.code === 410;
 
 /** The error a Status tells of. */
 export function errorOf(status: Readonly<Record<string, unknown>>): ApiError {

@@ -4,8 +4,8 @@ import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, slowStart } from "#base/collections.ts";
+import { isConflict, isNotFound } from "#base/errors.ts";
 import { index } from "./cache.ts";
-import { isConflict, isNotFound } from "./client.ts";
 import { controller } from "./controller.ts";
 import { world } from "./testing.ts";
 

@@ -1,6 +1,8 @@
 // From the JSON a server sent to the answer the same process would have given: decoded, named and with all that its type promises.
+
 import { Status } from "#api/meta/status.ts";
 import type { ApiError } from "#base/errors.ts";
+import { isObject } from "#base/is-object.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import { DecodeError, parseJson } from "#schema/json.ts";
@@ -12,9 +14,6 @@ import { errorOf } from "./client.ts";
 import { ConnectionLost } from "./connection-lost.ts";
 
 type Json = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 export function responseIn({ expects, verb }: ApiRequest, code: number, text: string): ApiResponse {
   const { value } = parseJson(text);
   if (!isObject(value)) throw new DecodeError("the server's answer is no object");

@@ -3,12 +3,12 @@
 // stops before that time is over.
 import { Lease } from "#api/coordination/v1/lease.ts";
 import type { Clock } from "#base/clock.ts";
-import { explain } from "#base/errors.ts";
+import { explain, isConflict, isNotFound, isReason } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { microTimeOf } from "#schema/time.ts";
-import { type Client, isConflict, isNotFound, isReason, type Transport } from "./client.ts";
+import type { Client, Transport } from "./client.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 
 export interface ElectionOptions {

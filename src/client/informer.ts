@@ -8,7 +8,7 @@
 // A watch that has been silent for longer than bookmarks may take is given up and resumed: it cannot die unnoticed.
 import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
-import { ApiError, explain } from "#base/errors.ts";
+import { ApiError, explain, isExpired } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
 import { backoffMs } from "#base/retry.ts";
@@ -18,7 +18,7 @@ import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import { Cache } from "./cache.ts";
-import { type Client, isExpired, type ObjectEvent, type Selection } from "./client.ts";
+import type { Client, ObjectEvent, Selection } from "./client.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
 import { keyOfObject } from "./place.ts";
 

@@ -1,15 +1,17 @@
 // Runs controllers: informers shared among them, a queue for each, and all that their authors would otherwise forget.
+
 import type { Clock } from "#base/clock.ts";
-import { ApiError, explain } from "#base/errors.ts";
+import { ApiError, explain, isConflict } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { controllerOf } from "#rules/owners.ts";
+import { groupOf } from "#schema/api-version.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type ApiObject, metadataOf } from "#schema/object.ts";
-import { type Client, isConflict, type Write } from "./client.ts";
+import type { Client, Write } from "./client.ts";
 import {
   type Again,
   type CacheView,
@@ -287,5 +289,3 @@ function asksTheSame(old: unknown, object: unknown): boolean {
   const [before, after] = [metadataOf(old), metadataOf(object)];
   return before.generation === after.generation && before.deletionTimestamp === after.deletionTimestamp;
 }
-
-const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");

@@ -4,13 +4,13 @@ import { APIGroupDiscoveryList, type APIVersionDiscovery } from "#api/apidiscove
 import { catalog } from "#api/catalog.ts";
 import { type APIGroup, APIGroupList, APIResourceList, APIVersions } from "#api/meta/discovery.ts";
 import { inBatches } from "#base/collections.ts";
+import { isNotFound } from "#base/errors.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { Infer } from "#schema/infer.ts";
 import { parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { AnyStruct } from "#schema/struct.ts";
-import { isNotFound } from "./client.ts";
 import type { Discovered, Discovery } from "./discovery.ts";
 import { metadataKind, type ServedResource } from "./metadata-kind.ts";
 

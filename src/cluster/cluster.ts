@@ -24,7 +24,7 @@ import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/place.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";

@@ -1,9 +1,11 @@
 // The history of a StatefulSet or DaemonSet: a ControllerRevision for each template it has had.
+
 import { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { equal } from "#base/collections.ts";
+import { isNotFound, isReason } from "#base/errors.ts";
 import { index } from "#client/cache.ts";
-import { type Client, isNotFound, isReason } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import type { Reconcile } from "#client/controller.ts";
 import { controllerOf } from "#rules/owners.ts";
 import type { Draft } from "#schema/infer.ts";

@@ -1,7 +1,8 @@
 // Which pods to do without first, when there are too many.
+import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { isReady } from "#rules/conditions.ts";
 import { isActive, readySince } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { millisOf } from "#schema/time.ts";
 
 /**
@@ -68,9 +69,7 @@ function byTime(a: Pod, b: Pod, timeOfPod: (pod: Pod) => number | undefined, now
 const magnitude = (ageMs: number): number => (ageMs > 0 ? Math.floor(Math.log2(ageMs * 1e6)) : -1);
 
 function restarts({ spec, status }: Pod): { readonly regular: number; readonly sidecars: number } {
-  const sidecars = new Set(
-    (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name),
-  );
+  const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   const most = (counts: readonly number[]) => counts.reduce((x, y) => Math.max(x, y), 0);
   return {
     regular: most((status.containerStatuses ?? []).map(({ restartCount }) => restartCount)),

@@ -1,9 +1,11 @@
 // Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is. What
 // cannot be found out or deleted keeps the namespace, but nothing else in it. Follows upstream's pkg/controller/namespace/deletion.
+// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
-import { type Client, isNotFound, isReason } from "#client/client.ts";
+import { isNotFound, isReason } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
 import { controller, type Reconcile } from "#client/controller.ts";
 import { type Discovered, type Discovery, GroupDiscoveryFailed } from "#client/discovery.ts";
 import { unlessGone } from "#client/unless-gone.ts";

@@ -1,6 +1,7 @@
 // Who owns what: how a controller comes by objects that match its
 // selector (adoption) and lets go of those that no longer do (release).
-import { type Client, isNotFound, isReason } from "#client/client.ts";
+import { isNotFound, isReason } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
 import type { Place } from "#client/place.ts";
 import { controlledBy, controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";

@@ -1,8 +1,7 @@
 // How the owners of pods make and delete them, and what they report when they do.
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
-import { ApiError, explain } from "#base/errors.ts";
-import { isNotFound } from "#client/client.ts";
+import { ApiError, explain, isNotFound } from "#base/errors.ts";
 import type { Reconcile } from "#client/controller.ts";
 import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";

@@ -1,8 +1,9 @@
 // Publishes in every namespace what the API server's certificate is to be checked against.
+
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { equal } from "#base/collections.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { controller, watching } from "#client/controller.ts";
 import { isNamespaceTerminating } from "./pod-writes.ts";
 

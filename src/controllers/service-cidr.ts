@@ -1,9 +1,11 @@
 // Says of ranges for services that they can be used, and keeps those that still are from going. See upstream's
 // pkg/controller/servicecidrs.
+
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
+import { conditionIn } from "#rules/conditions.ts";
 import { addressAllocator, containsNetwork, givesOut, managedByLabel, networksOverlap } from "#rules/service-ranges.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 
@@ -83,7 +85,7 @@ interface Readiness {
 
 async function tell(one: ServiceCIDR, told: Readiness, { client, clock, event }: Reconcile): Promise<void> {
   const { name } = one.metadata;
-  const present = one.status.conditions?.find(({ type }) => type === "Ready");
+  const present = conditionIn(one.status.conditions, "Ready");
   const { status, reason, message } = told;
   if (present?.status === status && (present.reason ?? "") === reason && present.message === message) return;
   const { apiVersion, kind } = ServiceCIDR;

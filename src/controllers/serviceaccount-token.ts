@@ -1,8 +1,10 @@
 // Fills secrets that people make for tokens of service accounts, and deletes them with their account.
+
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { textToBase64 } from "#base/base64.ts";
+import { isConflict, isNotFound } from "#base/errors.ts";
 import { index } from "#client/cache.ts";
-import { isConflict, isNotFound } from "#client/client.ts";
 import { controller, watching } from "#client/controller.ts";
 import { keyOf, type Place } from "#client/place.ts";
 import { legacyClaims, legacyIssuer, tokenSecretType } from "#rules/legacy-tokens.ts";
@@ -63,7 +65,7 @@ export const serviceAccountTokenController = (settings: TokenSettings) =>
 async function fill(secret: Secret, account: ServiceAccount, settings: TokenSettings): Promise<Secret | undefined> {
   const { data = {} } = secret;
   const { namespace = "", name, uid } = account.metadata;
-  const rootCa = settings.rootCa === "" ? data["ca.crt"] : btoa(settings.rootCa);
+  const rootCa = settings.rootCa === "" ? data["ca.crt"] : textToBase64(settings.rootCa);
   if (data.token && data.namespace && data["ca.crt"] === rootCa) return undefined;
   const claims = {
     iss: legacyIssuer,
@@ -83,8 +85,8 @@ async function fill(secret: Secret, account: ServiceAccount, settings: TokenSett
     data: {
       ...data,
       ...(rootCa !== undefined && { "ca.crt": rootCa }),
-      namespace: data.namespace || btoa(namespace),
-      token: data.token || btoa(await settings.sign(claims)),
+      namespace: data.namespace || textToBase64(namespace),
+      token: data.token || textToBase64(await settings.sign(claims)),
     },
   };
 }

@@ -1,7 +1,8 @@
 // Gives every namespace the service account that pods use unless told otherwise.
+
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
-import { isNotFound, isReason } from "#client/client.ts";
+import { isNotFound, isReason } from "#base/errors.ts";
 import { controller, watching } from "#client/controller.ts";
 import { isNamespaceTerminating } from "./pod-writes.ts";
 

@@ -1,11 +1,12 @@
 // What controllers ask of services and of the pods behind them.
+import { isSidecar } from "#api/core/v1/amounts.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service, type ServicePort } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
 import { type CacheView, watching } from "#client/controller.ts";
+import { isReady } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { clusterAddresses } from "#rules/services.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import { hasLabels, labelPair, podsWithLabels } from "./pods-by-label.ts";
@@ -76,7 +77,7 @@ const plainIpv4 = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/;
 /** The number of the pod's port that a service's port leads to; undefined if the pod has none of that name. */
 export function targetPortOf({ spec }: Pod, { targetPort, port, protocol }: ServicePort): number | undefined {
   if (typeof targetPort !== "string") return targetPort ?? port;
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  const sidecars = (spec.initContainers ?? []).filter(isSidecar);
   for (const { ports = [] } of [...spec.containers, ...sidecars]) {
     const found = ports.find((one) => one.name === targetPort && one.protocol === protocol);
     if (found) return found.containerPort;

@@ -1,9 +1,10 @@
 // Deletes pods from nodes with taints that they do not tolerate, or no longer: at once, or when the time is over for which they do.
 // There is one timer for each node with such taints, not one for each pod: that of the pod that goes next.
+
 import { Node, type Taint } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, inBatches, min } from "#base/collections.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { type Again, type Controller, controller, type Reconcile, watching } from "#client/controller.ts";
 import { tolerates } from "#rules/tolerations.ts";
 import { timeOf } from "#schema/time.ts";

@@ -1,7 +1,9 @@
 // When the change happened that endpoints were last written for: what the delay of the network's programming is measured from.
+
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import { keyOf, type Place } from "#client/place.ts";
+import { conditionIn } from "#rules/conditions.ts";
 
 /** What was seen of each service when it was last reconciled. One that changes twice in between counts once. */
 export class TriggerTimes {
@@ -19,7 +21,7 @@ export class TriggerTimes {
       metadata: { name },
       status,
     } of pods) {
-      const time = status.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+      const time = conditionIn(status.conditions, "Ready")?.lastTransitionTime;
       const known = times.get(name);
       if (!time || time === known) continue;
       times.set(name, time);

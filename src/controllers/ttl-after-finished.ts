@@ -1,6 +1,7 @@
 // Deletes jobs some time after they have ended.
+
 import { Job } from "#api/batch/v1/job.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { controller } from "#client/controller.ts";
 import { millisOf } from "#schema/time.ts";
 import { endCondition } from "./job/conditions.ts";

@@ -1,9 +1,9 @@
 // With what an image is pulled: the pod's pull secrets, in both of their forms.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
+import { fromBase64 } from "#base/base64.ts";
 import type { Client } from "#client/client.ts";
 import { parseJson } from "#schema/json.ts";
-import { fromBase64 } from "#schema/protobuf/base64.ts";
 import type { Credentials } from "./runtime.ts";
 
 export function imageCredentials(client: Client) {

@@ -2,6 +2,7 @@
 // Nothing here happens in a watch callback but noting which pod to look at.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { aborted } from "#base/aborted.ts";
+import { Alarm } from "#base/alarm.ts";
 import { breathe, turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -12,7 +13,6 @@ import type { Client } from "#client/client.ts";
 import type { Change, Informer } from "#client/informer.ts";
 import { keyOfObject } from "#client/place.ts";
 import { hasEnded } from "#rules/pods.ts";
-import { Alarm } from "./alarm.ts";
 import type { PodGround } from "./grounds.ts";
 import type { Hooks } from "./hooks.ts";
 import { Lanes } from "./lanes.ts";

@@ -1,9 +1,10 @@
 // Tells the API what became of a pod, and removes the pod when nothing is left of it.
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
-import { type Client, isConflict, isNotFound } from "#client/client.ts";
+import { isConflict, isNotFound } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
+import { isReady } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { formatSteps } from "#wire/steps.ts";
 import type { PodWorker } from "./pod-worker.ts";
 

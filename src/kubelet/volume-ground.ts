@@ -1,12 +1,12 @@
 // Keeps the volumes of the node's pods: made before the sandbox, written again when what they show has changed or a token is due,
 // gone when the pod has ended.
 import type { Pod } from "#api/core/v1/pod.ts";
+import { Alarm } from "#base/alarm.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { backoffMs } from "#base/retry.ts";
 import type { Component } from "#base/supervise.ts";
-import { Alarm } from "./alarm.ts";
 import { GroundError, type PodGround } from "./grounds.ts";
 import type { AccountTokens } from "./inputs/account-tokens.ts";
 import { fileReferences, isOfObjects, showsPod } from "./inputs/references.ts";

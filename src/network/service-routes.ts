@@ -11,7 +11,7 @@ import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/place.ts";
 import { slicesOf } from "#client/service-slices.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import {
   type LocalNetwork,
   type LocalNode,

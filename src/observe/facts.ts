@@ -1,11 +1,13 @@
 // Reads from the API what the rules need to know. Nothing is decided here.
+
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { lastSeen } from "#api/core/v1/columns/event.ts";
 import { Event } from "#api/core/v1/event.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import { type Client, isReason, type Selection } from "#client/client.ts";
+import { isReason } from "#base/errors.ts";
+import type { Client, Selection } from "#client/client.ts";
 import { keyOf, type Place } from "#client/place.ts";
 import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";

@@ -1,10 +1,11 @@
 // `knarr why`: what state an object is in, who says so, what put it there, and what a person can do about it.
+
 import type { Event } from "#api/core/v1/event.ts";
 import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
 import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { type Place, resourceName } from "#client/place.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";

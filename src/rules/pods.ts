@@ -3,7 +3,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { hasEnded } from "#api/core/v1/pod-phase.ts";
 import { min } from "#base/collections.ts";
 import { millisOf } from "#schema/time.ts";
-import { isReady } from "./readiness.ts";
+import { conditionIn, isReady } from "./conditions.ts";
 
 export { hasEnded };
 
@@ -12,11 +12,9 @@ export const isActive = (pod: Pod): boolean => !hasEnded(pod) && pod.metadata.de
 
 export const isTerminating = (pod: Pod): boolean => !hasEnded(pod) && pod.metadata.deletionTimestamp !== undefined;
 
-const readyCondition = ({ status }: Pod) => status.conditions?.find(({ type }) => type === "Ready");
-
 /** Since when the pod is ready, in milliseconds since 1970; undefined if it is not, or if it does not say. */
 export function readySince(pod: Pod): number | undefined {
-  const condition = readyCondition(pod);
+  const condition = conditionIn(pod.status.conditions, "Ready");
   if (condition?.status !== "True" || !condition.lastTransitionTime) return undefined;
   return millisOf(condition.lastTransitionTime);
 }

@@ -1,7 +1,7 @@
 // Ranges that addresses of services are given out of; see upstream's pkg/api/servicecidr.
 import type { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { type Cidr, parseCidr, parseIp } from "#schema/ip.ts";
-import { isReady } from "./readiness.ts";
+import { isReady } from "./conditions.ts";
 
 /** Says that an IPAddress was made for a service, by a server of the cluster. */
 export const managedByLabel = "ipaddress.kubernetes.io/managed-by";

@@ -7,6 +7,7 @@
 //   in hand   being tried or bound; what happens meanwhile is remembered for it
 import type { Clock } from "#base/clock.ts";
 import { Heap } from "#base/heap.ts";
+import { backoffMs } from "#base/retry.ts";
 import { partsChanged } from "./changes.ts";
 import type { Happening, Queued, SchedulerPlugin, Wake, WatchedChange } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";
@@ -333,7 +334,7 @@ export class SchedulingQueue {
 
   #backoffMs(times: number): number {
     const { firstBackoffMs, maxBackoffMs } = this.#options;
-    return Math.min(firstBackoffMs * 2 ** (times - 1), maxBackoffMs);
+    return backoffMs({ firstMs: firstBackoffMs, maxMs: maxBackoffMs }, times - 1);
   }
 
   #arm(): void {

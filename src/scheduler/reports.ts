@@ -1,8 +1,9 @@
 // Tells people why a pod has no node: as its PodScheduled condition, and as an event. Once, not each time it is tried again.
+
 import type { PodCondition } from "#api/core/v1/pod.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { timeOf } from "#schema/time.ts";
 import type { BindingContext } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";

@@ -3,7 +3,9 @@
 //   a field that is absent equals its default, or zero unless it can tell the two apart (see field.ts)
 //   items of keyed lists are compared with those of the same key, and sets as sets: their order is no difference
 //   what is atomic differs as a whole
+
 import { equal, own } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import type { AnyField } from "./any.ts";
 import type { FieldSpec, Type } from "./field.ts";
 import { compareQuantity, parseQuantity, QuantityError } from "./quantity.ts";
@@ -149,9 +151,6 @@ function moment(text: string, inSeconds: boolean): string {
   const { seconds, nanos } = parseTime(text);
   return inSeconds ? `${seconds}` : `${seconds}.${Math.floor(nanos / 1000)}`;
 }
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function isZero(value: unknown, type: Type): boolean {
   if (value === undefined || value === null || value === "" || value === 0 || value === false) return true;

@@ -1,4 +1,5 @@
 // What clients find out before they ask for anything: groups, versions, resources. Derived from the kinds that are served.
+import { toBase64 } from "#base/base64.ts";
 import { sha256 } from "#base/sha256.ts";
 import { type AnyKind, type Subresource, subresourcesOf } from "./kind.ts";
 
@@ -152,7 +153,7 @@ const names = ({ shortNames, categories }: Pick<ApiResource, "shortNames" | "cat
 /** Tells which form of the kind is stored, without saying it: equal hashes, equal form. */
 export function storageVersionHash(kind: AnyKind): string {
   const { group, version, storageVersion = version, kind: name } = kind.convert?.to() ?? kind;
-  return btoa(String.fromCharCode(...sha256(`${group}/${storageVersion}/${name}`).subarray(0, 8)));
+  return toBase64(sha256(`${group}/${storageVersion}/${name}`).subarray(0, 8));
 }
 
 /** All of the above in one answer: of `/api` for the core group, of `/apis` for the others. */

@@ -30,9 +30,9 @@ export interface CopyResult {
 }
 
 /** What is not under a slash is no object, but an engine's own. */
-const ALL = "/";
-const PAGE = 500;
-const WRITERS = 64;
+const allKeys = "/";
+const pageEntries = 500;
+const writersAtOnce = 64;
 
 /** Copies what is present in `from` at this moment into `to`, which must be empty. */
 export async function copyStore(
@@ -41,7 +41,7 @@ export async function copyStore(
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<CopyResult> {
-  const { entries: present } = await to.list(ALL, { limit: 1 }, signal);
+  const { entries: present } = await to.list(allKeys, { limit: 1 }, signal);
   if (present[0]) throw new Error(`the target is not empty: it has ${present[0].key}; copy into a fresh store`);
   let entries = 0;
   const counted = (done: number, total: number) => {
@@ -54,8 +54,8 @@ export async function copyStore(
     return { entries, revision: image.revision, keptRevisions: true };
   }
   const batch: ImageEntry[] = [];
-  const flush = () => inBatches(WRITERS, batch.splice(0), (entry) => putNew(to, entry));
-  for await (const entry of image.entries) if (batch.push(entry) >= PAGE) await flush();
+  const flush = () => inBatches(writersAtOnce, batch.splice(0), (entry) => putNew(to, entry));
+  for await (const entry of image.entries) if (batch.push(entry) >= pageEntries) await flush();
   await flush();
   return { entries, revision: image.revision, keptRevisions: false };
 }
@@ -65,13 +65,13 @@ async function imageOf(
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<Image> {
-  const first = await from.list(ALL, { limit: PAGE }, signal);
+  const first = await from.list(allKeys, { limit: pageEntries }, signal);
   const { revision } = first;
   async function* entries(): AsyncGenerator<ImageEntry> {
     let page = first;
     for (let done = 0; ; ) {
       const ttls = new Map<string, number>();
-      await inBatches(WRITERS, page.entries, async ({ key }) => {
+      await inBatches(writersAtOnce, page.entries, async ({ key }) => {
         const ttlSeconds = await from.ttlSeconds?.(key);
         if (ttlSeconds !== undefined) ttls.set(key, ttlSeconds);
       });
@@ -83,7 +83,7 @@ async function imageOf(
       onProgress(done, done + page.remaining);
       const last = page.entries.at(-1);
       if (!last || page.remaining === 0) return;
-      page = await from.list(ALL, { at: revision, after: last.key, limit: PAGE }, signal);
+      page = await from.list(allKeys, { at: revision, after: last.key, limit: pageEntries }, signal);
     }
   }
   return { revision, entries: entries() };

@@ -1,14 +1,14 @@
 /** Longest key in UTF-8 bytes. Kubernetes' longest, of a custom resource in a namespace, has about 650. */
-export const MAX_KEY_BYTES = 1_500;
+export const maxKeyBytes = 1_500;
 
 /** Throws RangeError for a key that not every engine could give back as it was. */
 export function checkKey(key: string): void {
   if (key === "") throw new RangeError("a key must not be empty");
   if (!key.isWellFormed()) throw new RangeError(`key ${JSON.stringify(key)} is not well-formed Unicode`);
-  if (key.length * 3 <= MAX_KEY_BYTES) return;
+  if (key.length * 3 <= maxKeyBytes) return;
   const { length } = new TextEncoder().encode(key);
-  if (length > MAX_KEY_BYTES)
-    throw new RangeError(`key ${key.slice(0, 80)}… has ${length} bytes; at most ${MAX_KEY_BYTES} are allowed`);
+  if (length > maxKeyBytes)
+    throw new RangeError(`key ${key.slice(0, 80)}… has ${length} bytes; at most ${maxKeyBytes} are allowed`);
 }
 
 /** The key as UTF-8, after checking it. */

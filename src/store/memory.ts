@@ -28,7 +28,7 @@ export interface MemoryStoreOptions extends RetentionOptions {
 }
 
 /** How many changes a watcher that is behind gets at once. */
-const BATCH = 1_000;
+const batch = 1_000;
 
 export class MemoryStore implements StoreEngine {
   readonly #present = new SortedMap<Entry>();
@@ -192,7 +192,7 @@ export class MemoryStore implements StoreEngine {
 
   #changes(prefix: string, after: Revision): WatchBatch {
     const from = after - this.#compacted;
-    const changes = this.#log.slice(from, from + BATCH);
+    const changes = this.#log.slice(from, from + batch);
     return {
       changes: changes.filter(({ entry }) => entry.key.startsWith(prefix)),
       revision: after + changes.length,

@@ -29,7 +29,7 @@ interface Stirred {
 }
 
 /** A watcher hears at the latest after twice this time, for it may just have missed a round. */
-const PROGRESS_MS = 30_000;
+const progressMs = 30_000;
 
 /**
  * Feeds watchers. A watcher is only a position in history: what it has not read yet takes no memory, however slow it is.
@@ -115,7 +115,7 @@ export class WatchHub {
   }
 
   #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | Stirred | undefined> {
-    this.#cancelTimer ??= this.#clock.after(PROGRESS_MS, () => this.#report());
+    this.#cancelTimer ??= this.#clock.after(progressMs, () => this.#report());
     return new Promise((resolve) => {
       const aborted = () => {
         const group = this.#waiting.get(prefix);
@@ -140,7 +140,7 @@ export class WatchHub {
   #report(): void {
     this.#cancelTimer = undefined;
     const notice = { changes: [], revision: this.#history.newest() };
-    const before = this.#clock.elapsed() - PROGRESS_MS;
+    const before = this.#clock.elapsed() - progressMs;
     for (const [prefix, waiters] of this.#waiting) {
       for (const waiter of waiters) {
         if (waiter.since > before) continue;
@@ -149,7 +149,7 @@ export class WatchHub {
       }
       if (waiters.size === 0) this.#waiting.delete(prefix);
     }
-    if (this.#waiting.size > 0) this.#cancelTimer = this.#clock.after(PROGRESS_MS, () => this.#report());
+    if (this.#waiting.size > 0) this.#cancelTimer = this.#clock.after(progressMs, () => this.#report());
   }
 }
 

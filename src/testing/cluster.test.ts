@@ -6,7 +6,7 @@ import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
-import { isNotFound, isReason } from "#client/client.ts";
+import { isNotFound, isReason } from "#base/errors.ts";
 import { node, serviceAccount, userOf } from "#cluster/identities.ts";
 import { startCluster } from "./cluster.ts";
 

@@ -1,3 +1,4 @@
+import { isObject } from "#base/is-object.ts";
 import { decodeParsed, decodeValue } from "#schema/decode.ts";
 import { htmlSafe } from "#schema/go-json.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
@@ -145,6 +146,3 @@ function eventOf(line: string): EventOf<EncodedPart> {
     },
   };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

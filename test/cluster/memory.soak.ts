@@ -1,4 +1,5 @@
 // What a cluster keeps in memory of what it no longer has, and of what it keeps in its store.
+
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { test } from "node:test";
@@ -9,7 +10,8 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { systemClock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
-import { type Client, isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
 import { type MemoryUse, ObservedCluster } from "./observed-memory.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);

@@ -1,11 +1,12 @@
 // Budgets and evictions together, each with no more than it may do.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Eviction } from "#api/policy/v1/eviction.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
-import { isReason } from "#client/client.ts";
+import { isReason } from "#base/errors.ts";
 import { controlledBy } from "#rules/owners.ts";
 import { disruptionController } from "../../src/controllers/disruption/disruption.ts";
 import { staleDisruptionController } from "../../src/controllers/disruption/stale-targets.ts";

@@ -1,11 +1,12 @@
 // Jobs of all kinds in worlds where anything happens to them: whatever it is, the server accepts what the controller writes, every
 // pod is counted at most once, and every job comes to an end.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Job, type JobSpec } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { isConflict, isNotFound } from "#base/errors.ts";
 import { type Random, seededRandom } from "#base/random.ts";
-import { isConflict, isNotFound } from "#client/client.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { jobController } from "../../src/controllers/job/job.ts";
 import { jobOrphanController } from "../../src/controllers/job/orphans.ts";

@@ -1,8 +1,8 @@
 // Kubelets for tests: they make pods ready, and end those that are asked to.
 import { Pod } from "#api/core/v1/pod.ts";
-import { isConflict, isNotFound } from "#client/client.ts";
+import { isConflict, isNotFound } from "#base/errors.ts";
+import { isReady } from "#rules/conditions.ts";
 import { hasEnded, isActive } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { timeOf } from "#schema/time.ts";
 import type { TestCluster } from "./cluster.ts";
 

@@ -1,4 +1,5 @@
 // Quotas as they are charged by the server and put right by the controller, which may write nothing but their status.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
@@ -8,8 +9,8 @@ import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { turn } from "#base/breathe.ts";
 import { ManualClock } from "#base/clock.ts";
+import { isReason } from "#base/errors.ts";
 import { silentLog } from "#base/log.ts";
-import { isReason } from "#client/client.ts";
 import type { Entry } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
 import { ResourceQuotaController } from "../../src/controllers/resourcequota/controller.ts";

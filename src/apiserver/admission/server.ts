@@ -1,5 +1,7 @@
 // The server as admission plugins see it: what is in its caches, who may do what, and the two writes that admission itself makes.
+
 import type { Clock } from "#base/clock.ts";
+import { isNotFound } from "#base/errors.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { applyDefaults } from "#schema/defaults.ts";
@@ -112,6 +114,3 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
     },
   };
 }
-
-const isNotFound = (error: unknown): boolean =>
-  error instanceof Error && "reason" in error && error.reason === "NotFound";

@@ -1,7 +1,9 @@
 // The older tokens of service accounts, which are kept in secrets and live as long as these: still made for secrets of type
 // kubernetes.io/service-account-token, and still good for the server itself.
+
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
+import { textToBase64 } from "#base/base64.ts";
 import { legacyClaims, legacyIssuer } from "#rules/legacy-tokens.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
 import { TokenError } from "#serving/authentication.ts";
@@ -36,7 +38,7 @@ export const legacyTokens =
 
     const secret = cacheOf(Secret).get(`${keyPrefix(Secret)}${namespace}/${secretName}`)?.object;
     if (!secret || secret.metadata.deletionTimestamp !== undefined) throw new TokenError("Token has been invalidated");
-    if (!isSame(String(secret.data?.token ?? ""), btoa(token)))
+    if (!isSame(String(secret.data?.token ?? ""), textToBase64(token)))
       throw new TokenError("Token does not match server's copy");
     const account = cacheOf(ServiceAccount).get(`${keyPrefix(ServiceAccount)}${namespace}/${name}`)?.object;
     if (!account) throw new TokenError(`serviceaccounts ${JSON.stringify(name)} not found`);

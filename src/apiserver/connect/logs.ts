@@ -1,8 +1,8 @@
 // The log of a container, from the kubelet that keeps it.
 import { PodLogOptions } from "#api/core/v1/options.ts";
+import { toBase64 } from "#base/base64.ts";
 import { ApiError } from "#base/errors.ts";
 import { forbidden as forbiddenField, type Problem } from "#schema/problem.ts";
-import { toBase64 } from "#schema/protobuf/base64.ts";
 import { validateObject } from "#schema/validate.ts";
 import { bytesOf, textOf } from "#serving/proxy/body.ts";
 import { unreachable } from "#serving/proxy/outgoing.ts";

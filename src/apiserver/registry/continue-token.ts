@@ -1,4 +1,5 @@
 // Where the next page of a list starts: the revision of the first page, and the key after the last item.
+import { fromBase64Url, toBase64Url } from "#base/base64.ts";
 import { parseJson } from "#schema/json.ts";
 import type { Revision } from "#store/engine.ts";
 import { badRequest } from "#wire/status.ts";
@@ -7,10 +8,7 @@ const version = "meta.k8s.io/v1";
 
 export function encodeContinue(lastKey: string, prefix: string, revision: Revision): string {
   const json = JSON.stringify({ v: version, rv: revision, start: `${lastKey.slice(prefix.length)}\u0000` });
-  return btoa(String.fromCharCode(...new TextEncoder().encode(json)))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "");
+  return toBase64Url(new TextEncoder().encode(json));
 }
 
 /** The key to start behind, and the revision to read at. */
@@ -18,9 +16,8 @@ export function decodeContinue(token: string, prefix: string): { readonly after:
   const bad = (why: string) => badRequest(`invalid continue token: continue key is not valid${why}`);
   let parsed: unknown;
   try {
-    const bytes = Uint8Array.from(atob(token.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
-      character.charCodeAt(0),
-    );
+    const bytes = fromBase64Url(token);
+    if (!bytes) throw new Error("illegal base64 data");
     parsed = parseJson(new TextDecoder().decode(bytes)).value;
   } catch (cause) {
     throw bad(`: ${cause instanceof Error ? cause.message : String(cause)}`);

@@ -2,6 +2,7 @@
 
 import { inTurns, turn } from "#base/breathe.ts";
 import { ApiError } from "#base/errors.ts";
+import { isObject } from "#base/is-object.ts";
 import type { Soon } from "#base/soon.ts";
 import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";
@@ -97,9 +98,6 @@ export function draftOf(value: unknown): unknown {
     metadata: { ...copyJson(others), ...(managedFields !== undefined && { managedFields }) },
   };
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 async function located<T>(type: PatchType, work: () => Soon<T>): Promise<T> {
   try {

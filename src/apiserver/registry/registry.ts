@@ -13,7 +13,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { type Problem, tooLong } from "#schema/problem.ts";
 import { validateObject, validateStatus } from "#schema/validate.ts";
 import { Conflict, OutOfSpace, type PutOptions, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
-import { MAX_KEY_BYTES } from "#store/key.ts";
+import { maxKeyBytes } from "#store/key.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import {
   alreadyExists,
@@ -174,7 +174,7 @@ export class Registry {
       const name = object.metadata.name as string;
       const key = this.keyOf(object.metadata.namespace, name);
       // Most names are bounded by their form; those that may be any segment of a path are not.
-      if (key.length * 3 > MAX_KEY_BYTES) this.#refuseLong(object, key);
+      if (key.length * 3 > maxKeyBytes) this.#refuseLong(object, key);
       if (sentRevision > 0 && !options.dryRun)
         throw unexpectedError("resourceVersion should not be set on objects to be created");
       try {
@@ -380,7 +380,7 @@ export class Registry {
   }
 
   #refuseLong(object: DraftObject, key: string): void {
-    const excess = new TextEncoder().encode(key).length - MAX_KEY_BYTES;
+    const excess = new TextEncoder().encode(key).length - maxKeyBytes;
     const { length } = object.metadata.name ?? "";
     if (excess > 0) this.#refuseInvalid(object, [tooLong("metadata.name", Math.max(0, length - excess))]);
   }

@@ -1,6 +1,6 @@
 // What a client should know about a secret that is taken all the same; see pkg/registry/core/secret/strategy.go.
 import type { Secret } from "#api/core/v1/secret.ts";
-import { fromBase64 } from "#schema/protobuf/base64.ts";
+import { fromBase64 } from "#base/base64.ts";
 
 /** Who serves with such a pair reads it with Go's `tls`, which would say this. Whether a pair that is there fits is not looked at. */
 export function* secretWarnings({ type, data = {} }: Pick<Secret, "type" | "data">): Iterable<string> {

@@ -1,5 +1,6 @@
 // Protocol buffers, as far as gRPC servers beside us need them: etcd, container runtimes. A message is declared once, as a table of its fields;
 // the types of what is read and written derive from it.
+import { ProtobufWriter } from "../protobuf-writer.ts";
 
 /** A field: `T` is what reading gives, `D` what writing takes. An absent field reads as its zero value. */
 export interface Field<T, D = T> {
@@ -8,8 +9,8 @@ export interface Field<T, D = T> {
   readonly zero: () => T;
   /** What the field holds after one more occurrence of it on the wire. */
   read(reader: Reader, before: T): T;
-  /** Writes all occurrences, tags included. */
-  write(writer: Writer, value: D): void;
+  /** Writes all occurrences, tags included; the writer wants the last one first. */
+  write(writer: ProtobufWriter, value: D): void;
 }
 
 type Fields = Readonly<Record<string, Field<unknown, unknown>>>;
@@ -19,6 +20,8 @@ type Draft<F extends Fields> = { readonly [K in keyof F]?: F[K] extends Field<in
 export interface Message<T, D> {
   readonly name: string;
   encode(draft: D): Uint8Array;
+  /** The same into a message around it. */
+  write(writer: ProtobufWriter, draft: D): void;
   /** Throws if the bytes are not such a message. What is returned shares no memory with the bytes. */
   decode(bytes: Uint8Array): T;
 }
@@ -28,6 +31,7 @@ export type Decoded<M> = M extends Message<infer T, infer _D> ? T : never;
 
 export function message<F extends Fields>(name: string, fields: F): Message<Read<F>, Draft<F>> {
   const declared = Object.entries(fields);
+  const backwards = declared.toReversed();
   const byNumber = new Map(declared.map(([key, field]) => [field.number, { key, field }]));
 
   const decode = (bytes: Uint8Array) => {
@@ -49,15 +53,18 @@ export function message<F extends Fields>(name: string, fields: F): Message<Read
     }
     return value as Read<F>;
   };
-  const encode = (draft: Draft<F>) => {
-    const writer = new Writer();
-    for (const [key, field] of declared) {
+  const write = (writer: ProtobufWriter, draft: Draft<F>) => {
+    for (const [key, field] of backwards) {
       const value = draft[key];
       if (value !== undefined) field.write(writer, value);
     }
+  };
+  const encode = (draft: Draft<F>) => {
+    const writer = new ProtobufWriter();
+    write(writer, draft);
     return writer.finish();
   };
-  return { name, encode, decode };
+  return { name, encode, write, decode };
 }
 
 /** An int64 that is a count or a revision: a number, refused beyond 2^53. With `oneof`, zero is written too. */
@@ -69,8 +76,8 @@ export const int = (number: number, { oneof = false } = {}): Field<number> => ({
   write(writer, value) {
     if (value === 0 && !oneof) return;
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count or a revision`);
+    writer.int64(value);
     writer.tag(number, 0);
-    writer.varint(value);
   },
 });
 
@@ -87,8 +94,8 @@ export const signed = (number: number): Field<number> => ({
   write(writer, value) {
     if (value === 0) return;
     if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number`);
+    writer.int64(value);
     writer.tag(number, 0);
-    writer.bigVarint(BigInt(value));
   },
 });
 
@@ -100,8 +107,8 @@ export const id = (number: number): Field<bigint> => ({
   read: (reader) => reader.uint64(),
   write(writer, value) {
     if (value === 0n) return;
+    writer.uint64(value);
     writer.tag(number, 0);
-    writer.bigVarint(value);
   },
 });
 
@@ -112,18 +119,21 @@ export const bool = (number: number): Field<boolean> => ({
   read: (reader) => reader.uint64() !== 0n,
   write(writer, value) {
     if (!value) return;
+    writer.byte(1);
     writer.tag(number, 0);
-    writer.varint(1);
   },
 });
 
 export const bytes = (number: number): Field<Uint8Array> => ({
   number,
   wireType: 2,
-  zero: () => EMPTY,
+  zero: () => empty,
   read: (reader) => reader.copy(),
   write(writer, value) {
-    if (value.length > 0) writer.delimited(number, value);
+    if (value.length === 0) return;
+    const before = writer.length;
+    writer.raw(value);
+    writer.delimited(number, before);
   },
 });
 
@@ -134,7 +144,7 @@ export const text = (number: number): Field<string> => ({
   zero: () => "",
   read: (reader) => reader.text(),
   write(writer, value) {
-    if (value !== "") writer.delimited(number, Buffer.from(value, "utf8"));
+    if (value !== "") writeText(writer, number, value);
   },
 });
 
@@ -143,7 +153,7 @@ export const one = <T, D>(number: number, type: Message<T, D>): Field<T | undefi
   wireType: 2,
   zero: () => undefined,
   read: (reader) => type.decode(reader.view()),
-  write: (writer, value) => writer.delimited(number, type.encode(value)),
+  write: (writer, value) => writeMessage(writer, number, type, value),
 });
 
 export const many = <T, D>(number: number, type: Message<T, D>): Field<readonly T[], readonly D[]> => ({
@@ -152,7 +162,7 @@ export const many = <T, D>(number: number, type: Message<T, D>): Field<readonly 
   zero: () => [],
   read: (reader, before) => push(before, type.decode(reader.view())),
   write(writer, values) {
-    for (const value of values) writer.delimited(number, type.encode(value));
+    for (const value of values.toReversed()) writeMessage(writer, number, type, value);
   },
 });
 
@@ -168,9 +178,9 @@ export const ints = (number: number): Field<readonly number[]> => ({
   },
   write(writer, values) {
     if (values.length === 0) return;
-    const packed = new Writer();
-    for (const value of values) packed.varint(value);
-    writer.delimited(number, packed.finish());
+    const before = writer.length;
+    for (const value of values.toReversed()) writer.int64(value);
+    writer.delimited(number, before);
   },
 });
 
@@ -180,7 +190,7 @@ export const texts = (number: number): Field<readonly string[]> => ({
   zero: () => [],
   read: (reader, before) => push(before, reader.text()),
   write(writer, values) {
-    for (const value of values) writer.delimited(number, Buffer.from(value, "utf8"));
+    for (const value of values.toReversed()) writeText(writer, number, value);
   },
 });
 
@@ -195,9 +205,20 @@ export const pairs = (number: number): Field<Readonly<Record<string, string>>> =
     return before;
   },
   write(writer, values) {
-    for (const [key, value] of Object.entries(values)) writer.delimited(number, Pair.encode({ key, value }));
+    for (const [key, value] of Object.entries(values).toReversed()) writeMessage(writer, number, Pair, { key, value });
   },
 });
+
+function writeText(writer: ProtobufWriter, number: number, value: string): void {
+  writer.string(value);
+  writer.tag(number, 2);
+}
+
+function writeMessage<D>(writer: ProtobufWriter, number: number, type: Message<unknown, D>, value: D): void {
+  const before = writer.length;
+  type.write(writer, value);
+  writer.delimited(number, before);
+}
 
 /** The list was made by `zero` for the message being read, and nobody else has seen it yet. */
 function push<T>(list: readonly T[], item: T): readonly T[] {
@@ -207,7 +228,7 @@ function push<T>(list: readonly T[], item: T): readonly T[] {
 
 const Pair = message("Pair", { key: text(1), value: text(2) });
 
-const EMPTY = new Uint8Array();
+const empty = new Uint8Array();
 
 class Reader {
   readonly #bytes: Buffer;
@@ -309,48 +330,5 @@ class Reader {
     const left = this.#bytes.length - this.#at;
     if (count > left) throw new Error(`a field of ${count} bytes, but only ${left} are left`);
     this.#at += count;
-  }
-}
-
-class Writer {
-  #bytes = Buffer.allocUnsafe(64);
-  #length = 0;
-
-  tag(number: number, wireType: 0 | 2): void {
-    this.varint(number * 8 + wireType);
-  }
-
-  varint(value: number): void {
-    this.#grow(10);
-    let rest = value;
-    for (; rest >= 0x80; rest = Math.floor(rest / 128)) this.#bytes[this.#length++] = (rest % 128) | 0x80;
-    this.#bytes[this.#length++] = rest;
-  }
-
-  bigVarint(value: bigint): void {
-    this.#grow(10);
-    let rest = BigInt.asUintN(64, value);
-    for (; rest >= 0x80n; rest >>= 7n) this.#bytes[this.#length++] = Number(rest & 0x7fn) | 0x80;
-    this.#bytes[this.#length++] = Number(rest);
-  }
-
-  delimited(number: number, value: Uint8Array): void {
-    this.tag(number, 2);
-    this.varint(value.length);
-    this.#grow(value.length);
-    this.#bytes.set(value, this.#length);
-    this.#length += value.length;
-  }
-
-  finish(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
-  }
-
-  #grow(count: number): void {
-    const needed = this.#length + count;
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
-    larger.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = larger;
   }
 }

@@ -1,7 +1,8 @@
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import type { Clock } from "#base/clock.ts";
-import { type Client, isReason } from "#client/client.ts";
+import { isReason } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
 
 const namespace = "kube-system";
 const lifeSeconds = 3600;

@@ -1,5 +1,7 @@
 // Runs a cluster of this machine in this process, until it is told to end.
+
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
+import { aborted } from "#base/aborted.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import { limitHeapGrowth } from "#base/host/heap-growth.ts";
@@ -75,7 +77,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         onStep({ is: "ready" });
         log.info("ready", { url: front.url, component: "cluster" });
         limitHeapGrowth();
-        await new Promise((_, reject) => inner.addEventListener("abort", () => reject(inner.reason), { once: true }));
+        await aborted(inner);
       },
     };
     await supervise([cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), report], signal);

@@ -9,7 +9,7 @@ import { explain } from "#base/errors.ts";
 import type { Client } from "#client/client.ts";
 import { connectClient } from "#client/host/connect.ts";
 import { parseKubeconfig } from "#client/kubeconfig.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { kubernetesVersion } from "../version.ts";
 import type { Place } from "./place.ts";
 import { readSettings, storeOf } from "./settings.ts";

@@ -3,8 +3,8 @@
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { isReady } from "#rules/conditions.ts";
 import { hasEnded, isAvailable } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { revisionLabel } from "../controller-revisions.ts";
 import { type Placement, targetNode } from "./placement.ts";

@@ -1,6 +1,6 @@
 import type { DaemonSetStatus } from "#api/apps/v1/daemon-set.ts";
+import { isReady } from "#rules/conditions.ts";
 import { isAvailable } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { unlessZero } from "../replicas.ts";
 import { isUpdated } from "./placement.ts";
 import { byAge, type Scene } from "./plan.ts";

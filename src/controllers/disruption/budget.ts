@@ -3,7 +3,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Condition } from "#api/meta/condition.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/policy/v1/pod-disruption-budget.ts";
 import { min } from "#base/collections.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 

@@ -2,11 +2,10 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { equal } from "#base/collections.ts";
-import { explain } from "#base/errors.ts";
-import { isConflict } from "#client/client.ts";
+import { explain, isConflict } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
 import type { Discovery } from "#client/discovery.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { formatSelector, selectorMatcher } from "#schema/selector.ts";
 import { podsSelected } from "../pods-by-label.ts";
 import { desiredHealthy, disrupted, failedStatus, needsScale, statusOf } from "./budget.ts";

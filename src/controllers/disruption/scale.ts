@@ -1,14 +1,16 @@
 // How many pods there should be, by the word of those who control them.
+
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import { Scale } from "#api/autoscaling/v1/scale.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import type { Reconcile } from "#client/controller.ts";
 import type { Discovery } from "#client/discovery.ts";
 import { controllerOf } from "#rules/owners.ts";
+import { groupOf } from "#schema/api-version.ts";
 import type { AnyKind } from "#schema/kind.ts";
 
 /** Kinds whose scale is read from the cache. */
@@ -51,8 +53,6 @@ export async function expectedScale(
   }
   return { expected: [...replicas.values()].reduce((a, b) => a + b, 0), unmanaged };
 }
-
-const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");
 const isOf = ({ apiVersion, kind }: Owner, { group, kind: name }: AnyKind): boolean =>
   kind === name && groupOf(apiVersion) === group;
 

@@ -3,10 +3,9 @@ import { type EndpointAddress, type EndpointPort, type EndpointSubset, Endpoints
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
-import { explain } from "#base/errors.ts";
-import { isConflict, isNotFound } from "#client/client.ts";
+import { explain, isConflict, isNotFound } from "#base/errors.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { parseIp } from "#schema/ip.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";

@@ -3,7 +3,7 @@ import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointPort } from "#api/discovery/v1/endpoint-slice.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { parseIp } from "#schema/ip.ts";
 import { addressesOf, hostnameIn, isReachable, targetPortOf } from "../services.ts";
 

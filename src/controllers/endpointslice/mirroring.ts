@@ -1,9 +1,10 @@
 // Mirrors Endpoints that people make for services without a selector to EndpointSlices, which is all that proxies read.
+
 import { type EndpointAddress, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { type Endpoint, type EndpointPort, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
 import type { Place } from "#client/place.ts";
 import { serviceNameLabel } from "#rules/services.ts";

@@ -3,7 +3,7 @@
 import type { Node } from "#api/core/v1/node.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
-import { isReady } from "#rules/readiness.ts";
+import { isReady } from "#rules/conditions.ts";
 import { parseQuantity, quantityMilliValue } from "#schema/quantity.ts";
 import { zoneLabel } from "./endpoints.ts";
 import { isReadyEndpoint, rehinted, rewritten } from "./hints.ts";

@@ -1,7 +1,6 @@
 // Carries out a plan: creations first, so that no endpoint is missing in between.
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
-import { explain } from "#base/errors.ts";
-import { isNotFound } from "#client/client.ts";
+import { explain, isNotFound } from "#base/errors.ts";
 import type { Reconcile } from "#client/controller.ts";
 import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";

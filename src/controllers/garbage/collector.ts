@@ -5,13 +5,13 @@
 // for the server to say. What is owned by a kind that nobody knows stays until someone does, since its owner may be there.
 import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
-import { explain } from "#base/errors.ts";
+import { explain, isConflict } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Metrics } from "#base/metrics.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import { type Client, isConflict } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import { type Discovered, type Discovery, followDiscovery, type Occasion } from "#client/discovery.ts";
 import type { EventRecorder } from "#client/events.ts";
 import { FollowedKinds } from "#client/followed-kinds.ts";

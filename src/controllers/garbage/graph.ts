@@ -1,4 +1,5 @@
 // Who depends on whom, over all kinds. Pure data: it is told of changes, and answers what is affected by them.
+import { groupOf } from "#schema/api-version.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { OwnerReference } from "#schema/object-meta.ts";
@@ -132,5 +133,3 @@ export const isMeant = (owner: OwnerReference, present: Node, dependent: Node): 
 export const groupKindOf = ({ group, kind }: AnyKind): string => `${group}/${kind}`;
 /** The same of the kind that an owner is said to be of. */
 export const ownerGroupKind = ({ apiVersion, kind }: OwnerReference): string => `${groupOf(apiVersion)}/${kind}`;
-
-const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "");

@@ -1,8 +1,10 @@
 // How long a job waits before it replaces pods that failed: 10 s after the first failure, twice as long after each
 // further one, up to 10 minutes. A success makes it forget them.
+import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { backoffMs } from "#base/retry.ts";
+import { conditionIn } from "#rules/conditions.ts";
 import { millisOf } from "#schema/time.ts";
 
 const delays = { firstMs: 10_000, maxMs: 600_000 };
@@ -39,14 +41,12 @@ export function waitMs(known: Failures | undefined, now: number): number {
 
 /** When the pod ended, as well as can be told, in milliseconds since 1970. */
 export function finishedAt({ metadata, spec, status }: Pod): number {
-  const sidecars = new Set(
-    (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name),
-  );
+  const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   const inContainers = lastEnd(status.containerStatuses ?? [], undefined);
   const sidecarStatuses = (status.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name));
   const ended = lastEnd(sidecarStatuses, inContainers);
   if (ended !== undefined) return ended;
-  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionIn(status.conditions, "Ready");
   if (ready?.status === "False" && ready.lastTransitionTime) return millisOf(ready.lastTransitionTime);
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, creationTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return millisOf(deletionTimestamp) - deletionGracePeriodSeconds * 1000;

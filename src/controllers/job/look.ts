@@ -1,8 +1,8 @@
 // What the pods of a job amount to, and whether that ends it.
 import type { Job, JobCondition } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { isReady } from "#rules/conditions.ts";
 import { isActive, isTerminating } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 import { type Failures, finishedAt, nextFailures } from "./backoff.ts";
 import { condition, findTrue } from "./conditions.ts";

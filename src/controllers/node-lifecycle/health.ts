@@ -1,12 +1,13 @@
 // When each node was last heard of. Kubelets say that they live by renewing a lease and by posting their status; what counts is
 // when that was seen here, by the clock that does not jump: clocks of machines differ.
+
 import type { Lease } from "#api/coordination/v1/lease.ts";
 import type { Node, NodeCondition } from "#api/core/v1/node.ts";
 import type { Clock } from "#base/clock.ts";
+import { conditionIn } from "#rules/conditions.ts";
 import { millisOf } from "#schema/time.ts";
 
-export const readyCondition = ({ status }: Node): NodeCondition | undefined =>
-  status.conditions?.find(({ type }) => type === "Ready");
+export const readyCondition = ({ status }: Node): NodeCondition | undefined => conditionIn(status.conditions, "Ready");
 
 export interface Grace {
   /** How long a node may be silent. */

@@ -1,12 +1,13 @@
 // Watches over nodes: says of those that are silent that nothing is known of them, and taints nodes by their conditions, so that
 // pods are kept away or, not too many nodes at a time, driven out. Taint eviction then deletes the pods.
+
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal, inBatches, min } from "#base/collections.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { type CacheView, type Controller, controller, type Reconcile, watching } from "#client/controller.ts";
-import { isReady } from "#rules/readiness.ts";
+import { conditionIn, isReady } from "#rules/conditions.ts";
 import { timeOf } from "#schema/time.ts";
 import { podsOnNode } from "../pods.ts";
 import { unknownConditions } from "./conditions.ts";
@@ -95,13 +96,7 @@ function isSilent(name: string | undefined, cache: CacheView): name is string {
 async function declareUnknown(node: Node, { client, clock, event }: Reconcile): Promise<Node> {
   const conditions = unknownConditions(node, clock.now());
   const before = readyCondition(node);
-  if (
-    equal(
-      conditions.find(({ type }) => type === "Ready"),
-      before,
-    )
-  )
-    return node;
+  if (equal(conditionIn(conditions, "Ready"), before)) return node;
   const updated = await client.update(Node, { ...node, status: { ...node.status, conditions } }, "status");
   const { name } = node.metadata;
   if (before?.status === "True") event("Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);

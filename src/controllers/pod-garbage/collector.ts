@@ -1,12 +1,14 @@
 // Clears away pods that nobody else will: those of nodes that are gone, those that end without ever having had a node, and the
 // oldest of too many that have ended.
+
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
+import { isNotFound } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
-import { type Client, isNotFound } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import type { Informers } from "#client/informers.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { timeOf } from "#schema/time.ts";

@@ -1,8 +1,8 @@
 // Which pods nobody else will clear away. A pure function of the pods and nodes there are.
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { isReady } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 
 export type Reason = "terminated" | "out-of-service" | "orphaned" | "unscheduled";
 

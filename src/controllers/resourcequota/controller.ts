@@ -5,13 +5,13 @@
 // what was last said of it stays; the others are. Follows upstream's pkg/controller/resourcequota.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import type { Clock } from "#base/clock.ts";
-import { explain } from "#base/errors.ts";
+import { explain, isConflict } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Metrics } from "#base/metrics.ts";
 import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import { type Client, isConflict } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import { type Discovery, followDiscovery, type Occasion } from "#client/discovery.ts";
 import { FollowedKinds } from "#client/followed-kinds.ts";
 import type { Informer } from "#client/informer.ts";

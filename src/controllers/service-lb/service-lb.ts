@@ -4,9 +4,8 @@
 // that the cache does not show them yet are remembered besides.
 import { Service } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
-import { explain } from "#base/errors.ts";
+import { explain, isConflict } from "#base/errors.ts";
 import { index } from "#client/cache.ts";
-import { isConflict } from "#client/client.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
 import { keyOf, placeOf } from "#client/place.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";

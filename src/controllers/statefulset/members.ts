@@ -2,8 +2,7 @@
 import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import { explain } from "#base/errors.ts";
-import { isConflict, isNotFound, isReason } from "#client/client.ts";
+import { explain, isConflict, isNotFound, isReason } from "#base/errors.ts";
 import type { Reconcile } from "#client/controller.ts";
 import {
   claimName,

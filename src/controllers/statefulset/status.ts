@@ -1,8 +1,8 @@
 // What a StatefulSet reports: how many pods there are, how many work, and how many are of which revision.
 import type { StatefulSet, StatefulSetStatus } from "#api/apps/v1/stateful-set.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { isReady } from "#rules/conditions.ts";
 import { isAvailable } from "#rules/pods.ts";
-import { isReady } from "#rules/readiness.ts";
 import { unlessZero } from "../replicas.ts";
 import type { Versions } from "./history.ts";
 import { revisionOf } from "./identity.ts";

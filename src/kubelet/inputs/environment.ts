@@ -1,8 +1,10 @@
 // The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
+
 import type { Container } from "#api/core/v1/container.ts";
 import type { FileKeySelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
+import { fromBase64 } from "#base/base64.ts";
 import { clusterAddresses } from "#rules/services.ts";
 import { decodeUtf8 } from "#schema/json.ts";
 import { envFileValue } from "./env-file.ts";
@@ -63,7 +65,7 @@ async function sourcedValue(
     const { name = "", key, optional } = secretKeyRef;
     const { data } = (await sources.secret(namespace, name)) ?? absent(`secret "${name}" not found`, optional);
     const value = data?.[key];
-    return value === undefined ? keyAbsent(key, `Secret ${namespace}/${name}`, optional) : fromBase64(value);
+    return value === undefined ? keyAbsent(key, `Secret ${namespace}/${name}`, optional) : textIn(value);
   }
   if (fileKeyRef && place.fileOf) return fileValue(fileKeyRef, place.fileOf);
   throw new InputMissing("a variable has a source that this kubelet does not know");
@@ -107,7 +109,7 @@ async function fromWholeObjects(
     const object = configMapRef ? await sources.configMap(namespace, name) : await sources.secret(namespace, name);
     const { data = {} } = object ?? absent(`${configMapRef ? "configmap" : "secret"} "${name}" not found`, optional);
     for (const [key, value] of Object.entries(data))
-      if (isVariableName(key)) found.push([`${prefix}${key}`, configMapRef ? value : fromBase64(value)]);
+      if (isVariableName(key)) found.push([`${prefix}${key}`, configMapRef ? value : textIn(value)]);
   }
   return found;
 }
@@ -151,4 +153,5 @@ function variablesOf({ metadata, spec }: Service): readonly [string, string][] {
 }
 
 const containersOf = ({ spec }: Pod): readonly Container[] => [...(spec.initContainers ?? []), ...spec.containers];
-const fromBase64 = (text: string): string => decodeUtf8(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+/** Of what the server has taken as base64. */
+const textIn = (base64: string): string => decodeUtf8(fromBase64(base64) ?? new Uint8Array());

@@ -1,7 +1,7 @@
 // The files of volumes that are made of objects: config maps, secrets, fields of the pod, tokens, and several of these in one folder.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
-import { fromBase64 } from "#schema/protobuf/base64.ts";
+import { fromBase64 } from "#base/base64.ts";
 import { amountOf, fieldOf } from "./fields.ts";
 import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
 

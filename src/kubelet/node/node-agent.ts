@@ -1,12 +1,14 @@
 // One node in the API: registers it, renews its lease, tells how it is. It has no timer of its own: it says when it wants to be
 // called next, so that thousands of nodes can share one.
+
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node, type NodeCondition } from "#api/core/v1/node.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
+import { isConflict, isNotFound, isReason } from "#base/errors.ts";
 import type { Random } from "#base/random.ts";
 import { backoffMs } from "#base/retry.ts";
-import { type Client, isConflict, isNotFound, isReason } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import { microTimeOf } from "#schema/time.ts";
 import { type NodeDescription, type NodeHealth, nodeObject, nodeStatus, standardLabels } from "./description.ts";
 

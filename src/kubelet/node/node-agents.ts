@@ -1,9 +1,10 @@
 // The agents of one node or of thousands, with one timer for all.
+
+import { Alarm } from "#base/alarm.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
-import { Alarm } from "../alarm.ts";
 import { Lanes } from "../lanes.ts";
 import type { NodeAgent } from "./node-agent.ts";
 

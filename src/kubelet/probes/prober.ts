@@ -5,9 +5,9 @@
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";
+import { Alarm } from "#base/alarm.ts";
 import { explain } from "#base/errors.ts";
 import type { Component } from "#base/supervise.ts";
-import { Alarm } from "../alarm.ts";
 import { Lanes } from "../lanes.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { ProbeResult, ProbeResults } from "../pod/view.ts";

@@ -2,12 +2,12 @@
 // thousands of nodes, with one timer.
 
 import type { Pod } from "#api/core/v1/pod.ts";
+import { Alarm } from "#base/alarm.ts";
 import type { Clock } from "#base/clock.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { millisOf } from "#schema/time.ts";
-import { Alarm } from "../alarm.ts";
 import { InputMissing } from "../inputs/sources.ts";
 import {
   type ContainerConfig,

@@ -1,7 +1,9 @@
 // Tells the API about static pods, through the pods there that stand for them.
+
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
-import { type Client, isConflict, isNotFound, isReason } from "#client/client.ts";
+import { isConflict, isNotFound, isReason } from "#base/errors.ts";
+import type { Client } from "#client/client.ts";
 import type { PodWorker } from "../pod-worker.ts";
 import { mirroredHash, mirrorOf } from "./static-pod.ts";
 

@@ -5,6 +5,7 @@ import type { Event } from "#api/core/v1/event.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { own } from "#base/collections.ts";
 import { parseDurationMs } from "#base/duration.ts";
+import { backoffMs } from "#base/retry.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 import { exitText } from "./exit.ts";
 import { containersOf, type PodFacts, type PodRule, podArgument } from "./pod-facts.ts";
@@ -180,7 +181,7 @@ function nextPull(events: readonly Event[], now: number): readonly Evidence[] {
   const failed = lastEvent(events, ["Failed"], ({ message }) => /^Failed to pull image/.test(message ?? ""));
   const at = failed?.lastTimestamp ?? failed?.eventTime;
   if (!failed || at === undefined) return [];
-  const delayMs = Math.min(300_000, 10_000 * 2 ** (timesSeen(failed) - 1));
+  const delayMs = backoffMs({ firstMs: 10_000, maxMs: 300_000 }, timesSeen(failed) - 1);
   return nextTry("pull", millisOf(at) + delayMs, now);
 }
 

@@ -1,19 +1,12 @@
 // Why a Job has not done its work, and why a CronJob has not begun any.
+
 import type { CronJob } from "#api/batch/v1/cron-job.ts";
 import type { Job } from "#api/batch/v1/job.ts";
 import type { Event } from "#api/core/v1/event.ts";
 import { own } from "#base/collections.ts";
+import { conditionIn } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
-import {
-  conditionEvidence,
-  conditionIn,
-  counted,
-  type Evidence,
-  eventEvidence,
-  lastEvent,
-  type Reason,
-  sinceOf,
-} from "./reason.ts";
+import { conditionEvidence, counted, type Evidence, eventEvidence, lastEvent, type Reason, sinceOf } from "./reason.ts";
 import { podParts, refusalRemedies, refusedLast, type WorkloadFacts } from "./workload.ts";
 
 const failedRemedies: Readonly<Record<string, string>> = {

@@ -1,7 +1,9 @@
 // What a node says of itself, as far as its pods depend on it.
+
 import type { Node } from "#api/core/v1/node.ts";
+import { conditionIn } from "#rules/conditions.ts";
 import type { PodFacts } from "./pod-facts.ts";
-import { conditionEvidence, conditionIn, type Evidence } from "./reason.ts";
+import { conditionEvidence, type Evidence } from "./reason.ts";
 
 export const readyCondition = (node: Node) => conditionIn(node.status.conditions, "Ready");
 

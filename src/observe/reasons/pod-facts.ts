@@ -3,7 +3,8 @@ import type { Event } from "#api/core/v1/event.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
-import { conditionIn, type Reason } from "./reason.ts";
+import { conditionIn } from "#rules/conditions.ts";
+import type { Reason } from "./reason.ts";
 
 /** All that is known about a pod's situation. */
 export interface PodFacts {

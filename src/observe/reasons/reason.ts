@@ -53,11 +53,6 @@ export interface ConditionWords {
   readonly lastTransitionTime?: string | undefined;
 }
 
-export const conditionIn = <C extends ConditionWords>(
-  conditions: readonly C[] | undefined,
-  type: string,
-): C | undefined => conditions?.find((one) => one.type === type);
-
 export function conditionEvidence(condition: ConditionWords | undefined): readonly Evidence[] {
   if (!condition) return [];
   const { type, status, reason, message, lastTransitionTime } = condition;

@@ -1,17 +1,18 @@
 // Why something that makes pods is not complete: it comes down to its pods, or to why they cannot be made.
+
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import type { Deployment } from "#api/apps/v1/deployment.ts";
 import type { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { Event } from "#api/core/v1/event.ts";
 import type { ReplicationController } from "#api/core/v1/replication-controller.ts";
+import { conditionIn } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { podReason } from "./pod.ts";
 import type { PodFacts } from "./pod-facts.ts";
 import {
   type ConditionWords,
   conditionEvidence,
-  conditionIn,
   counted,
   type Evidence,
   eventEvidence,

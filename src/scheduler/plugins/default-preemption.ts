@@ -1,7 +1,7 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { inBatches } from "#base/collections.ts";
-import { isNotFound } from "#client/client.ts";
+import { isNotFound } from "#base/errors.ts";
 import { timeOf } from "#schema/time.ts";
 import type { Attempt } from "../attempt.ts";
 import {

@@ -1,43 +1,53 @@
 // The OpenAPI 2 document as a protobuf message, in the form of gnostic's OpenAPIv2.proto. Only what our documents contain is
-// here; the numbers are that file's. A message is written from its end to its start: the length of what is nested is then
-// known when it is needed, and nothing is copied.
+// here; the numbers are that file's. What comes last in the message is
+// written first, as the writer wants it.
 import { breathe } from "#base/breathe.ts";
+import { ProtobufWriter } from "#base/protobuf-writer.ts";
 import type { Json } from "./definitions.ts";
 
 export async function encodeDocumentV2(document: Json): Promise<Uint8Array<ArrayBuffer>> {
-  const out = new BackwardWriter();
+  const out = new ProtobufWriter();
   await many(out, [9, 1], schema, document.definitions as Json);
   await many(out, [8, 2], pathItem, document.paths as Json);
   shortFields(out, document);
-  return out.bytes();
+  return out.finish();
 }
 
 /** A map as a message of its own; gives way to other work between its entries. */
-async function many(out: BackwardWriter, [number, inner]: [number, number], write: Write, map: Json): Promise<void> {
+async function many(out: ProtobufWriter, [number, inner]: [number, number], write: Write, map: Json): Promise<void> {
   const pause = breathe();
-  const end = out.written;
+  const end = out.length;
   for (const [name, value] of Object.entries(map).reverse()) {
     namedOne(out, inner, write, name, value);
     if (pause.due()) await pause.now();
   }
-  out.close(number, end);
+  out.delimited(number, end);
 }
 
 /** Writes a field with its number; nothing for a value that protobuf leaves out. */
-type Write = (out: BackwardWriter, number: number, value: unknown) => void;
+type Write = (out: ProtobufWriter, number: number, value: unknown) => void;
 type Fields = () => Readonly<Record<string, readonly [number, Write]>>;
 
+function writeInteger(out: ProtobufWriter, number: number, value: number): void {
+  out.int64(value);
+  out.tag(number, 0);
+}
+
 const text: Write = (out, number, value) => {
-  if (typeof value === "string" && value !== "") out.text(number, value);
+  if (typeof value !== "string" || value === "") return;
+  out.string(value);
+  out.tag(number, 2);
 };
 const flag: Write = (out, number, value) => {
-  if (value === true) out.varint(number, 1);
+  if (value === true) writeInteger(out, number, 1);
 };
 const integer: Write = (out, number, value) => {
-  if (typeof value === "number" && value !== 0) out.varint(number, value);
+  if (typeof value === "number" && value !== 0) writeInteger(out, number, value);
 };
 const double: Write = (out, number, value) => {
-  if (typeof value === "number" && value !== 0) out.double(number, value);
+  if (typeof value !== "number" || value === 0) return;
+  out.double(value);
+  out.tag(number, 1);
 };
 const repeated =
   (write: Write): Write =>
@@ -48,9 +58,9 @@ const repeated =
 const inside =
   (inner: number, write: Write): Write =>
   (out, number, value) => {
-    const end = out.written;
+    const end = out.length;
     write(out, inner, value);
-    out.close(number, end);
+    out.delimited(number, end);
   };
 /** A map is a list of names and values, each in a message. */
 const named =
@@ -58,24 +68,24 @@ const named =
   (out, number, map) => {
     for (const [name, value] of Object.entries(map as Json).reverse()) namedOne(out, number, write, name, value);
   };
-function namedOne(out: BackwardWriter, number: number, write: Write, name: string, value: unknown): void {
-  const end = out.written;
+function namedOne(out: ProtobufWriter, number: number, write: Write, name: string, value: unknown): void {
+  const end = out.length;
   write(out, 2, value);
   text(out, 1, name);
-  out.close(number, end);
+  out.delimited(number, end);
 }
 /** Any value travels as YAML, of which JSON is a part. */
 const any: Write = (out, number, value) => {
-  const end = out.written;
+  const end = out.length;
   text(out, 2, JSON.stringify(value));
-  out.close(number, end);
+  out.delimited(number, end);
 };
 
 /** The contents of a message. What begins with `x-` goes into its list of extensions. */
 const fieldsOf = (fields: Fields, extensions?: number) => {
   // Messages contain each other, so the table is read when it is first needed.
   let table: ReadonlyMap<string, readonly [number, Write]> | undefined;
-  return (out: BackwardWriter, object: Json): void => {
+  return (out: ProtobufWriter, object: Json): void => {
     table ??= new Map(Object.entries(fields()));
     for (const name of Object.keys(object).reverse()) {
       const field = table.get(name);
@@ -87,9 +97,9 @@ const fieldsOf = (fields: Fields, extensions?: number) => {
 const message = (fields: Fields, extensions?: number): Write => {
   const contents = fieldsOf(fields, extensions);
   return (out, number, value) => {
-    const end = out.written;
+    const end = out.length;
     contents(out, value as Json);
-    out.close(number, end);
+    out.delimited(number, end);
   };
 };
 
@@ -126,9 +136,9 @@ const schema = message(
 );
 const schemaOrFlag: Write = (out, number, value) => {
   if (typeof value !== "boolean") return inside(1, schema)(out, number, value);
-  const end = out.written;
-  out.varint(2, value ? 1 : 0); // of a choice, even false is written
-  out.close(number, end);
+  const end = out.length;
+  writeInteger(out, 2, value ? 1 : 0); // of a choice, even false is written
+  out.delimited(number, end);
 };
 
 const queryParameter = message(() => ({
@@ -202,74 +212,3 @@ const shortFields = fieldsOf(() => ({
   security: [12, repeated(inside(1, named(inside(1, repeated(text)))))],
   securityDefinitions: [13, inside(1, named(inside(2, apiKey)))],
 }));
-
-class BackwardWriter {
-  #buffer = new Uint8Array(1 << 16);
-  /** Everything from here on is written. */
-  #start = this.#buffer.length;
-
-  get written(): number {
-    return this.#buffer.length - this.#start;
-  }
-
-  bytes(): Uint8Array<ArrayBuffer> {
-    return this.#buffer.slice(this.#start);
-  }
-
-  /** Puts what was written since `end` into a message of this number. */
-  close(number: number, end: number): void {
-    this.#number(this.written - end);
-    this.#number(number * 8 + 2);
-  }
-
-  text(number: number, value: string): void {
-    const end = this.written;
-    const bytes = encoder.encode(value);
-    this.#reserve(bytes.length);
-    this.#buffer.set(bytes, this.#start);
-    this.close(number, end);
-  }
-
-  varint(number: number, value: number): void {
-    this.#number(value);
-    this.#number(number * 8);
-  }
-
-  double(number: number, value: number): void {
-    this.#reserve(8);
-    new DataView(this.#buffer.buffer).setFloat64(this.#start, value, true);
-    this.#number(number * 8 + 1);
-  }
-
-  /** Seven bits to a byte, the lowest first; negative numbers in two's complement of 64 bits. */
-  #number(value: number): void {
-    let rest = value < 0 ? BigInt.asUintN(64, BigInt(value)) : value;
-    const groups: number[] = [];
-    for (; typeof rest === "bigint"; rest >>= 7n) {
-      if (rest < 0x80n) {
-        rest = Number(rest);
-        break;
-      }
-      groups.push(Number(rest & 0x7fn));
-    }
-    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) groups.push(rest % 0x80);
-    this.#reserve(groups.length + 1);
-    groups.forEach((group, i) => {
-      this.#buffer[this.#start + i] = group | 0x80;
-    });
-    this.#buffer[this.#start + groups.length] = rest;
-  }
-
-  #reserve(length: number): void {
-    if (this.#start < length) {
-      const { written } = this;
-      const larger = new Uint8Array(2 * (this.#buffer.length + length));
-      larger.set(this.#buffer.subarray(this.#start), larger.length - written);
-      this.#start = larger.length - written;
-      this.#buffer = larger;
-    }
-    this.#start -= length;
-  }
-}
-
-const encoder = new TextEncoder();

@@ -1,4 +1,5 @@
 // The schema of a kind made at run time, as clients may read it: the author's own, with what every object has put in.
+import { isObject } from "#base/is-object.ts";
 import type { Dialect, Json } from "./definitions.ts";
 
 export function publishedSchema(schema: Json, dialect: Dialect, typeMeta: Json, metadata: Json): Json {
@@ -54,5 +55,3 @@ const requiredOf = (schema: Json): readonly string[] =>
   Array.isArray(schema.required) ? (schema.required as readonly string[]) : [];
 const without = (object: Json, names: readonly string[]): Json =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 // The OpenAPI 2 document: the whole API in one, as kubectl before 1.27 reads it.
+import { toBase64Url } from "#base/base64.ts";
 import { sha256 } from "#base/sha256.ts";
 import { Definitions, type Json, type KindsOf, type Model } from "./definitions.ts";
 import type { Operation, Paths } from "./operations.ts";
@@ -90,7 +91,7 @@ class SharedParameters {
     const json = JSON.stringify(parameter);
     const known = this.#names.get(json);
     if (known !== undefined) return { $ref: `#/parameters/${known}` };
-    const unique = `${name}-${base64Url(sha256(json).subarray(0, 6))}`;
+    const unique = `${name}-${toBase64Url(sha256(json).subarray(0, 6))}`;
     this.#names.set(json, unique);
     this.#all.set(unique, parameter);
     return { $ref: `#/parameters/${unique}` };
@@ -99,8 +100,3 @@ class SharedParameters {
 
 /** kubectl up to 1.26 finds out about dry runs and field validation from these. */
 const unshared: ReadonlySet<string> = new Set(["name", "dryRun", "fieldValidation"]);
-
-const base64Url = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_");

@@ -1,7 +1,9 @@
 // The JSON patch that leads from one document to another.
+
 import { equal, own } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
-import { checkDepth, isList, isObject, type JsonList, type JsonObject } from "./value.ts";
+import { checkDepth, isList, type JsonList, type JsonObject } from "./value.ts";
 
 /** Short, but not the shortest there is: items of lists are told apart by place, once what begins and ends alike is set aside. */
 export function createJsonPatch(original: unknown, modified: unknown): JsonPatchOperation[] {

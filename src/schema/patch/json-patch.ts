@@ -3,10 +3,12 @@
 // Where the library that upstream uses departs from the RFC, so do we, because clients rely on it: `replace` of a key
 // that is not there adds it, `add` without a value adds null, `copy` of a key that is not there copies null, indexes may
 // be negative, and a path need not start with a slash so long as it has one.
+
 import { atOnce } from "#base/breathe.ts";
 import { equal, own, setOwn } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import { PatchError } from "./error.ts";
-import { checkDepth, copyObject, isList, isObject, jsonSize } from "./value.ts";
+import { checkDepth, copyObject, isList, jsonSize } from "./value.ts";
 
 export interface JsonPatchOperation {
   readonly op: "add" | "remove" | "replace" | "move" | "copy" | "test";

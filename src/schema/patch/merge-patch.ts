@@ -1,9 +1,11 @@
 // JSON merge patch (RFC 7386): an object whose keys are set, whose nulls are removed, and whose lists replace.
 //
 // As in the library upstream uses, nulls are also taken out of objects inside lists that a patch brings.
+
 import { equal, own, setOwn } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import { PatchConflictError, PatchError } from "./error.ts";
-import { checkDepth, copyObject, hasKeys, isList, isObject, type JsonObject, kindOf } from "./value.ts";
+import { checkDepth, copyObject, hasKeys, isList, type JsonObject, kindOf } from "./value.ts";
 
 /** The document with the patch merged into it; neither is changed. Throws PatchError. */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {

@@ -1,11 +1,13 @@
 // Whether two strategic merge patches want different things of the same fields.
+
 import { equal, own } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import type { Type } from "../field.ts";
 import { PatchError } from "./error.ts";
 import { itemKind } from "./strategic-list.ts";
 import { directive, retainKeys } from "./strategic-merge.ts";
 import { type FieldMerge, listMerge, objectMerge } from "./strategic-schema.ts";
-import { goText, isList, isObject, type JsonList, type JsonObject } from "./value.ts";
+import { goText, isList, type JsonList, type JsonObject } from "./value.ts";
 
 export const haveConflicts = (left: JsonObject, right: JsonObject, type: Type): boolean =>
   valuesConflict(left, right, { type, strategy: undefined, mergeKey: "", retainKeys: false });

@@ -1,6 +1,8 @@
 // The strategic merge patch that leads from one object to another, and the one that carries someone's changes to an object
 // that others have changed too. Made by clients; the server applies them.
+
 import { equal, own, setOwn } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import type { Type } from "../field.ts";
 import type { AnyStruct } from "../struct.ts";
 import { PatchConflictError, PatchError } from "./error.ts";
@@ -8,7 +10,7 @@ import { haveConflicts } from "./strategic-conflict.ts";
 import { itemKind, keyReader, positions, requireKey, requireObject, sorted } from "./strategic-list.ts";
 import { directive, elementOrder, mergeObject, primitiveDeletions, retainKeys } from "./strategic-merge.ts";
 import { type FieldMerge, listMerge, objectMerge } from "./strategic-schema.ts";
-import { checkDepth, goText, hasKeys, isList, isObject, type JsonList, type JsonObject } from "./value.ts";
+import { checkDepth, goText, hasKeys, isList, type JsonList, type JsonObject } from "./value.ts";
 
 /** The patch that makes `modified` of `original`, {} if they are equal. Throws PatchError for lists without their keys. */
 export function createStrategicPatch(struct: AnyStruct, original: JsonObject, modified: JsonObject): JsonObject {

@@ -1,7 +1,9 @@
 // Lists in strategic merge patches: what their items are, which belong together, and in which order they end up.
+
 import { own } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import { PatchError } from "./error.ts";
-import { goText, goType, isObject, type JsonKind, type JsonList, type JsonObject, kindOf } from "./value.ts";
+import { goText, goType, type JsonKind, type JsonList, type JsonObject, kindOf } from "./value.ts";
 
 /** What the items of all these lists are. Throws PatchError unless they are all of one kind. */
 export function itemKind(...lists: readonly JsonList[]): Exclude<JsonKind, "list" | "null"> {

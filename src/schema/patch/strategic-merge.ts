@@ -4,13 +4,15 @@
 //   $deleteFromPrimitiveList/<field>       values to take out of a list of plain values
 //   $setElementOrder/<field>               the order the items of a list shall have
 //   $retainKeys                            the keys of this object that shall stay
+
 import { equal, own, setOwn } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import type { Type } from "../field.ts";
 import type { AnyStruct } from "../struct.ts";
 import { PatchError } from "./error.ts";
 import { arrange, isDeletion, itemKind, keyReader, requireKey, requireList, requireObject } from "./strategic-list.ts";
 import { type FieldMerge, listMerge, objectMerge } from "./strategic-schema.ts";
-import { checkDepth, copyObject, goText, isList, isObject, type JsonList, type JsonObject, kindOf } from "./value.ts";
+import { checkDepth, copyObject, goText, isList, type JsonList, type JsonObject, kindOf } from "./value.ts";
 
 export const directive = "$patch";
 export const retainKeys = "$retainKeys";

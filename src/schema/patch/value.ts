@@ -1,5 +1,7 @@
 // JSON values as patches see them: told apart by kind, never changed in place, and not nested without end.
+
 import { setOwn } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import { PatchError } from "./error.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -8,8 +10,6 @@ export type JsonList = readonly unknown[];
 /** As deep as a document may be nested; far beyond any object, and far from the end of the stack. */
 export const mostDepth = 500;
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 export const isList = (value: unknown): value is JsonList => Array.isArray(value);
 
 export type JsonKind = "null" | "object" | "list" | "string" | "number" | "boolean";

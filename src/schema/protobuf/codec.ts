@@ -2,16 +2,16 @@
 //
 // An object comes back as it went in, but for what Go's structs cannot tell apart: in fields that are no pointers zero, "" and empty
 // lists are absent, unless JSON always has the field, which then comes back even if it was not sent.
+import { ProtobufWriter } from "#base/protobuf-writer.ts";
 import { DecodeError } from "../json.ts";
 import type { AnyStruct } from "../struct.ts";
 import { Malformed } from "./malformed.ts";
 import { messageOf } from "./message.ts";
 import { Reader } from "./reader.ts";
-import { Writer } from "./writer.ts";
 
 /** The message alone, which does not say what it is. */
 export function encodeMessage(struct: AnyStruct, value: object): Uint8Array<ArrayBuffer> {
-  const writer = new Writer();
+  const writer = new ProtobufWriter();
   messageOf(struct).write(writer, value);
   return writer.finish();
 }

@@ -1,12 +1,11 @@
 // What says of a protobuf message which kind it is: four bytes of magic and Kubernetes' `runtime.Unknown`, with the message inside.
-
+import { ProtobufWriter } from "#base/protobuf-writer.ts";
 import { DecodeError } from "../json.ts";
 import type { AnyStruct } from "../struct.ts";
 import { located } from "./codec.ts";
 import { Malformed } from "./malformed.ts";
 import { messageOf } from "./message.ts";
 import { Reader } from "./reader.ts";
-import { Writer } from "./writer.ts";
 
 export interface TypeName {
   readonly apiVersion: string;
@@ -33,7 +32,7 @@ export const sealMessage = (type: TypeName, message: Uint8Array): Uint8Array<Arr
 
 /** What stands before and after a message of `size` bytes. */
 export function envelopeAround(type: TypeName, size: number): { readonly head: Uint8Array; readonly tail: Uint8Array } {
-  const writer = new Writer();
+  const writer = new ProtobufWriter();
   writeHead(writer, type, size);
   return { head: writer.finish(), tail: noContentType };
 }
@@ -41,15 +40,15 @@ export function envelopeAround(type: TypeName, size: number): { readonly head: U
 /** Content encoding and content type: none. */
 const noContentType = Uint8Array.of(0x1a, 0, 0x22, 0);
 
-function sealed(type: TypeName, write: (writer: Writer) => void): Uint8Array<ArrayBuffer> {
-  const writer = new Writer();
+function sealed(type: TypeName, write: (writer: ProtobufWriter) => void): Uint8Array<ArrayBuffer> {
+  const writer = new ProtobufWriter();
   writer.raw(noContentType);
   write(writer);
   writeHead(writer, type, writer.length - noContentType.length);
   return writer.finish();
 }
 
-function writeHead(writer: Writer, { apiVersion, kind }: TypeName, size: number): void {
+function writeHead(writer: ProtobufWriter, { apiVersion, kind }: TypeName, size: number): void {
   writer.uint32(size);
   writer.byte(0x12);
   const beforeType = writer.length;

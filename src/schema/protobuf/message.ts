@@ -1,5 +1,6 @@
 // A struct as a protobuf message, byte for byte as Kubernetes' own encoders write it: fields in the order of their numbers, maps
 // in the order of their keys, and Go's zero values written wherever a field is no pointer. Compiled once, at first use.
+import type { ProtobufWriter } from "#base/protobuf-writer.ts";
 import type { AnyField } from "../any.ts";
 import type { FieldSpec } from "../field.ts";
 import type { AnyStruct } from "../struct.ts";
@@ -7,13 +8,12 @@ import { compileField, inlinedField } from "./field-codec.ts";
 import { Malformed } from "./malformed.ts";
 import { type Reader, wrongWire } from "./reader.ts";
 import { lengthDelimited } from "./value.ts";
-import type { Writer } from "./writer.ts";
 
 export type Values = Record<string, any>;
 
 export interface Message {
   /** Writes the fields of `value`, without tag and length. */
-  write(writer: Writer, value: Values): void;
+  write(writer: ProtobufWriter, value: Values): void;
   /** Reads fields up to `end` into `object`. */
   read(reader: Reader, end: number, object: Values): void;
   /** Sets what JSON has even when it is zero and was not sent. */
@@ -24,7 +24,7 @@ export interface FieldCodec {
   readonly name: string;
   readonly number: number;
   readonly wire: number;
-  write(writer: Writer, object: Values): void;
+  write(writer: ProtobufWriter, object: Values): void;
   /** `isAgain` if the field may have been read before, which is seldom: encoders write fields once and in order. */
   read(reader: Reader, limit: number, object: Values, isAgain: boolean): void;
   /** Reads many values that come as one run of bytes. */

@@ -1,9 +1,7 @@
 // Reads protobuf, trusting nothing: every length is checked against what is there before it is used.
+import { maxDepth } from "#base/protobuf-writer.ts";
 import { tooManyValues } from "../json.ts";
 import { Malformed } from "./malformed.ts";
-
-/** How many messages may lie inside each other. Real objects stay far below; the stack ends far above. */
-export const maxDepth = 256;
 
 /** Up to here a string is put together from its codes, which beats a call into the decoder; measured on Node 24. */
 const shortString = 48;

@@ -1,14 +1,13 @@
 // How one value travels, whatever field, list or map it stands in. Scalars here; what is made of structs is in message.ts.
-
+import { fromBase64, toBase64 } from "#base/base64.ts";
+import type { ProtobufWriter } from "#base/protobuf-writer.ts";
 import type { Scalar } from "../field.ts";
 import { htmlSafe } from "../go-json.ts";
 import { DecodeError, parseJson } from "../json.ts";
 import { canonicalQuantity, QuantityError } from "../quantity.ts";
 import { formatMicroTime, formatTime, type Instant, parseTime } from "../time.ts";
-import { fromBase64, toBase64 } from "./base64.ts";
 import { Malformed } from "./malformed.ts";
 import type { Reader } from "./reader.ts";
-import type { Writer } from "./writer.ts";
 
 export const varint = 0;
 export const fixed64 = 1;
@@ -17,9 +16,9 @@ export const lengthDelimited = 2;
 export interface Value {
   readonly wire: typeof varint | typeof fixed64 | typeof lengthDelimited;
   /** Writes the value with its length, if it has one. The value is as its type says: nothing that was not decoded is encoded. */
-  write(writer: Writer, value: any): void;
+  write(writer: ProtobufWriter, value: any): void;
   /** What Go writes for a value that was never set. */
-  writeZero(writer: Writer): void;
+  writeZero(writer: ProtobufWriter): void;
   /** A slice in Go: as a field, what was never set is not written at all. */
   readonly nilable?: true;
   /** Undefined for a value that JSON has no word for, such as Go's zero time. `before` is what an earlier occurrence left. */
@@ -30,7 +29,7 @@ export interface Value {
   empty?(): unknown;
 }
 
-const writeZeroByte = (writer: Writer): void => writer.byte(0);
+const writeZeroByte = (writer: ProtobufWriter): void => writer.byte(0);
 
 const string: Value = {
   wire: lengthDelimited,

@@ -1,7 +1,7 @@
 // `meta/v1.WatchEvent`: its object is not JSON inside, as other raw extensions are, but an object in its envelope.
+import { ProtobufWriter } from "#base/protobuf-writer.ts";
 import { located } from "./codec.ts";
 import { Reader } from "./reader.ts";
-import { Writer } from "./writer.ts";
 
 export interface RawEvent {
   readonly type: string;
@@ -10,7 +10,7 @@ export interface RawEvent {
 }
 
 export function encodeWatchEvent(type: string, sealed: Uint8Array): Uint8Array<ArrayBuffer> {
-  const writer = new Writer();
+  const writer = new ProtobufWriter();
   writer.raw(sealed);
   writer.uint32(sealed.length);
   writer.byte(0x0a);

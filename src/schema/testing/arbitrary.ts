@@ -1,6 +1,8 @@
 // Draws objects from declarations: whatever a struct or kind says, valid by type and nothing more. Formats and the rules of `check`
 // are not looked at. What is required, always there or defaulted is there, so an object has the type `Infer` gives.
+
 import fc from "fast-check";
+import { toBase64 } from "#base/base64.ts";
 import type { AnyField } from "../any.ts";
 import type { FieldSpec, Scalar, Type } from "../field.ts";
 import type { Infer } from "../infer.ts";
@@ -143,7 +145,7 @@ const scalarArbitraries: Readonly<Record<Scalar, () => fc.Arbitrary<unknown>>> =
   int32: () => int32(),
   int64: () => int64(),
   double: () => fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0),
-  bytes: () => fc.uint8Array({ maxLength: 40 }).map((bytes) => btoa(String.fromCharCode(...bytes))),
+  bytes: () => fc.uint8Array({ maxLength: 40 }).map(toBase64),
   time: () => seconds().map((one) => `${rfc3339(one)}Z`),
   microTime: () =>
     fc

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "#base/clock.ts";
-import { id, int, message, one, text } from "#base/host/protobuf.ts";
+import { id, int, type Message, message, one, text } from "#base/host/protobuf.ts";
 import { silentLog } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { Compacted, Damaged, type Entry, OutOfSpace, Unavailable } from "../engine.ts";
@@ -98,16 +98,8 @@ describe("etcd: identity", { skip: noTls }, () => {
     const user = message("User", { name: text(1), password: text(2), options: one(3, noPassword) });
     const grant = message("Grant", { user: text(1), role: text(2) });
     const role = message("Role", { name: text(1) });
-    const auth = <D>(path: string, request: { encode(draft: D): Uint8Array }, draft: D) =>
-      connection.call(
-        {
-          path: `/etcdserverpb.Auth/${path}`,
-          request: { name: path, decode: ok.decode, encode: request.encode },
-          response: ok,
-        },
-        draft,
-        limits,
-      );
+    const auth = <D>(path: string, request: Message<unknown, D>, draft: D) =>
+      connection.call({ path: `/etcdserverpb.Auth/${path}`, request, response: ok }, draft, limits);
     await auth("UserAdd", user, { name: "root", password: "x" });
     await auth("RoleAdd", role, { name: "root" });
     await auth("UserGrantRole", grant, { user: "root", role: "root" });

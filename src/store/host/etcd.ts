@@ -26,7 +26,7 @@ import { isCompacted, isFutureRevision, isLeaseNotFound, isNoSpace } from "./etc
 import { toEntry } from "./etcd/follow.ts";
 import { RecentHistory } from "./etcd/history.ts";
 import { EtcdLeases } from "./etcd/leases.ts";
-import { COMPARE_MOD, rpcs, type TxnResponse } from "./etcd/messages.ts";
+import { compareMod, rpcs, type TxnResponse } from "./etcd/messages.ts";
 import { type Checked, Pool, type Request } from "./etcd/pool.ts";
 import { RpcError, type TlsOptions } from "./etcd/transport.ts";
 
@@ -46,12 +46,12 @@ export interface EtcdStoreOptions extends RetentionOptions {
 }
 
 /** A list is read in parts of about this size, all from one revision: neither we nor etcd should choke on it. */
-const PART_BYTES = 2 << 20;
-const FIRST_PART_ENTRIES = 500;
-const MAX_PART_ENTRIES = 10_000;
-const FIRST_KEY = "\0";
+const partBytes = 2 << 20;
+const firstPartEntries = 500;
+const maxPartEntries = 10_000;
+const firstKey = "\0";
 /** As the end of a range: no end. */
-const NO_END = "\0";
+const noEnd = "\0";
 
 export class EtcdStore implements StoreEngine {
   readonly #pool: Pool;
@@ -88,12 +88,12 @@ export class EtcdStore implements StoreEngine {
   async list(prefix: string, options: ListOptions = {}, signal?: AbortSignal): Promise<Page> {
     const { after, limit = Number.POSITIVE_INFINITY } = options;
     const what = `list ${prefix}`;
-    const rangeEnd = prefixEnd(prefix) ?? NO_END;
-    let key = (after === undefined || after < prefix ? prefix : `${after}\0`) || FIRST_KEY;
+    const rangeEnd = prefixEnd(prefix) ?? noEnd;
+    let key = (after === undefined || after < prefix ? prefix : `${after}\0`) || firstKey;
     let revision = options.at;
     if (revision !== undefined && revision < 1) throw new Compacted(revision, await this.#oldest.find(signal));
     const entries: Entry[] = [];
-    for (let part = FIRST_PART_ENTRIES; ; ) {
+    for (let part = firstPartEntries; ; ) {
       const wanted = Math.min(part, limit - entries.length);
       const range = { key, rangeEnd, revision: revision ?? 0, limit: wanted, countOnly: wanted === 0 };
       const { kvs, count, header } = await this.#range(range, { what, signal });
@@ -107,7 +107,7 @@ export class EtcdStore implements StoreEngine {
       const remaining = count - kvs.length;
       if (!last || remaining === 0 || entries.length >= limit) return { entries, revision, remaining };
       key = `${last.key}\0`;
-      part = Math.max(1, Math.min(MAX_PART_ENTRIES, Math.floor((PART_BYTES / bytes) * kvs.length)));
+      part = Math.max(1, Math.min(maxPartEntries, Math.floor((partBytes / bytes) * kvs.length)));
     }
   }
 
@@ -127,7 +127,7 @@ export class EtcdStore implements StoreEngine {
     return this.#write(`delete ${key}`, async (what) => {
       if (key === "") throw new Conflict(key, expected, undefined);
       const { header, succeeded, responses } = await this.#txn(what, {
-        compare: [{ target: COMPARE_MOD, key, modRevision: expected }],
+        compare: [{ target: compareMod, key, modRevision: expected }],
         success: [{ deleteRange: { key } }],
         failure: [{ range: { key } }],
       });
@@ -166,7 +166,7 @@ export class EtcdStore implements StoreEngine {
   }
 
   async revision(signal?: AbortSignal): Promise<Revision> {
-    const { header } = await this.#range({ key: FIRST_KEY, countOnly: true }, { what: "revision", signal });
+    const { header } = await this.#range({ key: firstKey, countOnly: true }, { what: "revision", signal });
     return header.revision;
   }
 
@@ -208,7 +208,7 @@ export class EtcdStore implements StoreEngine {
     if (from < 1) throw new Compacted(from, await this.#oldest.find(signal));
     try {
       const { header } = await this.#range(
-        { key: FIRST_KEY, revision: from, countOnly: true },
+        { key: firstKey, revision: from, countOnly: true },
         { what: `watch from revision ${from}`, signal },
       );
       return header.revision;
@@ -263,7 +263,7 @@ export class EtcdStore implements StoreEngine {
       const lease = ttlSeconds === undefined ? 0n : await this.#leaseFor(what, ttlSeconds);
       try {
         return await this.#txn(what, {
-          compare: [{ target: COMPARE_MOD, key, modRevision: expected }],
+          compare: [{ target: compareMod, key, modRevision: expected }],
           // When an entry was created, only etcd knows; it says so without sending the value back.
           success: [{ put: { key, value, lease } }, ...(expected === 0 ? [] : [{ range: { key, keysOnly: true } }])],
           failure: [{ range: { key } }],

@@ -26,12 +26,12 @@ export interface Job {
 }
 
 /** A transaction takes at most so much: a larger one would hold the thread too long when it is handed over and when it ends. */
-const MAX_JOBS = 512;
-const MAX_BYTES = 8 << 20;
+const maxJobs = 512;
+const maxBytes = 8 << 20;
 /** So many writers are answered in one turn: each is likely to make its next write at once, which takes some 20 µs. */
-const ANSWERS = 64;
+const answers = 64;
 /** LMDB loses track of a transaction that it could not even begin. No disk takes longer than this, on the clock of the machine. */
-const PATIENCE_MS = 120_000;
+const patienceMs = 120_000;
 
 export interface CommitEvents {
   /** Some jobs of a transaction, or all, have been told that they are done; comes before anything else happens. */
@@ -43,9 +43,9 @@ export interface CommitEvents {
 }
 
 /** LMDB writes about twice what it is given, and this much beside; more is left where another may be filling the disk at the same time. */
-const WRITE_FACTOR = 2;
-const PUT_MARGIN = 4 << 20;
-const DELETE_MARGIN = 1 << 20;
+const writeFactor = 2;
+const putMargin = 4 << 20;
+const deleteMargin = 1 << 20;
 
 export class Committer {
   readonly #databases: Databases;
@@ -105,7 +105,7 @@ export class Committer {
     let taken = 0;
     for (const job of this.#queue) {
       if (batch.length === 0) this.#room = this.#events.room();
-      else if (batch.length >= MAX_JOBS || this.#batchBytes + job.bytes > MAX_BYTES) break;
+      else if (batch.length >= maxJobs || this.#batchBytes + job.bytes > maxBytes) break;
       if (!this.#refusal && !this.#hasRoomFor(job)) {
         if (batch.length > 0) break;
         this.#refusal = new OutOfSpace(fullMessage(this.#databases.path));
@@ -126,8 +126,8 @@ export class Committer {
    */
   #hasRoomFor({ bytes, needsSpace }: Job): boolean {
     const { freeBytes, hasReserve } = this.#room;
-    const left = freeBytes - WRITE_FACTOR * (this.#batchBytes + bytes);
-    return needsSpace ? left >= PUT_MARGIN : left >= DELETE_MARGIN || !hasReserve;
+    const left = freeBytes - writeFactor * (this.#batchBytes + bytes);
+    return needsSpace ? left >= putMargin : left >= deleteMargin || !hasReserve;
   }
 
   /** LMDB begins the transaction: what is added from now on belongs to the next. */
@@ -160,9 +160,9 @@ export class Committer {
   }
 
   async #answer(batch: readonly Job[]): Promise<void> {
-    for (let from = 0; from < batch.length; from += ANSWERS) {
+    for (let from = 0; from < batch.length; from += answers) {
       if (from > 0) await turn();
-      for (const job of batch.slice(from, from + ANSWERS)) job.done();
+      for (const job of batch.slice(from, from + answers)) job.done();
       this.#events.afterAnswers();
     }
     await undefined; // everyone who was just answered may add the next write
@@ -174,8 +174,8 @@ export class Committer {
     if (this.#refusal) return this.#refusal;
     const { root, path } = this.#databases;
     const { promise: tooLong, reject } = Promise.withResolvers<never>();
-    const cancel = systemClock.after(PATIENCE_MS, () =>
-      reject(new Unavailable(`store ${path}: a write did not end within ${PATIENCE_MS / 1000} s`)),
+    const cancel = systemClock.after(patienceMs, () =>
+      reject(new Unavailable(`store ${path}: a write did not end within ${patienceMs / 1000} s`)),
     );
     try {
       await Promise.race([Promise.all([root.committed, root.flushed]), tooLong]);
@@ -222,7 +222,7 @@ const fullMessage = (path: string) => `store ${path}: the disk is full; free som
 function isFull(path: string, cause: Error): boolean {
   if (/ENOSPC|EDQUOT|[Nn]o space left|quota exceeded/.test(cause.message)) return true;
   const { bavail, bsize } = statfsSync(dirname(path));
-  return bavail * bsize < MAX_BYTES;
+  return bavail * bsize < maxBytes;
 }
 
 /** lmdb hides the reason of a failed commit in a promise beside the error. */

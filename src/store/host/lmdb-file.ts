@@ -36,17 +36,17 @@ export async function verifyFile(path: string): Promise<FileReport> {
 const advice = (path: string, what: string) =>
   `store file ${path} is damaged (${what}); restore it from a snapshot; nothing has been changed`;
 
-const HEAD = 24;
-const MAGIC = 0xbeefc0de;
-const VERSION = 2;
-const BRANCH = 1;
-const LEAF = 2;
-const OVERFLOW = 4;
-const META = 8;
-const BIG_DATA = 1;
-const SUB_TREE = 2;
-const INTEGER_KEY = 8;
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+const headBytes = 24;
+const magic = 0xbeefc0de;
+const dataVersion = 2;
+const branchFlag = 1;
+const leafFlag = 2;
+const overflowFlag = 4;
+const metaFlag = 8;
+const bigDataFlag = 1;
+const subTreeFlag = 2;
+const integerKeyFlag = 8;
+const noPage = 0xffff_ffff_ffff_ffffn;
 
 interface Tree {
   readonly name: string;
@@ -135,11 +135,11 @@ class Walk {
     if (this.#size === 0) this.#wrong("it is empty");
     const first = this.#read(0, Math.min(this.#size, 4096));
     if (first.length < 4096) this.#wrong(`it has ${this.#size} bytes, less than one page`);
-    if (first.readUInt32LE(HEAD) !== MAGIC || first.readUInt16LE(18) !== META)
+    if (first.readUInt32LE(headBytes) !== magic || first.readUInt16LE(18) !== metaFlag)
       throw new Damaged(`${this.#path} is not a file of a knarr store, nor of LMDB; nothing has been changed`);
-    if (first.readUInt32LE(HEAD + 4) !== VERSION)
-      this.#wrong(`it has LMDB data version ${first.readUInt32LE(HEAD + 4)}, not ${VERSION}`);
-    this.#pageSize = first.readUInt32LE(HEAD + 24);
+    if (first.readUInt32LE(headBytes + 4) !== dataVersion)
+      this.#wrong(`it has LMDB data version ${first.readUInt32LE(headBytes + 4)}, not ${dataVersion}`);
+    this.#pageSize = first.readUInt32LE(headBytes + 24);
     if (![4096, 8192, 16384, 32768, 65536].includes(this.#pageSize)) this.#wrong(`page size ${this.#pageSize}`);
 
     const [even, odd] = [this.#meta(0), this.#meta(this.#pageSize)];
@@ -172,17 +172,17 @@ class Walk {
   }
 
   #meta(offset: number): Meta {
-    const at = this.#read(offset, HEAD + 144);
-    const free = parseTree("free pages", at, HEAD + 24);
+    const at = this.#read(offset, headBytes + 144);
+    const free = parseTree("free pages", at, headBytes + 24);
     return {
-      mapSize: Number(at.readBigUInt64LE(HEAD + 16)),
+      mapSize: Number(at.readBigUInt64LE(headBytes + 16)),
       free,
-      main: parseTree("main", at, HEAD + 72),
-      pageSize: at.readUInt32LE(HEAD + 24),
+      main: parseTree("main", at, headBytes + 72),
+      pageSize: at.readUInt32LE(headBytes + 24),
       isAhead: (free.flags & 0x1000) !== 0,
-      lastPage: Number(at.readBigUInt64LE(HEAD + 120)),
-      txn: Number(at.readBigUInt64LE(HEAD + 128)),
-      boot: at.readBigInt64LE(HEAD + 136),
+      lastPage: Number(at.readBigUInt64LE(headBytes + 120)),
+      txn: Number(at.readBigUInt64LE(headBytes + 128)),
+      boot: at.readBigInt64LE(headBytes + 136),
     };
   }
 
@@ -220,10 +220,10 @@ class Walk {
     const page = this.#read(number * this.#pageSize, this.#pageSize);
     const flags = page.readUInt16LE(18);
     const isLeaf = depth === tree.depth;
-    this.#head(page, number, isLeaf ? LEAF : BRANCH, tree);
+    this.#head(page, number, isLeaf ? leafFlag : branchFlag, tree);
     const count = page.readUInt16LE(20) >> 1;
     const upper = page.readUInt16LE(22);
-    if (count * 2 > upper || upper > this.#pageSize - HEAD || (count < 1 && depth > 1))
+    if (count * 2 > upper || upper > this.#pageSize - headBytes || (count < 1 && depth > 1))
       this.#wrong(`page ${number} of ${tree.name} has flags ${flags}, ${count} nodes and ${upper} bytes before them`);
     if (isLeaf) counts.leaves++;
     else counts.branches++;
@@ -231,8 +231,8 @@ class Walk {
     let before = bounds.from;
     const children: { readonly page: number; readonly from: Buffer | undefined }[] = [];
     for (let i = 0; i < count; i++) {
-      const at = page.readUInt16LE(HEAD + 2 * i) + HEAD;
-      if (at < upper + HEAD) this.#wrong(`page ${number} of ${tree.name} has a node outside of its nodes`);
+      const at = page.readUInt16LE(headBytes + 2 * i) + headBytes;
+      if (at < upper + headBytes) this.#wrong(`page ${number} of ${tree.name} has a node outside of its nodes`);
       const keySize = page.readUInt16LE(at + 6);
       const keyEnd = at + 8 + keySize;
       if (keyEnd > this.#pageSize) this.#wrong(`page ${number} of ${tree.name} has a key that does not end`);
@@ -265,22 +265,22 @@ class Walk {
     const flags = page.readUInt16LE(at + 4);
     const keyEnd = at + 8 + page.readUInt16LE(at + 6);
     const size = page.readUInt32LE(at);
-    if (flags & BIG_DATA) {
+    if (flags & bigDataFlag) {
       const first = Number(page.readBigUInt64LE(keyEnd));
-      const pages = Math.floor((HEAD - 1 + size) / this.#pageSize) + 1;
+      const pages = Math.floor((headBytes - 1 + size) / this.#pageSize) + 1;
       this.#use(first, pages, tree);
       counts.overflows += pages;
-      const head = this.#read(first * this.#pageSize, HEAD);
-      this.#head(head, first, OVERFLOW, tree);
+      const head = this.#read(first * this.#pageSize, headBytes);
+      this.#head(head, first, overflowFlag, tree);
       if (head.readUInt32LE(20) !== pages)
         this.#wrong(`page ${first} of ${tree.name} begins ${head.readUInt32LE(20)} pages where ${pages} are meant`);
-      onData?.(this.#read(first * this.#pageSize + HEAD, size));
+      onData?.(this.#read(first * this.#pageSize + headBytes, size));
       return;
     }
     if (keyEnd + size > this.#pageSize) this.#wrong(`a value of ${tree.name} does not end within its page`);
-    if ((flags & ~SUB_TREE) !== 0) this.#wrong(`a node of ${tree.name} has flags ${flags}`);
+    if ((flags & ~subTreeFlag) !== 0) this.#wrong(`a node of ${tree.name} has flags ${flags}`);
     const data = Buffer.from(page.subarray(keyEnd, keyEnd + size));
-    if (flags & SUB_TREE) {
+    if (flags & subTreeFlag) {
       if (tree.name !== "main" || size !== 48) this.#wrong(`a value of ${tree.name} claims to be a tree`);
       await this.#tree(parseTree(page.toString("latin1", at + 8, keyEnd).replace(/\0$/, ""), data, 0));
     } else onData?.(data);
@@ -338,7 +338,7 @@ function parseTree(name: string, bytes: Buffer, at: number): Tree {
     leaves: Number(bytes.readBigUInt64LE(at + 16)),
     overflows: Number(bytes.readBigUInt64LE(at + 24)),
     entries: Number(bytes.readBigUInt64LE(at + 32)),
-    root: root === NO_PAGE ? undefined : Number(root),
+    root: root === noPage ? undefined : Number(root),
   };
 }
 
@@ -353,6 +353,6 @@ const isSameTree = (a: Tree, b: Tree) =>
 const pageOfBranch = (page: Buffer, at: number) => page.readUInt32LE(at) + page.readUInt16LE(at + 4) * 2 ** 32;
 
 const compare = ({ flags }: Tree, a: Buffer, b: Buffer) =>
-  flags & INTEGER_KEY && a.length === 8 && b.length === 8
+  flags & integerKeyFlag && a.length === 8 && b.length === 8
     ? Number(a.readBigUInt64LE(0) - b.readBigUInt64LE(0))
     : Buffer.compare(a, b);

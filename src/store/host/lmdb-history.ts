@@ -7,13 +7,13 @@ import { decodeLog, decodeRevision, encodeRevision, type Indexed, type LogRecord
 import { Trail } from "./lmdb-trail.ts";
 
 /** The newest changes are kept in memory up to this many bytes of values, or this many. */
-const RECENT_BYTES = 2 << 20;
-const RECENT_COUNT = 5_000;
+const recentBytes = 2 << 20;
+const recentCount = 5_000;
 /** How much of the log is read before others get a turn. */
-const CHUNK = 100;
+const chunk = 100;
 /** A watcher that is behind gets so many changes at once. */
-const BATCH = 1_000;
-const NOTHING = new Uint8Array();
+const batch = 1_000;
+const nothing = new Uint8Array();
 
 export class LmdbHistory {
   readonly #databases: Databases;
@@ -51,7 +51,7 @@ export class LmdbHistory {
     this.#trail.append(record);
     this.#recent.push(record);
     this.#recentBytes += record.value.length;
-    while (this.#recentBytes > RECENT_BYTES || this.#recent.length - this.#first > RECENT_COUNT) this.#dropOldest();
+    while (this.#recentBytes > recentBytes || this.#recent.length - this.#first > recentCount) this.#dropOldest();
   }
 
   /** The store begins at a revision that another one had reached. */
@@ -91,7 +91,7 @@ export class LmdbHistory {
 
   /** What a watcher is told of a change. */
   change({ type, key, created, revision, previous, value }: LogRecord): Change {
-    const entry = { key, value: type === "put" ? value : NOTHING, created, modified: revision };
+    const entry = { key, value: type === "put" ? value : nothing, created, modified: revision };
     if (previous === 0) return { type, entry };
     return { type, entry, previous: new Replaced(key, created, previous, this) };
   }
@@ -102,16 +102,16 @@ export class LmdbHistory {
     let bytes = 0;
     const pause = breathe();
     let revision = after;
-    while (revision < this.#newest && changes.length < BATCH && bytes < RECENT_BYTES) {
+    while (revision < this.#newest && changes.length < batch && bytes < recentBytes) {
       if (revision < this.#compacted) throw new Compacted(revision, this.#compacted);
       for (const record of this.#after(revision)) {
         revision = record.revision;
         if (!record.key.startsWith(prefix)) continue;
         changes.push(this.change(record));
         bytes += record.value.length;
-        if (changes.length >= BATCH || bytes >= RECENT_BYTES) break;
+        if (changes.length >= batch || bytes >= recentBytes) break;
       }
-      if (pause.due() && changes.length < BATCH) await pause.now();
+      if (pause.due() && changes.length < batch) await pause.now();
     }
     return { changes, revision };
   }
@@ -143,9 +143,9 @@ export class LmdbHistory {
   #after(revision: Revision): readonly LogRecord[] {
     if (revision >= this.#floor) {
       const from = this.#firstAfter(revision);
-      return this.#recent.slice(from, from + CHUNK);
+      return this.#recent.slice(from, from + chunk);
     }
-    return this.#logged(revision, CHUNK);
+    return this.#logged(revision, chunk);
   }
 
   /**

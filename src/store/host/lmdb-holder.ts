@@ -28,13 +28,13 @@ export interface StoreHolder {
 type Question = { readonly ask: "figures" } | { readonly ask: "snapshot"; readonly path: string };
 type Answer = { readonly result: unknown } | { readonly error: string };
 
-const SOCKET = "store.sock";
-const QUESTION_BYTES = 16_384;
-const QUESTION_MS = 10_000;
+const socketName = "store.sock";
+const questionBytes = 16_384;
+const questionMs = 10_000;
 /** Figures are at hand; a snapshot takes as long as it takes. */
-const FIGURES_MS = 10_000;
+const figuresMs = 10_000;
 /** The path of a socket is cut off after this, on the strictest of systems. */
-const PATH_BYTES = 103;
+const pathBytes = 103;
 
 export class HolderDesk {
   readonly #holder: StoreHolder;
@@ -71,7 +71,7 @@ export class HolderDesk {
   }
 
   async #answer(socket: Socket): Promise<void> {
-    socket.setTimeout(QUESTION_MS, () => socket.destroy(new Error(`no question within ${QUESTION_MS / 1000} s`)));
+    socket.setTimeout(questionMs, () => socket.destroy(new Error(`no question within ${questionMs / 1000} s`)));
     const question = await readQuestion(socket);
     socket.setTimeout(0);
     socket.end(JSON.stringify(await this.#reply(question)));
@@ -94,7 +94,7 @@ async function readQuestion(socket: Socket): Promise<Question> {
   for await (const part of socket.iterator({ destroyOnReturn: false })) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > QUESTION_BYTES) throw new Error(`a question of more than ${QUESTION_BYTES} bytes`);
+    if (bytes > questionBytes) throw new Error(`a question of more than ${questionBytes} bytes`);
   }
   return JSON.parse(Buffer.concat(parts).toString()) as Question;
 }
@@ -113,7 +113,7 @@ async function ask(folder: string, question: Question): Promise<unknown> {
   try {
     const socket = createConnection(place.path);
     if (question.ask === "figures")
-      socket.setTimeout(FIGURES_MS, () => socket.destroy(new Error(`no answer within ${FIGURES_MS / 1000} s`)));
+      socket.setTimeout(figuresMs, () => socket.destroy(new Error(`no answer within ${figuresMs / 1000} s`)));
     socket.end(JSON.stringify(question));
     given = await text(socket);
   } catch (cause) {
@@ -134,8 +134,8 @@ interface Place {
 
 /** The socket of a folder; a path that is too long for one is entered through the open folder, on systems that have /proc. */
 function placeIn(folder: string): Place {
-  const path = join(folder, SOCKET);
-  if (Buffer.byteLength(path) <= PATH_BYTES) return { path, leave: () => undefined };
+  const path = join(folder, socketName);
+  if (Buffer.byteLength(path) <= pathBytes) return { path, leave: () => undefined };
   const fd = openSync(folder, "r");
-  return { path: `/proc/self/fd/${fd}/${SOCKET}`, leave: () => closeSync(fd) };
+  return { path: `/proc/self/fd/${fd}/${socketName}`, leave: () => closeSync(fd) };
 }

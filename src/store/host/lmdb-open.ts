@@ -12,12 +12,12 @@ import { verifyFile } from "./lmdb-file.ts";
 import { afterwards, decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
 import { syncFolder, writeDurably } from "./write-durably.ts";
 
-export const DATA_FILE = "store.lmdb";
+export const dataFileName = "store.lmdb";
 /** Says that the folder holds a store, so that a missing data file is a loss and not a beginning. */
-export const MARKER_FILE = "store.json";
-const FORMAT = "knarr store 1";
+export const markerFileName = "store.json";
+const format = "knarr store 1";
 /** Objects have some kilobytes: pages of four would hold one or two of them, and be half empty. */
-const PAGE_BYTES = 8_192;
+const pageBytes = 8_192;
 
 /** `append` fills pages to the end, where a put in the middle would leave them half empty; lmdb knows it, its types do not. */
 interface Table extends Omit<Database<Buffer, Buffer>, "put"> {
@@ -57,11 +57,11 @@ export interface OpenedFolder {
 export async function openFolder(folder: string, random: Random): Promise<OpenedFolder> {
   const lock = enterFolder(folder);
   try {
-    const path = join(folder, DATA_FILE);
+    const path = join(folder, dataFileName);
     rmSync(`${path}.new`, { force: true });
     rmSync(`${path}.new-lock`, { force: true });
     if (!existsSync(path)) {
-      if (existsSync(join(folder, MARKER_FILE)))
+      if (existsSync(join(folder, markerFileName)))
         throw new Damaged(
           `store ${folder} has lost its data file ${path}; restore it from a snapshot, or move the folder away to start afresh`,
         );
@@ -69,7 +69,7 @@ export async function openFolder(folder: string, random: Random): Promise<Opened
     }
     await verifyFile(path);
     const databases = openFile(path, {});
-    if (!existsSync(join(folder, MARKER_FILE))) writeDurably(join(folder, MARKER_FILE), readFormat(databases));
+    if (!existsSync(join(folder, markerFileName))) writeDurably(join(folder, markerFileName), readFormat(databases));
     return { databases, lock };
   } catch (error) {
     lock.release();
@@ -94,12 +94,12 @@ function enterFolder(folder: string): FolderLock {
 /** Made aside and renamed when it is whole, so that a crash leaves no half-made store. */
 async function createFile(path: string, random: Random): Promise<void> {
   const draft = `${path}.new`;
-  const root = open<Buffer, Buffer>({ path: draft, noSubdir: true, pageSize: PAGE_BYTES, ...ENCODING });
+  const root = open<Buffer, Buffer>({ path: draft, noSubdir: true, pageSize: pageBytes, ...encoding });
   chmodSync(draft, 0o600); // secrets will be in it
-  root.openDB({ name: "log", ...ENCODING });
-  root.openDB({ name: "keys", ...ENCODING });
-  const meta = root.openDB<Buffer, Buffer>({ name: "meta", ...ENCODING });
-  await meta.put(Buffer.from("format"), Buffer.from(JSON.stringify({ format: FORMAT, id: random.uuid() })));
+  root.openDB({ name: "log", ...encoding });
+  root.openDB({ name: "keys", ...encoding });
+  const meta = root.openDB<Buffer, Buffer>({ name: "meta", ...encoding });
+  await meta.put(Buffer.from("format"), Buffer.from(JSON.stringify({ format: format, id: random.uuid() })));
   await root.flushed;
   await root.close();
   renameSync(draft, path);
@@ -107,7 +107,7 @@ async function createFile(path: string, random: Random): Promise<void> {
   syncFolder(dirname(path));
 }
 
-const ENCODING = { encoding: "binary", keyEncoding: "binary" } as const;
+const encoding = { encoding: "binary", keyEncoding: "binary" } as const;
 
 /** Opens a file that has been verified. */
 export function openFile(path: string, options: { readonly readOnly?: boolean }): Databases {
@@ -116,12 +116,12 @@ export function openFile(path: string, options: { readonly readOnly?: boolean })
   try {
     // A map somewhat larger than the file spares it from being enlarged during the first writes.
     const mapSize = Math.max(2 ** 31, 2 ** Math.ceil(Math.log2(size * 1.25)));
-    root = open<Buffer, Buffer>({ path, noSubdir: true, maxDbs: 4, mapSize, ...options, ...ENCODING });
+    root = open<Buffer, Buffer>({ path, noSubdir: true, maxDbs: 4, mapSize, ...options, ...encoding });
   } catch (cause) {
     throw new Damaged(`store ${path} cannot be opened; restore it from a snapshot`, { cause });
   }
   const table = (name: string): Table => {
-    const found = root.openDB<Buffer, Buffer>(name, { ...ENCODING, ...NO_CREATE }) as Table | undefined;
+    const found = root.openDB<Buffer, Buffer>(name, { ...encoding, ...noCreate }) as Table | undefined;
     if (!found) throw new Damaged(`${path} is an LMDB file, but not one of a knarr store: it has no table "${name}"`);
     return found;
   };
@@ -136,12 +136,12 @@ export function openFile(path: string, options: { readonly readOnly?: boolean })
 }
 
 /** Known to lmdb, not to its types. */
-const NO_CREATE: object = { create: false };
+const noCreate: object = { create: false };
 
 /** The format and identity of the store, as they are written in the marker file too. */
 export function readFormat({ meta, path }: Databases): string {
   const text = meta.get(Buffer.from("format"))?.toString() ?? "";
-  if (!text.includes(`"${FORMAT}"`))
+  if (!text.includes(`"${format}"`))
     throw new Damaged(`${path} is an LMDB file, but not one of a knarr store that this version can read (${text})`);
   return text;
 }

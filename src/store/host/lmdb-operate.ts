@@ -12,7 +12,7 @@ import { makeFolder } from "#base/host/make-folder.ts";
 import { Damaged, Unavailable } from "../engine.ts";
 import { type FileReport, verifyFile } from "./lmdb-file.ts";
 import { holderIn, type StoreFigures, type StoreHolder } from "./lmdb-holder.ts";
-import { DATA_FILE, type Databases, load, MARKER_FILE, openFile, readFormat } from "./lmdb-open.ts";
+import { type Databases, dataFileName, load, markerFileName, openFile, readFormat } from "./lmdb-open.ts";
 import { decodeLog, decodeRevision, encodeRevision } from "./lmdb-records.ts";
 import { measure } from "./lmdb-upkeep.ts";
 import { syncFile, syncFolder, writeDurably } from "./write-durably.ts";
@@ -26,15 +26,15 @@ type Progress = (done: number, total: number) => void;
 const unseen: Progress = () => undefined;
 
 /** Who has just taken a store, or is about to leave it, does not answer yet, or any more: he is asked again for so long. */
-const HOLDER_PATIENCE_MS = 10_000;
-const HOLDER_RETRY_MS = 100;
+const holderPatienceMs = 10_000;
+const holderRetryMs = 100;
 
 /** The data file of a folder, or the file itself if it is one. */
 function dataFile(path: string): string {
   if (!existsSync(path)) throw new Error(`${path} does not exist`);
   if (!statSync(path).isDirectory()) return path;
-  const file = join(path, DATA_FILE);
-  if (!existsSync(file)) throw new Error(`${path} holds no store: there is no ${DATA_FILE} in it`);
+  const file = join(path, dataFileName);
+  if (!existsSync(file)) throw new Error(`${path} holds no store: there is no ${dataFileName} in it`);
   return file;
 }
 
@@ -67,7 +67,7 @@ export async function restoreStore(snapshot: string, folder: string, onProgress 
   const report = await checkFile(source, onProgress);
   makeFolder(folder);
   const lock = lockFolder(folder, "store.lock");
-  const target = join(folder, DATA_FILE);
+  const target = join(folder, dataFileName);
   try {
     if (existsSync(target))
       throw new Error(`${folder} holds a store already; restore into another folder, or move this one away`);
@@ -76,7 +76,7 @@ export async function restoreStore(snapshot: string, folder: string, onProgress 
     syncFile(`${target}.new`);
     const marker = await reading(`${target}.new`, async (databases) => readFormat(databases));
     renameSync(`${target}.new`, target);
-    writeDurably(join(folder, MARKER_FILE), marker);
+    writeDurably(join(folder, markerFileName), marker);
     return report;
   } finally {
     discard(`${target}.new`);
@@ -128,9 +128,9 @@ interface Visit<T> {
 
 async function visit<T>(path: string, { free, held }: Visit<T>): Promise<T> {
   const file = dataFile(path);
-  if (basename(file) !== DATA_FILE) return await free(file);
+  if (basename(file) !== dataFileName) return await free(file);
   const folder = dirname(file);
-  for (const until = systemClock.elapsed() + HOLDER_PATIENCE_MS; ; ) {
+  for (const until = systemClock.elapsed() + holderPatienceMs; ; ) {
     const lock = lockIfFree(folder);
     if (!(lock instanceof FolderHeld))
       try {
@@ -145,11 +145,11 @@ async function visit<T>(path: string, { free, held }: Visit<T>): Promise<T> {
       if (systemClock.elapsed() >= until)
         throw new Error(`${lock.message} (it was asked, but did not answer)`, { cause: error });
     }
-    await systemClock.sleep(HOLDER_RETRY_MS, NEVER);
+    await systemClock.sleep(holderRetryMs, never);
   }
 }
 
-const NEVER = new AbortController().signal;
+const never = new AbortController().signal;
 
 /** Undefined if the folder cannot be written: then nobody can hold it. */
 function lockIfFree(folder: string): FolderLock | FolderHeld | undefined {

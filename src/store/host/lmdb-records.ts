@@ -34,17 +34,17 @@ export function afterwards({ type, created, revision, expiry }: LogRecord): Inde
 }
 
 // Log record: crc32 u32 | type u8 | 0 u8 | key bytes u16 | revision, created, previous, expiry at, ttl ms: f64 each | key | value
-const LOG_HEAD = 48;
+const logHeadBytes = 48;
 // Key record: crc32 u32 | 0 u32 | created, modified, expiry at, ttl ms: f64 each. The checksum also covers the key.
-const KEY_BYTES = 40;
-const PUT = 1;
-const DELETE = 2;
+const keyRecordBytes = 40;
+const putMark = 1;
+const deleteMark = 2;
 
 export function encodeLog(record: LogRecord, allocate: (bytes: number) => Buffer = Buffer.allocUnsafe): Buffer {
   const { key, value, expiry } = record;
   const keyBytes = Buffer.byteLength(key);
-  const bytes = allocate(LOG_HEAD + keyBytes + value.length);
-  bytes[4] = record.type === "put" ? PUT : DELETE;
+  const bytes = allocate(logHeadBytes + keyBytes + value.length);
+  bytes[4] = record.type === "put" ? putMark : deleteMark;
   bytes[5] = 0;
   bytes.writeUInt16LE(keyBytes, 6);
   bytes.writeDoubleLE(record.revision, 8);
@@ -52,8 +52,8 @@ export function encodeLog(record: LogRecord, allocate: (bytes: number) => Buffer
   bytes.writeDoubleLE(record.previous, 24);
   bytes.writeDoubleLE(expiry?.at ?? 0, 32);
   bytes.writeDoubleLE(expiry?.ttlMs ?? 0, 40);
-  bytes.write(key, LOG_HEAD);
-  bytes.set(value, LOG_HEAD + keyBytes);
+  bytes.write(key, logHeadBytes);
+  bytes.set(value, logHeadBytes + keyBytes);
   bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
   return bytes;
 }
@@ -62,16 +62,16 @@ export function encodeLog(record: LogRecord, allocate: (bytes: number) => Buffer
 export function decodeLog(bytes: Buffer, revision: Revision): LogRecord {
   const type = bytes[4];
   if (
-    bytes.length < LOG_HEAD ||
+    bytes.length < logHeadBytes ||
     bytes.readUInt32LE(0) !== crc32(bytes.subarray(4)) ||
     bytes.readDoubleLE(8) !== revision ||
-    (type !== PUT && type !== DELETE)
+    (type !== putMark && type !== deleteMark)
   )
     throw new Damaged(`the record of revision ${revision} does not have the checksum it was written with`);
-  const keyEnd = LOG_HEAD + bytes.readUInt16LE(6);
+  const keyEnd = logHeadBytes + bytes.readUInt16LE(6);
   return {
-    type: type === PUT ? "put" : "delete",
-    key: bytes.toString("utf8", LOG_HEAD, keyEnd),
+    type: type === putMark ? "put" : "delete",
+    key: bytes.toString("utf8", logHeadBytes, keyEnd),
     revision,
     created: bytes.readDoubleLE(16),
     previous: bytes.readDoubleLE(24),
@@ -81,7 +81,7 @@ export function decodeLog(bytes: Buffer, revision: Revision): LogRecord {
 }
 
 export function encodeIndexed(key: Buffer, { created, modified, expiry }: Indexed): Buffer {
-  const bytes = Buffer.allocUnsafe(KEY_BYTES);
+  const bytes = Buffer.allocUnsafe(keyRecordBytes);
   bytes.writeUInt32LE(0, 4);
   bytes.writeDoubleLE(created, 8);
   bytes.writeDoubleLE(modified, 16);
@@ -92,7 +92,7 @@ export function encodeIndexed(key: Buffer, { created, modified, expiry }: Indexe
 }
 
 export function decodeIndexed(key: Buffer, bytes: Buffer): Indexed {
-  if (bytes.length !== KEY_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4), crc32(key)))
+  if (bytes.length !== keyRecordBytes || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4), crc32(key)))
     throw new Damaged(`the record of key ${key.toString()} does not have the checksum it was written with`);
   return { created: bytes.readDoubleLE(8), modified: bytes.readDoubleLE(16), expiry: expiryAt(bytes, 24) };
 }

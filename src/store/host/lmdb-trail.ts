@@ -3,7 +3,7 @@
 import type { Revision } from "../engine.ts";
 import type { LogRecord } from "./lmdb-records.ts";
 
-const CHUNK = 4_096;
+const chunkEntries = 4_096;
 
 export class Trail {
   /** Of each revision after `#start` the one it replaced, 0 for none; of a delete its negative. */
@@ -23,9 +23,9 @@ export class Trail {
   append({ revision, previous, type }: LogRecord): void {
     this.#end = revision;
     const at = revision - this.#start - 1;
-    while (this.#chunks.length <= Math.floor(at / CHUNK)) this.#chunks.push(new Float64Array(CHUNK));
-    const chunk = this.#chunks[Math.floor(at / CHUNK)];
-    if (chunk) chunk[at % CHUNK] = type === "delete" ? -previous : previous;
+    while (this.#chunks.length <= Math.floor(at / chunkEntries)) this.#chunks.push(new Float64Array(chunkEntries));
+    const chunk = this.#chunks[Math.floor(at / chunkEntries)];
+    if (chunk) chunk[at % chunkEntries] = type === "delete" ? -previous : previous;
   }
 
   /** The revisions whose records nobody can reach any more once all is forgotten before `to`, as far as those after `from` tell. */
@@ -33,7 +33,7 @@ export class Trail {
     const revisions: Revision[] = [];
     for (let revision = from + 1; revision <= Math.min(to, this.#end); revision++) {
       const at = revision - this.#start - 1;
-      const replaced = this.#chunks[Math.floor(at / CHUNK)]?.[at % CHUNK] ?? 0;
+      const replaced = this.#chunks[Math.floor(at / chunkEntries)]?.[at % chunkEntries] ?? 0;
       if (replaced !== 0) revisions.push(Math.abs(replaced));
       if (replaced < 0) revisions.push(revision);
     }
@@ -42,9 +42,9 @@ export class Trail {
 
   /** Lets go of what was told of revisions up to this one. */
   forget(revision: Revision): void {
-    const whole = Math.max(0, Math.floor((revision - this.#start) / CHUNK));
+    const whole = Math.max(0, Math.floor((revision - this.#start) / chunkEntries));
     this.#chunks.splice(0, whole);
-    this.#start += whole * CHUNK;
+    this.#start += whole * chunkEntries;
   }
 
   /** The store begins at a revision that another one had reached. */

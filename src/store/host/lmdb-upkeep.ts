@@ -23,15 +23,15 @@ export interface UpkeepOptions {
 }
 
 /** So many keys may be behind on disk, and by so many revisions, before they are written; after a crash those are read again. */
-const DIRTY_KEYS = 8_192;
-const DIRTY_REVISIONS = 32_768;
+const dirtyKeys = 8_192;
+const dirtyRevisions = 32_768;
 /** How much is handed to one transaction. */
-const KEY_CHUNK = 128;
-const SWEEP_CHUNK = 256;
+const keyChunk = 128;
+const sweepChunk = 256;
 /** Under full load each transaction carries some hundred writes: a sweep that falls behind takes larger steps. */
-const SWEEP_HURRY = { behind: 1_024, chunk: 640 };
+const sweepHurry = { behind: 1_024, chunk: 640 };
 /** Room is measured at most this often. */
-const MEASURE_MS = 1_000;
+const measureMs = 1_000;
 
 export class LmdbUpkeep {
   readonly #databases: Databases;
@@ -73,10 +73,10 @@ export class LmdbUpkeep {
 
   /** To be called after every transaction. */
   look(): void {
-    const isBehind = this.#dirty.size >= DIRTY_KEYS || this.#history.newest() - this.#checkpointed >= DIRTY_REVISIONS;
+    const isBehind = this.#dirty.size >= dirtyKeys || this.#history.newest() - this.#checkpointed >= dirtyRevisions;
     if (isBehind && !this.#checkpointing) this.#inBackground(this.checkpoint());
     const now = this.#clock.elapsed();
-    if (now - this.#measuredAt < MEASURE_MS) return;
+    if (now - this.#measuredAt < measureMs) return;
     this.#measuredAt = now;
     this.#watchQuota();
   }
@@ -150,7 +150,7 @@ export class LmdbUpkeep {
       const ttlMs = ttlSeconds === undefined ? undefined : ttlSeconds * 1000;
       const expiry = ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs };
       const record: LogRecord = { type: "put", key, revision: modified, created, previous: 0, expiry, value };
-      if (chunk.push([record, { created, modified, expiry }]) >= KEY_CHUNK) await flush();
+      if (chunk.push([record, { created, modified, expiry }]) >= keyChunk) await flush();
     }
     await flush();
     this.#history.beginAt(revision);
@@ -174,8 +174,8 @@ export class LmdbUpkeep {
     this.#dirty = new Map();
     try {
       const all = [...dirty];
-      for (let from = 0; from < all.length; from += KEY_CHUNK) {
-        const chunk = all.slice(from, from + KEY_CHUNK);
+      for (let from = 0; from < all.length; from += keyChunk) {
+        const chunk = all.slice(from, from + keyChunk);
         await this.#committer.write(chunk.length * 256, () => this.#putKeys(chunk));
       }
       await this.#committer.write(64, () => this.#putNumber("checkpoint", upTo));
@@ -206,8 +206,8 @@ export class LmdbUpkeep {
   async #sweep(): Promise<void> {
     const { log } = this.#databases;
     while (this.#swept < this.#history.oldest()) {
-      const isHurried = this.#history.oldest() - this.#swept > SWEEP_HURRY.behind;
-      const { revisions, upTo } = this.#history.unreachable(this.#swept, isHurried ? SWEEP_HURRY.chunk : SWEEP_CHUNK);
+      const isHurried = this.#history.oldest() - this.#swept > sweepHurry.behind;
+      const { revisions, upTo } = this.#history.unreachable(this.#swept, isHurried ? sweepHurry.chunk : sweepChunk);
       await this.#committer.write(revisions.length * 64, () => {
         for (const revision of revisions) void log.remove(encodeRevision(revision));
         this.#putNumber("swept", upTo);

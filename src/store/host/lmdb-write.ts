@@ -2,19 +2,19 @@ import type { Job } from "./lmdb-commit.ts";
 import type { Databases } from "./lmdb-open.ts";
 import { encodeLog, encodeRevision, type LogRecord } from "./lmdb-records.ts";
 
-const APPEND = { append: true } as const;
+const append = { append: true } as const;
 
-const SLAB_BYTES = 1 << 18;
+const slabBytes = 1 << 18;
 
 /** Buffers cut from larger ones: a buffer of its own for each write costs more than the write. */
 export class Slab {
-  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  #slab = Buffer.allocUnsafeSlow(slabBytes);
   #used = 0;
 
   readonly take = (bytes: number): Buffer => {
-    if (bytes > SLAB_BYTES / 8) return Buffer.allocUnsafeSlow(bytes);
-    if (this.#used + bytes > SLAB_BYTES) {
-      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    if (bytes > slabBytes / 8) return Buffer.allocUnsafeSlow(bytes);
+    if (this.#used + bytes > slabBytes) {
+      this.#slab = Buffer.allocUnsafeSlow(slabBytes);
       this.#used = 0;
     }
     this.#used += bytes;
@@ -75,7 +75,7 @@ export class Write implements Job {
   }
 
   write(): void {
-    this.#context.log.put(encodeRevision(this.record.revision), this.#bytes, APPEND).then(
+    this.#context.log.put(encodeRevision(this.record.revision), this.#bytes, append).then(
       (isAppended) => {
         this.isRefused = !isAppended;
       },

@@ -69,9 +69,9 @@ interface Parts extends LmdbStoreOptions {
   readonly loaded: Loaded;
 }
 
-const NOTHING = new Uint8Array();
-const LIST_CHUNK = 500;
-const EXPIRY_RETRY_MS = 1_000;
+const nothing = new Uint8Array();
+const listChunk = 500;
+const expiryRetryMs = 1_000;
 const deletion: PutOptions = { makesRoom: true };
 
 export class LmdbStore implements StoreEngine, StoreHolder {
@@ -275,7 +275,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
         const remaining = countOfPast(this.#index, undo, { start, end });
         return { entries, revision: at, remaining };
       }
-      const items = itemsOfPast(this.#index, undo, { start, end }, Math.min(LIST_CHUNK, limit - entries.length));
+      const items = itemsOfPast(this.#index, undo, { start, end }, Math.min(listChunk, limit - entries.length));
       if (items.length === 0) return { entries, revision: at, remaining: 0 };
       for (const [key, indexed] of items) {
         if (pause.due()) {
@@ -330,7 +330,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
       created: tip?.created ?? revision,
       previous: tip?.modified ?? 0,
       expiry: ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs },
-      value: value ?? NOTHING,
+      value: value ?? nothing,
     };
     const write = new Write(record, this.#writes, !makesRoom);
     this.#committer.add(write);
@@ -368,7 +368,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     } catch (error) {
       if (error instanceof Conflict || this.#closing) return;
       this.#log.warn("expired key could not be deleted; trying again", { key, error });
-      this.#leases.set(key, modified, EXPIRY_RETRY_MS);
+      this.#leases.set(key, modified, expiryRetryMs);
     }
   }
 }

@@ -4,9 +4,9 @@ import type { Clock } from "#base/clock.ts";
 import { DiskReserve, reserveBytes } from "#base/host/disk-reserve.ts";
 
 /** So much must be free before puts are taken again: the reserve, what is left free beside it, and something to write into. */
-const ENOUGH_BYTES = 4 * reserveBytes;
+const enoughBytes = 4 * reserveBytes;
 /** How often a full disk is looked at while someone wants to write. */
-const LOOK_MS = 500;
+const lookMs = 500;
 
 export class Reserve {
   readonly #disk: DiskReserve;
@@ -28,7 +28,7 @@ export class Reserve {
   /** What the disk has left, and whether there is still something to give up. */
   room(): { readonly freeBytes: number; readonly hasReserve: boolean } {
     const { freeBytes } = this.#disk;
-    return { freeBytes, hasReserve: freeBytes < ENOUGH_BYTES && this.#disk.isKept };
+    return { freeBytes, hasReserve: freeBytes < enoughBytes && this.#disk.isKept };
   }
 
   /** The disk is full: gives up the reserve. Says whether there was one. */
@@ -41,9 +41,9 @@ export class Reserve {
   /** Ends the alarm if there is room again. */
   look(): void {
     const now = this.#clock.elapsed();
-    if (this.#alarm === undefined || now - this.#lookedAt < LOOK_MS) return;
+    if (this.#alarm === undefined || now - this.#lookedAt < lookMs) return;
     this.#lookedAt = now;
-    if (this.#disk.freeBytes < ENOUGH_BYTES) return;
+    if (this.#disk.freeBytes < enoughBytes) return;
     this.#alarm = undefined;
     this.#disk.keep();
   }

@@ -10,16 +10,19 @@ import { standStill } from "#base/testing/stand-still.ts";
 
 const { signal: unending } = new AbortController();
 
-const ETCD = "/usr/bin/etcd";
-const OPENSSL = "/usr/bin/openssl";
+const etcdPath = "/usr/bin/etcd";
+const opensslPath = "/usr/bin/openssl";
 /** Where there is this, the kernel ends etcd together with a test that was killed. */
-const SETPRIV = "/usr/bin/setpriv";
+const setprivPath = "/usr/bin/setpriv";
 
 /** Why etcd cannot be tested on this machine; false where it can. For `test(…, { skip: noEtcd })`. */
-export const noEtcd: string | false = existsSync(ETCD) ? false : `${ETCD} is absent (Debian package etcd-server)`;
+export const noEtcd: string | false = existsSync(etcdPath)
+  ? false
+  : `${etcdPath} is absent (Debian package etcd-server)`;
 
 /** The same for clusters with `tls`. */
-export const noTls: string | false = noEtcd || (existsSync(OPENSSL) ? false : `${OPENSSL} is absent (package openssl)`);
+export const noTls: string | false =
+  noEtcd || (existsSync(opensslPath) ? false : `${opensslPath} is absent (package openssl)`);
 
 export interface EtcdClusterOptions {
   readonly members?: 1 | 3;
@@ -140,9 +143,9 @@ export class EtcdMember {
     const { name, client, peer, health, folder, initialCluster, tls, flags } = this.#place;
     const scheme = tls ? "https" : "http";
     const log = openSync(this.#logPath, "a");
-    const [command, ...before] = existsSync(SETPRIV)
-      ? ([SETPRIV, "--pdeathsig=KILL", ETCD] as const)
-      : ([ETCD] as const);
+    const [command, ...before] = existsSync(setprivPath)
+      ? ([setprivPath, "--pdeathsig=KILL", etcdPath] as const)
+      : ([etcdPath] as const);
     const child = spawn(
       command,
       [
@@ -278,7 +281,7 @@ interface ServerFiles {
 export function makeCertificates(folder: string): { server: ServerFiles; client: ClientCertificate } {
   mkdirSync(folder, { recursive: true });
   const path = (name: string) => join(folder, name);
-  const openssl = (...args: string[]) => execFileSync(OPENSSL, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const openssl = (...args: string[]) => execFileSync(opensslPath, args, { stdio: ["ignore", "ignore", "pipe"] });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
   openssl("req", "-x509", ...key, "-keyout", path("ca.key"), "-out", path("ca.crt"), "-days", "2", "-subj", "/CN=test");
   const issue = (name: string, extensions: string) => {

@@ -1,6 +1,6 @@
 // Kubernetes' channels over a WebSocket: each message begins with the number of its channel. In the base64 protocols that
 // is a digit, the rest is base64, and messages are text; in v5 a message of 255 and a number closes that channel.
-import { fromBase64, toBase64 } from "#schema/protobuf/base64.ts";
+import { fromBase64, toBase64 } from "#base/base64.ts";
 import type { WebSocket } from "./websocket.ts";
 import { concat } from "./websocket-frames.ts";
 

@@ -1,6 +1,6 @@
 // The server's side of a WebSocket: the handshake, and messages over the connection it yields. Written here and not taken
 // from a library, because libraries want a Node socket, and ours may be a pair of queues in one process (docs/decisions/0006-own-websocket-frames.md).
-import { toBase64 } from "#schema/protobuf/base64.ts";
+import { toBase64 } from "#base/base64.ts";
 import type { HttpResponse } from "../http.ts";
 import type { ByteStream } from "./byte-stream.ts";
 import {

@@ -1,5 +1,6 @@
 // YAML to JSON values, as Kubernetes reads it: through Go's yaml.v2, whose rules for scalars, keys, merges and aliases are kept. The
 // syntax is js-yaml's affair; what the events mean, and how much they may cost, is decided here.
+
 import {
   EVENT_ID,
   type Event,
@@ -9,6 +10,7 @@ import {
   type ScalarEvent,
   YAMLException,
 } from "js-yaml";
+import { fromBase64 } from "#base/base64.ts";
 import { setOwn } from "#base/collections.ts";
 import { DecodeError, maxDepth, tooManyValues } from "#schema/json.ts";
 import { formatFloat } from "./float.ts";
@@ -272,12 +274,9 @@ function kindOf(value: Resolved): string {
 }
 
 function binary(text: string): string {
-  try {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return new TextDecoder().decode(bytes);
-  } catch (cause) {
-    throw new DecodeError("invalid YAML: !!binary value contains invalid base64 data", undefined, { cause });
-  }
+  const bytes = fromBase64(text);
+  if (!bytes) throw new DecodeError("invalid YAML: !!binary value contains invalid base64 data");
+  return new TextDecoder().decode(bytes);
 }
 
 function jsonValue(value: Resolved): unknown {

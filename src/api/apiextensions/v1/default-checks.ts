@@ -1,6 +1,8 @@
 // Whether the defaults in a schema are values that the schema itself takes, in the words of upstream's validator of custom resources.
 // Formats, CEL rules and patterns are not asked; a pattern could hold up the server, since our expressions backtrack and Go's do not.
+
 import { equal } from "#base/collections.ts";
+import { isObject } from "#base/is-object.ts";
 import { invalid, notSupported, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
 import type { JSONSchemaProps } from "./json-schema.ts";
 import { itemsOf, propertiesOf, propertyOf, valuesOf } from "./structural.ts";
@@ -21,9 +23,6 @@ export function* checkDefaults(schema: Schema, path: string): Iterable<Problem> 
   if (items) yield* checkDefaults(items, `${path}.items`);
   for (const [name, property] of propertiesOf(schema)) yield* checkDefaults(property, `${path}.properties[${name}]`);
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether a server would store the value as it is, without dropping fields that the schema does not know. */
 function isPruned(schema: Schema, value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { fromBase64 } from "#base/base64.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { dns1035Label, dns1123Subdomain, pathSegment, portNumber } from "#schema/formats.ts";
 import {
@@ -111,7 +112,7 @@ function* checkSpec(spec: APIServiceSpec): Iterable<Problem> {
     yield invalid("versionPriority", "must be positive and less than 1000");
   if (!service) {
     if (caBundle)
-      yield invalid("caBundle", "local APIServices may not have a caBundle", `${atob(caBundle).length} bytes`);
+      yield invalid("caBundle", "local APIServices may not have a caBundle", `${fromBase64(caBundle)?.length} bytes`);
     if (insecureSkipTLSVerify)
       yield invalid("insecureSkipTLSVerify", "local APIServices may not have insecureSkipTLSVerify");
     return;

@@ -1,3 +1,4 @@
+import { groupOf } from "#schema/api-version.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, int64, rawExtension, required, resource } from "#schema/index.ts";
 import type { OwnerReference } from "#schema/object-meta.ts";
@@ -32,6 +33,5 @@ export interface ControllerRevision extends Infer<typeof ControllerRevision> {}
 function controllerOf(owners: readonly OwnerReference[] = []): string {
   const owner = owners.find(({ controller }) => controller);
   if (!owner) return "<none>";
-  const group = owner.apiVersion.includes("/") ? owner.apiVersion.split("/")[0] : "";
-  return `${[owner.kind, group].filter(Boolean).join(".").toLowerCase()}/${owner.name}`;
+  return `${[owner.kind, groupOf(owner.apiVersion)].filter(Boolean).join(".").toLowerCase()}/${owner.name}`;
 }

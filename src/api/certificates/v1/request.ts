@@ -1,6 +1,7 @@
 // Reads certificate signing requests (PKCS#10, RFC 2986): who they are for, and whether they are whole.
 //
 //   SEQUENCE { SEQUENCE { INTEGER version, Name subject, SEQUENCE key, [0] attributes }, SEQUENCE algorithm, BIT STRING signature }
+import { fromBase64 } from "#base/base64.ts";
 import { type DerElement, DerError, derElement, derElements, derInside, derTag } from "#base/der.ts";
 import { type DistinguishedName, parseDistinguishedName } from "#base/distinguished-name.ts";
 import { hex } from "#base/hex.ts";
@@ -75,9 +76,7 @@ export function algorithmIn(element: DerElement | undefined): Algorithm {
 const bitsIn = (element: DerElement | undefined): Uint8Array => derInside(element, bitString).subarray(1);
 
 function bytesOf(base64: string): Uint8Array {
-  try {
-    return Uint8Array.from(atob(base64.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
-  } catch {
-    throw new CsrError("PEM block type must be CERTIFICATE REQUEST"); // Go sees no block at all in what is no base64
-  }
+  const bytes = fromBase64(base64.replaceAll(/\s/g, ""));
+  if (!bytes) throw new CsrError("PEM block type must be CERTIFICATE REQUEST"); // Go sees no block at all in what is no base64
+  return bytes;
 }

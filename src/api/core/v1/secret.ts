@@ -1,7 +1,7 @@
+import { toBase64 } from "#base/base64.ts";
 import { setOwn } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { bool, type Infer, map, type Problem, resource, string } from "#schema/index.ts";
-import { toBase64 } from "#schema/protobuf/base64.ts";
 import { checkSecret } from "./checks/data.ts";
 
 export const Secret = resource({

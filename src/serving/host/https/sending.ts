@@ -8,7 +8,7 @@ import { gzip } from "node:zlib";
 import type { Clock } from "#base/clock.ts";
 import { closeGently, socketStream } from "#wire/host/streams/socket-stream.ts";
 import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
-import { gzipped, type Joiner, pump } from "./send.ts";
+import { gzipped, type Joiner, pump } from "./body-pieces.ts";
 
 const noHeaders: NonNullable<HttpResponse["headers"]> = {};
 

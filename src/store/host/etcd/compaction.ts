@@ -4,7 +4,7 @@ import { Compacted, type Revision, Unavailable } from "../../engine.ts";
 import { Retention, type RetentionOptions } from "../../retention.ts";
 import { isCompacted, isNoSpace } from "./errors.ts";
 import { follow } from "./follow.ts";
-import { COMPARE_VERSION, rpcs } from "./messages.ts";
+import { compareVersion, rpcs } from "./messages.ts";
 import type { Pool } from "./pool.ts";
 
 /** Forgets history before the revision, if that has not happened yet. */
@@ -58,7 +58,7 @@ export class OldestRevision {
 }
 
 /** Where the API servers of one etcd agree on who compacts; name, value and use are upstream's, so both may share an etcd. */
-const TURN_KEY = "compact_rev_key";
+const turnKey = "compact_rev_key";
 
 /** A compaction is announced by a write, which is no reason for the next one: an idle store must come to rest. */
 const leastStep = 2;
@@ -108,11 +108,11 @@ export class Compactor {
       const { succeeded, responses } = await this.#pool.call(
         rpcs.txn,
         {
-          compare: [{ target: COMPARE_VERSION, key: TURN_KEY, version: this.#version }],
-          success: [{ put: { key: TURN_KEY, value: Buffer.from(`${revision}`) } }],
-          failure: [{ range: { key: TURN_KEY } }],
+          compare: [{ target: compareVersion, key: turnKey, version: this.#version }],
+          success: [{ put: { key: turnKey, value: Buffer.from(`${revision}`) } }],
+          failure: [{ range: { key: turnKey } }],
         },
-        { what: `put ${TURN_KEY}`, isWrite: true, isLinearizable: true },
+        { what: `put ${turnKey}`, isWrite: true, isLinearizable: true },
       );
       if (succeeded) {
         this.#version++;

@@ -24,13 +24,13 @@ export type Outcome = "answered" | "not done" | "unknown";
 
 export function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof RpcError)) return "answered";
-  if (NOT_DONE.has(error.message) || NEVER_SENT.test(error.message)) return "not done";
-  if (isNoSpace(error) || TOO_LARGE.test(error.message)) return "answered";
-  return UNKNOWN.has(error.code) ? "unknown" : "answered";
+  if (notDone.has(error.message) || neverSent.test(error.message)) return "not done";
+  if (isNoSpace(error) || tooLarge.test(error.message)) return "answered";
+  return unknownOutcome.has(error.code) ? "unknown" : "answered";
 }
 
 /** Said before a request is proposed to the cluster. */
-const NOT_DONE = new Set([
+const notDone = new Set([
   "etcdserver: no leader",
   "etcdserver: too many requests",
   "etcdserver: rpc not supported for learner",
@@ -38,12 +38,12 @@ const NOT_DONE = new Set([
 ]);
 
 /** How gRPC says that there was no connection to send anything on. */
-const NEVER_SENT = /^(No connection established|Name resolution failed|no connection within)/;
+const neverSent = /^(No connection established|Name resolution failed|no connection within)/;
 
 /** Said by gRPC at the server, which has then not looked at the request. */
-const TOO_LARGE = /received message larger than max/;
+const tooLarge = /received message larger than max/;
 
-const UNKNOWN: ReadonlySet<number> = new Set([
+const unknownOutcome: ReadonlySet<number> = new Set([
   rpcCode.cancelled,
   rpcCode.unknown,
   rpcCode.deadlineExceeded,

@@ -6,7 +6,7 @@
 import { backoffMs } from "#base/retry.ts";
 import { type Change, Compacted, Damaged, type Entry, type Revision } from "../../engine.ts";
 import { isForbidden } from "./errors.ts";
-import { EVENT_DELETE, type Event, type KeyValue, rpcs, type WatchResponse } from "./messages.ts";
+import { type Event, eventDelete, type KeyValue, rpcs, type WatchResponse } from "./messages.ts";
 import type { Member, Pool } from "./pool.ts";
 import { RpcError, type RpcStream, rpcCode } from "./transport.ts";
 
@@ -17,9 +17,9 @@ export interface Batch {
 }
 
 /** A stream that is silent for so long is asked for a sign of life. */
-const IDLE_MS = 10_000;
-const BACKOFF = { firstMs: 50, maxMs: 2_000, jitter: 0.5 };
-const EVERYTHING = "\0";
+const idleMs = 10_000;
+const backoff = { firstMs: 50, maxMs: 2_000, jitter: 0.5 };
+const everything = "\0";
 
 /**
  * Ends only by the signal (quietly), by Compacted or Damaged, or by a refusal that no other member would take back.
@@ -46,7 +46,7 @@ export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): 
         throw new Error("watch etcd: the user must be allowed to read all keys", { cause: error });
       pool.suspect(member);
       if (failures === 0) pool.log.warn("etcd watch interrupted", { endpoint: member.endpoint, revision, error });
-      const waitMs = backoffMs(BACKOFF, failures++, pool.random);
+      const waitMs = backoffMs(backoff, failures++, pool.random);
       await pool.clock.sleep(waitMs, signal).catch(() => undefined); // aborted: the loop ends by itself
     }
   }
@@ -64,8 +64,8 @@ async function* session(pool: Pool, member: Member, revision: Revision, signal: 
     try {
       stream.send({
         create: {
-          key: EVERYTHING,
-          rangeEnd: EVERYTHING,
+          key: everything,
+          rangeEnd: everything,
           startRevision: revision,
           progressNotify: true,
           prevKv: true,
@@ -116,7 +116,7 @@ function toChange({ type, kv, prevKv }: Event): Change {
   if (!kv) throw new Error("etcd sent an event without a key");
   const previous = prevKv && toEntry(prevKv);
   const entry = toEntry(kv);
-  if (type !== EVENT_DELETE) return { type: "put", entry, ...(previous && { previous }) };
+  if (type !== eventDelete) return { type: "put", entry, ...(previous && { previous }) };
   return { type: "delete", entry: { ...entry, created: previous?.created ?? 0 }, ...(previous && { previous }) };
 }
 
@@ -149,7 +149,7 @@ class Pulse {
   start(): void {
     this.#isAsking = false;
     this.#cancel?.();
-    this.#cancel = this.#pool.clock.after(IDLE_MS, () => this.#ask());
+    this.#cancel = this.#pool.clock.after(idleMs, () => this.#ask());
   }
 
   stop(): void {

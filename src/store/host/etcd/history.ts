@@ -6,10 +6,10 @@ import { type Batch, follow } from "./follow.ts";
 import type { Pool } from "./pool.ts";
 
 /** What is kept for watchers that are behind; those further behind read from etcd. */
-const KEPT_CHANGES = 8_192;
-const KEPT_BYTES = 8 << 20;
+const keptChanges = 8_192;
+const keptBytes = 8 << 20;
 /** How many changes a watcher that is behind gets at once. */
-const BATCH = 1_000;
+const batchChanges = 1_000;
 
 export interface RecentHistoryOptions {
   readonly pool: Pool;
@@ -48,7 +48,7 @@ export class RecentHistory implements History {
   read(prefix: string, after: Revision, signal: AbortSignal): WatchBatch | Promise<WatchBatch> {
     if (after < this.#start) return this.#readFromEtcd(prefix, after, signal);
     const from = firstAfter(this.#changes, after);
-    let end = Math.min(from + BATCH, this.#changes.length);
+    let end = Math.min(from + batchChanges, this.#changes.length);
     while (end < this.#changes.length && modified(this.#changes, end) === modified(this.#changes, end - 1)) end++;
     return {
       changes: this.#changes.slice(from, end).filter(({ entry }) => entry.key.startsWith(prefix)),
@@ -123,10 +123,10 @@ export class RecentHistory implements History {
     }
     this.#newest = revision;
     // Dropping moves all the rest, so it is done once in a while.
-    if (this.#changes.length <= 1.25 * KEPT_CHANGES && this.#bytes <= 1.25 * KEPT_BYTES) return;
+    if (this.#changes.length <= 1.25 * keptChanges && this.#bytes <= 1.25 * keptBytes) return;
     let dropped: Revision = this.#start;
     const end = this.#changes.findIndex((change, i) => {
-      const isEnough = this.#changes.length - i <= KEPT_CHANGES && this.#bytes <= KEPT_BYTES;
+      const isEnough = this.#changes.length - i <= keptChanges && this.#bytes <= keptBytes;
       if (isEnough && change.entry.modified !== dropped) return true;
       this.#bytes -= sizeOf(change);
       dropped = change.entry.modified;
@@ -144,7 +144,7 @@ export class RecentHistory implements History {
     for await (const batch of follow(pool, after, AbortSignal.any([signal, pool.closing]))) {
       for (const change of batch.changes) if (change.entry.key.startsWith(prefix)) changes.push(change);
       revision = batch.revision;
-      if (revision >= this.#start || changes.length >= BATCH) break;
+      if (revision >= this.#start || changes.length >= batchChanges) break;
     }
     return { changes, revision };
   }

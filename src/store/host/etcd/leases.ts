@@ -4,9 +4,9 @@ import { rpcs } from "./messages.ts";
 import type { Pool } from "./pool.ts";
 
 /** Writes that expire within so long of each other share a lease. */
-const SHARED_MS = 500;
+const sharedMs = 500;
 /** A lease's keys are all deleted in one revision: not too many at once. As upstream's default. */
-const MAX_WRITES = 1_000;
+const maxWrites = 1_000;
 
 interface Lease {
   readonly id: Promise<bigint>;
@@ -17,7 +17,7 @@ interface Lease {
 export class EtcdLeases {
   readonly #pool: Pool;
   readonly #onFull: (writes: number) => void;
-  /** By when they end, in units of SHARED_MS of the clock's `elapsed`. */
+  /** By when they end, in units of sharedMs of the clock's `elapsed`. */
   readonly #byEnd = new Map<number, Lease>();
   readonly #all = new Set<Lease>();
 
@@ -28,9 +28,9 @@ export class EtcdLeases {
 
   /** A lease that ends when the time is over, or up to half a second later. */
   acquire(ttlSeconds: number): Promise<bigint> {
-    const end = Math.ceil((this.#pool.clock.elapsed() + ttlSeconds * 1000) / SHARED_MS);
+    const end = Math.ceil((this.#pool.clock.elapsed() + ttlSeconds * 1000) / sharedMs);
     let lease = this.#byEnd.get(end);
-    if (!lease || lease.writes >= MAX_WRITES) {
+    if (!lease || lease.writes >= maxWrites) {
       if (lease) this.#onFull(lease.writes);
       lease = this.#grant(end);
       this.#byEnd.set(end, lease);
@@ -54,7 +54,7 @@ export class EtcdLeases {
 
   #grant(end: number): Lease {
     const { clock } = this.#pool;
-    const leftMs = end * SHARED_MS - clock.elapsed();
+    const leftMs = end * sharedMs - clock.elapsed();
     const id = this.#pool
       .call(
         rpcs.leaseGrant,

@@ -62,8 +62,8 @@ const DeleteRangeRequest = message("DeleteRangeRequest", { key: text(1), rangeEn
 const DeleteRangeResponse = message("DeleteRangeResponse", { header: one(1, ResponseHeader), deleted: int(2) });
 
 /** Values of Compare.target; the result asked for is always EQUAL, which is 0. */
-export const COMPARE_VERSION = 0;
-export const COMPARE_MOD = 2;
+export const compareVersion = 0;
+export const compareMod = 2;
 const Compare = message("Compare", {
   target: int(2),
   key: text(3),
@@ -110,7 +110,7 @@ const WatchRequest = message("WatchRequest", {
 });
 
 /** Values of Event.type. */
-export const EVENT_DELETE = 1;
+export const eventDelete = 1;
 export const Event = message("Event", { type: int(1), kv: one(2, KeyValue), prevKv: one(3, KeyValue) });
 export type Event = Decoded<typeof Event>;
 const WatchResponse = message("WatchResponse", {

@@ -53,8 +53,8 @@ interface Answer {
 /** An answer whose header is there, and fits. */
 export type Checked<T> = T & { readonly header: ResponseHeader };
 
-const SUSPICION_MS = 5_000;
-const BACKOFF = { firstMs: 50, maxMs: 500, jitter: 0.5 };
+const suspicionMs = 5_000;
+const backoff = { firstMs: 50, maxMs: 500, jitter: 0.5 };
 
 export class Pool {
   readonly silenceMs: number;
@@ -109,7 +109,7 @@ export class Pool {
   }
 
   suspect(member: Member): void {
-    member.suspectUntil = this.clock.elapsed() + SUSPICION_MS;
+    member.suspectUntil = this.clock.elapsed() + suspicionMs;
     const next = this.#inOrder()[0] as Member;
     this.#preferred = this.#members.indexOf(next);
     for (const listener of this.#suspicion) listener(member);
@@ -166,7 +166,7 @@ export class Pool {
         }
       }
       const left = deadline - this.clock.elapsed();
-      const waitMs = Math.max(0, Math.min(left, backoffMs(BACKOFF, round, this.random)));
+      const waitMs = Math.max(0, Math.min(left, backoffMs(backoff, round, this.random)));
       await this.clock.sleep(waitMs, signal ?? this.closing);
     }
   }

@@ -71,7 +71,7 @@ export class Connection {
   constructor(endpoint: string, tls: TlsOptions | undefined, clock: Clock) {
     const { host, isSecure } = parseEndpoint(endpoint);
     const [identity, options] = isSecure ? secure(endpoint, tls) : [credentials.createInsecure(), {}];
-    this.#client = new Client(`dns:${host}`, identity, { ...CHANNEL, ...options });
+    this.#client = new Client(`dns:${host}`, identity, { ...channelOptions, ...options });
     this.#metadata.set("hasleader", "true");
     this.#clock = clock;
   }
@@ -217,7 +217,7 @@ function secure(endpoint: string, tls: TlsOptions | undefined): [ChannelCredenti
   ];
 }
 
-const CHANNEL = {
+const channelOptions = {
   // Each connection is its own: a reader who pauses holds up nobody else.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_http_proxy": 0,

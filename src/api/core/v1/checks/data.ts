@@ -1,10 +1,10 @@
 // Config maps and secrets.
 
+import { fromBase64 } from "#base/base64.ts";
 import { equal } from "#base/collections.ts";
 import { byteLength, configMapKey } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required, tooLong } from "#schema/index.ts";
 import { parseJson } from "#schema/json.ts";
-import { fromBase64 } from "#schema/protobuf/base64.ts";
 import type { ConfigMap } from "../config-map.ts";
 import type { Secret } from "../secret.ts";
 import { malformed } from "./problems.ts";

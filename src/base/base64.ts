@@ -1,4 +1,4 @@
-// Bytes are base64 text in JSON, so also in memory; protobuf has them as they are.
+// Base64 (RFC 4648). In JSON bytes are base64, so also in memory; that is much of what a cluster holds, so it has to be fast.
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const codes = Uint8Array.from(alphabet, (letter) => letter.charCodeAt(0));
@@ -53,4 +53,21 @@ export function fromBase64(text: string): Uint8Array | undefined {
     bytes[out++] = bits >> 2;
   }
   return bytes.subarray(0, out);
+}
+
+export const textToBase64 = (text: string): string => toBase64(new TextEncoder().encode(text));
+
+/** In the alphabet for URLs and file names, without padding. */
+export const toBase64Url = (bytes: Uint8Array): string =>
+  toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+
+/** Undefined if the text is none. */
+export function fromBase64Url(text: string): Uint8Array | undefined {
+  if (!/^[\w-]*$/.test(text)) return undefined;
+  return fromBase64(
+    text
+      .replaceAll("-", "+")
+      .replaceAll("_", "/")
+      .padEnd(Math.ceil(text.length / 4) * 4, "="),
+  );
 }

@@ -1,13 +1,13 @@
-// One timer for many that want to be woken: thousands of pods and nodes cost one entry each, and none while they wait for nothing.
-import type { Clock } from "#base/clock.ts";
-import { Heap } from "#base/heap.ts";
+// One timer for many that want to be woken: thousands of pods, nodes or keys cost one entry each, and none while they wait for nothing.
+import type { Clock } from "./clock.ts";
+import { Heap } from "./heap.ts";
 
 interface Entry<T> {
   readonly target: T;
   readonly at: number;
 }
 
-export class Alarm<T extends object> {
+export class Alarm<T> {
   readonly #clock: Clock;
   readonly #ring: (target: T) => void;
   readonly #slackMs: number;
@@ -37,6 +37,12 @@ export class Alarm<T extends object> {
     this.#entries.set(target, entry);
     this.#byTime.push(entry);
     this.#arm();
+  }
+
+  /** The same unless the target is woken sooner anyway. */
+  setNoLater(target: T, ms: number): void {
+    const present = this.#entries.get(target);
+    if (!present || present.at > this.#clock.elapsed() + ms) this.set(target, ms);
   }
 
   delete(target: T): void {

@@ -1,13 +1,16 @@
 // Writes protobuf from the last byte to the first. The length of a message stands before its content, so writing backwards
 // makes it known when it is needed: one pass, one buffer, nothing to patch and nothing to measure beforehand.
-import { maxDepth } from "./reader.ts";
+
+/** How many messages may lie inside each other. Real objects stay far below; the stack ends far above. */
+export const maxDepth = 256;
 
 const firstSize = 2048;
 /** A plain loop beats a call into the encoder for short strings; measured on Node 24. */
 const shortString = 24;
 const encoder = new TextEncoder();
 
-export class Writer {
+/** For all messages of this process: those of API objects, of gRPC and of OpenAPI. */
+export class ProtobufWriter {
   #bytes = new Uint8Array(firstSize);
   /** Where the last write began. */
   #at = firstSize;
@@ -77,6 +80,26 @@ export class Writer {
       high >>>= 7;
     }
     this.#bytes[at] = low;
+  }
+
+  /** Of a number of 64 bits of which each counts; a negative one in two's complement. */
+  uint64(value: bigint): void {
+    const bytes: number[] = [];
+    let rest = BigInt.asUintN(64, value);
+    for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+    bytes.push(Number(rest));
+    this.raw(Uint8Array.from(bytes));
+  }
+
+  /** The tag of the field whose value was just written. */
+  tag(number: number, wireType: 0 | 1 | 2): void {
+    this.uint32(number * 8 + wireType);
+  }
+
+  /** Makes what was written since the length was `before` a field: a message, or bytes. */
+  delimited(number: number, before: number): void {
+    this.uint32(this.length - before);
+    this.tag(number, 2);
   }
 
   double(value: number): void {

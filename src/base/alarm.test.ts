@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#base/clock.ts";
 import { Alarm } from "./alarm.ts";
+import { ManualClock } from "./clock.ts";
 
 function world(slackMs?: number) {
   const clock = new ManualClock();
