@@ -1,7 +1,7 @@
 // Hooks as they are run on a real node: in the container, over HTTP, or by waiting.
 import type { Clock } from "#base/clock.ts";
 import type { Hook, Hooks } from "./hooks.ts";
-import { httpProbeOf, type ProbeHandlers } from "./probes/ask.ts";
+import { httpProbeOf, type ProbeHandlers } from "./probes/run-probe.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 
 export interface ContainerHooksOptions {

@@ -13,25 +13,25 @@ import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { type AssembledNode, assembleNode, hostIpsOf } from "./assemble-node.ts";
 import { containerHooks } from "./container-hooks.ts";
-import { kubeletPace } from "./events.ts";
-import type { PodGround } from "./grounds.ts";
+import { kubeletEventRate } from "./events.ts";
+import type { HostResource } from "./host-resource.ts";
 import { imageCredentials } from "./image-credentials.ts";
 import type { ApiSources } from "./inputs/api-sources.ts";
-import { Lanes } from "./lanes.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
-import { NodeWatch, type Watched } from "./node/node-watch.ts";
+import { NodeHealthMonitor, type NodeSensors } from "./node/node-health-monitor.ts";
 import { NodeGroup, type PodParts, type PodPartsContext } from "./node-group.ts";
-import type { Ending } from "./pod/view.ts";
+import type { Termination } from "./pod/view.ts";
 import type { Pods } from "./pods.ts";
-import type { ProbeHandlers } from "./probes/ask.ts";
 import { probeCounts } from "./probes/probe-counts.ts";
 import { Prober } from "./probes/prober.ts";
+import type { ProbeHandlers } from "./probes/run-probe.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import type { KubeletRequest, ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import type { StaticPodSource } from "./static-pods/static-pod.ts";
 import type { Summary, WhichStats } from "./stats/summary.ts";
-import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
+import { type PodVolumes, VolumeLifecycle, type VolumeLifecycleOptions } from "./volume-lifecycle.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 export interface KubeletOptions {
   readonly description: NodeDescription;
@@ -44,11 +44,11 @@ export interface KubeletOptions {
   /** Volumes of pods, and where what is in them comes from; without, pods have none. */
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
   /** What the node looks at to know how it is; without, it is well until told otherwise. */
-  readonly watched?: Watched;
+  readonly sensors?: NodeSensors;
   /** What else pods stand on. */
-  readonly grounds?: readonly PodGround[];
+  readonly hostResources?: readonly HostResource[];
   /** How many pods are made at once: more take longer, each and all together. As many as there are unless told. */
-  readonly madeAtOnce?: number;
+  readonly maxConcurrentStarts?: number;
   /** What the node and its pods use, for /stats/summary. */
   readonly stats?: (which: WhichStats, signal: AbortSignal) => Promise<Summary>;
   /** Pods of the node's own. */
@@ -72,7 +72,7 @@ export interface Kubelet extends Component {
   /** Tells people something about the node. */
   report(type: "Normal" | "Warning", reason: string, message: string): void;
   /** Ends a pod for a reason of the node's own. */
-  evict(podUid: string, ending: Ending): void;
+  evict(podUid: string, ending: Termination): void;
   /** Notes how the node is, and tells it at once if it is news. */
   setHealth(health: NodeHealth): void;
   readonly isRegistered: boolean;
@@ -87,7 +87,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     pods: informers.of(Pod, { fieldSelector: `spec.nodeName=${name}` }),
     nodes: informers.of(Node, { fieldSelector: `metadata.name=${name}` }),
     eventClient: client,
-    eventRate: kubeletPace,
+    eventRate: kubeletEventRate,
     podParts: (context) => podParts(options, context, probeMetrics),
     runtime,
     streams: options.streams,
@@ -125,56 +125,56 @@ export function kubelet(options: KubeletOptions): Kubelet {
 }
 
 /** Registers the node: at once, or as soon as it knows how it is if it looks after that itself. Returns what has to run for it. */
-function switchOn(node: AssembledNode, { watched, clock, log }: KubeletOptions): readonly Component[] {
-  if (!watched) {
+function switchOn(node: AssembledNode, { sensors, clock, log }: KubeletOptions): readonly Component[] {
+  if (!sensors) {
     node.switchOn();
     return [];
   }
   let isFirst = true;
-  const tell = (health: NodeHealth) => {
+  const report = (health: NodeHealth) => {
     node.setHealth(health);
     if (isFirst) node.switchOn();
     isFirst = false;
   };
-  return [new NodeWatch({ watched, clock, log, tell })];
+  return [new NodeHealthMonitor({ sensors, clock, log, report })];
 }
 
 function podParts(options: KubeletOptions, context: PodPartsContext, probeMetrics: MetricRegistry): PodParts {
-  const { description, client, runtime, inputs, grounds = [], clock } = options;
+  const { description, client, runtime, inputs, hostResources = [], clock } = options;
   const { event, wake, retry } = context;
   const version = description.system.kubeletVersion.replace(/^v(\d+\.\d+).*$/, "$1");
   const probeContext = { handlers: options.probes, runtime, clock, version };
   const prober = new Prober({ ...probeContext, event, changed: wake, counts: probeCounts(probeMetrics) });
-  const volumes = inputs && volumeGround(inputs, { description, event, clock, changed: retry });
+  const volumes = inputs && volumeLifecycle(inputs, { description, event, clock, changed: retry });
   return {
     probes: prober,
     hooks: containerHooks(probeContext),
     credentials: imageCredentials(client),
-    grounds: [...grounds, ...(volumes ? [volumes] : [])],
-    madeAtOnce: options.madeAtOnce,
+    hostResources: [...hostResources, ...(volumes ? [volumes] : [])],
+    maxConcurrentStarts: options.maxConcurrentStarts,
     components: [prober, ...(inputs && volumes ? [inputs.sources, volumes] : [])],
   };
 }
 
-function volumeGround(
+function volumeLifecycle(
   { sources, volumes }: NonNullable<KubeletOptions["inputs"]>,
   {
     description,
     ...rest
-  }: Pick<VolumeGroundOptions, "event" | "clock" | "changed"> & { readonly description: NodeDescription },
-): VolumeGround {
+  }: Pick<VolumeLifecycleOptions, "event" | "clock" | "changed"> & { readonly description: NodeDescription },
+): VolumeLifecycle {
   const { capacity, allocatable = capacity } = description;
   const { objects, tokens } = sources;
-  return new VolumeGround({ ...rest, volumes, hostIps: hostIpsOf(description), allocatable, objects, tokens });
+  return new VolumeLifecycle({ ...rest, volumes, hostIps: hostIpsOf(description), allocatable, objects, tokens });
 }
 
 /** Has the pods follow their files. What is read while more changes is read again. */
 function follow(source: StaticPodSource, pods: Pods): Component {
-  const lane = new Lanes<StaticPodSource>({
+  const workers = new WorkerPool<StaticPodSource>({
     name: "static pods",
     count: 1,
     work: async () => pods.setStatic(await source.read()),
   });
-  source.changed = () => lane.add(source);
-  return lane;
+  source.changed = () => workers.add(source);
+  return workers;
 }

@@ -51,7 +51,7 @@ export class PodResizer {
   }
 
   /** When to look again if nothing happens before. */
-  look(view: Omit<ResizeView, "resized" | "runtimeName">, signal: AbortSignal): number {
+  sync(view: Omit<ResizeView, "resized" | "runtimeName">, signal: AbortSignal): number {
     const { clock, runtime } = this.#context;
     const { pod, state } = view;
     const now = clock.now();
@@ -65,7 +65,7 @@ export class PodResizer {
     if (due.length === 0) {
       if (this.progress !== undefined && this.progress.type !== inProgress.type) this.progress = undefined;
       const isSettled = this.progress !== undefined && view.starting.size + view.stopping.size === 0;
-      if (isSettled) this.#go(pod, () => this.#complete(pod), signal);
+      if (isSettled) this.#runInBackground(pod, () => this.#complete(pod), signal);
       return Number.POSITIVE_INFINITY;
     }
     const refused = this.#host.refusal();
@@ -92,11 +92,11 @@ export class PodResizer {
       const hook = container.lifecycle?.preStop && container;
       beginStop({ type: "beginStop", id, name, graceMs: graceOf(pod), message, hook, restart: true });
     }
-    this.#go(pod, () => this.#change(due, pod, signal), signal);
+    this.#runInBackground(pod, () => this.#change(due, pod, signal), signal);
   }
 
   /** What fails is told of, and tried again. */
-  #go(pod: Pod, work: () => Promise<void>, signal: AbortSignal): void {
+  #runInBackground(pod: Pod, work: () => Promise<void>, signal: AbortSignal): void {
     const { event, go } = this.#host;
     const run = async () => {
       try {
@@ -136,6 +136,6 @@ export class PodResizer {
   }
 
   async #resizePod(pod: Pod): Promise<void> {
-    for (const ground of this.#context.grounds) await ground.resize?.(pod);
+    for (const resource of this.#context.hostResources) await resource.resize?.(pod);
   }
 }

@@ -39,7 +39,7 @@ export interface StartSubject {
 }
 
 export async function startContainer(
-  { container, sandbox, attempt, made, isStarted, kind }: StartContainer,
+  { container, sandbox, attempt, made: existing, isStarted, kind }: StartContainer,
   subject: StartSubject,
   context: PodsContext,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ export async function startContainer(
   const failed = (reason: string, error: unknown): StartError => {
     const message = explain(error);
     tell("Warning", "Failed", `Error: ${message}`);
-    return new StartError({ reason, message, retryAt: clock.now() + (made ? madeRetryMs : retryMs) }, error);
+    return new StartError({ reason, message, retryAt: clock.now() + (existing ? madeRetryMs : retryMs) }, error);
   };
   const step = async <T>(name: StepName, reason: (error: unknown) => string, run: Promise<T>): Promise<T> => {
     const start = clock.elapsed();
@@ -74,7 +74,7 @@ export async function startContainer(
     return id;
   };
 
-  const id = made ?? (await make());
+  const id = existing ?? (await make());
   if (!isStarted) {
     await step("start", () => "RunContainerError", runtime.startContainer(id, signal));
     tell("Normal", "Started", "Container started");

@@ -14,21 +14,21 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   const status = worker.status();
   if (!status) return false;
   if (!equal(status, pod.status)) {
-    const steps = worker.takeSteps();
-    noteNews(worker, pod.status, status);
-    const told = [...steps, ...worker.takeSteps()];
-    worker.telling = status;
+    const steps = worker.drainSteps();
+    recordObservedSteps(worker, pod.status, status);
+    const told = [...steps, ...worker.drainSteps()];
+    worker.statusInFlight = status;
     try {
       const teller = told.length === 0 ? api : api.bound({ steps: formatSteps(told) });
-      worker.saw(await teller.update(Pod, { ...pod, status }, "status"));
+      worker.updatePod(await teller.update(Pod, { ...pod, status }, "status"));
     } catch (error) {
-      worker.giveBackSteps(steps);
+      worker.restoreSteps(steps);
       if (isNotFound(error)) return false; // the informer will tell
       if (!isConflict(error)) throw error;
       const present = await api.find(Pod, { namespace, name });
-      return present?.metadata.uid === uid && worker.saw(present);
+      return present?.metadata.uid === uid && worker.updatePod(present);
     } finally {
-      worker.telling = undefined;
+      worker.statusInFlight = undefined;
     }
   }
   const { phase } = worker.pod.status;
@@ -43,9 +43,9 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
 }
 
 /** Notes what the status says for the first time and nobody did: containers that ended, and that the pod is ready. */
-function noteNews(worker: PodWorker, before: PodStatus, after: PodStatus): void {
+function recordObservedSteps(worker: PodWorker, before: PodStatus, after: PodStatus): void {
   const known = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
   for (const { name, state } of after.containerStatuses ?? [])
-    if (state?.terminated && !known.has(state.terminated.containerID)) worker.did("end", 0, name);
-  if (isReady({ status: after }) && !isReady({ status: before })) worker.did("ready", 0);
+    if (state?.terminated && !known.has(state.terminated.containerID)) worker.recordStep("end", 0, name);
+  if (isReady({ status: after }) && !isReady({ status: before })) worker.recordStep("ready", 0);
 }

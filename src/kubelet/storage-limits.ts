@@ -7,7 +7,7 @@ import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import { bytesOf } from "./cgroups/limits.ts";
 import { isCritical } from "./node/admit.ts";
-import type { Ending } from "./pod/view.ts";
+import type { Termination } from "./pod/view.ts";
 import type { PodStats, Summary } from "./stats/summary.ts";
 
 const storage = "ephemeral-storage";
@@ -41,7 +41,7 @@ export function storageExcess(pod: Pod, stats: PodStats): string | undefined {
 export interface StorageLimitsOptions {
   readonly list: () => Iterable<{ readonly pod: Pod }>;
   readonly summary: (signal: AbortSignal) => Promise<Summary>;
-  readonly evict: (podUid: string, ending: Ending) => void;
+  readonly evict: (podUid: string, ending: Termination) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -64,7 +64,7 @@ export class StorageLimits implements Component {
       await clock.sleep(waitMs, signal);
       const start = clock.elapsed();
       try {
-        await this.look(signal);
+        await this.check(signal);
       } catch (error) {
         signal.throwIfAborted();
         log.warn("what pods take of the disk was not looked at", { error: explain(error) });
@@ -73,7 +73,7 @@ export class StorageLimits implements Component {
     }
   }
 
-  async look(signal: AbortSignal): Promise<void> {
+  async check(signal: AbortSignal): Promise<void> {
     const { list, summary, evict } = this.#options;
     const watched = [...list()].map(({ pod }) => pod).filter((pod) => hasStorageLimit(pod) && !isCritical(pod));
     if (watched.length === 0) return;

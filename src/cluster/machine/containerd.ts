@@ -12,7 +12,7 @@ import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
 import { rotateIfLong } from "../log-rotation.ts";
 import { cniConfig, containerdConfig } from "./containerd-config.ts";
-import { containerdOf, endAll, type Home, removeFolders } from "./leftovers.ts";
+import { type ContainerdHome, containerdOf, endAll, removeFolders } from "./leftovers.ts";
 import type { NodeLocation } from "./node-location.ts";
 import { signalTo } from "./processes.ts";
 
@@ -33,10 +33,10 @@ export interface NodeContainerdOptions {
 const startMs = 20_000;
 /** One that was there before us and is silent for so long is not about to start, but stuck. */
 const adoptMs = 5_000;
-const lookMs = 5;
-const again = { firstMs: 100, maxMs: 10_000 };
+const pollMs = 5;
+const restartBackoff = { firstMs: 100, maxMs: 10_000 };
 /** One that ran for so long did not end because of how it was started. */
-const soundMs = 60_000;
+const stableMs = 60_000;
 const lastBytes = 4096;
 
 /** What it makes in containers, such as folders to mount at, must not depend on the mask of whoever ran knarr. */
@@ -45,7 +45,7 @@ const underOwnMask = 'umask 022; exec containerd --config "$0"';
 export class NodeContainerd {
   readonly socket: string;
   readonly #options: NodeContainerdOptions;
-  readonly #home: Home;
+  readonly #home: ContainerdHome;
   #starting: Promise<void> | undefined;
 
   constructor(options: NodeContainerdOptions) {
@@ -90,8 +90,8 @@ export class NodeContainerd {
         signal.throwIfAborted();
         log.error("containerd could not be started; trying again", { node: location.name, error: explain(error) });
       }
-      if (clock.elapsed() - begun > soundMs) failures = 0;
-      await clock.sleep(backoffMs(again, failures), signal);
+      if (clock.elapsed() - begun > stableMs) failures = 0;
+      await clock.sleep(backoffMs(restartBackoff, failures), signal);
     }
   }
 
@@ -145,7 +145,7 @@ export class NodeContainerd {
 
   async #listensWithin(ms: number, child: ChildProcess | undefined, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
-    for (const until = clock.elapsed() + ms; clock.elapsed() < until; await clock.sleep(lookMs, signal)) {
+    for (const until = clock.elapsed() + ms; clock.elapsed() < until; await clock.sleep(pollMs, signal)) {
       const connection = await connectionTo(this.socket);
       connection?.destroy();
       if (connection) return true;

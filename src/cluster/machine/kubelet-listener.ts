@@ -38,7 +38,7 @@ export interface KubeletListenerOptions extends KubeletAccessOptions {
 }
 
 /** As upstream's defaults for a kubelet's webhooks. */
-const believed = { tokenMs: 2 * 60_000, allowedMs: 5 * 60_000, deniedMs: 30_000 };
+const delegationTtls = { tokenMs: 2 * 60_000, allowedMs: 5 * 60_000, deniedMs: 30_000 };
 const closeMs = 2000;
 
 export interface KubeletListener extends Component {
@@ -75,7 +75,7 @@ export const kubeletCertificate = (certificates: Certificates, node: string, add
 
 /** Answers those who may ask; others are told so, in upstream's words. */
 export function guardedKubelet({ node, handle, client, clock, log }: KubeletAccessOptions): HttpHandler {
-  const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...believed });
+  const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...delegationTtls });
   return async (request) => {
     const refused = await refusalOf(access, node, request, log);
     if (refused) return refused;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { hasCode } from "#base/errors.ts";
 import { mounts } from "#base/host/mounts.ts";
 
-export interface Running {
+export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   readonly args: readonly string[];
@@ -12,7 +12,7 @@ export interface Running {
 }
 
 /** Those that have a program: neither the kernel's own threads nor those that have ended and wait to be buried. */
-export const processes = (): readonly Running[] =>
+export const processes = (): readonly ProcessInfo[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -28,13 +28,16 @@ export const processes = (): readonly Running[] =>
     });
 
 /** Those of these processes, their children, and so on. */
-export function withDescendants(roots: readonly Running[], all: readonly Running[]): readonly Running[] {
+export function withDescendants(
+  roots: readonly ProcessInfo[],
+  candidates: readonly ProcessInfo[],
+): readonly ProcessInfo[] {
   const family = new Set(roots.map(({ pid }) => pid));
   for (let size = 0; size < family.size; ) {
     size = family.size;
-    for (const { pid, parent } of all) if (family.has(parent)) family.add(pid);
+    for (const { pid, parent } of candidates) if (family.has(parent)) family.add(pid);
   }
-  return all.filter(({ pid }) => family.has(pid));
+  return candidates.filter(({ pid }) => family.has(pid));
 }
 
 /** Whether the root of its files is made of layers in this folder, as that of a container is. */

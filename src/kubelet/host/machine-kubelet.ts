@@ -20,7 +20,7 @@ import { Evictor } from "../eviction.ts";
 import { ImageCollector, type ImageThresholds } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
-import type { Watched } from "../node/node-watch.ts";
+import type { NodeSensors } from "../node/node-health-monitor.ts";
 import { evictionThresholds } from "../node/pressure.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
 import { sandboxProfile } from "../runtime/sandbox-profile.ts";
@@ -106,16 +106,16 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     { podsDirectory, hierarchy, memory: capacity.memory, inputs, profile },
     signal,
   );
-  const list = () => made.pods();
+  const list = () => node.pods();
   const logs = new PodLogs({ ...logFolders(folder), list, runtime, clock, log });
   const stats = machineStats(options, { hierarchy, list, runtime, logs, meter: new VolumeMeter(volumes, clock) });
-  const images = imageCollector(options, { runtime, kubelet: () => made });
+  const images = imageCollector(options, { runtime, kubelet: () => node });
   const cpuMillis = millisOf(capacity.cpu);
   const cgroups =
     cgroupRoot === undefined
       ? []
       : [new PodCgroups({ root: cgroupRoot, hierarchy, cpuMillis, pidsLimit: options.podPidsLimit, clock })];
-  const made: Kubelet = kubelet({
+  const node: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
     ...(options.registered && { registered: options.registered }),
@@ -124,17 +124,17 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     streams: criStreams(runtime, clock, options.dialRuntime),
     spdyCompression,
     inputs: { sources, volumes },
-    watched: watchedOf(options, { runtime, stats, images, kubelet: () => made }),
+    sensors: sensorsOf(options, { runtime, stats, images, kubelet: () => node }),
     ...staticPodsOf(options),
     stats: (which, stop) => stats.summary(which, stop),
-    grounds: [...cgroups, logs],
-    madeAtOnce: podsAtOnce,
-    parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => made })],
+    hostResources: [...cgroups, logs],
+    maxConcurrentStarts: podsAtOnce,
+    parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => node })],
     clock,
     random,
     log,
   });
-  return made;
+  return node;
 }
 
 /** How many pods a node makes at once. */
@@ -198,7 +198,7 @@ const connectionOf = (runtime: CriRuntime): Component => ({
 });
 
 /** What the node looks at, and what it does when it runs out of something. */
-function watchedOf(
+function sensorsOf(
   {
     folder,
     imageFolder = folder,
@@ -207,19 +207,19 @@ function watchedOf(
     clock,
     log,
   }: MachineKubeletOptions,
-  { runtime, stats, images, kubelet: ours }: WatchParts,
-): Watched {
+  { runtime, stats, images, kubelet: nodeKubelet }: SensorParts,
+): NodeSensors {
   const machine = () => machineState(folder, imageFolder);
   const evictor = new Evictor({
-    pods: () => ours().pods(),
+    pods: () => nodeKubelet().pods(),
     stats: (which, signal) => stats.summary(which, signal),
     peers: function* () {
       for (const { pods, stats: summary } of peers()) if (summary) yield { pods, stats: summary };
     },
     machine,
     freeImages: (signal) => images.freeAll(signal),
-    evict: (uid, ending) => ours().evict(uid, ending),
-    report: (reason, message) => ours().report("Warning", reason, message),
+    evict: (uid, ending) => nodeKubelet().evict(uid, ending),
+    report: (reason, message) => nodeKubelet().report("Warning", reason, message),
     reserve: new DiskReserve(join(folder, "disk.reserve")),
     thresholds,
     clock,
@@ -234,7 +234,7 @@ function watchedOf(
   };
 }
 
-interface WatchParts {
+interface SensorParts {
   readonly runtime: CriRuntime;
   readonly stats: MachineStats;
   readonly images: ImageCollector;
@@ -273,25 +273,25 @@ function machineStats(options: MachineKubeletOptions, { runtime, logs, meter, ..
 
 const imageCollector = (
   { folder, imageFolder = folder, imageThresholds, clock, log }: MachineKubeletOptions,
-  { runtime, kubelet: ours }: Pick<WatchParts, "runtime" | "kubelet">,
+  { runtime, kubelet: nodeKubelet }: Pick<SensorParts, "runtime" | "kubelet">,
 ): ImageCollector =>
   new ImageCollector({
     runtime,
     imageFs: () => fileSystem(imageFolder),
     ...(imageThresholds && { thresholds: imageThresholds }),
-    event: (reason, message) => ours().report("Warning", reason, message),
+    event: (reason, message) => nodeKubelet().report("Warning", reason, message),
     clock,
     log,
   });
 
 const storageLimits = (
   { clock, log }: MachineKubeletOptions,
-  { stats, kubelet: ours }: Pick<WatchParts, "stats" | "kubelet">,
+  { stats, kubelet: nodeKubelet }: Pick<SensorParts, "stats" | "kubelet">,
 ): StorageLimits =>
   new StorageLimits({
-    list: () => ours().pods(),
+    list: () => nodeKubelet().pods(),
     summary: (signal) => stats.summary("all", signal),
-    evict: (uid, ending) => ours().evict(uid, ending),
+    evict: (uid, ending) => nodeKubelet().evict(uid, ending),
     clock,
     log,
   });

@@ -36,21 +36,21 @@ export class StaticFolder implements StaticPodSource, Component {
   /** The pods of the folder. A file that makes no sense any more keeps the pod it had: it may be half written. */
   async read(): Promise<readonly Pod[]> {
     const { folder } = this.#options;
-    const found = new Map<string, Pod>();
+    const pods = new Map<string, Pod>();
     for (const path of await this.#files(folder)) {
       const before = this.#known.get(path);
       try {
         const pod = await this.#pod(path);
-        found.set(path, before?.metadata.uid === pod.metadata.uid ? before : pod);
+        pods.set(path, before?.metadata.uid === pod.metadata.uid ? before : pod);
         this.#bad.delete(path);
       } catch (error) {
-        if (before) found.set(path, before);
+        if (before) pods.set(path, before);
         this.#complain("a static pod is not understood", path, error);
       }
     }
-    this.#known = found;
+    this.#known = pods;
     return [
-      ...new Map([...found.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod])).values(),
+      ...new Map([...pods.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod])).values(),
     ];
   }
 

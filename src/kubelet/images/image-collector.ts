@@ -30,11 +30,11 @@ export interface ImageThresholds {
 }
 
 /** As upstream's imageGCHighThresholdPercent, imageGCLowThresholdPercent and imageMinimumGCAge. */
-const usualThresholds: ImageThresholds = { highPercent: 85, lowPercent: 80 };
-const leastAgeMs = 120_000;
+const defaultThresholds: ImageThresholds = { highPercent: 85, lowPercent: 80 };
+const minAgeMs = 120_000;
 const periodMs = 300_000;
 
-interface Known {
+interface ImageUse {
   readonly firstSeen: number;
   lastUsed: number;
 }
@@ -42,7 +42,7 @@ interface Known {
 export class ImageCollector implements Component {
   readonly name = "image collection";
   readonly #options: ImageCollectorOptions;
-  readonly #known = new Map<string, Known>();
+  readonly #uses = new Map<string, ImageUse>();
 
   constructor(options: ImageCollectorOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class ImageCollector implements Component {
     const { clock, log } = this.#options;
     for (;;) {
       try {
-        await this.look(signal);
+        await this.check(signal);
       } catch (error) {
         signal.throwIfAborted();
         log.warn("images were not looked through", { error: explain(error) });
@@ -62,8 +62,8 @@ export class ImageCollector implements Component {
   }
 
   /** Frees what has to be freed. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { imageFs, event, thresholds: { highPercent, lowPercent } = usualThresholds } = this.#options;
+  async check(signal: AbortSignal): Promise<void> {
+    const { imageFs, event, thresholds: { highPercent, lowPercent } = defaultThresholds } = this.#options;
     const unused = await this.#unused(signal);
     const { capacityBytes, availableBytes } = await imageFs();
     if (capacityBytes === 0) return event("InvalidDiskCapacity", "invalid capacity 0 on image filesystem");
@@ -91,19 +91,19 @@ export class ImageCollector implements Component {
     const now = clock.elapsed();
     const images = await runtime.images(signal);
     const inUse = await runtime.imagesInUse(signal);
-    for (const id of this.#known.keys()) if (!images.some((image) => image.id === id)) this.#known.delete(id);
+    for (const id of this.#uses.keys()) if (!images.some((image) => image.id === id)) this.#uses.delete(id);
     for (const { id, names } of images) {
-      const known = this.#known.get(id) ?? { firstSeen: now, lastUsed: Number.NEGATIVE_INFINITY };
+      const known = this.#uses.get(id) ?? { firstSeen: now, lastUsed: Number.NEGATIVE_INFINITY };
       if ([id, ...names].some((name) => inUse.has(name))) known.lastUsed = now;
-      this.#known.set(id, known);
+      this.#uses.set(id, known);
     }
     const stays = ({ id, names, isPinned }: Image): boolean => {
-      const { firstSeen = now, lastUsed = now } = this.#known.get(id) ?? {};
+      const { firstSeen = now, lastUsed = now } = this.#uses.get(id) ?? {};
       return (
-        isPinned === true || lastUsed >= now || now - firstSeen < leastAgeMs || names.some(isPause) || !wasPulled(names)
+        isPinned === true || lastUsed >= now || now - firstSeen < minAgeMs || names.some(isPause) || !wasPulled(names)
       );
     };
-    const order = (image: Image) => this.#known.get(image.id) ?? { firstSeen: now, lastUsed: now };
+    const order = (image: Image) => this.#uses.get(image.id) ?? { firstSeen: now, lastUsed: now };
     return images
       .filter((image) => !stays(image))
       .sort((a, b) => order(a).lastUsed - order(b).lastUsed || order(a).firstSeen - order(b).firstSeen);

@@ -8,21 +8,21 @@ import type { Random } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
 import { millisOf } from "#schema/time.ts";
 
-interface Held {
+interface CachedToken {
   readonly text: string;
   readonly dueAt: number;
   readonly endsAt: number;
 }
 
 const renewAt = 0.8;
-const longestMs = 24 * 3600 * 1000;
+const maxAgeMs = 24 * 3600 * 1000;
 /** So that the tokens of pods that started together are not renewed together. */
-const spreadMs = 10_000;
+const jitterMs = 10_000;
 
 export class AccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random };
   /** By pod, then by what was asked for. */
-  readonly #held = new Map<string, Map<string, Held>>();
+  readonly #cache = new Map<string, Map<string, CachedToken>>();
 
   constructor(options: { readonly client: Client; readonly clock: Clock; readonly random: Random }) {
     this.#options = options;
@@ -33,15 +33,15 @@ export class AccountTokens {
     const { clock } = this.#options;
     const uid = pod.metadata.uid ?? "";
     const key = `${expirationSeconds} ${audience ?? ""}`;
-    const held = this.#held.get(uid)?.get(key);
-    if (held && clock.now() < held.dueAt) return held.text;
+    const cached = this.#cache.get(uid)?.get(key);
+    if (cached && clock.now() < cached.dueAt) return cached.text;
     try {
-      const fresh = await this.#ask(pod, audience, expirationSeconds);
-      const tokens = this.#held.get(uid) ?? new Map<string, Held>();
-      this.#held.set(uid, tokens.set(key, fresh));
+      const fresh = await this.#request(pod, audience, expirationSeconds);
+      const tokens = this.#cache.get(uid) ?? new Map<string, CachedToken>();
+      this.#cache.set(uid, tokens.set(key, fresh));
       return fresh.text;
     } catch (error) {
-      if (held && clock.now() < held.endsAt) return held.text;
+      if (cached && clock.now() < cached.endsAt) return cached.text;
       throw error;
     }
   }
@@ -49,18 +49,22 @@ export class AccountTokens {
   /** When the first of the pod's tokens is due; Infinity if it has none. */
   dueAt(podUid: string): number {
     let first = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#held.get(podUid)?.values() ?? []) first = Math.min(first, dueAt);
+    for (const { dueAt } of this.#cache.get(podUid)?.values() ?? []) first = Math.min(first, dueAt);
     return first;
   }
 
   forget(podUid: string): void {
-    this.#held.delete(podUid);
+    this.#cache.delete(podUid);
   }
 
-  async #ask({ metadata, spec }: Pod, audience: string | undefined, expirationSeconds: number): Promise<Held> {
+  async #request(
+    { metadata, spec }: Pod,
+    audience: string | undefined,
+    expirationSeconds: number,
+  ): Promise<CachedToken> {
     const { client, clock, random } = this.#options;
     const { namespace, name, uid = "" } = metadata;
-    const asked = {
+    const request = {
       metadata: { namespace, name: spec.serviceAccountName || "default" },
       spec: {
         audiences: audience ? [audience] : [],
@@ -69,11 +73,11 @@ export class AccountTokens {
       },
     };
     const now = clock.now();
-    const { status } = await client.create(TokenRequest, asked, { of: ServiceAccount, subresource: "token" });
+    const { status } = await client.create(TokenRequest, request, { of: ServiceAccount, subresource: "token" });
     const endsAt = millisOf(status.expirationTimestamp ?? "");
     if (Number.isNaN(endsAt))
-      throw new Error(`a token of ${namespace}/${asked.metadata.name} without an end was given`);
-    const dueAt = now + Math.min((endsAt - now) * renewAt, longestMs) - random.below(spreadMs);
+      throw new Error(`a token of ${namespace}/${request.metadata.name} without an end was given`);
+    const dueAt = now + Math.min((endsAt - now) * renewAt, maxAgeMs) - random.below(jitterMs);
     return { text: status.token, dueAt, endsAt };
   }
 }

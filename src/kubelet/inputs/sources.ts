@@ -18,7 +18,7 @@ export interface InputSources {
 }
 
 /** What is known of a pod only where it runs. */
-export interface PodPlace {
+export interface PodContext {
   readonly podIps: readonly string[];
   readonly hostIps: readonly string[];
   /** What the node has for pods, for limits that are not set. */

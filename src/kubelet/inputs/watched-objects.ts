@@ -10,7 +10,7 @@ import type { FileReference } from "./references.ts";
 
 const kinds = { ConfigMap, Secret } as const;
 
-interface Watched {
+interface ObjectWatch {
   readonly informer: Informer<typeof ConfigMap> | Informer<typeof Secret>;
   /** Uids of pods. */
   readonly holders: Set<string>;
@@ -22,7 +22,7 @@ const textOf = ({ kind, namespace, name }: FileReference): string => `${kind}/${
 export class WatchedObjects implements Component {
   readonly name = "objects of pods";
   readonly #context: InformerContext;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, ObjectWatch>();
   readonly #held = new Map<string, readonly string[]>();
   readonly #running = new Set<Promise<void>>();
   /** Told the pods whose files may have changed. */
@@ -39,7 +39,7 @@ export class WatchedObjects implements Component {
   }
 
   /** The pod needs these from now on, and no others. */
-  hold(podUid: string, references: readonly FileReference[]): void {
+  retain(podUid: string, references: readonly FileReference[]): void {
     const before = this.#held.get(podUid) ?? [];
     const wanted = references.map(textOf);
     for (const [i, reference] of references.entries()) this.#watch(wanted[i] ?? "", reference).holders.add(podUid);
@@ -79,7 +79,7 @@ export class WatchedObjects implements Component {
     return this.#context.client.find(kind, { namespace, name });
   }
 
-  #watch(key: string, { kind, namespace, name }: FileReference): Watched {
+  #watch(key: string, { kind, namespace, name }: FileReference): ObjectWatch {
     const present = this.#watched.get(key);
     if (present) return present;
     const selection = { namespace, fieldSelector: `metadata.name=${name}` };
@@ -87,19 +87,19 @@ export class WatchedObjects implements Component {
       kind === "ConfigMap"
         ? new Informer(kinds[kind], { ...this.#context, ...selection })
         : new Informer(kinds[kind], { ...this.#context, ...selection });
-    const made: Watched = { informer, holders: new Set(), stop: new AbortController() };
-    this.#watched.set(key, made);
+    const watch: ObjectWatch = { informer, holders: new Set(), stop: new AbortController() };
+    this.#watched.set(key, watch);
     const tell = ({ object }: Change<{ readonly immutable?: boolean | undefined }>) => {
-      for (const uid of made.holders) this.changed(uid);
-      if (object?.immutable) made.stop.abort(new Error("it does not change any more"));
+      for (const uid of watch.holders) this.changed(uid);
+      if (object?.immutable) watch.stop.abort(new Error("it does not change any more"));
     };
     if (informer.kind === ConfigMap) (informer as Informer<typeof ConfigMap>).onChange(tell);
     else (informer as Informer<typeof Secret>).onChange(tell);
-    this.#start(made);
-    return made;
+    this.#start(watch);
+    return watch;
   }
 
-  #start({ informer, stop }: Watched): void {
+  #start({ informer, stop }: ObjectWatch): void {
     if (!this.#signal) return;
     const signal = AbortSignal.any([this.#signal, stop.signal]);
     // It only ends when it is told to; what the server refuses is tried again.

@@ -65,7 +65,7 @@ export class NodeAgent {
   }
 
   /** Does what is due. Resolves with the milliseconds until the next time; throws if the API would not have it. */
-  async act(signal: AbortSignal): Promise<number> {
+  async sync(signal: AbortSignal): Promise<number> {
     const { clock, phaseMs, renewMs, reportMs, random } = this.#options;
     const api = this.#options.client.bound({ signal });
     if (!this.isRegistered) {
@@ -89,14 +89,14 @@ export class NodeAgent {
   }
 
   /** How long to wait after `act` has thrown. */
-  failed(): number {
+  retryDelayMs(): number {
     return this.isRegistered ? retryMs : backoffMs(registrationRetry, this.#failures++);
   }
 
   async #register(api: Client): Promise<void> {
     const { description, clock } = this.#options;
     try {
-      this.#saw(await api.create(Node, nodeObject(description, this.#health, clock.now())));
+      this.#noteNode(await api.create(Node, nodeObject(description, this.#health, clock.now())));
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       await this.#takeOver(api);
@@ -117,10 +117,10 @@ export class NodeAgent {
   async #report(api: Client): Promise<void> {
     const { description, clock } = this.#options;
     const status = nodeStatus(description, this.#health, this.#conditions, clock.now());
-    this.#saw(await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" }));
+    this.#noteNode(await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" }));
   }
 
-  #saw({ metadata, status }: Node): void {
+  #noteNode({ metadata, status }: Node): void {
     this.#uid = metadata.uid;
     this.#conditions = status.conditions ?? [];
   }
@@ -129,13 +129,13 @@ export class NodeAgent {
     const { clock, leaseSeconds } = this.#options;
     const spec = { holderIdentity: this.name, leaseDurationSeconds: leaseSeconds, renewTime: microTimeOf(clock.now()) };
     const place = { namespace: leaseNamespace, name: this.name };
-    const known = this.#lease ?? (await api.find(Lease, place));
-    if (!known) {
+    const lease = this.#lease ?? (await api.find(Lease, place));
+    if (!lease) {
       this.#lease = await api.create(Lease, { ...leaseName, metadata: { ...place, ...this.#owner }, spec });
       return;
     }
     try {
-      this.#lease = await api.update(Lease, { ...known, spec: { ...known.spec, ...spec } });
+      this.#lease = await api.update(Lease, { ...lease, spec: { ...lease.spec, ...spec } });
     } catch (error) {
       this.#lease = undefined; // it was changed or deleted: the next try begins with what is there
       if (!isConflict(error) && !isNotFound(error)) throw error;

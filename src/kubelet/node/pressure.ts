@@ -42,17 +42,17 @@ export type Pressure = "memoryPressure" | "diskPressure" | "pidPressure";
 
 /** What there is too little of right now. */
 export function pressuresOf(machine: MachineState, thresholds: EvictionThresholds): ReadonlySet<Pressure> {
-  const found = new Set<Pressure>();
+  const pressures = new Set<Pressure>();
   const { memoryAvailableBytes, nodeFs, imageFs, pids } = machine;
-  if (memoryAvailableBytes < thresholds.memoryAvailableBytes) found.add("memoryPressure");
+  if (memoryAvailableBytes < thresholds.memoryAvailableBytes) pressures.add("memoryPressure");
   if (
     isLow(nodeFs, thresholds.nodeFsAvailable, thresholds.nodeFsInodesFree) ||
     isLow(imageFs, thresholds.imageFsAvailable, thresholds.imageFsInodesFree)
   )
-    found.add("diskPressure");
+    pressures.add("diskPressure");
   const { pidsAvailable = 0 } = thresholds;
-  if (pids && pids.most - pids.used < pids.most * pidsAvailable) found.add("pidPressure");
-  return found;
+  if (pids && pids.most - pids.used < pids.most * pidsAvailable) pressures.add("pidPressure");
+  return pressures;
 }
 
 /** A file system without a number of inodes has no limit of them. */

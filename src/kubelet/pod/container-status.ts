@@ -39,7 +39,7 @@ function statusOf(
   const given = givenTo(idOf(input, current), old, input.resized.get(current.id)) ?? container.resources;
   const isPending = input.resize?.type === "PodResizePending";
   const lastState = previous ? stateOf(input, previous, undefined) : remembered(input, current, old);
-  const told: ContainerStatus = {
+  const reported: ContainerStatus = {
     name,
     state,
     lastState,
@@ -56,7 +56,7 @@ function statusOf(
     allocatedResourcesStatus: undefined,
     stopSignal: undefined,
   };
-  return withProbes(input, kind, container, current, held(input, current, told));
+  return withProbes(input, kind, container, current, held(input, current, reported));
 }
 
 const idOf = ({ runtimeName }: StatusInput, { id }: ContainerState): string => `${runtimeName}://${id}`;
@@ -182,13 +182,13 @@ function waitingState({ pod, plan }: StatusInput, name: string): State {
 }
 
 /** A container that will be started again and is kept from it waits, whatever became of its last run. */
-function held({ plan }: StatusInput, current: ContainerState, told: ContainerStatus): ContainerStatus {
-  const why = plan.waiting.get(told.name);
-  if (!why || current.phase === "running") return told;
+function held({ plan }: StatusInput, current: ContainerState, reported: ContainerStatus): ContainerStatus {
+  const why = plan.waiting.get(reported.name);
+  if (!why || current.phase === "running") return reported;
   return {
-    ...told,
+    ...reported,
     state: only({ waiting: { reason: why.reason, message: why.message || undefined } }),
-    lastState: told.state.terminated ? told.state : told.lastState,
+    lastState: reported.state.terminated ? reported.state : reported.lastState,
   };
 }
 
@@ -198,16 +198,16 @@ function withProbes(
   kind: ContainerKind,
   container: Container,
   current: ContainerState | undefined,
-  told: ContainerStatus,
+  reported: ContainerStatus,
 ): ContainerStatus {
-  if (kind === "ephemeral") return told;
+  if (kind === "ephemeral") return reported;
   const results = current && probes.get(current.id);
-  const isRunning = told.state.running !== undefined && !starting.has(told.name);
+  const isRunning = reported.state.running !== undefined && !starting.has(reported.name);
   const started = isRunning && (container.startupProbe === undefined || results?.startup === "success");
   const isReady = started && (container.readinessProbe === undefined || results?.readiness === "success");
-  const hasSucceeded = kind === "init" && !isSidecar(container) && told.state.terminated?.exitCode === 0;
+  const hasSucceeded = kind === "init" && !isSidecar(container) && reported.state.terminated?.exitCode === 0;
   const ready = kind === "init" && !isSidecar(container) ? hasSucceeded : isReady;
-  return told.started === started && told.ready === ready ? told : { ...told, started, ready };
+  return reported.started === started && reported.ready === ready ? reported : { ...reported, started, ready };
 }
 
 function mountsOf({ volumeMounts }: Container): VolumeMountStatus[] | undefined {

@@ -4,12 +4,12 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#schema/duration.ts";
 import { type ContainerState, hasRun, latest, type SandboxState } from "../runtime.ts";
 import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
-import type { Action, ContainerKind, Plan, PodView, Waiting } from "./view.ts";
+import type { Action, ContainerKind, Plan, PodView, WaitingReason } from "./view.ts";
 
 export class Draft {
   readonly view: PodView;
   readonly actions: Action[] = [];
-  #waiting: Map<string, Waiting> | undefined;
+  #waiting: Map<string, WaitingReason> | undefined;
   wakeAt = Number.POSITIVE_INFINITY;
 
   constructor(view: PodView) {
@@ -20,7 +20,7 @@ export class Draft {
     if (at < this.wakeAt) this.wakeAt = at;
   }
 
-  wait(name: string, why: Waiting): void {
+  wait(name: string, why: WaitingReason): void {
     this.#waiting ??= new Map();
     this.#waiting.set(name, why);
   }
@@ -48,8 +48,8 @@ export class Draft {
     const before = latest(view.state, name);
     const isStarted = before !== undefined && isHookDue(view, before, sandbox);
     const isMade = before?.phase === "created" && before.sandbox === sandbox.id;
-    const made = isMade || isStarted ? before : undefined;
-    if (before && !made && !hasRun(before)) {
+    const existing = isMade || isStarted ? before : undefined;
+    if (before && !existing && !hasRun(before)) {
       this.discard(before);
       return;
     }
@@ -66,8 +66,8 @@ export class Draft {
       kind,
       container,
       sandbox: sandbox.id,
-      attempt: made?.attempt ?? attemptAfter(before, view.pod, name),
-      made: made?.id,
+      attempt: existing?.attempt ?? attemptAfter(before, view.pod, name),
+      made: existing?.id,
       isStarted,
       delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
     });
@@ -141,31 +141,32 @@ export function mustStop(
   view: PodView,
   container: Container,
   state: ContainerState,
-  what: "Container" | "Init container",
+  subject: "Container" | "Init container",
 ): StopOptions | undefined {
   const { pod } = view;
   const graceMs = graceOf(pod);
-  const willRestart = what === "Init container" || restartsWhenKilled(container, pod.spec);
-  const told = (why: string, restart: boolean, probeGrace: number | undefined): StopOptions => ({
+  const willRestart = subject === "Init container" || restartsWhenKilled(container, pod.spec);
+  const stopFor = (why: string, restart: boolean, probeGrace: number | undefined): StopOptions => ({
     graceMs:
       probeGrace === undefined || pod.metadata.deletionGracePeriodSeconds !== undefined ? graceMs : probeGrace * 1000,
-    message: restart && what === "Container" ? `${why}, will be restarted` : why,
+    message: restart && subject === "Container" ? `${why}, will be restarted` : why,
     restart,
   });
   if (state.phase === "unknown")
-    return told(`${what} is in "unknown" state, try killing it before restart`, true, undefined);
-  if (state.image !== container.image) return told(`${what} ${container.name} definition changed`, true, undefined);
+    return stopFor(`${subject} is in "unknown" state, try killing it before restart`, true, undefined);
+  if (state.image !== container.image)
+    return stopFor(`${subject} ${container.name} definition changed`, true, undefined);
   const probes = view.probes.get(state.id);
   const { livenessProbe, startupProbe } = container;
   if (probes?.liveness === "failure")
-    return told(
-      `${what} ${container.name} failed liveness probe`,
+    return stopFor(
+      `${subject} ${container.name} failed liveness probe`,
       willRestart,
       livenessProbe?.terminationGracePeriodSeconds,
     );
   if (probes?.startup === "failure")
-    return told(
-      `${what} ${container.name} failed startup probe`,
+    return stopFor(
+      `${subject} ${container.name} failed startup probe`,
       willRestart,
       startupProbe?.terminationGracePeriodSeconds,
     );

@@ -12,7 +12,7 @@ import { podOf, now as start, viewOf } from "../testing.ts";
 import { planPod } from "./machine.ts";
 import type { Delay } from "./restart.ts";
 import { podStatus } from "./status.ts";
-import type { Action, Plan, StartFailure, Stopping } from "./view.ts";
+import type { Action, Plan, StartFailure, StopProgress } from "./view.ts";
 
 /** Things that go on, each to be done or to fail at some later step. */
 class World {
@@ -24,7 +24,7 @@ class World {
   sandboxes: SandboxState[] = [];
   containers: ContainerState[] = [];
   readonly starting = new Map<string, Start>();
-  readonly stopping = new Map<string, Stopping>();
+  readonly stopping = new Map<string, StopProgress>();
   readonly removing = new Set<string>();
   readonly restarting = new Set<string>();
   readonly delays = new Map<string, Delay>();

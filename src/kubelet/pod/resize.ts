@@ -36,12 +36,12 @@ export interface ResizeView {
 export function dueResizes({ pod, state, runtimeName, starting, stopping, resized }: ResizeView): readonly Resize[] {
   const { initContainers = [], containers } = pod.spec;
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status;
-  const told = new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status]));
+  const statuses = new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status]));
   return [...initContainers.filter(isSidecar), ...containers].flatMap((container) => {
     const { name, resources } = container;
     const current = latest(state, name);
     if (current?.phase !== "running" || starting.has(name) || stopping.has(current.id)) return [];
-    const given = givenTo(`${runtimeName}://${current.id}`, told.get(name), resized.get(current.id));
+    const given = givenTo(`${runtimeName}://${current.id}`, statuses.get(name), resized.get(current.id));
     if (given === undefined || equal(given, resources)) return [];
     return [{ state: current, container, restarts: wantsRestart(container, given) }];
   });

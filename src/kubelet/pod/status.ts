@@ -11,7 +11,7 @@ import { containerStatuses, lost } from "./container-status.ts";
 import { currentSandbox } from "./machine.ts";
 import { type Phase, phaseOf } from "./phase.ts";
 import type { ResizeProgress, Resources } from "./resize.ts";
-import type { Plan, ProbeResults, Waiting } from "./view.ts";
+import type { Plan, ProbeResults, WaitingReason } from "./view.ts";
 
 export interface StatusInput {
   readonly pod: Pod;
@@ -52,7 +52,7 @@ export function podStatus(input: StatusInput): PodStatus {
     ({ name, sandbox: id }) => id === sandbox?.id && spec.containers.some((container) => container.name === name),
   );
   const found = phaseOf({ spec, init, apps, isEnding: plan.isEnding, hasInitialized });
-  const { phase, why, shown } = settle(input, found);
+  const { phase, why, shown: shownPhase } = decidePhase(input, found);
   const conditions = podConditions({
     pod,
     before: old.conditions ?? [],
@@ -69,7 +69,7 @@ export function podStatus(input: StatusInput): PodStatus {
   return {
     ...old,
     observedGeneration: pod.metadata.generation,
-    phase: shown,
+    phase: shownPhase,
     conditions: plan.ending?.reason === "Evicted" ? withDisruption(conditions, plan.ending.message, input) : conditions,
     message: why?.message || undefined,
     reason: why?.reason,
@@ -93,7 +93,7 @@ function withDisruption(
 ): PodCondition[] {
   const [type, status] = ["DisruptionTarget", "True"] as const;
   if (conditions.some((condition) => condition.type === type && condition.status === status)) return [...conditions];
-  const told: PodCondition = {
+  const condition: PodCondition = {
     type,
     status,
     observedGeneration: pod.metadata.generation,
@@ -102,18 +102,21 @@ function withDisruption(
     reason: "TerminationByKubelet",
     message,
   };
-  return [...conditions.filter((condition) => condition.type !== type), told];
+  return [...conditions.filter((condition) => condition.type !== type), condition];
 }
 
-interface Settled {
+interface PhaseDecision {
   /** What the pod has come to. */
   readonly phase: Phase;
   /** What is told: nobody hears of an end before nothing runs any more. */
   readonly shown: Phase;
-  readonly why: Waiting | { readonly reason: string | undefined; readonly message: string | undefined } | undefined;
+  readonly why:
+    | WaitingReason
+    | { readonly reason: string | undefined; readonly message: string | undefined }
+    | undefined;
 }
 
-function settle({ pod, old, plan }: StatusInput, found: Phase): Settled {
+function decidePhase({ pod, old, plan }: StatusInput, found: Phase): PhaseDecision {
   const before = terminal(old.phase) ?? terminal(pod.status.phase);
   const phase = before ?? (plan.ending || (plan.isFinished && !terminal(found)) ? "Failed" : found);
   const isHeld = terminal(phase) !== undefined && before === undefined && !plan.isFinished;
@@ -161,7 +164,7 @@ const asLost = (status: ContainerStatus): ContainerStatus => ({
 });
 
 /** Of a pod the node does not take: no container was ever thought of. */
-export const rejectedStatus = (pod: Pod, { reason, message }: Waiting, now: number): PodStatus => ({
+export const rejectedStatus = (pod: Pod, { reason, message }: WaitingReason, now: number): PodStatus => ({
   ...pod.status,
   observedGeneration: pod.metadata.generation,
   phase: "Failed",

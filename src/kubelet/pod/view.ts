@@ -15,20 +15,20 @@ export interface ProbeResults {
 }
 
 /** Why a container waits, as its status tells it. */
-export interface Waiting {
+export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
 }
 
 /** A start that went wrong. */
-export interface StartFailure extends Waiting {
+export interface StartFailure extends WaitingReason {
   readonly retryAt: number;
   /** What is told from a moment on: a failed pull becomes a back-off. */
-  readonly later?: Waiting & { readonly at: number };
+  readonly later?: WaitingReason & { readonly at: number };
 }
 
 /** A container that is on its way out. */
-export interface Stopping {
+export interface StopProgress {
   readonly since: number;
   readonly graceMs: number;
   /** Whether it was told what it had to be told before it may be asked to end. */
@@ -38,7 +38,7 @@ export interface Stopping {
 }
 
 /** Why the pod has to end, where neither its spec nor its containers say so. */
-export interface Ending {
+export interface Termination {
   readonly reason: string;
   readonly message: string;
   readonly graceSeconds?: number;
@@ -55,7 +55,7 @@ export interface PodView {
   /** Names of containers that are being started. */
   readonly starting: ReadonlySet<string>;
   /** By container id. */
-  readonly stopping: ReadonlyMap<string, Stopping>;
+  readonly stopping: ReadonlyMap<string, StopProgress>;
   /** Ids of containers that are being removed. */
   readonly removing: ReadonlySet<string>;
   /** Names of containers that were stopped in order to be started again, whatever their restart policy. */
@@ -65,7 +65,7 @@ export interface PodView {
   /** By name. */
   readonly delays: ReadonlyMap<string, Delay>;
   readonly failures: ReadonlyMap<string, StartFailure>;
-  readonly ending: Ending | undefined;
+  readonly ending: Termination | undefined;
   /** When the kubelet took the pod on. */
   readonly acceptedAt: number;
   readonly crashDelays: DelayLimits;
@@ -116,12 +116,12 @@ export interface Plan {
   /** When to plan again if nothing happens before; Infinity for never. */
   readonly wakeAt: number;
   /** Why containers that should run do not, by name. */
-  readonly waiting: ReadonlyMap<string, Waiting>;
+  readonly waiting: ReadonlyMap<string, WaitingReason>;
   /** Whether nothing will be started any more. */
   readonly isEnding: boolean;
   /** Whether nothing of the pod runs any more, nor will. */
   readonly isFinished: boolean;
   /** Why it ends, where that is told in the pod's status. */
-  readonly ending: Waiting | undefined;
+  readonly ending: WaitingReason | undefined;
   readonly isRestartingAll: boolean;
 }

@@ -14,7 +14,7 @@ export const freshTally: Tally = { last: undefined, run: 0, result: undefined };
 
 type Thresholds = Pick<Probe, "failureThreshold" | "successThreshold">;
 
-export function counted(tally: Tally, found: "success" | "failure", probe: Thresholds): Tally {
+export function countResult(tally: Tally, found: "success" | "failure", probe: Thresholds): Tally {
   const run = tally.last === found ? tally.run + 1 : 1;
   const needed = found === "failure" ? probe.failureThreshold : probe.successThreshold;
   return { last: found, run, result: run >= needed ? found : tally.result };

@@ -5,7 +5,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { own } from "#base/collections.ts";
 import { bytesOf, cpuPeriod, hugepageLimits, millisOf, oomScore, quotaOf, sharesOf } from "../cgroups/limits.ts";
 import { kernelNameOf } from "../inputs/host-name.ts";
-import { expand } from "../probes/ask.ts";
+import { expand } from "../probes/run-probe.ts";
 import type { ContainerConfig, SandboxConfig } from "../runtime.ts";
 import { containerSecurity, sandboxSecurity } from "./cri-security.ts";
 
@@ -74,13 +74,13 @@ export const logDirectoryOf = ({ metadata }: Pod, { logsDirectory }: Pick<CriSet
 
 export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSettings) {
   const { metadata, spec } = pod;
-  const all = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
   return {
     metadata: { name: metadata.name, uid: metadata.uid ?? "", namespace: metadata.namespace ?? "", attempt },
     hostname: kernelNameOf(pod, settings.clusterDomain),
     logDirectory: logDirectoryOf(pod, settings),
     ...(settings.dns && { dnsConfig: settings.dns(pod) }),
-    portMappings: all.flatMap(({ ports = [] }) =>
+    portMappings: containers.flatMap(({ ports = [] }) =>
       ports.flatMap(({ hostPort = 0, containerPort, protocol, hostIP = "" }) =>
         hostPort && !spec.hostNetwork
           ? [{ protocol: own(protocols, protocol) ?? 0, containerPort, hostPort, hostIp: hostIP }]
@@ -99,12 +99,15 @@ export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSetting
 
 export function criContainer(config: ContainerConfig, inputs: ContainerInputs, settings: CriSettings) {
   const { pod, container, attempt, imageId } = config;
-  const known = { ...container, env: inputs.env.map(({ name, value }) => ({ name, value, valueFrom: undefined })) };
+  const withValues = {
+    ...container,
+    env: inputs.env.map(({ name, value }) => ({ name, value, valueFrom: undefined })),
+  };
   return {
     metadata: { name: container.name, attempt },
     image: { image: imageId, userSpecifiedImage: container.image ?? "" },
-    command: expand(container.command ?? [], known),
-    args: expand(container.args ?? [], known),
+    command: expand(container.command ?? [], withValues),
+    args: expand(container.args ?? [], withValues),
     workingDir: container.workingDir ?? "",
     envs: inputs.env.map(({ name, value }) => ({ key: name, value })),
     mounts: inputs.mounts,

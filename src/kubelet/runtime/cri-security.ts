@@ -39,28 +39,31 @@ export interface ContainerSurroundings {
 
 export function containerSecurity(
   pod: Pod,
-  { securityContext: own }: Container,
+  { securityContext: containerContext }: Container,
   { seccompDirectory, throttleFolders = [], target }: ContainerSurroundings,
 ) {
-  const all = pod.spec.securityContext;
-  const privileged = own?.privileged ?? false;
-  const isBare = privileged || own?.procMount === "Unmasked";
+  const podContext = pod.spec.securityContext;
+  const privileged = containerContext?.privileged ?? false;
+  const isBare = privileged || containerContext?.procMount === "Unmasked";
   return {
-    capabilities: { add: own?.capabilities?.add ?? [], drop: own?.capabilities?.drop ?? [] },
+    capabilities: { add: containerContext?.capabilities?.add ?? [], drop: containerContext?.capabilities?.drop ?? [] },
     privileged,
     namespaceOptions: {
       ...namespacesOf(pod.spec),
       ...(target !== undefined && { pid: namespaceMode.target, targetId: target }),
     },
-    readonlyRootfs: own?.readOnlyRootFilesystem ?? false,
-    noNewPrivs: own?.allowPrivilegeEscalation === false,
+    readonlyRootfs: containerContext?.readOnlyRootFilesystem ?? false,
+    noNewPrivs: containerContext?.allowPrivilegeEscalation === false,
     maskedPaths: isBare ? [] : [...masked, ...throttleFolders],
     readonlyPaths: isBare ? [] : readOnly,
-    seccomp: seccompOf(own?.seccompProfile ?? all?.seccompProfile, seccompDirectory),
-    ...appArmorOf(own?.appArmorProfile ?? all?.appArmorProfile),
-    ...labelOf(own?.seLinuxOptions ?? all?.seLinuxOptions),
+    seccomp: seccompOf(containerContext?.seccompProfile ?? podContext?.seccompProfile, seccompDirectory),
+    ...appArmorOf(containerContext?.appArmorProfile ?? podContext?.appArmorProfile),
+    ...labelOf(containerContext?.seLinuxOptions ?? podContext?.seLinuxOptions),
     ...groupsOf(pod),
-    ...idsOf(own?.runAsUser ?? all?.runAsUser, own?.runAsGroup ?? all?.runAsGroup),
+    ...idsOf(
+      containerContext?.runAsUser ?? podContext?.runAsUser,
+      containerContext?.runAsGroup ?? podContext?.runAsGroup,
+    ),
   };
 }
 

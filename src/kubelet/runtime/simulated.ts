@@ -7,7 +7,6 @@ import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { millisOf } from "#schema/time.ts";
-import { Alarm } from "../alarm.ts";
 import { InputMissing } from "../inputs/sources.ts";
 import {
   type ContainerConfig,
@@ -22,6 +21,7 @@ import {
 } from "../runtime.ts";
 import { answerCommand } from "../simulated/command.ts";
 import { type ContainerScript, scriptOf } from "../simulated/script.ts";
+import { TimerQueue } from "../timer-queue.ts";
 import { ChangeFeed } from "./change-feed.ts";
 
 export interface SimulatedRuntimeOptions {
@@ -73,8 +73,8 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #feed = new ChangeFeed();
   /** Who wants to know when a container ends, by its id. */
   readonly #watchers = new Map<string, Set<() => void>>();
-  readonly #ends: Alarm<End>;
-  readonly #sleepers: Alarm<() => void>;
+  readonly #ends: TimerQueue<End>;
+  readonly #sleepers: TimerQueue<() => void>;
   /** In which ids differ from those of a process before this one: pods outlive it. */
   readonly #epoch: string;
   #made = 0;
@@ -82,8 +82,8 @@ export class SimulatedRuntime implements ContainerRuntime {
   constructor(options: SimulatedRuntimeOptions) {
     this.#options = options;
     this.#epoch = options.clock.now().toString(16);
-    this.#ends = new Alarm(options.clock, (end) => this.#exit(end));
-    this.#sleepers = new Alarm(options.clock, (wake) => wake());
+    this.#ends = new TimerQueue(options.clock, (end) => this.#exit(end));
+    this.#sleepers = new TimerQueue(options.clock, (wake) => wake());
   }
 
   async observe(podUid: string): Promise<PodState> {
@@ -201,18 +201,18 @@ export class SimulatedRuntime implements ContainerRuntime {
     const { pod, container } = config;
     const { containers } = this.#pods.get(uid) ?? nothingObserved;
     const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
-    const told = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container.name);
-    if (!told?.state.running || containers.some(({ name }) => name === container.name)) return [];
-    const id = told.containerID?.replace(`${this.name}://`, "") ?? "";
+    const reported = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container.name);
+    if (!reported?.state.running || containers.some(({ name }) => name === container.name)) return [];
+    const id = reported.containerID?.replace(`${this.name}://`, "") ?? "";
     if (id === "" || this.#containers.has(id)) return [];
     this.#containers.set(id, { uid, script: this.#script(config), cpuCores: 0, memoryBytes: 0, end: undefined });
-    const { startedAt } = told.state.running;
+    const { startedAt } = reported.state.running;
     return [
       {
         id,
         sandbox,
         name: container.name,
-        attempt: told.restartCount,
+        attempt: reported.restartCount,
         phase: "exited",
         createdAt: 0,
         startedAt: startedAt === undefined ? 0 : millisOf(startedAt),
@@ -220,8 +220,8 @@ export class SimulatedRuntime implements ContainerRuntime {
         exitCode: 255,
         reason: "Unknown",
         message: "",
-        image: told.image,
-        imageId: told.imageID,
+        image: reported.image,
+        imageId: reported.imageID,
       },
     ];
   }

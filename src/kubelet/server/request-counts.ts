@@ -15,7 +15,7 @@ export function countRequests(
   serve: KubeletServer,
   metrics: MetricRegistry,
   clock: Clock,
-  known: ReadonlySet<string>,
+  knownPaths: ReadonlySet<string>,
 ): KubeletServer {
   const labels = ["method", "path", "server_type", "long_running"];
   const declare = (name: string, help: string) => ({
@@ -33,7 +33,7 @@ export function countRequests(
     buckets: seconds,
   });
   return async (request) => {
-    const path = pathOf(request.url, known);
+    const path = pathOf(request.url, knownPaths);
     const method = methods.has(request.method) ? request.method : "other";
     const values = [method, path, "readwrite", String(long.has(path))];
     const begun = clock.elapsed();

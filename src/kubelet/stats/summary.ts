@@ -45,19 +45,19 @@ export interface NetworkStats extends InterfaceStats {
   readonly interfaces: readonly InterfaceStats[];
 }
 
-interface Measured {
+interface TimedStats {
   readonly startTime: string;
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
 }
 
-export interface ContainerStats extends Measured {
+export interface ContainerStats extends TimedStats {
   readonly name: string;
   readonly rootfs?: FsStats;
   readonly logs?: FsStats;
 }
 
-export interface PodStats extends Measured {
+export interface PodStats extends TimedStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly containers: readonly ContainerStats[];
   readonly network?: NetworkStats;
@@ -66,7 +66,7 @@ export interface PodStats extends Measured {
   readonly process_stats?: { readonly process_count: number };
 }
 
-export interface NodeStats extends Measured {
+export interface NodeStats extends TimedStats {
   readonly nodeName: string;
   readonly network?: NetworkStats;
   readonly fs?: FsStats;

@@ -39,10 +39,10 @@ export class Hierarchy {
   async set(group: string, limits: GroupLimits): Promise<void> {
     if (this.#unified !== undefined) return this.#setUnified(this.#unified, group, limits);
     const write = async (controller: string, files: Readonly<Record<string, number>>) => {
-      const place = this.placeOf(controller, group);
-      if (place === undefined) return;
-      await mkdir(place, { recursive: true });
-      for (const [file, value] of Object.entries(files)) await writeFile(join(place, file), String(value));
+      const folder = this.placeOf(controller, group);
+      if (folder === undefined) return;
+      await mkdir(folder, { recursive: true });
+      for (const [file, value] of Object.entries(files)) await writeFile(join(folder, file), String(value));
     };
     const hugepages = limits.hugepages?.map(({ pageSize, limit }) => [`hugetlb.${pageSize}.limit_in_bytes`, limit]);
     await Promise.all([
@@ -58,10 +58,10 @@ export class Hierarchy {
   }
 
   async #setUnified(root: string, group: string, limits: GroupLimits): Promise<void> {
-    const place = join(root, group);
-    await mkdir(place, { recursive: true });
-    await this.#enable(root, place);
-    const write = (file: string, value: string) => writeFile(join(place, file), value);
+    const folder = join(root, group);
+    await mkdir(folder, { recursive: true });
+    await this.#enable(root, folder);
+    const write = (file: string, value: string) => writeFile(join(folder, file), value);
     await write("cpu.weight", String(1 + Math.floor(((limits.cpuShares - 2) * 9999) / 262_142)));
     await write("cpu.max", `${limits.cpuQuota || "max"} ${cpuPeriod}`);
     await write("memory.max", limits.memoryBytes ? String(limits.memoryBytes) : "max");
@@ -70,13 +70,13 @@ export class Hierarchy {
   }
 
   /** Lets the groups below have controllers, from the top down. */
-  async #enable(root: string, place: string): Promise<void> {
-    if (place !== root) await this.#enable(root, dirname(place));
-    const words = async (file: string) => (await readFile(join(place, file), "utf8")).trim().split(" ");
+  async #enable(root: string, folder: string): Promise<void> {
+    if (folder !== root) await this.#enable(root, dirname(folder));
+    const words = async (file: string) => (await readFile(join(folder, file), "utf8")).trim().split(" ");
     const [able, on] = [await words("cgroup.controllers"), await words("cgroup.subtree_control")];
     const missing = needed.filter((name) => able.includes(name) && !on.includes(name));
     if (missing.length > 0)
-      await writeFile(join(place, "cgroup.subtree_control"), missing.map((name) => `+${name}`).join(" "));
+      await writeFile(join(folder, "cgroup.subtree_control"), missing.map((name) => `+${name}`).join(" "));
   }
 
   /** Names of the groups directly below, in any tree. */
@@ -96,9 +96,9 @@ export class Hierarchy {
   }
 }
 
-async function childrenOf(place: string): Promise<readonly string[]> {
+async function childrenOf(folder: string): Promise<readonly string[]> {
   try {
-    const entries = await readdir(place, { withFileTypes: true });
+    const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENODEV")) return [];
@@ -107,12 +107,12 @@ async function childrenOf(place: string): Promise<readonly string[]> {
 }
 
 /** Whether it is gone by now, with all below. */
-async function removed(place: string): Promise<boolean> {
+async function removed(folder: string): Promise<boolean> {
   let isEmpty = true;
-  for (const name of await childrenOf(place)) if (!(await removed(join(place, name)))) isEmpty = false;
+  for (const name of await childrenOf(folder)) if (!(await removed(join(folder, name)))) isEmpty = false;
   if (!isEmpty) return false;
   try {
-    await rmdir(place);
+    await rmdir(folder);
   } catch (error) {
     if (hasCode(error, "EBUSY", "ENOTEMPTY")) return false;
     if (!hasCode(error, "ENOENT")) throw error;
@@ -120,9 +120,9 @@ async function removed(place: string): Promise<boolean> {
   return true;
 }
 
-async function endAllIn(place: string): Promise<void> {
-  for (const name of await childrenOf(place)) await endAllIn(join(place, name));
-  const text = await readFile(join(place, "cgroup.procs"), "utf8").catch(() => ""); // it has just gone
+async function endAllIn(folder: string): Promise<void> {
+  for (const name of await childrenOf(folder)) await endAllIn(join(folder, name));
+  const text = await readFile(join(folder, "cgroup.procs"), "utf8").catch(() => ""); // it has just gone
   for (const pid of text.split("\n").filter(Boolean).map(Number))
     try {
       if (pid > 1) process.kill(pid, "SIGKILL");

@@ -6,7 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import { millisOf, podLimits, sharesOf } from "../../cgroups/limits.ts";
 import { podGroup, podsGroup, qosGroups, uidOfGroup } from "../../cgroups/tree.ts";
-import { GroundError, type PodGround } from "../../grounds.ts";
+import { type HostResource, HostResourceError } from "../../host-resource.ts";
 import type { Hierarchy } from "./hierarchy.ts";
 
 export interface PodCgroupsOptions {
@@ -20,7 +20,7 @@ export interface PodCgroupsOptions {
   readonly clock: Clock;
 }
 
-export class PodCgroups implements PodGround {
+export class PodCgroups implements HostResource {
   readonly #options: PodCgroupsOptions;
   /** Processor time that pods of the middle class ask for, by uid. */
   readonly #burstable = new Map<string, number>();
@@ -37,7 +37,7 @@ export class PodCgroups implements PodGround {
       if (this.#note(pod)) await this.#weighBurstable();
       await hierarchy.set(podGroup(root, pod), podLimits(pod, pidsLimit));
     } catch (error) {
-      throw new GroundError(
+      throw new HostResourceError(
         "FailedToCreatePodContainer",
         `unable to ensure pod container exists: ${explain(error)}`,
         error,

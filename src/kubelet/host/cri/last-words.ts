@@ -26,7 +26,7 @@ export async function messageFile(
   return path;
 }
 
-export interface Ended {
+export interface EndedContainer {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly metadata: { readonly name: string; readonly attempt: number } | undefined;
@@ -35,7 +35,7 @@ export interface Ended {
   readonly logPath: string;
 }
 
-export async function lastWords(podsDirectory: string, status: Ended): Promise<string> {
+export async function lastWords(podsDirectory: string, status: EndedContainer): Promise<string> {
   const { name = "", attempt = 0 } = status.metadata ?? {};
   const said = await beginningOf(pathOf(podsDirectory, status.labels[criLabels.podUid] ?? "", name, attempt));
   if (said !== "") return said;

@@ -146,13 +146,13 @@ async function successor(path: string, file: FileHandle | undefined): Promise<Fi
 /** Where the last `count` lines begin; one without its newline is not counted. */
 async function tailStart(file: FileHandle, count: number): Promise<number> {
   const { size } = await file.stat();
-  let found = 0;
+  let newlines = 0;
   for (let end = size; end > 0; ) {
     const from = Math.max(0, end - partBytes);
     const { buffer } = await file.read(Buffer.alloc(end - from), 0, end - from, from);
     for (let at = buffer.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : buffer.lastIndexOf(10, at - 1)) {
-      if (found === count) return from + at + 1;
-      found++;
+      if (newlines === count) return from + at + 1;
+      newlines++;
     }
     end = from;
   }

@@ -34,7 +34,6 @@ import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { makeFolder } from "../volumes/files.ts";
 import { imageOf, isNotFound, millis, phaseOf, usageOf } from "./answers.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
-import { DueHooks } from "./due-hooks.ts";
 import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
@@ -46,6 +45,7 @@ import {
   sandboxReady,
   TaskEvent,
 } from "./messages.ts";
+import { PendingHooks } from "./pending-hooks.ts";
 
 export interface CriRuntimeOptions extends CriSettings {
   readonly endpoint: string;
@@ -85,14 +85,14 @@ export class CriRuntime implements ContainerRuntime {
   readonly #owners = new Map<string, string>();
   /** What has ended does not change any more. */
   readonly #ended = new Map<string, ContainerState>();
-  readonly #hooks: DueHooks;
+  readonly #hooks: PendingHooks;
   /** Addresses of sandboxes. */
   readonly #ips = new Map<string, readonly string[]>();
 
   private constructor(options: CriRuntimeOptions, connection: CriConnection, name: string, version: string) {
     this.#options = options;
     this.#connection = connection;
-    this.#hooks = new DueHooks(options.podsDirectory);
+    this.#hooks = new PendingHooks(options.podsDirectory);
     this.name = name;
     this.version = version;
   }
@@ -205,7 +205,7 @@ export class CriRuntime implements ContainerRuntime {
     if (container.lifecycle?.postStart) await this.#hooks.expect(hook);
     const { id } = await this.#call(rpcs.createContainer, { sandbox, config: described, sandboxConfig }, signal);
     this.#owners.set(id, pod.metadata.uid ?? "");
-    if (container.lifecycle?.postStart) this.#hooks.made(id, hook);
+    if (container.lifecycle?.postStart) this.#hooks.created(id, hook);
     await this.#linkLog(config, id);
     return id;
   }
@@ -258,12 +258,13 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   /** Where a client can talk to a container; the place is good for one connection. */
-  async streamTo(what: StreamRequest, signal: AbortSignal): Promise<string> {
-    if (what.type === "portForward") return (await this.#call(rpcs.portForward, { sandbox: what.sandbox }, signal)).url;
-    const { stdin, stdout, tty } = what.target.options;
-    const wanted = { id: what.target.id, stdin, stdout, tty, stderr: what.target.options.stderr && !tty };
-    const { url } = await (what.type === "exec"
-      ? this.#call(rpcs.exec, { ...wanted, command: what.command }, signal)
+  async streamTo(request: StreamRequest, signal: AbortSignal): Promise<string> {
+    if (request.type === "portForward")
+      return (await this.#call(rpcs.portForward, { sandbox: request.sandbox }, signal)).url;
+    const { stdin, stdout, tty } = request.target.options;
+    const wanted = { id: request.target.id, stdin, stdout, tty, stderr: request.target.options.stderr && !tty };
+    const { url } = await (request.type === "exec"
+      ? this.#call(rpcs.exec, { ...wanted, command: request.command }, signal)
       : this.#call(rpcs.attach, wanted, signal));
     return url;
   }
@@ -445,17 +446,17 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async #poll(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
-    const seen = new Map<string, number>();
+    const states = new Map<string, number>();
     for (;;) {
       const { containers } = await this.#call(rpcs.listContainers, {}, signal);
       for (const { id, state, labels } of containers) {
-        if (seen.get(id) === state) continue;
-        seen.set(id, state);
+        if (states.get(id) === state) continue;
+        states.set(id, state);
         const uid = labels[criLabels.podUid];
         if (uid !== undefined) feed.add(uid);
       }
       const present = new Set(containers.map(({ id }) => id));
-      for (const id of seen.keys()) if (!present.has(id)) seen.delete(id);
+      for (const id of states.keys()) if (!present.has(id)) states.delete(id);
       await this.#options.clock.sleep(pollMs, signal);
     }
   }

@@ -22,12 +22,12 @@ export type DialRuntime = (address: StreamAddress, signal: AbortSignal) => Promi
 
 export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime): ContainerStreams {
   const talk = async <T>(
-    what: StreamRequest,
+    streamRequest: StreamRequest,
     protocol: string,
     run: (spdy: SpdyConnection) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> => {
-    const connection = await upgrade(await runtime.streamTo(what, signal), protocol, dial, signal);
+    const connection = await upgrade(await runtime.streamTo(streamRequest, signal), protocol, dial, signal);
     const spdy = new SpdyConnection({ connection, role: "client", compression: spdyCompression(), cancelEnds: true });
     const aborted = () => connection.destroy(new Error("the client is gone"));
     signal.addEventListener("abort", aborted, { once: true });
@@ -109,13 +109,13 @@ async function upgrade(
   return new Promise((resolve, reject) => {
     const headers = { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol };
     const through = connection ? { createConnection: () => connection } : { agent: false as const };
-    const asked = request(url, { method: "POST", headers, signal, ...through });
-    asked.on("error", reject);
-    asked.on("response", (response) => {
+    const upgradeRequest = request(url, { method: "POST", headers, signal, ...through });
+    upgradeRequest.on("error", reject);
+    upgradeRequest.on("response", (response) => {
       response.resume();
       reject(new Error(`the runtime answered with ${response.statusCode} instead of a stream`));
     });
-    asked.on("upgrade", (_response, socket, head) => resolve(socketStream(socket, head)));
-    asked.end();
+    upgradeRequest.on("upgrade", (_response, socket, head) => resolve(socketStream(socket, head)));
+    upgradeRequest.end();
   });
 }

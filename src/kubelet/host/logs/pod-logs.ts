@@ -6,7 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { explain, hasCode } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
-import type { PodGround } from "../../grounds.ts";
+import type { HostResource } from "../../host-resource.ts";
 import { logDirectoryOf } from "../../runtime/cri-config.ts";
 import type { ServedPod } from "../../server/server.ts";
 import { folderBytes } from "../volumes/folder-bytes.ts";
@@ -29,7 +29,7 @@ const lookMs = 10_000;
 const maxBytes = 10 * 2 ** 20;
 const maxFiles = 5;
 
-export class PodLogs implements PodGround, Component {
+export class PodLogs implements HostResource, Component {
   readonly name = "logs";
   readonly #options: Required<PodLogsOptions>;
 
@@ -56,19 +56,19 @@ export class PodLogs implements PodGround, Component {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#options.clock.sleep(lookMs, signal);
-      await this.look(signal);
+      await this.check(signal);
     }
   }
 
   /** Rotates the logs that have become too large. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { list, clock, runtime, log, maxBytes: most, maxFiles: files } = this.#options;
+  async check(signal: AbortSignal): Promise<void> {
+    const { list, clock, runtime, log, maxBytes: limitBytes, maxFiles: files } = this.#options;
     for (const { pod, state } of list())
       for (const { id, name, attempt, phase } of state.containers) {
         if (phase !== "running") continue;
         const path = `${logDirectoryOf(pod, this.#options)}/${name}/${attempt}.log`;
         try {
-          if ((await sizeOf(path)) <= most) continue;
+          if ((await sizeOf(path)) <= limitBytes) continue;
           await rotateLog(path, { files, now: clock.now(), reopen: () => runtime.reopenLog(id, signal) });
         } catch (error) {
           signal.throwIfAborted();

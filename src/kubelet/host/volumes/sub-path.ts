@@ -6,7 +6,7 @@ import { hasCode } from "#base/errors.ts";
 import { InputMissing } from "../../inputs/sources.ts";
 import { exists, makeFolder } from "./files.ts";
 import { bindMount, isMounted, unmountBelow } from "./mounts.ts";
-import { entryOf, openPlace, pathOf } from "./places.ts";
+import { entryOf, openPath, pathOf } from "./path-handles.ts";
 
 /** Which mode folders get that are missing on the way: those of the root, or these; none are made if it is undefined. */
 export type ModeOfMissing = "of the root" | number | undefined;
@@ -19,7 +19,7 @@ export async function openBelow(root: string, subPath: string, missing?: ModeOfM
   const realRoot = await realpath(root);
   const inside = relative(realRoot, await resolved(realRoot, parts));
   if (inside === ".." || inside.startsWith("../") || inside.startsWith("/")) throw refuse(" through a link");
-  let handle = await openPlace(realRoot);
+  let handle = await openPath(realRoot);
   try {
     const mode = missing === "of the root" ? (await handle.stat()).mode & 0o7777 : missing;
     for (const part of inside.split("/").filter(Boolean)) {
@@ -54,7 +54,7 @@ async function resolved(root: string, parts: readonly string[]): Promise<string>
 
 async function step(path: string, modeOfMissing: number | undefined): Promise<FileHandle> {
   try {
-    return await openPlace(path);
+    return await openPath(path);
   } catch (error) {
     if (modeOfMissing === undefined || !hasCode(error, "ENOENT")) throw error;
   }
@@ -62,23 +62,23 @@ async function step(path: string, modeOfMissing: number | undefined): Promise<Fi
     await mkdir(path, { mode: modeOfMissing });
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
-    return openPlace(path); // somebody else made it just now, as they wanted it
+    return openPath(path); // somebody else made it just now, as they wanted it
   }
-  const made = await openPlace(path);
+  const made = await openPath(path);
   if ((await made.stat()).isDirectory()) await chmod(pathOf(made), modeOfMissing); // whatever the mask of this process says
   return made;
 }
 
 /** Shows what is held open at the target, which is the kubelet's own. */
 export async function bindTo(handle: FileHandle, target: string): Promise<void> {
-  const wanted = await handle.stat();
+  const source = await handle.stat();
   if (isMounted(target)) {
-    const present = await stat(target);
-    if (present.dev === wanted.dev && present.ino === wanted.ino) return;
+    const mounted = await stat(target);
+    if (mounted.dev === source.dev && mounted.ino === source.ino) return;
     await unmountBelow(target);
   }
   await makeFolder(dirname(target), 0o750);
-  if (wanted.isDirectory()) await makeFolder(target, 0o750);
+  if (source.isDirectory()) await makeFolder(target, 0o750);
   else if (!(await exists(target))) await writeFile(target, "", { mode: 0o640 });
   await bindMount(`/proc/${process.pid}/fd/${handle.fd}`, target);
 }

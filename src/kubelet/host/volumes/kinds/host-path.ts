@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import { own } from "#base/collections.ts";
 import { InputMissing } from "../../../inputs/sources.ts";
 import { exists } from "../files.ts";
-import { entryOf } from "../places.ts";
+import { entryOf } from "../path-handles.ts";
 import { openBelow } from "../sub-path.ts";
 import type { VolumeKind, VolumeSpec } from "../volume-kind.ts";
 

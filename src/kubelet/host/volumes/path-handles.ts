@@ -5,18 +5,18 @@ import { constants, type FileHandle, lstat, open } from "node:fs/promises";
 import { hasCode } from "#base/errors.ts";
 
 /** Linux' O_PATH, which Node does not name: opens the place, not what is there: a link, a socket and a device, too. */
-const asPlace = 0o10000000;
-const oneStep = asPlace | constants.O_NOFOLLOW;
+const pathOnly = 0o10000000;
+const pathOnlyNoFollow = pathOnly | constants.O_NOFOLLOW;
 
 /** How deep a tree is followed: no path of the system is longer, and each level holds a handle of this process open. */
-export const mostLevels = 2048;
+export const maxDepth = 2048;
 
 /** Holds open what is at a path, were it a link. */
-export const openPlace = (path: string): Promise<FileHandle> => open(path, oneStep);
+export const openPath = (path: string): Promise<FileHandle> => open(path, pathOnlyNoFollow);
 
 /** The folder at a path, or undefined if there is none, or something else by now. */
 export const openFolder = (path: string): Promise<FileHandle | undefined> =>
-  unlessGone(open(path, oneStep | constants.O_DIRECTORY));
+  undefinedIfGone(open(path, pathOnlyNoFollow | constants.O_DIRECTORY));
 
 /** A path to what is held open, whatever has become of its name. */
 export const pathOf = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;
@@ -24,10 +24,10 @@ export const pathOf = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`;
 /** A path to an entry of a folder that is held open. */
 export const entryOf = (folder: FileHandle, name: string): string => `${pathOf(folder)}/${name}`;
 
-export const lookAt = (path: string): Promise<Stats | undefined> => unlessGone(lstat(path));
+export const statEntry = (path: string): Promise<Stats | undefined> => undefinedIfGone(lstat(path));
 
 /** What vanishes, or is replaced, while one looks is not there. */
-export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

@@ -1,34 +1,34 @@
 import type { Clock } from "#base/clock.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 
-export interface TurnstileOptions {
+export interface SemaphoreOptions {
   /** How many may be inside at once. */
   readonly count: number;
   /** Who takes longer is no longer counted: one that is stuck must not keep all others out. */
-  readonly patienceMs: number;
+  readonly maxHoldMs: number;
   readonly clock: Clock;
 }
 
 /** Lets few do at once what is done sooner one after another than all at a time, in the order in which they come. */
-export class Turnstile {
-  readonly #options: TurnstileOptions;
+export class Semaphore {
+  readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<() => void>();
-  #inside = 0;
+  #held = 0;
 
-  constructor(options: TurnstileOptions) {
+  constructor(options: SemaphoreOptions) {
     this.#options = options;
   }
 
-  async pass<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const { count, patienceMs, clock } = this.#options;
-    if (this.#inside < count) this.#inside++;
-    else await this.#turn(signal);
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { count, maxHoldMs, clock } = this.#options;
+    if (this.#held < count) this.#held++;
+    else await this.#acquire(signal);
     let isCounted = true;
     const leave = () => {
-      if (isCounted) this.#letIn();
+      if (isCounted) this.#release();
       isCounted = false;
     };
-    const cancel = clock.after(patienceMs, leave);
+    const cancel = clock.after(maxHoldMs, leave);
     try {
       return await work();
     } finally {
@@ -37,23 +37,23 @@ export class Turnstile {
     }
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
+  async #acquire(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.add(resolve);
     try {
       await unlessAborted(promise, signal);
     } catch (error) {
       // It may have been let in at the same moment.
-      if (!this.#waiting.delete(resolve)) this.#letIn();
+      if (!this.#waiting.delete(resolve)) this.#release();
       throw error;
     }
   }
 
   /** Whoever comes next takes the place of one who has left. */
-  #letIn(): void {
+  #release(): void {
     const [next] = this.#waiting;
     if (!next) {
-      this.#inside--;
+      this.#held--;
       return;
     }
     this.#waiting.delete(next);

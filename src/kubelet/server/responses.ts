@@ -2,7 +2,7 @@ import type { HttpResponse } from "#wire/http.ts";
 import type { KubeletRequest } from "./server.ts";
 
 /** A request to a kubelet, taken apart. */
-export interface Asked extends Omit<KubeletRequest, "url"> {
+export interface RouteRequest extends Omit<KubeletRequest, "url"> {
   /** Those after the first word of the path. */
   readonly words: readonly string[];
   readonly query: URLSearchParams;

@@ -5,13 +5,13 @@ import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";
 import { makeFolder, writeAs } from "../volumes/files.ts";
 
-export interface HookPlace {
+export interface HookKey {
   readonly podUid: string;
   readonly container: string;
   readonly attempt: number;
 }
 
-export class DueHooks {
+export class PendingHooks {
   readonly #podsDirectory: string;
   /** By container id; undefined for one whose hook is not due, and never will be again. */
   readonly #files = new Map<string, string | undefined>();
@@ -21,18 +21,18 @@ export class DueHooks {
   }
 
   /** A container is about to be made whose start is followed by a hook. */
-  async expect(place: HookPlace): Promise<void> {
+  async expect(place: HookKey): Promise<void> {
     const file = this.#fileOf(place);
     await makeFolder(dirname(file), 0o750);
     await writeAs(file, "", 0o600);
   }
 
   /** It was made, with that id. */
-  made(id: string, place: HookPlace): void {
+  created(id: string, place: HookKey): void {
     this.#files.set(id, this.#fileOf(place));
   }
 
-  async isDue(id: string, place: HookPlace): Promise<boolean> {
+  async isDue(id: string, place: HookKey): Promise<boolean> {
     if (this.#files.has(id)) return this.#files.get(id) !== undefined;
     const file = this.#fileOf(place);
     const isThere = await access(file).then(
@@ -56,7 +56,7 @@ export class DueHooks {
     this.#files.delete(id);
   }
 
-  #fileOf({ podUid, container, attempt }: HookPlace): string {
+  #fileOf({ podUid, container, attempt }: HookKey): string {
     return `${this.#podsDirectory}/${podUid}/containers/${container}/${attempt}.hook`;
   }
 }

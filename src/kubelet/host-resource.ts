@@ -2,7 +2,7 @@
 // given up when nothing of the pod runs any more, and removed when the API no longer has the pod. All of it may be repeated.
 import type { Pod } from "#api/core/v1/pod.ts";
 
-export interface PodGround {
+export interface HostResource {
   /** Makes it. Rejects with GroundError for what people have to know. */
   prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The pod as it is by now, while it runs; must not wait. */
@@ -18,7 +18,7 @@ export interface PodGround {
 }
 
 /** A pod cannot be started yet; told to people as an event. */
-export class GroundError extends Error {
+export class HostResourceError extends Error {
   override readonly name = "GroundError";
   /** Of the event. */
   readonly reason: string;

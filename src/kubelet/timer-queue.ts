@@ -7,9 +7,9 @@ interface Entry<T> {
   readonly at: number;
 }
 
-export class Alarm<T extends object> {
+export class TimerQueue<T extends object> {
   readonly #clock: Clock;
-  readonly #ring: (target: T) => void;
+  readonly #fire: (target: T) => void;
   readonly #slackMs: number;
   readonly #entries = new Map<T, Entry<T>>();
   /** An entry that is no longer in the map is stale, and skipped. */
@@ -20,19 +20,19 @@ export class Alarm<T extends object> {
   /** With slack, those that are due within as many milliseconds of each other are woken together, late rather than early. */
   constructor(clock: Clock, ring: (target: T) => void, slackMs = 0) {
     this.#clock = clock;
-    this.#ring = ring;
+    this.#fire = ring;
     this.#slackMs = slackMs;
   }
 
   /** Wakes the target in `ms`, in place of whatever was set before; Infinity for never. */
   set(target: T, ms: number): void {
-    const present = this.#entries.get(target);
+    const current = this.#entries.get(target);
     if (ms === Number.POSITIVE_INFINITY) {
-      if (present) this.#entries.delete(target);
+      if (current) this.#entries.delete(target);
       return;
     }
     const at = this.#clock.elapsed() + Math.max(0, ms);
-    if (present?.at === at) return;
+    if (current?.at === at) return;
     const entry = { target, at };
     this.#entries.set(target, entry);
     this.#byTime.push(entry);
@@ -56,17 +56,17 @@ export class Alarm<T extends object> {
     this.#cancel?.();
     const now = this.#clock.elapsed();
     this.#timerAt = next.at;
-    this.#cancel = this.#clock.after(next.at - now + this.#slackMs, () => this.#release());
+    this.#cancel = this.#clock.after(next.at - now + this.#slackMs, () => this.#fireDue());
   }
 
-  #release(): void {
+  #fireDue(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.elapsed();
     for (let entry = this.#byTime.peek(); entry && entry.at <= now; entry = this.#byTime.peek()) {
       this.#byTime.pop();
       if (this.#entries.get(entry.target) !== entry) continue;
       this.#entries.delete(entry.target);
-      this.#ring(entry.target);
+      this.#fire(entry.target);
     }
     this.#arm();
   }

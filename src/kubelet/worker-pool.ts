@@ -2,71 +2,71 @@
 import { breathe } from "#base/breathe.ts";
 import type { Component } from "#base/supervise.ts";
 
-export interface LanesOptions<T> {
+export interface WorkerPoolOptions<T> {
   readonly name: string;
   readonly count: number;
   /** Must not throw for what can go wrong with one target. */
   work(target: T, signal: AbortSignal): Promise<void>;
 }
 
-export class Lanes<T> implements Component {
+export class WorkerPool<T> implements Component {
   readonly name: string;
-  readonly #options: LanesOptions<T>;
-  readonly #ready = new Set<T>();
-  readonly #soon = new Set<T>();
+  readonly #options: WorkerPoolOptions<T>;
+  readonly #queued = new Set<T>();
+  readonly #urgent = new Set<T>();
   readonly #busy = new Set<T>();
-  readonly #again = new Set<T>();
-  readonly #idle = new Set<() => void>();
+  readonly #rerun = new Set<T>();
+  readonly #idleWorkers = new Set<() => void>();
 
-  constructor(options: LanesOptions<T>) {
+  constructor(options: WorkerPoolOptions<T>) {
     this.name = options.name;
     this.#options = options;
   }
 
   /** Whether nothing waits and nothing is being worked on. */
   get isIdle(): boolean {
-    return this.#ready.size + this.#soon.size + this.#busy.size === 0;
+    return this.#queued.size + this.#urgent.size + this.#busy.size === 0;
   }
 
   /** `first` puts it before all that were added without: what was begun is brought to an end before more is begun. */
   add(target: T, order: "first" | "last" = "last"): void {
     if (this.#busy.has(target)) {
-      this.#again.add(target);
+      this.#rerun.add(target);
       return;
     }
     if (order === "first") {
-      this.#ready.delete(target);
-      this.#soon.add(target);
-    } else if (!this.#soon.has(target)) this.#ready.add(target);
-    const [wake] = this.#idle;
+      this.#queued.delete(target);
+      this.#urgent.add(target);
+    } else if (!this.#urgent.has(target)) this.#queued.add(target);
+    const [wake] = this.#idleWorkers;
     if (wake) {
-      this.#idle.delete(wake);
+      this.#idleWorkers.delete(wake);
       wake();
     }
   }
 
   delete(target: T): void {
-    this.#ready.delete(target);
-    this.#soon.delete(target);
-    this.#again.delete(target);
+    this.#queued.delete(target);
+    this.#urgent.delete(target);
+    this.#rerun.delete(target);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const stop = () => {
-      for (const wake of this.#idle) wake();
-      this.#idle.clear();
+      for (const wake of this.#idleWorkers) wake();
+      this.#idleWorkers.clear();
     };
     signal.addEventListener("abort", stop, { once: true });
-    await Promise.all(Array.from({ length: this.#options.count }, () => this.#lane(signal)));
+    await Promise.all(Array.from({ length: this.#options.count }, () => this.#worker(signal)));
     throw signal.reason;
   }
 
-  async #lane(signal: AbortSignal): Promise<void> {
+  async #worker(signal: AbortSignal): Promise<void> {
     const pause = breathe();
     while (!signal.aborted) {
       const target = this.#take();
       if (target === undefined) {
-        await new Promise<void>((resolve) => this.#idle.add(resolve));
+        await new Promise<void>((resolve) => this.#idleWorkers.add(resolve));
         continue;
       }
       this.#busy.add(target);
@@ -74,14 +74,14 @@ export class Lanes<T> implements Component {
         await this.#options.work(target, signal);
       } finally {
         this.#busy.delete(target);
-        if (this.#again.delete(target)) this.add(target, "first");
+        if (this.#rerun.delete(target)) this.add(target, "first");
       }
       if (pause.due()) await pause.now();
     }
   }
 
   #take(): T | undefined {
-    for (const queue of [this.#soon, this.#ready]) {
+    for (const queue of [this.#urgent, this.#queued]) {
       const [target] = queue;
       if (target !== undefined) {
         queue.delete(target);

@@ -12,7 +12,7 @@ import { ImageSupply } from "../images/supply.ts";
 import type { LocalNodes } from "./local-nodes.ts";
 import { type RunNodeOptions, runNode } from "./run-node.ts";
 
-export interface NodeWorkOptions
+export interface NodeServicesOptions
   extends Pick<RunNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
   readonly local: LocalNodes;
   /** Address of the DNS service. */
@@ -23,14 +23,14 @@ export interface NodeWorkOptions
   readonly keptImages: string;
 }
 
-export interface NodeWork {
+export interface NodeServices {
   /** What serves all nodes. */
   readonly components: readonly Component[];
   /** Runs one until the signal aborts. */
   runNode(own: Pick<RunNodeOptions, "node" | "peers" | "onKubelet">, signal: AbortSignal): Promise<void>;
 }
 
-export function nodeWork(options: NodeWorkOptions, parts: NodeParts): NodeWork {
+export function nodeServices(options: NodeServicesOptions, parts: NodeParts): NodeServices {
   const { local, dnsAddress } = options;
   const { log } = parts;
   const { egress } = local.network.options;

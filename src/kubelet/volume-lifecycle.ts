@@ -6,20 +6,20 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { backoffMs } from "#base/retry.ts";
 import type { Component } from "#base/supervise.ts";
-import { Alarm } from "./alarm.ts";
-import { GroundError, type PodGround } from "./grounds.ts";
+import { type HostResource, HostResourceError } from "./host-resource.ts";
 import type { AccountTokens } from "./inputs/account-tokens.ts";
-import { fileReferences, isOfObjects, showsPod } from "./inputs/references.ts";
-import { InputMissing, type PodPlace } from "./inputs/sources.ts";
+import { fileReferences, isMadeOfObjects, showsPod } from "./inputs/references.ts";
+import { InputMissing, type PodContext } from "./inputs/sources.ts";
 import type { WatchedObjects } from "./inputs/watched-objects.ts";
-import { Lanes } from "./lanes.ts";
-import type { TellEvent } from "./pods.ts";
+import type { RecordEvent } from "./pods.ts";
+import { TimerQueue } from "./timer-queue.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 /** The volumes of pods as the host makes them. */
 export interface PodVolumes {
   /** Rejects with VolumeFailed. */
-  setUp(pod: Pod, place: PodPlace): Promise<void>;
-  refresh(pod: Pod, place: PodPlace): Promise<void>;
+  setUp(pod: Pod, context: PodContext): Promise<void>;
+  refresh(pod: Pod, context: PodContext): Promise<void>;
   tearDown(podUid: string): Promise<void>;
   remove(podUid: string): Promise<void>;
   pods(): Promise<readonly string[]>;
@@ -41,70 +41,70 @@ export class ClaimFailed extends InputMissing {
   override readonly name: string = "ClaimFailed";
 }
 
-export interface VolumeGroundOptions extends Omit<PodPlace, "podIps"> {
+export interface VolumeLifecycleOptions extends Omit<PodContext, "podIps"> {
   readonly volumes: PodVolumes;
   readonly objects: WatchedObjects;
   readonly tokens: AccountTokens;
   /** Told the pods whose volumes may be made now, if they could not be before. */
   readonly changed: (podUid: string) => void;
-  readonly event: TellEvent;
+  readonly event: RecordEvent;
   readonly clock: Clock;
 }
 
-interface Kept {
+interface TrackedPod {
   pod: Pod;
   failures: number;
 }
 
-const lanes = 4;
+const workers = 4;
 /** As upstream retries what failed to be mounted. */
 export const mountDelays = { firstMs: 500, maxMs: 122_000 };
 
-export class VolumeGround implements PodGround, Component {
+export class VolumeLifecycle implements HostResource, Component {
   readonly name = "volumes";
-  readonly #options: VolumeGroundOptions;
-  readonly #place: PodPlace;
+  readonly #options: VolumeLifecycleOptions;
+  readonly #podContext: PodContext;
   /** Pods with files of objects, by uid. */
-  readonly #kept = new Map<string, Kept>();
-  readonly #lanes: Lanes<Kept>;
-  readonly #alarm: Alarm<Kept>;
+  readonly #tracked = new Map<string, TrackedPod>();
+  readonly #workers: WorkerPool<TrackedPod>;
+  readonly #timers: TimerQueue<TrackedPod>;
 
-  constructor(options: VolumeGroundOptions) {
+  constructor(options: VolumeLifecycleOptions) {
     this.#options = options;
-    this.#place = { hostIps: options.hostIps, allocatable: options.allocatable, podIps: [] };
-    this.#lanes = new Lanes({ name: this.name, count: lanes, work: (kept) => this.#refresh(kept) });
-    this.#alarm = new Alarm(options.clock, (kept) => this.#lanes.add(kept));
+    this.#podContext = { hostIps: options.hostIps, allocatable: options.allocatable, podIps: [] };
+    this.#workers = new WorkerPool({ name: this.name, count: workers, work: (tracked) => this.#refresh(tracked) });
+    this.#timers = new TimerQueue(options.clock, (tracked) => this.#workers.add(tracked));
     options.objects.changed = (uid) => this.#changed(uid);
   }
 
   async prepare(pod: Pod): Promise<void> {
-    const kept = this.#note(pod);
+    const tracked = this.#track(pod);
     try {
-      await this.#options.volumes.setUp(pod, this.#place);
+      await this.#options.volumes.setUp(pod, this.#podContext);
     } catch (error) {
       throw failedMount(error);
     }
-    if (kept) this.#arm(kept);
+    if (tracked) this.#scheduleRefresh(tracked);
   }
 
   keep(pod: Pod): void {
-    const before = this.#kept.get(pod.metadata.uid ?? "");
+    const before = this.#tracked.get(pod.metadata.uid ?? "");
     if (before?.pod === pod) return;
     const old = before?.pod;
-    const kept = this.#note(pod);
-    if (!kept) return;
+    const tracked = this.#track(pod);
+    if (!tracked) return;
     // One that is not known yet runs since before this kubelet did: nobody knows what has changed meanwhile.
-    if (!old || (showsItself(pod) && !isShownAlike(old, pod))) this.#lanes.add(kept);
+    if (!old || (hasDownwardFiles(pod) && !hasSameFields(old, pod))) this.#workers.add(tracked);
   }
 
   async release({ metadata }: Pod): Promise<void> {
     const uid = metadata.uid ?? "";
-    this.#forget(uid);
+    this.#untrack(uid);
     await this.#options.volumes.tearDown(uid);
   }
 
   async remove(podUid: string): Promise<void> {
-    this.#forget(podUid);
+    this.#untrack(podUid);
     await this.#options.volumes.remove(podUid);
   }
 
@@ -114,87 +114,91 @@ export class VolumeGround implements PodGround, Component {
 
   async run(signal: AbortSignal): Promise<void> {
     try {
-      await this.#lanes.run(signal);
+      await this.#workers.run(signal);
     } finally {
-      this.#alarm.stop();
+      this.#timers.stop();
     }
   }
 
   /** Undefined for a pod whose volumes never change. */
-  #note(pod: Pod): Kept | undefined {
-    if (!pod.spec.volumes?.some(isOfObjects)) return undefined;
+  #track(pod: Pod): TrackedPod | undefined {
+    if (!pod.spec.volumes?.some(isMadeOfObjects)) return undefined;
     const uid = pod.metadata.uid ?? "";
-    const kept = this.#kept.get(uid) ?? { pod, failures: 0 };
-    kept.pod = pod;
-    this.#kept.set(uid, kept);
-    this.#options.objects.hold(uid, fileReferences(pod));
-    return kept;
+    const tracked = this.#tracked.get(uid) ?? { pod, failures: 0 };
+    tracked.pod = pod;
+    this.#tracked.set(uid, tracked);
+    this.#options.objects.retain(uid, fileReferences(pod));
+    return tracked;
   }
 
-  #forget(uid: string): void {
+  #untrack(uid: string): void {
     const { objects, tokens } = this.#options;
-    const kept = this.#kept.get(uid);
-    if (kept) {
-      this.#alarm.delete(kept);
-      this.#lanes.delete(kept);
+    const tracked = this.#tracked.get(uid);
+    if (tracked) {
+      this.#timers.delete(tracked);
+      this.#workers.delete(tracked);
     }
-    this.#kept.delete(uid);
+    this.#tracked.delete(uid);
     objects.release(uid);
     tokens.forget(uid);
   }
 
   #changed(uid: string): void {
-    const kept = this.#kept.get(uid);
-    if (!kept) return;
-    this.#lanes.add(kept);
+    const tracked = this.#tracked.get(uid);
+    if (!tracked) return;
+    this.#workers.add(tracked);
     this.#options.changed(uid);
   }
 
-  async #refresh(kept: Kept): Promise<void> {
+  async #refresh(tracked: TrackedPod): Promise<void> {
     const { volumes, event } = this.#options;
-    const { pod } = kept;
+    const { pod } = tracked;
     try {
-      await volumes.refresh(pod, this.#place);
-      kept.failures = 0;
-      this.#arm(kept);
+      await volumes.refresh(pod, this.#podContext);
+      tracked.failures = 0;
+      this.#scheduleRefresh(tracked);
     } catch (error) {
-      if (this.#isKept(kept)) {
+      if (this.#isTracked(tracked)) {
         const { reason, message } = failedMount(error);
-        if (kept.failures === 0) event(pod, "Warning", reason, message);
-        this.#alarm.set(kept, backoffMs(mountDelays, kept.failures++));
+        if (tracked.failures === 0) event(pod, "Warning", reason, message);
+        this.#timers.set(tracked, backoffMs(mountDelays, tracked.failures++));
       }
     }
     // A pod that ended meanwhile must not keep what was written for it. What stays now goes with the pod.
-    if (!this.#isKept(kept)) await volumes.tearDown(pod.metadata.uid ?? "").catch(() => undefined);
+    if (!this.#isTracked(tracked)) await volumes.tearDown(pod.metadata.uid ?? "").catch(() => undefined);
   }
 
-  #isKept(kept: Kept): boolean {
-    return this.#kept.get(kept.pod.metadata.uid ?? "") === kept;
+  #isTracked(tracked: TrackedPod): boolean {
+    return this.#tracked.get(tracked.pod.metadata.uid ?? "") === tracked;
   }
 
-  #arm(kept: Kept): void {
+  #scheduleRefresh(tracked: TrackedPod): void {
     const { tokens, clock } = this.#options;
-    if (this.#isKept(kept)) this.#alarm.set(kept, tokens.dueAt(kept.pod.metadata.uid ?? "") - clock.now());
+    if (this.#isTracked(tracked)) this.#timers.set(tracked, tokens.dueAt(tracked.pod.metadata.uid ?? "") - clock.now());
   }
 }
 
-const showsItself = ({ spec }: Pod): boolean => spec.volumes?.some(showsPod) === true;
+const hasDownwardFiles = ({ spec }: Pod): boolean => spec.volumes?.some(showsPod) === true;
 
-const isShownAlike = (a: Pod, b: Pod): boolean =>
+const hasSameFields = (a: Pod, b: Pod): boolean =>
   equal(a.metadata.labels, b.metadata.labels) &&
   equal(a.metadata.annotations, b.metadata.annotations) &&
   equal(a.spec.containers, b.spec.containers);
 
 /** As upstream tells it, by whether a claim or the volume itself was the trouble. */
-export function failedMount(error: unknown): GroundError {
-  if (!(error instanceof VolumeFailed)) return new GroundError("FailedMount", explain(error), error);
+export function failedMount(error: unknown): HostResourceError {
+  if (!(error instanceof VolumeFailed)) return new HostResourceError("FailedMount", explain(error), error);
   const { volume, cause } = error;
   const why = explain(cause);
   return cause instanceof ClaimFailed
-    ? new GroundError(
+    ? new HostResourceError(
         "FailedMount",
         `Unable to attach or mount volumes: unmounted volumes=[${volume}], unattached volumes=[], failed to process volumes=[${volume}]: ${why}`,
         error,
       )
-    : new GroundError("FailedMount", `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${why}`, error);
+    : new HostResourceError(
+        "FailedMount",
+        `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${why}`,
+        error,
+      );
 }
