@@ -1,6 +1,6 @@
-// From a question in bytes to an answer in bytes. Names of the cluster are answered from the zone, all others by someone else.
-// The same few questions come again and again, so an answer is kept with the question's bytes, until the zone changes or the
-// answer runs out, and only its number is changed: that is what makes it as fast as the socket.
+// Answers DNS queries, bytes to bytes. Names of the cluster are answered from the zone, all others are forwarded.
+// The same few queries come again and again, so answers are cached by the bytes of the query, until the zone changes or their TTL is
+// over; only the query id is replaced. That makes the resolver as fast as its socket.
 import { type Answer, AUTHORITATIVE_ANSWER, decode, encode, type Packet, TRUNCATED_RESPONSE } from "dns-packet";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -19,7 +19,7 @@ export interface ResolverOptions {
 
 export type Transport = "udp" | "tcp";
 
-/** What a datagram may hold: what the asker says, at least what all can take, at most what no network cuts into pieces. */
+/** Bytes of a UDP answer: what the client offers by EDNS, within these bounds. Beyond 1232 datagrams may be fragmented. */
 const datagram = { least: 512, most: 1232 };
 const headerBytes = 12;
 const maxCached = 10_000;
@@ -28,7 +28,7 @@ const maxLinks = 8;
 
 interface CachedAnswer {
   readonly bytes: Buffer;
-  /** On the clock that does not jump. */
+  /** On the monotonic clock. */
   readonly until: number;
 }
 
@@ -40,12 +40,12 @@ export class Resolver {
     this.#options = options;
   }
 
-  /** To be called when the zone may answer otherwise than before. */
+  /** Empties the cache; to be called when the zone has changed. */
   readonly forget = (): void => {
     if (this.#cache.size > 0) this.#cache = new Map();
   };
 
-  /** The answer, or undefined for what deserves none. */
+  /** The answer; undefined for packets that are no query. */
   answer(query: Buffer, transport: Transport): Buffer | Promise<Buffer> | undefined {
     if (query.length < headerBytes || ((query[2] ?? 0) & 0x80) !== 0) return undefined; // no question, or an answer
     const key = `${transport}${query.toString("latin1", 2)}`;
@@ -85,7 +85,7 @@ export class Resolver {
     }
   }
 
-  /** A name that stands for another, with what that one is, as far as it can be found out. */
+  /** Follows a CNAME, and answers with the whole chain as far as it can be resolved. */
   async #followCname(query: Buffer, request: Packet, transport: Transport, first: ZoneAnswer): Promise<Buffer> {
     const { zone, forward } = this.#options;
     const type = request.questions?.[0]?.type ?? "A";
@@ -131,7 +131,7 @@ function decodePacket(bytes: Uint8Array): Packet | undefined {
   }
 }
 
-/** The answer for another question of the same bytes: only the number at its head differs. */
+/** A copy of a cached answer with the id of this query. */
 function withIdOf(bytes: Buffer, query: Buffer): Buffer {
   const copy = Buffer.allocUnsafe(bytes.length);
   bytes.copy(copy);
@@ -140,7 +140,7 @@ function withIdOf(bytes: Buffer, query: Buffer): Buffer {
   return copy;
 }
 
-/** An answer that says no more than the code, with the question if it could be read: some askers want to see it again. */
+/** An answer with an error code, and the question if it could be parsed: some clients check that. */
 function failure(query: Buffer, code: keyof typeof codes, request?: Packet): Buffer {
   if (request) return encodeWithin(query, request, "udp", { flags: codes[code] });
   const bytes = Buffer.alloc(headerBytes);
@@ -150,10 +150,10 @@ function failure(query: Buffer, code: keyof typeof codes, request?: Packet): Buf
   return bytes;
 }
 
-/** What is asked for besides the question: the kind of it, and whether others are to be asked. */
+/** The opcode and the recursion-desired bit of a query, which its answer repeats. */
 const opcodeAndRd = (query: Buffer): number => (query[2] ?? 0) & 0x79;
 
-/** The message in no more bytes than the asker can take; what does not fit is left out, and that is said. */
+/** Encodes an answer in no more bytes than the client accepts; records that do not fit are left out, and TC is set. */
 function encodeWithin(query: Buffer, request: Packet, transport: Transport, { flags = 0, ...rest }: Packet): Buffer {
   const edns = request.additionals?.find((one) => one.type === "OPT");
   const said = edns?.type === "OPT" ? (edns.udpPayloadSize ?? 0) : 0;
@@ -170,7 +170,7 @@ function encodeWithin(query: Buffer, request: Packet, transport: Transport, { fl
         ...(edns ? [{ type: "OPT", name: ".", udpPayloadSize: datagram.most } as Answer] : []),
       ],
     });
-    // It writes the code of success over ours.
+    // The encoder overwrites the response code.
     bytes[3] = ((bytes[3] ?? 0) & 0xf0) | (flags & 0x0f);
     return bytes;
   };
@@ -189,7 +189,7 @@ function encodeWithin(query: Buffer, request: Packet, transport: Transport, { fl
 
 const toAnswer = (record: ZoneRecord): Answer => ({ ...record, ttl: ttlSeconds, class: "IN" }) as Answer;
 
-/** Askers tend to take the first. */
+/** Clients tend to take the first address. */
 function shuffled<T>(all: readonly T[], random: Random): readonly T[] {
   const mixed = [...all];
   for (let i = mixed.length - 1; i > 0; i--) {
@@ -199,7 +199,7 @@ function shuffled<T>(all: readonly T[], random: Random): readonly T[] {
   return mixed;
 }
 
-/** Seconds for which an answer of another server may be kept: 0 for one that is not a plain yes or no. */
+/** Seconds for which a forwarded answer may be cached: 0 for errors other than NXDOMAIN, and for truncated answers. */
 function shortestTtl(bytes: Uint8Array): number {
   const code = (bytes[3] ?? 0) & 0x0f;
   const message = decodePacket(bytes);
@@ -218,6 +218,6 @@ async function answersFrom(
     const query = encode({ type: "query", id: 0, flags: 0x100, questions: [{ type, name, class: "IN" }] });
     return decodePacket(await forward(query, transport))?.answers ?? [];
   } catch {
-    return []; // the link alone is an answer, too
+    return []; // the CNAME alone is a valid answer
   }
 }

@@ -39,7 +39,7 @@ export interface ZoneAnswer {
 }
 
 const specificationVersion = "1.1.0";
-/** How long an answer may be remembered, and a "no", too. */
+/** TTL of all answers, negative ones included. */
 export const ttlSeconds = 5;
 const absent: ZoneAnswer = { exists: false, answers: [], additionals: [] };
 const empty: ZoneAnswer = { exists: true, answers: [], additionals: [] };
@@ -62,7 +62,7 @@ export class Zone {
     this.#servers = servers;
   }
 
-  /** What is known of a name in lower case, without its final dot; undefined for one that is not ours to know. */
+  /** Looks up a name in lower case, without its final dot; undefined for a name outside of the zone. */
   find(name: string, type: string): ZoneAnswer | undefined {
     if (name === this.domain) return this.#apex(type);
     if (name.endsWith(`.${this.domain}`)) return this.#below(name, name.slice(0, -this.domain.length - 1), type);
@@ -198,7 +198,7 @@ function pod(name: string, labels: readonly string[], type: string): ZoneAnswer 
   return address ? answered(addressRecords(name, [formatIp(address)], type)) : absent;
 }
 
-/** Those of the family asked for; of both unless told. */
+/** Address records of the queried type; of both families for other types. */
 const addressRecords = (name: string, addresses: readonly string[], type?: string): readonly ZoneRecord[] =>
   addresses
     .map((data) => ({ name, type: data.includes(":") ? ("AAAA" as const) : ("A" as const), data }))

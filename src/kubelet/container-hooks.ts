@@ -43,7 +43,7 @@ export function containerHooks({ runtime, handlers, clock, version }: ContainerH
       try {
         await run(hook, limit.signal);
       } catch (error) {
-        if (!isLate || signal.aborted) throw error; // its time is over: that is no failure, but the end of waiting
+        if (!isLate || signal.aborted) throw error; // a hook that exceeds its grace period has not failed: the stop goes on without it
       } finally {
         cancel();
         signal.removeEventListener("abort", abort);

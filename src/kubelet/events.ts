@@ -1,4 +1,4 @@
-// Events about pods, in a kubelet's name and no faster than one kubelet may report.
+// Events about pods, written as a kubelet, with its rate limit.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { EventRecorder } from "#client/events.ts";
@@ -13,7 +13,7 @@ export interface EventRate {
 /** As upstream's eventRecordQPS and eventBurst. */
 export const kubeletEventRate: EventRate = { perSecond: 50, burst: 100 };
 
-/** What comes too fast is dropped: events are for people. */
+/** A token bucket. Events beyond the rate are dropped, as upstream's are. */
 export function podEvents(recorder: EventRecorder, clock: Clock, { perSecond, burst }: EventRate): RecordEvent {
   let tokens = burst;
   let at = clock.elapsed();

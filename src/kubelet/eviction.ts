@@ -1,7 +1,7 @@
-// Which pod has to go when the node runs out of something, and what is told about it. Order and words are upstream's.
+// Evicts pods when the node runs out of a resource. Order and messages are those of upstream's pkg/kubelet/eviction.
 //
-// A disk that gets full is first relieved of images that nobody uses. Then one pod goes at a time: it is seen what that brings before
-// the next. Nodes that share a machine run out together: who goes is decided among the pods of all of them, and its own node ends it.
+// When the disk gets full, unused images are removed first. Then one pod is evicted at a time, and the resource is measured again before
+// the next. Nodes that share a machine run out together: the pod is chosen among the pods of all of them, and its own node evicts it.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Clock } from "#base/clock.ts";
@@ -18,7 +18,7 @@ export interface MeasuredPod {
   readonly stats: PodStats | undefined;
 }
 
-/** Of which resource there is too little. */
+/** A resource that the node can run out of. */
 export type StarvedResource = "memory" | "ephemeral-storage" | "pids";
 
 export const resourceUnder: Readonly<Record<Pressure, StarvedResource>> = {
@@ -27,7 +27,7 @@ export const resourceUnder: Readonly<Record<Pressure, StarvedResource>> = {
   pidPressure: "pids",
 };
 
-/** The first goes first: who takes more than it asked for, then who matters less, then who takes most beyond what it asked for. */
+/** In order of eviction: pods that use more than they request, then lower priority, then the largest use beyond the request. */
 export function evictionOrder(resource: StarvedResource, pods: readonly MeasuredPod[]): readonly MeasuredPod[] {
   const beyond = ({ pod, stats }: MeasuredPod): number =>
     stats ? usedOf(resource, stats) - requestOf(resource, pod) : Number.POSITIVE_INFINITY;
@@ -55,7 +55,7 @@ export interface Shortage {
   readonly available: number;
 }
 
-/** What there is too little of, and how little. */
+/** Which resource is short, and by how much. */
 export function shortageOf(pressure: Pressure, machine: MachineState, thresholds: EvictionThresholds): Shortage {
   const resource = resourceUnder[pressure];
   if (resource === "memory")
@@ -121,20 +121,20 @@ export interface EvictorOptions extends EvictionPeer {
   readonly evict: (podUid: string, ending: Termination) => void;
   /** Tells people about the node. */
   readonly report?: (reason: string, message: string) => void;
-  /** Some room on the disk for the runtime to note in it that containers have ended. */
+  /** A file that keeps some of the disk free: it is deleted so that the runtime can write that containers have ended. */
   readonly reserve?: { keep(): void; release(): unknown };
   readonly thresholds: EvictionThresholds;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How long it is waited for a pod that goes. */
+/** How long to wait for an evicted pod to end before the next one is chosen. */
 const maxWaitMs = 30_000;
 const order: readonly Pressure[] = ["memoryPressure", "diskPressure", "pidPressure"];
 
 export class Evictor {
   readonly #options: EvictorOptions;
-  /** Those that were told to end, until they are gone. */
+  /** Uids of pods that were evicted and have not ended yet. */
   readonly #evicted = new Set<string>();
   #last: { readonly uid: string; readonly at: number } | undefined;
 
@@ -142,12 +142,12 @@ export class Evictor {
     this.#options = options;
   }
 
-  /** Does what helps now against what was found. */
+  /** Takes the next step against the pressures found: free images, or evict one pod. */
   async relieve(pressures: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void> {
     const { machine, freeImages, thresholds, peers, evict, report, reserve, clock, log } = this.#options;
     if (!pressures.has("diskPressure")) reserve?.keep();
     if (pressures.size === 0) return;
-    // Only now: a pod that still runs would write into it.
+    // Not earlier: a pod that still runs would fill the freed space.
     if (this.#isWaiting()) return void reserve?.release();
     const [first] = order.filter((pressure) => pressures.has(pressure)).map((pressure) => resourceUnder[pressure]);
     report?.("EvictionThresholdMet", `Attempting to reclaim ${first}`);
@@ -159,7 +159,7 @@ export class Evictor {
     const shortage = shortageOf(worst, present, thresholds);
     const others = await Promise.all([...(peers?.() ?? [])].map((peer) => measure(peer, isRunning, signal)));
     const ownPods = await measure(this.#options, (one) => this.#mayGo(one), signal);
-    // What nothing is known of may be about to start there; here it goes first.
+    // A pod of another node without stats may be about to start; a pod of this node without stats is evicted first.
     const candidates = [...ownPods, ...others.flat().filter(({ stats }) => stats)];
     if (worst === "diskPressure" && !wouldHelp(shortage, candidates)) {
       reserve?.release();
@@ -174,12 +174,12 @@ export class Evictor {
     this.#last = { uid, at: clock.elapsed() };
   }
 
-  /** A pod that crashes again and again holds its part of the disk also while nothing of it runs. */
+  /** A pod in a crash loop counts even while none of its containers runs: it still holds its disk space. */
   #mayGo(one: ServedPod): boolean {
     return one.state.containers.length > 0 && !hasEnded(one) && !this.#evicted.has(one.pod.metadata.uid);
   }
 
-  /** Whether the pod that was ended last is still about to: what it held is given back after its containers. */
+  /** Whether the last evicted pod is still ending: its disk and memory are freed only after its containers. */
   #isWaiting(): boolean {
     const { clock } = this.#options;
     const pods = [...this.#options.pods()];
@@ -202,7 +202,7 @@ async function measure(
   }));
 }
 
-/** Upstream ends one pod after the other, though the disk may be full of what is none of theirs. */
+/** Upstream would evict all pods in turn, though others may have filled the disk. */
 const wouldHelp = ({ threshold, available }: Shortage, pods: readonly MeasuredPod[]): boolean =>
   pods.reduce((sum, { stats }) => sum + (stats ? usedOf("ephemeral-storage", stats) : 0), 0) >= threshold - available;
 

@@ -1,23 +1,23 @@
-// What a pod stands on besides its containers: its volumes, its cgroup, the folder of its logs. Each is made before the pod's sandbox,
-// given up when nothing of the pod runs any more, and removed when the API no longer has the pod. All of it may be repeated.
+// Something that a pod needs on its host besides containers: its volumes, its cgroup, the folder of its logs. Each is prepared before the
+// pod's sandbox, released when nothing of the pod runs any more, and removed when the API no longer has the pod. All methods are idempotent.
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface HostResource {
-  /** Makes it. Rejects with GroundError for what people have to know. */
+  /** Makes the resource. Rejects with HostResourceError for what is to be shown as an event. */
   prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** The pod as it is by now, while it runs; must not wait. */
+  /** Called with the current pod at each sync while it runs; must not block. */
   keep?(pod: Pod): void;
-  /** What the containers of the pod may use has changed, or is about to. */
+  /** The resources of the pod's containers have changed, or are about to. */
   resize?(pod: Pod): Promise<void>;
   /** Nothing of the pod runs any more. */
   release?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The API no longer has the pod. */
   remove(podUid: string, signal: AbortSignal): Promise<void>;
-  /** Uids of pods of which there is anything: what a kubelet finds when it starts. */
+  /** Uids of pods that have this resource on the host, as a kubelet finds them when it starts. */
   pods(signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** A pod cannot be started yet; told to people as an event. */
+/** Keeps a pod from starting, and is shown as an event with this reason. */
 export class HostResourceError extends Error {
   override readonly name = "GroundError";
   /** Of the event. */

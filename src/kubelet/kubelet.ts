@@ -1,5 +1,5 @@
-// The kubelet of one node: registers it, keeps its lease and its status, and makes the pods that are bound to it real on a container
-// runtime. All it decides is decided elsewhere: what to do for a pod in `pod/`, what to tell of the node in `node/`.
+// The kubelet of one node: registers it, keeps its lease and its status, and runs the pods that are bound to it on a container runtime.
+// Decisions are made elsewhere: what to do for a pod in `pod/`, what to report of the node in `node/`.
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
@@ -41,19 +41,19 @@ export interface KubeletOptions {
   readonly probes: ProbeHandlers;
   readonly streams: ContainerStreams;
   readonly spdyCompression: () => SpdyCompression;
-  /** Volumes of pods, and where what is in them comes from; without, pods have none. */
+  /** Volumes of pods, and the sources of their content; without them, pods have no volumes. */
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
-  /** What the node looks at to know how it is; without, it is well until told otherwise. */
+  /** What the health of the node is measured by; without it, the node is healthy until `setHealth` is called. */
   readonly sensors?: NodeSensors;
-  /** What else pods stand on. */
+  /** What else pods need on the host. */
   readonly hostResources?: readonly HostResource[];
-  /** How many pods are made at once: more take longer, each and all together. As many as there are unless told. */
+  /** How many pods get a sandbox at the same time: more take longer, each and all together. Defaults to no limit. */
   readonly maxConcurrentStarts?: number;
   /** What the node and its pods use, for /stats/summary. */
   readonly stats?: (which: WhichStats, signal: AbortSignal) => Promise<Summary>;
-  /** Pods of the node's own. */
+  /** Static pods. */
   readonly staticPods?: StaticPodSource & Component;
-  /** Called when the node has come to the API. */
+  /** Called when the node has been registered. */
   readonly registered?: () => void;
   /** What else runs as long as the kubelet does. */
   readonly parts?: readonly Component[];
@@ -63,17 +63,17 @@ export interface KubeletOptions {
 }
 
 export interface Kubelet extends Component {
-  /** What it answers over HTTP, to those who may ask. */
+  /** Answers an HTTP request that has been authorized. */
   handle(request: KubeletRequest): Promise<HttpResponse>;
   /** The pods of the node, and what the runtime has of them. */
   pods(): Iterable<ServedPod>;
   /** What the node and its pods use, where that is known. */
   readonly stats?: NonNullable<KubeletOptions["stats"]>;
-  /** Tells people something about the node. */
+  /** Writes an event about the node. */
   report(type: "Normal" | "Warning", reason: string, message: string): void;
   /** Ends a pod for a reason of the node's own. */
   evict(podUid: string, ending: Termination): void;
-  /** Notes how the node is, and tells it at once if it is news. */
+  /** Sets the node's health, and reports it at once if it has changed. */
   setHealth(health: NodeHealth): void;
   readonly isRegistered: boolean;
 }
@@ -114,7 +114,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     },
     async run(signal) {
       const { staticPods, parts = [] } = options;
-      // What runs of them must be known before anything is taken for an orphan.
+      // Static pods must be known before what runs without a pod is removed as an orphan.
       if (staticPods) group.pods.setStatic(await staticPods.read());
       node.report("Normal", "Starting", "Starting kubelet.");
       const components = [informers, ...group.components, ...parts, ...switchOn(node, options)];
@@ -124,7 +124,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
   };
 }
 
-/** Registers the node: at once, or as soon as it knows how it is if it looks after that itself. Returns what has to run for it. */
+/** Registers the node: at once, or after its first health check if it has sensors. Returns what has to run for that. */
 function switchOn(node: AssembledNode, { sensors, clock, log }: KubeletOptions): readonly Component[] {
   if (!sensors) {
     node.switchOn();
@@ -168,7 +168,7 @@ function volumeLifecycle(
   return new VolumeLifecycle({ ...rest, volumes, hostIps: hostIpsOf(description), allocatable, objects, tokens });
 }
 
-/** Has the pods follow their files. What is read while more changes is read again. */
+/** Reads the static pods again whenever their source has changed. */
 function follow(source: StaticPodSource, pods: Pods): Component {
   const workers = new WorkerPool<StaticPodSource>({
     name: "static pods",

@@ -1,5 +1,5 @@
-// One pod on its node: asks the machine what to do, and does it. Whatever takes time goes on beside the worker, which is woken when it
-// is over; so a grace period can be shortened, and a pod deleted, while an image is being pulled.
+// Runs one pod: observes it, asks the pod machine for a plan, and begins the plan's actions (upstream's pkg/kubelet/pod_workers.go). Actions run
+// in the background and wake the worker when they are done; so a grace period can be shortened, and a pod deleted, during an image pull.
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
@@ -28,11 +28,11 @@ import { nothingObserved, type PodState } from "./runtime.ts";
 import { StartError, startContainer } from "./start-container.ts";
 import { mountDelays } from "./volume-lifecycle.ts";
 
-/** What goes on around a pod. Most pods of a node have nothing of it most of the time. */
+/** Actions in progress, back-offs and failures of a pod. Most pods have none most of the time. */
 class PendingWork {
   isSandboxBusy = false;
   sandboxRetryAt = 0;
-  /** How often what the pod stands on could not be made. */
+  /** How often in a row the host resources could not be prepared. */
   prepareFailures = 0;
   isReleasing = false;
   readonly starting = new Map<string, AbortController>();
@@ -51,7 +51,7 @@ class PendingWork {
   }
 }
 
-/** What all workers share that have no work. Never changed. */
+/** Shared by all workers without pending work, to save memory. Never changed. */
 const noPendingWork = new PendingWork();
 const noProbes: ReadonlyMap<string, ProbeResults> = new Map();
 
@@ -65,11 +65,11 @@ export class PodWorker {
   readonly acceptedAt: number;
   readonly node: string;
   pod: Pod;
-  /** Whether the API no longer has the pod. */
+  /** Whether the pod is no longer in the API, or its manifest is gone. */
   isDeleted = false;
-  /** Whether the node has decided if it takes the pod. */
+  /** Whether the admission of the pod has been decided. */
   isAdmitted = false;
-  /** The status that is being written: a watch may show it before the write is answered. */
+  /** The status that is being written: the watch may show it before the write has returned. */
   statusInFlight: PodStatus | undefined;
   #state: PodState = nothingObserved;
   #plan: Plan | undefined;
@@ -78,11 +78,11 @@ export class PodWorker {
   #termination: Termination | undefined;
   #resizer: PodResizer | undefined;
   #rejection: Rejection | undefined;
-  /** The pod as it was when it came to this node, and when it was last asked for something else: what all this is done for. */
+  /** Versions of the pod when it was bound to this node, and when its desired state last changed: the causes of all later writes. */
   readonly #boundVersion: string;
   #desiredVersion: string;
   #steps: readonly DoneStep[] = noSteps;
-  /** Whether what the pod stood on was given up. */
+  /** Whether the host resources have been released. */
   #isReleased = false;
   readonly #context: PodsContext;
 
@@ -101,7 +101,7 @@ export class PodWorker {
     return this.#state;
   }
 
-  /** Whether nothing of the pod runs any more, nor will, and it holds nothing of the node any more. */
+  /** Whether nothing of the pod runs or will run, and its host resources are released. */
   get isFinished(): boolean {
     return this.#plan?.isFinished === true && (this.#isReleased || !this.#context.hasReleasable);
   }
@@ -118,12 +118,12 @@ export class PodWorker {
     return (this.isAdmitted || startTime !== undefined) && phase !== "Succeeded" && phase !== "Failed";
   }
 
-  /** Whether it was decided that the pod ends. */
+  /** Whether the pod is being terminated. */
   get isTerminating(): boolean {
     return this.#termination !== undefined || this.#plan?.isEnding === true;
   }
 
-  /** The pod as the API shows it; whether there is anything new in that. What is being told of it is none. */
+  /** Takes over the pod as the API shows it. Returns whether that needs a sync: an echo of the status in flight does not. */
   updatePod(pod: Pod): boolean {
     const isNewer = versionOf(pod) > versionOf(this.pod);
     const isEcho = isNewer && this.statusInFlight !== undefined && isEchoOf(pod, this.pod, this.statusInFlight);
@@ -133,7 +133,7 @@ export class PodWorker {
     return isNewer && !isEcho;
   }
 
-  /** Labels and annotations may be inputs of a container: what failed for want of one is tried at once when they have changed. */
+  /** Labels and annotations may be inputs of a container: a start that failed for want of one is retried at once when they change. */
   #retryFailedInputs({ metadata }: Pod): void {
     const { labels, annotations } = this.pod.metadata;
     if (equal(metadata.labels, labels) && equal(metadata.annotations, annotations)) return;
@@ -142,14 +142,14 @@ export class PodWorker {
       if (failure.reason === "CreateContainerConfigError") failures.set(name, { ...failure, retryAt: 0 });
   }
 
-  /** What led to whatever the node now tells of the pod, as `Knarr-Because` has it. */
+  /** The causes of what is now written about the pod, as the header `Knarr-Because` has them. */
   get because(): string {
     const { namespace, name } = this.pod.metadata;
     const versions = new Set([this.#boundVersion, this.#desiredVersion]);
     return [...versions].map((version) => causeOf(Pod, keyOf({ namespace, name }), version)).join(",");
   }
 
-  /** What was done since it was last told; the teller gives back what could not be told. */
+  /** Returns and clears the steps since the last status write; the caller restores them if that write fails. */
   drainSteps(): readonly DoneStep[] {
     const steps = this.#steps;
     this.#steps = noSteps;
@@ -160,24 +160,24 @@ export class PodWorker {
     this.#steps = [...steps, ...this.#steps].slice(-maxSteps);
   }
 
-  /** Takes note of something that was done, or has happened, for whoever reads a trace. */
+  /** Records a step for `knarr trace`. */
   recordStep(step: StepName, ms: number, container?: string): void {
     const done = { step, at: this.#context.clock.now(), ms, ...(container !== undefined && { container }) };
     this.#steps = [...this.#steps.slice(1 - maxSteps), done];
   }
 
-  /** Ends the pod for a reason that is not in the API. The first reason counts. */
+  /** Terminates the pod for a reason that is not in the API. The first reason wins. */
   terminate(ending: Termination): void {
     this.#termination ??= ending;
   }
 
-  /** The node does not take the pod. */
+  /** The node does not admit the pod. */
   reject(rejection: Rejection): void {
     this.#rejection = rejection;
     this.terminate(rejection);
   }
 
-  /** Looks, plans, begins what is to be done. */
+  /** Observes the pod, plans, and begins the plan's actions. */
   async sync(signal: AbortSignal): Promise<void> {
     const { runtime, clock, probes, timers } = this.#context;
     this.#state = await runtime.observe(this.uid, signal);
@@ -213,7 +213,7 @@ export class PodWorker {
     timers.set(this, Math.min(plan.wakeAt, probed.wakeAt, resizeAt) - now);
   }
 
-  /** What there is to tell of the pod now; undefined before the first look. */
+  /** The status of the pod now; undefined before the first sync. */
   status(): PodStatus | undefined {
     const { runtime, clock, nodeOf } = this.#context;
     if (!this.#plan) return undefined;
@@ -234,12 +234,12 @@ export class PodWorker {
     });
   }
 
-  /** Gives up what is being started, since the kubelet stops: the next one finds what came of it. */
+  /** Aborts container starts, since the kubelet stops: the next kubelet finds what came of them. */
   abort(reason: unknown): void {
     for (const stop of this.#work.starting.values()) stop.abort(reason);
   }
 
-  /** Whether it waited to try again what it stands on; it does no longer. */
+  /** Ends the back-off after a failure to prepare host resources. Returns whether there was one. */
   skipBackoff(): boolean {
     const work = this.#work;
     if (work.prepareFailures === 0 || work.sandboxRetryAt === 0) return false;
@@ -247,7 +247,7 @@ export class PodWorker {
     return true;
   }
 
-  /** Takes away all that there still is of the pod. */
+  /** Removes the containers, sandboxes and host resources of the pod. */
   async removeFromNode(signal: AbortSignal): Promise<void> {
     const { runtime, probes, timers, hostResources } = this.#context;
     timers.delete(this);
@@ -313,7 +313,7 @@ export class PodWorker {
   }
 
   async #createSandbox(attempt: number, signal: AbortSignal): Promise<void> {
-    if (this.isTerminating) return; // since it came to the entry
+    if (this.isTerminating) return; // while it waited for the semaphore
     const { runtime, clock } = this.#context;
     const work = this.#work;
     try {
@@ -338,7 +338,7 @@ export class PodWorker {
     }
   }
 
-  /** All at once. Whatever fails, nothing is still being made when this is over: what comes next may be to remove it. */
+  /** In parallel. Waits for all of them even if one fails: the next action may be to remove them. */
   async #prepareHostResources(signal: AbortSignal): Promise<void> {
     const made = await Promise.allSettled(
       this.#context.hostResources.map((resource) => resource.prepare?.(this.pod, signal)),
@@ -388,7 +388,7 @@ export class PodWorker {
     });
   }
 
-  /** Gives containers that run what their spec says by now; when to look again. */
+  /** Resizes running containers as their spec says. Returns when to sync again. */
   #resize(signal: AbortSignal): number {
     if ((this.pod.metadata.generation ?? 1) === 1) return Number.POSITIVE_INFINITY;
     const { starting, stopping } = this.#work;
@@ -415,7 +415,7 @@ export class PodWorker {
     this.#runInBackground(runtime.stopContainer(id, graceMs, signal), () => undefined);
   }
 
-  /** Lets work go on by itself, and looks again when it is over. What fails is tried again by the next plan. */
+  /** Runs work in the background, and syncs the pod when it is over. Failed work is planned again. */
   #runInBackground(work: Promise<unknown>, after: () => void): void {
     const { wake, log, retryLater } = this.#context;
     work.then(
@@ -464,11 +464,11 @@ export class PodWorker {
   }
 }
 
-/** Whether the pod is to be another one, or to end; a change of its labels or by a status is nothing to a node. */
+/** Whether the spec has changed or the pod was deleted; labels and status are no desired state. */
 const hasDesiredStateChanged = ({ metadata: before }: Pod, { metadata: after }: Pod): boolean =>
   before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
 
-/** Whether the pod is as it was, but for this status. */
+/** Whether the pod differs from `before` only by this status. */
 function isEchoOf(pod: Pod, before: Pod, status: PodStatus): boolean {
   const lasting = ({ metadata }: Pod) => ({ ...metadata, resourceVersion: undefined, managedFields: undefined });
   return !hasDesiredStateChanged(before, pod) && equal(pod.status, status) && equal(lasting(pod), lasting(before));

@@ -1,5 +1,5 @@
-// The pods of a node, or of many: a worker for each, one alarm and one set of lanes for all of them, and their statuses in the API.
-// Nothing here happens in a watch callback but noting which pod to look at.
+// The pods of one node or of many: a worker for each pod, one timer queue and two worker pools for all of them, which sync pods and write
+// their statuses. Watch callbacks only queue pods.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { aborted } from "#base/aborted.ts";
 import { breathe, turn } from "#base/breathe.ts";
@@ -32,11 +32,11 @@ export interface PodNode {
   /** Acts as the node. */
   readonly client: Client;
   readonly hostIps: readonly string[];
-  /** Of the node in the API; only what stands for static pods needs it. */
+  /** Uid of the Node object; only mirror pods need it. */
   readonly uid?: string | undefined;
-  /** Whether the node looks after its pods; one that is stopped does nothing, as if its machine were off. */
+  /** False for a node that is switched off: nothing is done for its pods. */
   readonly isRunning: boolean;
-  /** Why the node cannot take the pod, if it cannot. */
+  /** Why the node does not admit the pod; undefined if it does. */
   admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
 }
 
@@ -61,38 +61,38 @@ export interface PodsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly event: RecordEvent;
-  /** What to pull an image with. */
+  /** Credentials for the pull of an image. */
   readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<Credentials | undefined>;
   /** The node of that name, if it is one of ours. */
   readonly nodeOf: (name: string) => PodNode | undefined;
-  /** What pods stand on here; given up in the opposite order. */
+  /** What pods need on the host; released in reverse order. */
   readonly hostResources?: readonly HostResource[];
-  /** How many pods are made at once; as many as there are unless told. */
+  /** How many pods get a sandbox at the same time; defaults to no limit. */
   readonly maxConcurrentStarts?: number | undefined;
 }
 
-/** What a worker works with. */
+/** What workers share. */
 export interface PodsContext extends Omit<PodsOptions, "informer" | "madeAtOnce"> {
   readonly hostResources: readonly HostResource[];
-  /** Whether anything of these is given up when nothing of a pod runs any more. */
+  /** Whether any host resource has a `release`. */
   readonly hasReleasable: boolean;
   readonly timers: TimerQueue<PodWorker>;
-  /** Through which each pod goes to get a sandbox. */
+  /** Bounds how many sandboxes are made at the same time. */
   readonly starts: Semaphore;
-  /** Why the pod cannot be given what its spec says by now, if it cannot. */
+  /** Why the pod cannot be resized to what its spec says; undefined if it can. */
   readonly resizeRefusal: (worker: PodWorker) => ResizeProgress | undefined;
-  /** Something has happened to the pod: look again soon. */
+  /** Syncs the pod soon. */
   readonly wake: (worker: PodWorker) => void;
-  /** Something has gone wrong: look again in a while. */
+  /** Syncs the pod after a delay, since something has failed. */
   readonly retryLater: (worker: PodWorker) => void;
 }
 
 const syncWorkers = 16;
 const statusWorkers = 64;
-/** What cannot be cleared at once is tried again ever more seldom. */
+/** Back-off for the removal of orphans. */
 const orphanRetry = { firstMs: 1_000, maxMs: 60_000 };
 const retryMs = 1000;
-/** A pod that takes longer to be made has met some trouble. */
+/** A sandbox that takes longer is stuck, and no longer counts against the limit. */
 const maxStartMs = 5000;
 
 export class Pods implements Component {
@@ -105,7 +105,7 @@ export class Pods implements Component {
   readonly #syncWorkers: WorkerPool<PodWorker>;
   readonly #statusWorkers: WorkerPool<PodWorker>;
   readonly #timers: TimerQueue<PodWorker>;
-  /** Workers with something to tell, once what they have just begun had a moment to end: what happens at once is told at once. */
+  /** Workers whose status is to be written in the next turn of the event loop, so that changes within one turn make one write. */
   readonly #statusQueue = new Set<PodWorker>();
 
   constructor(options: PodsOptions) {
@@ -148,24 +148,24 @@ export class Pods implements Component {
     return this.#byNode.get(node) ?? [];
   }
 
-  /** Looks at all pods of a node again: it was started, or its own state has changed. */
+  /** Syncs all pods of a node. */
   wakeNode(node: string): void {
     for (const worker of this.workersOn(node)) this.#syncWorkers.add(worker);
   }
 
-  /** Looks at a pod again. */
+  /** Syncs a pod. */
   wake(uid: string): void {
     const worker = this.#workers.get(uid);
     if (worker) this.#syncWorkers.add(worker, "first");
   }
 
-  /** What a pod could not be made without is there: it need not wait any longer. */
+  /** Ends the back-off of a pod whose host resources could not be prepared, since what was missing is there. */
   retry(uid: string): void {
     const worker = this.#workers.get(uid);
     if (worker?.skipBackoff()) this.#syncWorkers.add(worker, "first");
   }
 
-  /** Ends a pod for a reason of the node's own. */
+  /** Terminates a pod for a reason of the node's own. */
   evict(uid: string, ending: Termination): void {
     const worker = this.#workers.get(uid);
     if (!worker || worker.isTerminating) return;
@@ -174,7 +174,7 @@ export class Pods implements Component {
     this.wake(uid);
   }
 
-  /** The pods that come from the node itself are these, and no others. */
+  /** Sets the static pods of the node. */
   setStatic(pods: readonly Pod[]): void {
     const wanted = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const worker of this.#workers.values())
@@ -190,7 +190,7 @@ export class Pods implements Component {
     }
   }
 
-  /** What the API has under the name of a static pod. */
+  /** The pod in the API with the name of a static pod. */
   #mirrorOf({ metadata: { namespace, name } }: Pod): Pod | undefined {
     return this.#options.informer.cache.get({ namespace, name });
   }
@@ -250,7 +250,7 @@ export class Pods implements Component {
     this.#syncWorkers.add(worker);
   }
 
-  /** What there is of pods that ended while no kubelet was there to see it. */
+  /** Removes what is left of pods that were deleted while no kubelet ran. */
   async #removeOrphansOnce(signal: AbortSignal): Promise<void> {
     const { informer, clock } = this.#options;
     await informer.synced(signal);
@@ -258,7 +258,7 @@ export class Pods implements Component {
     await aborted(signal);
   }
 
-  /** One that cannot be cleared is in nobody's way; throws if there was any. */
+  /** Goes on with the others if one cannot be removed, and rejects at the end. */
   async #removeOrphans(signal: AbortSignal): Promise<void> {
     const { informer, runtime, log } = this.#options;
     const failures: unknown[] = [];
@@ -299,7 +299,7 @@ export class Pods implements Component {
     for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
   }
 
-  /** A runtime that cannot be reached is asked again; its pods are looked at again then, since nobody knows what was missed. */
+  /** Follows the runtime's changes. After a lost connection all pods are synced, since changes may have been missed. */
   async #followRuntime(signal: AbortSignal): Promise<void> {
     const { runtime, log, clock } = this.#options;
     const pause = breathe();
@@ -345,7 +345,7 @@ export class Pods implements Component {
     if (!worker.isDeleted) this.#queueStatus(worker);
   }
 
-  /** Whether what an earlier version of a file described still runs. */
+  /** Whether a static pod of an earlier version of the same manifest still runs. */
   #isNameTaken(worker: PodWorker): boolean {
     if (worker.isDeleted || !isStatic(worker.pod)) return false;
     const name = keyOfObject(worker.pod);
@@ -398,7 +398,7 @@ export class Pods implements Component {
     if (others?.size === 0) this.#byNode.delete(worker.node);
   }
 
-  /** In the next turn of the event loop: a pod that starts without delay is told of once, when it runs. */
+  /** Writes the status in the next turn of the event loop: a pod that starts without delay costs one write. */
   #queueStatus(worker: PodWorker): void {
     if (this.#statusQueue.size === 0)
       turn().then(
@@ -426,7 +426,7 @@ export class Pods implements Component {
     }
   }
 
-  /** Before the node is in the API, and before it is known what else is, there is nobody to tell. */
+  /** Waits until the node is registered, and until the informer knows which mirror pods exist. */
   async #writeMirror(worker: PodWorker, { client, name, uid }: PodNode, signal: AbortSignal): Promise<void> {
     if (uid === undefined || !this.#options.informer.hasSynced) return this.#context.retryLater(worker);
     await writeMirror(worker, { client, presentMirror: this.#mirrorOf(worker.pod), node: { name, uid } }, signal);

@@ -1,4 +1,5 @@
-// Whether a container would run as root that must not.
+// Refuses containers that would run as root though runAsNonRoot is set, as upstream's verifyRunAsNonRoot does
+// (pkg/kubelet/kuberuntime/security_context_others.go).
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Image } from "./runtime.ts";

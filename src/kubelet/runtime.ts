@@ -72,7 +72,7 @@ export interface Image {
   readonly sizeBytes: number;
   /** Whether the runtime itself needs it. */
   readonly isPinned?: boolean;
-  /** Whom it runs as unless told otherwise, where the runtime says so. */
+  /** The user in the image's configuration, if the runtime reports it. */
   readonly user?: { readonly id: number } | { readonly name: string };
 }
 

@@ -2,14 +2,14 @@ import type { Clock } from "#base/clock.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 
 export interface SemaphoreOptions {
-  /** How many may be inside at once. */
+  /** How many may hold it at the same time. */
   readonly count: number;
-  /** Who takes longer is no longer counted: one that is stuck must not keep all others out. */
+  /** A holder that takes longer is no longer counted: one that is stuck must not block all others. */
   readonly maxHoldMs: number;
   readonly clock: Clock;
 }
 
-/** Lets few do at once what is done sooner one after another than all at a time, in the order in which they come. */
+/** A counting semaphore, first come, first served. */
 export class Semaphore {
   readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<() => void>();
@@ -43,13 +43,13 @@ export class Semaphore {
     try {
       await unlessAborted(promise, signal);
     } catch (error) {
-      // It may have been let in at the same moment.
+      // It may have been granted at the same moment.
       if (!this.#waiting.delete(resolve)) this.#release();
       throw error;
     }
   }
 
-  /** Whoever comes next takes the place of one who has left. */
+  /** Passes the released slot to the next waiter, if there is one. */
   #release(): void {
     const [next] = this.#waiting;
     if (!next) {

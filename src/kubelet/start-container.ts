@@ -1,4 +1,5 @@
-// From a container of a spec to one that runs: image, creation, start, and the hook after it.
+// Starts one container: pull, create, start, postStart hook. Follows upstream's startContainer
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go).
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";
@@ -34,7 +35,7 @@ export interface StartSubject {
   readonly pod: Pod;
   /** What the next pull of an image waits if this one fails, by image. */
   readonly pulls: Map<string, Delay>;
-  /** Takes note of a step that was taken, and of how long it took. */
+  /** Records a step and its duration. */
   readonly did: (step: StepName, ms: number) => void;
 }
 

@@ -1,4 +1,4 @@
-// Tells the API what became of a pod, and removes the pod when nothing is left of it.
+// Writes the status of a pod, and deletes the pod when nothing is left of it, as upstream's pkg/kubelet/status/status_manager.go does.
 import { isReady } from "#api/core/readiness.ts";
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
@@ -6,7 +6,7 @@ import { type Client, isConflict, isNotFound } from "#client/client.ts";
 import { formatSteps } from "#wire/steps.ts";
 import type { PodWorker } from "./pod-worker.ts";
 
-/** Whether the pod turned out to be another than the worker thought: then it has to look again. */
+/** Resolves with whether the pod in the API differs from the worker's, so that it has to be synced again. */
 export async function writeStatus(worker: PodWorker, client: Client, signal: AbortSignal): Promise<boolean> {
   const { pod, uid } = worker;
   const { namespace, name = "" } = pod.metadata;
@@ -42,7 +42,7 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   return false;
 }
 
-/** Notes what the status says for the first time and nobody did: containers that ended, and that the pod is ready. */
+/** Records steps that nobody took and only the status shows: containers that ended, and that the pod is ready. */
 function recordObservedSteps(worker: PodWorker, before: PodStatus, after: PodStatus): void {
   const known = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
   for (const { name, state } of after.containerStatuses ?? [])

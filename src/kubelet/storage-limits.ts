@@ -1,4 +1,5 @@
-// Ends pods that take more of the node's disk than they may: in a volume, in a container, or as a whole.
+// Evicts pods that exceed a limit of ephemeral storage: of a volume, of a container, or of the pod. Follows upstream's
+// localStorageEviction (pkg/kubelet/eviction/eviction_manager.go).
 import type { Pod } from "#api/core/v1/pod.ts";
 import { podAmounts } from "#api/core/v1/pod-amounts.ts";
 import type { Clock } from "#base/clock.ts";

@@ -1,4 +1,4 @@
-// One timer for many that want to be woken: thousands of pods and nodes cost one entry each, and none while they wait for nothing.
+// One timer for many targets: thousands of pods and nodes cost a heap entry each, and nothing while they wait for nothing.
 import type { Clock } from "#base/clock.ts";
 import { Heap } from "#base/heap.ts";
 

@@ -1,5 +1,5 @@
-// Keeps the volumes of the node's pods: made before the sandbox, written again when what they show has changed or a token is due,
-// gone when the pod has ended.
+// The life of pods' volumes: made before the sandbox, written again when an object has changed or a token is due for renewal,
+// removed when the pod has ended.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
@@ -45,7 +45,7 @@ export interface VolumeLifecycleOptions extends Omit<PodContext, "podIps"> {
   readonly volumes: PodVolumes;
   readonly objects: WatchedObjects;
   readonly tokens: AccountTokens;
-  /** Told the pods whose volumes may be made now, if they could not be before. */
+  /** Called with each pod whose missing objects may have come. */
   readonly changed: (podUid: string) => void;
   readonly event: RecordEvent;
   readonly clock: Clock;
@@ -64,7 +64,7 @@ export class VolumeLifecycle implements HostResource, Component {
   readonly name = "volumes";
   readonly #options: VolumeLifecycleOptions;
   readonly #podContext: PodContext;
-  /** Pods with files of objects, by uid. */
+  /** Pods whose volumes are made of objects, by uid. */
   readonly #tracked = new Map<string, TrackedPod>();
   readonly #workers: WorkerPool<TrackedPod>;
   readonly #timers: TimerQueue<TrackedPod>;
@@ -93,7 +93,7 @@ export class VolumeLifecycle implements HostResource, Component {
     const old = before?.pod;
     const tracked = this.#track(pod);
     if (!tracked) return;
-    // One that is not known yet runs since before this kubelet did: nobody knows what has changed meanwhile.
+    // A pod that is not tracked yet has run since before this kubelet: its objects may have changed meanwhile.
     if (!old || (hasDownwardFiles(pod) && !hasSameFields(old, pod))) this.#workers.add(tracked);
   }
 
@@ -164,7 +164,7 @@ export class VolumeLifecycle implements HostResource, Component {
         this.#timers.set(tracked, backoffMs(mountDelays, tracked.failures++));
       }
     }
-    // A pod that ended meanwhile must not keep what was written for it. What stays now goes with the pod.
+    // A pod that was released during the refresh must not keep its files. If this fails, they are removed with the pod.
     if (!this.#isTracked(tracked)) await volumes.tearDown(pod.metadata.uid ?? "").catch(() => undefined);
   }
 
@@ -185,7 +185,7 @@ const hasSameFields = (a: Pod, b: Pod): boolean =>
   equal(a.metadata.annotations, b.metadata.annotations) &&
   equal(a.spec.containers, b.spec.containers);
 
-/** As upstream tells it, by whether a claim or the volume itself was the trouble. */
+/** Upstream's messages, which differ for claims and volumes. */
 export function failedMount(error: unknown): HostResourceError {
   if (!(error instanceof VolumeFailed)) return new HostResourceError("FailedMount", explain(error), error);
   const { volume, cause } = error;

@@ -1,11 +1,12 @@
-// Work on many things, a bounded number at a time, each at most once at a time; never so long that others wait.
+// A pool of workers over a queue of distinct targets: a bounded number at a time, each target by at most one worker. Workers give way
+// to the event loop.
 import { breathe } from "#base/breathe.ts";
 import type { Component } from "#base/supervise.ts";
 
 export interface WorkerPoolOptions<T> {
   readonly name: string;
   readonly count: number;
-  /** Must not throw for what can go wrong with one target. */
+  /** A rejection ends the whole pool: errors of a single target must be handled inside. */
   work(target: T, signal: AbortSignal): Promise<void>;
 }
 
@@ -28,7 +29,7 @@ export class WorkerPool<T> implements Component {
     return this.#queued.size + this.#urgent.size + this.#busy.size === 0;
   }
 
-  /** `first` puts it before all that were added without: what was begun is brought to an end before more is begun. */
+  /** `first` queues the target before all others: what was begun is finished before more is begun. */
   add(target: T, order: "first" | "last" = "last"): void {
     if (this.#busy.has(target)) {
       this.#rerun.add(target);

@@ -1,5 +1,5 @@
-// Has the host reach services through the nodes that are alive, and addresses of load balancers that only nodes with an endpoint answer
-// for (`externalTrafficPolicy: Local`) through those: what the health checks of a real load balancer are for.
+// Routes of the host to services, through the nodes that are ready. Addresses of load balancers that only nodes with an endpoint answer
+// for (`externalTrafficPolicy: Local`) are routed to those nodes, as a real load balancer does by its health checks.
 import { isReady } from "#api/core/readiness.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
@@ -32,7 +32,7 @@ export interface ServiceRoutesOptions {
 
 const isPinned = ({ spec }: Service): boolean => spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 const pinnedServices = index(Service, (service) => (isPinned(service) ? [""] : []));
-/** Changes come in flocks: those of so long are taken together. */
+/** Debounce: changes within this time are applied together. */
 const debounceMs = 20;
 const retryMs = 1_000;
 
@@ -49,7 +49,7 @@ export class ServiceRoutes implements Component {
     const kinds = [Node, Service, EndpointSlice] as const;
     let changed = Promise.withResolvers<void>();
     const stops = kinds.map((kind) => informers.of(kind).onChange(() => changed.resolve()));
-    const aborted = () => changed.resolve(); // whoever waits next is told why
+    const aborted = () => changed.resolve(); // ends the wait; the next check of the signal throws
     signal.addEventListener("abort", aborted, { once: true });
     try {
       await Promise.all(kinds.map((kind) => informers.of(kind).synced(signal)));

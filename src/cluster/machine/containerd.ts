@@ -31,11 +31,11 @@ export interface NodeContainerdOptions {
 }
 
 const startMs = 20_000;
-/** One that was there before us and is silent for so long is not about to start, but stuck. */
+/** How long a containerd that was already running may be silent before it counts as stuck. */
 const adoptMs = 5_000;
 const pollMs = 5;
 const restartBackoff = { firstMs: 100, maxMs: 10_000 };
-/** One that ran for so long did not end because of how it was started. */
+/** A containerd that ran for so long resets the back-off of restarts. */
 const stableMs = 60_000;
 const lastBytes = 4096;
 
@@ -55,7 +55,7 @@ export class NodeContainerd {
     this.#home = { folder, runFolder, cgroup, socket: this.socket, config: join(folder, "containerd.toml") };
   }
 
-  /** Starts it unless it runs, and waits until it answers. Those who ask while it is being started wait for the same. */
+  /** Starts containerd unless it runs, and waits until it answers. Concurrent calls share one start. */
   start(signal: AbortSignal): Promise<void> {
     this.#starting ??= this.#start(signal).finally(() => {
       this.#starting = undefined;
@@ -190,9 +190,9 @@ export class NodeContainerd {
     return `${words} (${this.#log})`;
   }
 
-  /** Brings it if it is not there. False if nobody answers. */
+  /** Loads the pause image if it is missing. False if containerd does not answer. */
   async #hasPauseImage(signal: AbortSignal): Promise<boolean> {
-    const { ensurePauseImage } = await import("./pause-image.ts"); // with gRPC, which those need not wait for who only end it
+    const { ensurePauseImage } = await import("./pause-image.ts"); // loaded late, since it brings gRPC, which stopping a node does not need
     return ensurePauseImage(this, this.#options, signal);
   }
 }

@@ -1,5 +1,5 @@
-// All that a node's containerd has on the machine, in its own folders and elsewhere, found whatever of it is alive: containerd, the shims,
-// both, or neither. What a part of it knew may be gone, so each thing is looked for in more than one way.
+// Finds and removes all that a node's containerd has on the machine, in its own folders and elsewhere, whether containerd, its shims,
+// both or neither are alive. State that one of them held may be lost, so each thing is looked for in more than one way.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,8 +1,8 @@
-// Connections that begin inside a network namespace, for servers that listen on its loopback: nobody outside of it can reach those, pods included.
+// A pool of connections that are opened inside a network namespace, to servers on its loopback, which nothing outside can reach.
 import type { Socket } from "node:net";
 import { openInNamespace } from "./open-in-namespace.ts";
 
-/** To enter the namespace takes some 50 ms, whether for one connection or for several: a browser asks for many at once. */
+/** Entering the namespace takes some 50 ms, for one connection or several, and browsers open many at once. */
 const batch = 4;
 
 interface Address {
@@ -12,7 +12,7 @@ interface Address {
 
 export class NamespaceConnections {
   readonly #namespace: string;
-  /** Open and unused, by where they lead. Those that the other end closes leave by themselves. */
+  /** Open and unused connections, by address. Those that the other end closes are removed. */
   readonly #spare = new Map<string, Set<Socket>>();
 
   constructor(namespace: string) {
@@ -45,7 +45,7 @@ export class NamespaceConnections {
       if (spare.size === 0) this.#spare.delete(key);
     };
     for (const event of ["close", "error", "end"]) socket.once(event, discard);
-    socket.resume().unref(); // only who reads is told of an end; servers say nothing before they are asked
+    socket.resume().unref(); // a socket must be read to notice its end; servers send nothing before the first request
   }
 
   #take(key: string, socket: Socket): Socket {

@@ -1,4 +1,4 @@
-// What the nodes of this machine do, and what serves all of them: names, images, and the host's way to services.
+// What serves all nodes of this machine: DNS, images, and the host's routes to services; and how one of the nodes is run.
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import type { Component } from "#base/supervise.ts";
@@ -17,9 +17,9 @@ export interface NodeServicesOptions
   readonly local: LocalNodes;
   /** Address of the DNS service. */
   readonly dnsAddress: string;
-  /** Where images to try clusters with are kept. */
+  /** Folder of demo images. */
   readonly imageCache: string;
-  /** Where images are kept that a person loaded. */
+  /** Folder of images that were loaded by command. */
   readonly keptImages: string;
 }
 

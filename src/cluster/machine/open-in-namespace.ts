@@ -1,4 +1,4 @@
-// Sockets inside a network namespace. Node cannot enter one, and a process that did would be there with all it has; so a
+// Opens sockets inside a network namespace. Node cannot enter one, and the whole process would be in it; so a
 // small child enters it, opens the sockets, hands them over and ends. A socket stays in the namespace it was opened in.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:dgram";
@@ -10,7 +10,7 @@ export interface SocketRequest {
   readonly address: string;
   /** 0 for any that is free. */
   readonly port: number;
-  /** TCP unless told; a connection goes to the address, the others listen there. */
+  /** Defaults to TCP. A connection goes to the address, the others listen there. */
   readonly protocol?: "tcp" | "udp" | "connection";
 }
 
@@ -21,12 +21,12 @@ export type OpenedSocket = { readonly address: string; readonly port: number } &
   | { readonly protocol: "connection"; readonly socket: Connection }
 );
 
-/** What the child tells of each socket, in the order in which they were asked for. */
+/** What the child reports of each socket, in the order of the requests. */
 type ChildReport =
   | { readonly is: "open"; readonly port: number }
   | { readonly is: "failed"; readonly code: string; readonly message: string };
 
-/** It takes 50 ms; on a machine where it takes this long, nothing works. */
+/** Timeout of the child, which takes 50 ms. */
 const childMs = 20_000;
 
 /**

@@ -9,7 +9,7 @@ import { processes } from "./processes.ts";
 export interface TraceOptions {
   /** Of which all files count. */
   readonly folders: readonly string[];
-  /** What counts, on a machine where others work as well; all unless told. */
+  /** Which traces count, on a machine that others use as well; defaults to all. */
   readonly isMine?: (trace: string) => boolean;
 }
 

@@ -1,4 +1,4 @@
-// Questions about names outside of the cluster go to the resolvers of the machine, one after the other until one answers.
+// Forwards queries for names outside of the cluster to the resolvers of the machine, one after the other until one answers.
 import { createSocket, type Socket } from "node:dgram";
 import { connect, isIP } from "node:net";
 import type { Clock } from "#base/clock.ts";
@@ -45,7 +45,7 @@ function parseServer(text: string): ServerAddress {
   return { host, port: Number(port) };
 }
 
-/** A number nobody can guess, so that nobody else can answer. */
+/** A random query id, so that answers cannot be forged. */
 function withRandomId(query: Uint8Array, random: Random): Buffer {
   const copy = Buffer.from(query);
   copy.set(random.bytes(2), 0);

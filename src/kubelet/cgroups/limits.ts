@@ -1,4 +1,4 @@
-// What requests and limits come to in the kernel's terms. The arithmetic is upstream's.
+// Requests and limits in the kernel's units. The arithmetic is that of upstream's pkg/kubelet/cm/helpers_linux.go and qos/policy.go.
 import { type Amounts, isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -57,7 +57,7 @@ export interface GroupLimits {
   readonly hugepages?: readonly HugepageLimit[];
 }
 
-/** Of the group that holds all of a pod. It is limited where all of its containers are, or where it says so as a whole. */
+/** Limits of a pod's cgroup. A resource is limited if all containers limit it, or if the pod does as a whole. */
 export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
   const { spec } = pod;
   const limits = podAmounts(pod, "limits");
@@ -75,7 +75,7 @@ export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
   };
 }
 
-/** How early the kernel's killer takes a container: what the node needs goes last, what asks for nothing goes first. */
+/** The container's oom_score_adj: the kernel kills best-effort containers first, and those that the node needs last. */
 export function oomScore(pod: Pod, container: Container, memoryBytes: number): number {
   const { spec } = pod;
   const qos = qosClassOf(spec);

@@ -1,4 +1,4 @@
-// A kubelet for a node of this machine, put together: its runtime, its volumes, its probes, and what it tells of the machine.
+// Assembles the kubelet of a node on this machine: CRI runtime, volumes, cgroups, logs, stats, image collection and eviction.
 import { mkdir, statfs } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -47,35 +47,35 @@ import { VolumeMeter } from "./volumes/volume-meter.ts";
 import { Volumes } from "./volumes/volumes.ts";
 
 export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
-  /** For what must not be on a disk; in memory, or made so. */
+  /** For files that must not be on a disk; a tmpfs is mounted there unless it is on one. */
   readonly memoryFolder: string;
   /** Where the runtime keeps its images, if that is another disk. */
   readonly imageFolder?: string;
-  /** When images go that nobody uses; upstream's unless told. */
+  /** When unused images are removed; defaults to upstream's thresholds. */
   readonly imageThresholds?: ImageThresholds;
   /** Socket of the runtime: `unix:///run/containerd/containerd.sock`. */
   readonly endpoint: string;
   /** Acts as `system:node:NAME`. */
   readonly client: Client;
-  /** Of all services, where somebody follows them anyhow. */
+  /** An informer of all services, if the process has one already. */
   readonly services?: Informer<typeof Service>;
   /** Called when the node has come to the API. */
   readonly registered?: () => void;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
-  /** Waits for an image that somebody else is about to bring to the node, and says whether it had to; nobody does unless told. */
+  /** Waits for an image that is being loaded into the node, and resolves with whether it had to; defaults to no waiting. */
   readonly imageComing?: CriRuntimeOptions["imageComing"];
   /** The node's own control group, `/knarr/CLUSTER/NODE`; without, pods are where the runtime puts them. */
   readonly cgroupRoot?: string;
-  /** Processes that a pod may have; as many as the machine allows if it is negative, or not said. */
+  /** Processes that a pod may have; negative, as the default, for as many as the machine allows. */
   readonly podPidsLimit?: number;
-  /** How the runtime's streaming server is reached; from here unless told. */
+  /** Connects to the runtime's streaming server; defaults to a connection from this process. */
   readonly dialRuntime?: DialRuntime;
-  /** `/proc/net` of the node's network; of this process unless told. */
+  /** `/proc/net` of the node's network; defaults to that of this process. */
   readonly procNet?: string;
   /** Other nodes of this machine, whose pods take from the same memory and disk. */
   readonly peers?: () => Iterable<Kubelet>;
-  /** A folder whose files are pods of the node's own; none unless told. */
+  /** A folder of static pod manifests; defaults to none. */
   readonly staticPodsFolder?: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -197,7 +197,7 @@ const connectionOf = (runtime: CriRuntime): Component => ({
   run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
 });
 
-/** What the node looks at, and what it does when it runs out of something. */
+/** What the health of the node is measured by, and what is done under pressure. */
 function sensorsOf(
   {
     folder,

@@ -1,4 +1,4 @@
-// A folder of the node whose files are pods.
+// Static pods from a folder of manifests, as upstream's pkg/kubelet/config/file.go reads them.
 import { mkdir, open, readdir, watch } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -26,7 +26,7 @@ export class StaticFolder implements StaticPodSource, Component {
   readonly #options: StaticFolderOptions;
   /** What each file described when it was last understood. */
   #known = new Map<string, Pod>();
-  /** Files that are not understood, and why: said once. */
+  /** Files that cannot be parsed, and why; each is logged once. */
   readonly #bad = new Map<string, string>();
 
   constructor(options: StaticFolderOptions) {
@@ -84,7 +84,7 @@ export class StaticFolder implements StaticPodSource, Component {
     throw signal.reason;
   }
 
-  /** Whoever removes the folder has it made anew, and watched again. */
+  /** If the folder is removed, it is made again and watched again. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { folder, clock } = this.#options;
     for (;;) {

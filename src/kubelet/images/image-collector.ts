@@ -1,5 +1,5 @@
-// Removes images that nobody uses when the disk they are on gets full: those first that have been unused for longest. What was never
-// pulled stays: it came from an archive, and no registry would bring it again.
+// Image garbage collection, as in upstream's pkg/kubelet/images/image_gc_manager.go: when the disk of the images gets full, unused images
+// are removed, least recently used first. Images that were imported from an archive stay: no registry would bring them again.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -15,15 +15,15 @@ export interface ImageCollectorOptions {
     removeImage(id: string, signal: AbortSignal): Promise<void>;
   };
   readonly imageFs: () => Promise<FileSystemState>;
-  /** Upstream's unless told. */
+  /** Defaults to upstream's. */
   readonly thresholds?: ImageThresholds;
-  /** Told to people, about the node. */
+  /** Writes an event about the node. */
   readonly event: (reason: string, message: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** From which use of the disk on images go, and until when. */
+/** Percent of the disk at which collection begins, and down to which it frees. */
 export interface ImageThresholds {
   readonly highPercent: number;
   readonly lowPercent: number;
@@ -61,7 +61,7 @@ export class ImageCollector implements Component {
     }
   }
 
-  /** Frees what has to be freed. */
+  /** Collects if the disk is above the high threshold. */
   async check(signal: AbortSignal): Promise<void> {
     const { imageFs, event, thresholds: { highPercent, lowPercent } = defaultThresholds } = this.#options;
     const unused = await this.#unused(signal);

@@ -1,5 +1,5 @@
-// Tokens of the service accounts of pods, bound to the pod. One is good for all files and all reads that ask for the same; a new one
-// is asked for when four fifths of its life are over, or a day.
+// A cache of service account tokens that are bound to pods, as upstream's pkg/kubelet/token/token_manager.go. A token is renewed after 80 %
+// of its life, or after a day.
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
@@ -21,14 +21,14 @@ const jitterMs = 10_000;
 
 export class AccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random };
-  /** By pod, then by what was asked for. */
+  /** By pod uid, then by audience and expiration. */
   readonly #cache = new Map<string, Map<string, CachedToken>>();
 
   constructor(options: { readonly client: Client; readonly clock: Clock; readonly random: Random }) {
     this.#options = options;
   }
 
-  /** A token that is not due yet; one that is due but good if there is no other to be had. */
+  /** A token that need not be renewed yet. If renewal fails, the old token is used until it expires. */
   async of(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<string> {
     const { clock } = this.#options;
     const uid = pod.metadata.uid ?? "";

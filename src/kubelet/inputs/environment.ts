@@ -1,4 +1,5 @@
-// The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
+// The environment variables of a container; later sources replace earlier ones. Follows upstream's makeEnvironmentVariables
+// (pkg/kubelet/kubelet_pods.go) and pkg/kubelet/envvars.
 import { clusterAddresses } from "#api/core/services.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { FileKeySelector } from "#api/core/v1/env.ts";

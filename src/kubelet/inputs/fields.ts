@@ -1,4 +1,4 @@
-// Fields of a pod and amounts of its containers, as variables and files show them.
+// The downward API: fields of a pod and resources of its containers as text, as upstream's pkg/fieldpath has them.
 import type { Container } from "#api/core/v1/container.ts";
 import type { ResourceFieldSelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -10,7 +10,7 @@ export interface VolumeFile {
   readonly path: string;
   readonly content: Uint8Array;
   readonly mode: number;
-  /** Whose it is; root's unless told. */
+  /** The owner's uid; defaults to root. */
   readonly uid?: number;
 }
 
@@ -139,7 +139,7 @@ class FileSources {
   }
 }
 
-/** Whom all containers of a pod run as, if its spec says so: then nobody else need read its tokens. */
+/** The user that all containers of a pod run as, if its spec says so: then only that user need read its tokens. */
 function userOf({ spec }: Pod): number | undefined {
   const { securityContext, initContainers = [], containers, ephemeralContainers = [] } = spec;
   const users = [...initContainers, ...containers, ...ephemeralContainers].map(

@@ -1,4 +1,4 @@
-// What a pod calls itself.
+// The host name and domain of a pod, as upstream's GeneratePodHostNameAndDomain (pkg/kubelet/kubelet_pods.go) gives them.
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface HostName {

@@ -1,4 +1,4 @@
-// What a pod's resolv.conf says.
+// The resolv.conf of a pod, by its dnsPolicy and dnsConfig, as upstream's pkg/kubelet/network/dns/dns.go makes it.
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface ResolverConfig {

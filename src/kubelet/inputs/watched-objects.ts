@@ -1,4 +1,4 @@
-// Config maps and secrets that pods of this node have files of: one watch for each, for as long as a pod needs it. A kubelet may watch
+// Watches of the config maps and secrets that pods of this node mount: one for each object, for as long as a pod needs it. A kubelet may watch
 // no others, and an idle one costs nothing.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
@@ -25,7 +25,7 @@ export class WatchedObjects implements Component {
   readonly #watched = new Map<string, ObjectWatch>();
   readonly #held = new Map<string, readonly string[]>();
   readonly #running = new Set<Promise<void>>();
-  /** Told the pods whose files may have changed. */
+  /** Called with each pod whose files may have changed. */
   changed: (podUid: string) => void = () => undefined;
   #signal: AbortSignal | undefined;
 
@@ -38,7 +38,7 @@ export class WatchedObjects implements Component {
     return this.#watched.size;
   }
 
-  /** The pod needs these from now on, and no others. */
+  /** Watches these objects for the pod, and no others. */
   retain(podUid: string, references: readonly FileReference[]): void {
     const before = this.#held.get(podUid) ?? [];
     const wanted = references.map(textOf);

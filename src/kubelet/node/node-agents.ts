@@ -10,13 +10,13 @@ import type { NodeAgent } from "./node-agent.ts";
 export interface NodeAgentsOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Agents that are due within this of each other act together: a group wakes up seldom. */
+  /** Agents that are due within this time of each other run together, so that timers fire less often. */
   readonly slackMs?: number;
   /** Called when a node has been registered. */
   readonly registered?: (agent: NodeAgent) => void;
 }
 
-/** What they write at once shares a flush. */
+/** Concurrent writes share a flush of the store. */
 const workers = 64;
 
 export class NodeAgents implements Component {
@@ -36,20 +36,20 @@ export class NodeAgents implements Component {
     });
   }
 
-  /** The node lives from now on. */
+  /** Registers the node, and keeps it registered. */
   start(agent: NodeAgent): void {
     this.#agents.add(agent);
     this.#workers.add(agent);
   }
 
-  /** Nothing is heard of the node any more. */
+  /** Stops all updates of the node. */
   stop(agent: NodeAgent): void {
     this.#agents.delete(agent);
     this.#timers.delete(agent);
     this.#workers.delete(agent);
   }
 
-  /** Tells at once what the agent has to tell. */
+  /** Runs the agent now. */
   wake(agent: NodeAgent): void {
     if (this.#agents.has(agent)) this.#workers.add(agent, "first");
   }

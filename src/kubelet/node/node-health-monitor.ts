@@ -1,4 +1,4 @@
-// Looks how the node is, as often as upstream's kubelet does where that matters: whether its runtime answers and can run pods, what it
+// Checks the health of a node at upstream's intervals: whether its runtime answers and can run pods, what it
 // runs out of, which images it has.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -16,15 +16,15 @@ import {
   pressuresOf,
 } from "./pressure.ts";
 
-/** What a node watches of itself. */
+/** What the health of a node is measured by. */
 export interface NodeSensors {
   /** Why the runtime cannot run pods, if it cannot; rejects if it does not answer. */
   runtimeNotReady(signal: AbortSignal): Promise<string | undefined>;
   machine(): Promise<MachineState>;
-  /** Upstream's unless told. */
+  /** Defaults to upstream's. */
   readonly thresholds?: EvictionThresholds;
   images(signal: AbortSignal): Promise<readonly Image[]>;
-  /** Does something about what the node runs out of. */
+  /** Frees what the node runs out of. */
   relieve?(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void>;
 }
 
@@ -32,12 +32,12 @@ export interface NodeHealthMonitorOptions {
   readonly sensors: NodeSensors;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after each look. */
+  /** Called with the result of each check. */
   readonly report: (health: NodeHealth) => void;
 }
 
 const checkMs = 10_000;
-/** As upstream: a runtime that is restarted in less is not missed. */
+/** As upstream: a runtime may be restarted in less without the node becoming unready. */
 const runtimeDownMs = 30_000;
 const imagesMs = 30_000;
 const maxImages = 50;

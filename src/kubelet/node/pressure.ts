@@ -1,4 +1,4 @@
-// When a node says that it is running out of something. Thresholds are upstream's defaults.
+// When a node is under pressure. Thresholds are those of upstream's pkg/kubelet/eviction/defaults_linux.go.
 
 export interface FileSystemState {
   readonly capacityBytes: number;
@@ -59,7 +59,7 @@ export function pressuresOf(machine: MachineState, thresholds: EvictionThreshold
 const isLow = (fs: FileSystemState, available: number, inodesFree: number): boolean =>
   fs.availableBytes < fs.capacityBytes * available || (fs.inodes > 0 && fs.inodesFree < fs.inodes * inodesFree);
 
-/** A node that was pressed is called so for a while longer, so that pods do not come back at once. */
+/** Pressure is reported for a while after it has ended, so that pods do not come back at once. */
 export const pressureLastsMs = 300_000;
 
 export class PressureMemory {

@@ -1,4 +1,5 @@
-// What is told of each container: from what the runtime has, from what keeps it waiting, and from what was told before.
+// The status of each container: from what the runtime has, from what keeps it waiting, and from the status before. Follows upstream's
+// convertToAPIContainerStatuses (pkg/kubelet/kubelet_pods.go).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container, VolumeMount } from "#api/core/v1/container.ts";
 import type { ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from "#api/core/v1/container-status.ts";

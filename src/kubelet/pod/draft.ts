@@ -1,4 +1,4 @@
-// A plan in the making: how containers are started and stopped, and what each of them waits for.
+// Builds a plan: how containers are started and stopped, and what each of them waits for.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#schema/duration.ts";
@@ -26,7 +26,7 @@ export class Draft {
   }
 
   /**
-   * Starts a container, or says why that has to wait. One that was made by a kubelet before us is taken: the runtime may still be about
+   * Starts a container, or says why that has to wait. A container that an earlier kubelet created is used: the runtime may still be about
    * to start it, and alone knows. Were it removed and made again, it could have run meanwhile. If only its hook is due, that is run, maybe
    * a second time: users are told that hooks run at least once. (Upstream's kubelet forgets it.)
    */

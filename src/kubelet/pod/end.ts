@@ -1,5 +1,5 @@
-// The end of a pod: containers are told, asked and at last killed; sidecars when the containers they serve are gone, the last to
-// start first; then the sandbox goes.
+// Plans the end of a pod: preStop hooks, SIGTERM, and SIGKILL after the grace period; sidecars follow the containers they serve, the last to
+// start first; then the sandbox goes. The order is that of upstream's pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
@@ -38,7 +38,7 @@ export function planEnd(draft: Draft, { reason, message, graceSeconds }: EndReas
   return draft.plan({ ...ended, isFinished: true });
 }
 
-/** All are told at once; each is asked when its turn has come, or when the time for all of them is over. */
+/** The hooks of all containers run at once; each container is stopped when its turn has come, or when the pod's grace period is over. */
 function stopInOrder(draft: Draft, running: readonly ContainerState[], graceMs: number): void {
   const { view } = draft;
   const { spec } = view.pod;

@@ -1,4 +1,5 @@
-// What a kubelet tells of a pod: a pure function of the pod, of what is observed, and of what was told before.
+// The status of a pod: a pure function of the pod, of what is observed, and of the status before. Follows upstream's
+// generateAPIPodStatus (pkg/kubelet/kubelet_pods.go).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod, PodCondition, PodStatus } from "#api/core/v1/pod.ts";
@@ -15,7 +16,7 @@ import type { Plan, ProbeResults, WaitingReason } from "./view.ts";
 
 export interface StatusInput {
   readonly pod: Pod;
-  /** What was told last, which the API may not show yet. */
+  /** The status that was written last, which the API may not show yet. */
   readonly old: PodStatus;
   readonly state: PodState;
   readonly plan: Plan;
@@ -85,7 +86,7 @@ export function podStatus(input: StatusInput): PodStatus {
   };
 }
 
-/** Says to whoever counts failures that this one was the node's. */
+/** Adds the condition by which controllers know that the node caused this failure. */
 function withDisruption(
   conditions: readonly PodCondition[],
   message: string,
@@ -106,9 +107,9 @@ function withDisruption(
 }
 
 interface PhaseDecision {
-  /** What the pod has come to. */
+  /** The phase that the containers' states amount to. */
   readonly phase: Phase;
-  /** What is told: nobody hears of an end before nothing runs any more. */
+  /** The phase that is reported: a terminal phase only when nothing runs any more. */
   readonly shown: Phase;
   readonly why:
     | WaitingReason
@@ -163,7 +164,7 @@ const asLost = (status: ContainerStatus): ContainerStatus => ({
   started: false,
 });
 
-/** Of a pod the node does not take: no container was ever thought of. */
+/** The status of a pod that the node does not admit: it has no container statuses. */
 export const rejectedStatus = (pod: Pod, { reason, message }: WaitingReason, now: number): PodStatus => ({
   ...pod.status,
   observedGeneration: pod.metadata.generation,

@@ -1,4 +1,4 @@
-// What the pod machine is told, and what it answers with.
+// Input and output of the pod machine: a view of the pod, and a plan.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodState } from "../runtime.ts";
@@ -23,21 +23,21 @@ export interface WaitingReason {
 /** A start that went wrong. */
 export interface StartFailure extends WaitingReason {
   readonly retryAt: number;
-  /** What is told from a moment on: a failed pull becomes a back-off. */
+  /** The reason that replaces this one after a while: a failed pull becomes a back-off. */
   readonly later?: WaitingReason & { readonly at: number };
 }
 
-/** A container that is on its way out. */
+/** A container that is being stopped. */
 export interface StopProgress {
   readonly since: number;
   readonly graceMs: number;
-  /** Whether it was told what it had to be told before it may be asked to end. */
+  /** Whether its preStop hook has run, so that it may be sent SIGTERM. */
   readonly isHookDone: boolean;
-  /** When it will be killed; undefined until it was asked to end. */
+  /** When it will be killed; undefined before SIGTERM. */
   readonly killAt: number | undefined;
 }
 
-/** Why the pod has to end, where neither its spec nor its containers say so. */
+/** Why the node terminates the pod: eviction, rejection, a deadline. */
 export interface Termination {
   readonly reason: string;
   readonly message: string;
@@ -97,7 +97,7 @@ export interface StartContainer {
   readonly delay: Delay | undefined;
 }
 
-/** Tells people that a container ends and why, and runs its hook. */
+/** Writes the event that a container is stopped and why, and runs its preStop hook. */
 export interface BeginStop {
   readonly type: "beginStop";
   readonly id: string;
@@ -111,7 +111,7 @@ export interface BeginStop {
 }
 
 export interface Plan {
-  /** To be begun now; those that take time are told in the next view. */
+  /** To be begun now; those in progress are part of the next view. */
   readonly actions: readonly Action[];
   /** When to plan again if nothing happens before; Infinity for never. */
   readonly wakeAt: number;

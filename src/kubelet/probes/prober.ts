@@ -1,7 +1,7 @@
-// Probes the containers of a node, each as often as it says, with one timer for all.
+// Probes the containers of a node at their periods, with one timer for all, as upstream's pkg/kubelet/prober does.
 //
-// Until its startup probe has succeeded, a container is asked nothing else; after that, not that any more. A container whose
-// liveness or startup probe has failed is left alone: it is going to be replaced.
+// Until its startup probe has succeeded, no other probe of a container runs; after that, the startup probe does not. A container whose
+// liveness or startup probe has failed is probed no more: it is going to be replaced.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";
@@ -20,7 +20,7 @@ import { countResult, freshTally, type Tally } from "./tally.ts";
 
 export interface ProberOptions extends ProbeContext {
   readonly event: RecordEvent;
-  /** A probe of the pod has come to another result. */
+  /** Called when the result of a probe of the pod has changed. */
   readonly changed: (podUid: string) => void;
   /** Counts what probes come to. */
   readonly counts?: ProbeCounts;
@@ -45,9 +45,9 @@ interface ProbedContainer {
   readonly probes: ProbeState[];
 }
 
-/** Asked at once at most: who does not answer must not keep the others waiting. */
+/** Probes that run at the same time: slow containers must not delay the probes of others. */
 const workers = 128;
-/** Errors that say nothing about the container are not believed at once. */
+/** How often a probe is tried that ends in an error rather than a result. */
 const tries = 3;
 
 export class Prober implements Probes, Component {
@@ -139,9 +139,9 @@ export class Prober implements Probes, Component {
 
   #mayProbe({ kind, target }: ProbeState): boolean {
     const startup = target.probes.find((one) => one.kind === "startup");
-    // Armed again when the startup probe has succeeded.
+    // Scheduled again when the startup probe has succeeded.
     if (kind !== "startup" && startup && startup.tally.result !== "success") return false;
-    // What ends is not asked whether it should live.
+    // The liveness of a pod that is being deleted does not matter.
     return kind === "readiness" || target.pod.metadata.deletionTimestamp === undefined;
   }
 
@@ -162,7 +162,7 @@ export class Prober implements Probes, Component {
     this.#options.changed(target.pod.metadata.uid ?? "");
   }
 
-  /** What was found, or undefined if nothing could be: then what is believed stays. */
+  /** The result, or undefined after errors: then the last result stays. */
   async #runProbe({ kind, probe, target }: ProbeState, signal: AbortSignal): Promise<ProbeOutcome | undefined> {
     const { event, counts, clock } = this.#options;
     const about = { pod: target.pod, container: target.container.name, kind };
@@ -192,7 +192,7 @@ export class Prober implements Probes, Component {
 const probeOf = ({ startupProbe, livenessProbe, readinessProbe }: Container, kind: ProbeKind): Probe | undefined =>
   ({ startup: startupProbe, liveness: livenessProbe, readiness: readinessProbe })[kind];
 
-/** What an earlier kubelet has told of this very run: a container does not become unready because its kubelet was restarted. */
+/** Results that an earlier kubelet reported for this run: a container does not become unready because its kubelet was restarted. */
 function resultBefore({ status }: Pod, name: string, id: string): ReadonlySet<ProbeKind> {
   const containerStatus = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])].find(
     (one) => one.name === name && one.state.running && one.containerID?.endsWith(`//${id}`),

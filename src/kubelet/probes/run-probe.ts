@@ -1,4 +1,4 @@
-// One probe, asked once.
+// Runs one probe once.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HTTPGetAction, Probe } from "#api/core/v1/probe.ts";
@@ -17,7 +17,7 @@ export interface HttpProbe {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What asks over the network: the host's, or a test's. Each rejects when the signal aborts. */
+/** Sends probes over the network. Each rejects when the signal aborts. */
 export interface ProbeHandlers {
   http(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutcome>;
   tcp(host: string, port: number, signal: AbortSignal): Promise<ProbeOutcome>;
@@ -40,7 +40,7 @@ export interface ProbeContext {
   readonly version: string;
 }
 
-/** What the probe finds. Throws if it cannot be asked at all; what takes too long has failed. */
+/** Runs a probe. A timeout is a failure; an error that is not about the container rejects. */
 export async function runProbe(
   probe: Probe,
   target: ProbeTarget,
@@ -67,7 +67,7 @@ export async function runProbe(
   }
 }
 
-/** What took too long, in upstream's words. */
+/** Upstream's message for a timeout. */
 function lateWords({ exec, httpGet, tcpSocket, grpc }: Probe, { container, ip }: ProbeTarget, time: string): string {
   const late = "context deadline exceeded";
   if (exec) return `command timed out: "${expand(exec.command ?? [], container).join(" ")}" timed out after ${time}`;

@@ -1,4 +1,5 @@
-// Pods and containers as CRI wants them described. Pure: what has to be fetched or mounted for them is given.
+// Pods and containers as CRI messages. Pure: what has to be fetched or mounted is given. Follows upstream's kuberuntime_sandbox.go and
+// kuberuntime_container.go (pkg/kubelet/kuberuntime).
 
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -15,19 +16,19 @@ export interface CriSettings {
   readonly logsDirectory: string;
   /** Where seccomp profiles of the node's own are: `/var/lib/kubelet/seccomp`. */
   readonly seccompDirectory: string;
-  /** The file of a seccomp filter for sandboxes; the runtime's own filter unless told. */
+  /** The file of a seccomp filter for sandboxes; defaults to the runtime's own filter. */
   readonly sandboxProfile?: string;
-  /** Where processors of the machine tell how hot they are: `/sys/devices/system/cpu/cpu0/thermal_throttle`; none unless told. */
+  /** Folders with temperatures of processors, to be masked: `/sys/devices/system/cpu/cpu0/thermal_throttle`; defaults to none. */
   readonly throttleFolders?: readonly string[];
-  /** The control group that holds all of a pod; the runtime's choice unless told. */
+  /** The cgroup of a pod; defaults to the runtime's choice. */
   readonly cgroupOf?: (pod: Pod) => string;
   /** Whether groups are of the second version alone, where all of a container is killed when it runs out of memory. */
   readonly isUnified?: boolean;
-  /** The domain that the names of pods are in; none unless told. */
+  /** The domain of pod host names; defaults to none. */
   readonly clusterDomain?: string;
   /** Memory of the node, by which scores for the kernel's killer are made. */
   readonly memoryBytes: number;
-  /** What a pod's resolv.conf says; the node's own unless told. */
+  /** The resolv.conf of a pod; defaults to the node's own. */
   readonly dns?: (pod: Pod) => {
     readonly servers: readonly string[];
     readonly searches: readonly string[];

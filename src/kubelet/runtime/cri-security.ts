@@ -1,4 +1,4 @@
-// What containers may do, as CRI wants it described. A container's own say goes before its pod's.
+// Security contexts as CRI messages; the container's overrides the pod's. Follows upstream's pkg/kubelet/kuberuntime/security_context.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { AppArmorProfile, SELinuxOptions, SeccompProfile } from "#api/core/v1/security-context.ts";
@@ -15,7 +15,7 @@ const namespacesOf = ({ hostNetwork, hostPID, hostIPC, shareProcessNamespace }: 
   ipc: hostIPC ? namespaceMode.node : namespaceMode.pod,
 });
 
-/** `profile` is the file of a filter for sandboxes; the runtime's own unless told. */
+/** `profile` is the file of a seccomp filter for sandboxes; defaults to the runtime's own. */
 export function sandboxSecurity(pod: Pod, profile: string | undefined) {
   const { securityContext, initContainers = [], containers } = pod.spec;
   const { runAsUser, runAsGroup, seLinuxOptions } = securityContext ?? {};
@@ -31,7 +31,7 @@ export function sandboxSecurity(pod: Pod, profile: string | undefined) {
 
 export interface ContainerSurroundings {
   readonly seccompDirectory: string;
-  /** Where processors of the machine tell how hot they are; none unless told. */
+  /** Folders with temperatures of processors, to be masked; defaults to none. */
   readonly throttleFolders?: readonly string[];
   /** Id of the container whose processes the container is to see. */
   readonly target?: string | undefined;

@@ -29,9 +29,9 @@ export interface SimulatedRuntimeOptions {
   /** Addresses for a new pod of a node. Throws if there are none left. */
   readonly allocate: (node: string) => readonly string[];
   readonly release: (node: string, ips: readonly string[]) => void;
-  /** Rejects if something is missing that a container is to be given; nothing is unless told. */
+  /** Rejects if an input of a container is missing; by default none is. */
   readonly inputs?: (pod: Pod, container: ContainerConfig["container"]) => Promise<void>;
-  /** What a container does; by its annotations unless told. */
+  /** What a container does; defaults to what its pod's annotations say. */
   readonly script?: (config: Pick<ContainerConfig, "pod" | "container" | "kind">) => ContainerScript;
 }
 

@@ -1,4 +1,5 @@
-// What a kubelet answers over HTTP: logs, exec, attach, port-forward, its pods, its health, what is used. Who may ask was decided before.
+// The HTTP API of a kubelet: logs, exec, attach, port-forward, pods, health, metrics. Requests have been authorized before. The paths are
+// those of upstream's pkg/kubelet/server/server.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";

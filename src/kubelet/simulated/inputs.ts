@@ -14,12 +14,12 @@ import type { InputSources, PodContext } from "../inputs/sources.ts";
 import { failedMount, VolumeFailed } from "../volume-lifecycle.ts";
 
 export interface SimulatedInputsOptions {
-  /** What they know is believed; what they do not know is asked for. */
+  /** Objects are taken from their caches; what is not there is fetched. */
   readonly informers: Informers;
   readonly clientOf: (node: string) => Client;
   /** What nodes have, for limits that are not set. */
   readonly allocatable: PodContext["allocatable"];
-  /** Told the pods that may be started now, if they could not be before. */
+  /** Called with each pod that may have what it lacked. */
   readonly changed: (podUid: string) => void;
 }
 

@@ -32,7 +32,7 @@ export interface SimulatedNodesOptions {
   /** The client of a node: it acts as `system:node:NAME`. */
   readonly clientFor: (node: string) => Client;
   readonly informers: Informers;
-  /** Told each node that has come to the API. */
+  /** Called with each node that has been registered. */
   readonly registered?: (node: string) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -51,7 +51,7 @@ export interface SimulatedNodesOptions {
   readonly spdyCompression?: () => SpdyCompression;
   /** How often leases are renewed. */
   readonly renewMs?: number;
-  /** What a container does; by its annotations unless told. */
+  /** What a container does; defaults to what its pod's annotations say. */
   readonly script?: NonNullable<SimulatedRuntimeOptions["script"]>;
 }
 

@@ -1,4 +1,4 @@
-// Tells the API about static pods, through the pods there that stand for them.
+// Mirror pods: shows static pods in the API, as upstream's pkg/kubelet/pod/mirror_client.go does.
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type Client, isConflict, isNotFound, isReason } from "#client/client.ts";

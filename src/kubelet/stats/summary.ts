@@ -98,7 +98,7 @@ interface Sample {
   readonly rate: number | undefined;
 }
 
-/** Processor time per time, from how it grows between two looks. */
+/** CPU use in nanocores, from how the counter grows between two measurements. */
 export class Rates {
   readonly #samples = new Map<string, Sample>();
 

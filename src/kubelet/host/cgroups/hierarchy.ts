@@ -11,9 +11,9 @@ const endTries = 100;
 const lookMs = 20;
 
 export class Hierarchy {
-  /** Where each controller of the first version is. */
+  /** Mount point of each cgroup v1 controller. */
   readonly #byController: ReadonlyMap<string, string>;
-  /** Where all controllers are, if the machine has only the second version. */
+  /** Mount point of the cgroup v2 hierarchy, if the machine has no v1 controllers. */
   readonly #unified: string | undefined;
   readonly #roots: readonly string[];
 

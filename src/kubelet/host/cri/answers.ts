@@ -1,4 +1,4 @@
-// What a runtime answers, in the kubelet's words.
+// Translates responses of a CRI runtime into the kubelet's types.
 import type { Decoded } from "#base/host/protobuf.ts";
 import type { ContainerPhase, Image } from "../../runtime.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";

@@ -49,7 +49,7 @@ export const rpcText = ({ code, message }: CriError): string =>
   `rpc error: code = ${codeNames[code] ?? `Code(${code})`} desc = ${message}`;
 
 export interface CallLimits {
-  /** Infinity for as long as it takes. */
+  /** Deadline of the call; Infinity for none. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

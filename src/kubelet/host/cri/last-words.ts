@@ -1,4 +1,4 @@
-// What a container has to say when it ends: a file that it sees, or the end of its log.
+// The termination message of a container: what it wrote to its terminationMessagePath, or the end of its log.
 import { constants, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";

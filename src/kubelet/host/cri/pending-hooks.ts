@@ -1,5 +1,5 @@
-// The hooks after starts that have not run to their end: a file for each, made before its container is. A kubelet that finds a container
-// running with its file there knows that the one before was killed in between.
+// postStart hooks that have not completed: a file for each, made before its container is. A kubelet that finds a container
+// running and its file present knows that the kubelet before it was killed before the hook had completed.
 import { access, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";
@@ -20,14 +20,14 @@ export class PendingHooks {
     this.#podsDirectory = podsDirectory;
   }
 
-  /** A container is about to be made whose start is followed by a hook. */
+  /** To be called before a container with a postStart hook is created. */
   async expect(place: HookKey): Promise<void> {
     const file = this.#fileOf(place);
     await makeFolder(dirname(file), 0o750);
     await writeAs(file, "", 0o600);
   }
 
-  /** It was made, with that id. */
+  /** The container was created, with that id. */
   created(id: string, place: HookKey): void {
     this.#files.set(id, this.#fileOf(place));
   }

@@ -1,4 +1,4 @@
-// Containers by a real runtime: containerd, or another that speaks CRI v1.
+// A container runtime over CRI v1: containerd, or another. Follows upstream's pkg/kubelet/kuberuntime.
 import { symlink } from "node:fs/promises";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -52,11 +52,11 @@ export interface CriRuntimeOptions extends CriSettings {
   readonly clock: Clock;
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
-  /** Where the log of each container is found by a name that tells whose it is: `/var/log/containers`; nowhere unless told. */
+  /** Folder of links to container logs, named after pod and container: `/var/log/containers`; defaults to no links. */
   readonly logLinksDirectory?: string;
   /** What the runtime calls a class of runtimes. Rejects if there is no such class. */
   readonly runtimeHandler: (runtimeClass: string) => Promise<string>;
-  /** Waits for an image that somebody else is about to bring to the node, and says whether it had to; nobody does unless told. */
+  /** Waits for an image that is being loaded into the node, and resolves with whether it had to; defaults to no waiting. */
   readonly imageComing?: (reference: string, signal: AbortSignal) => Promise<boolean>;
   /** Fetches and mounts what a container needs, in a pod with these addresses. */
   readonly inputs: (config: ContainerConfig, podIps: readonly string[]) => Promise<ContainerInputs>;
@@ -69,7 +69,7 @@ export type StreamRequest =
 
 /** As upstream's runtimeRequestTimeout; pulls and stops take the time they take. */
 const callMs = 120_000;
-/** Everything is looked at again as often as this, whatever was told meanwhile. */
+/** All pods are listed again this often, regardless of events. */
 const relistMs = 60_000;
 /** Programs that collect logs need not be root; the files are the runtime's. */
 const logFolderMode = 0o755;
@@ -83,7 +83,7 @@ export class CriRuntime implements ContainerRuntime {
   readonly #connection: CriConnection;
   /** The pods of containers and sandboxes, by id: events do not tell. */
   readonly #owners = new Map<string, string>();
-  /** What has ended does not change any more. */
+  /** Statuses of exited containers: they do not change any more. */
   readonly #ended = new Map<string, ContainerState>();
   readonly #hooks: PendingHooks;
   /** Addresses of sandboxes. */
@@ -257,7 +257,7 @@ export class CriRuntime implements ContainerRuntime {
     return { exitCode, output: Buffer.concat([stdout, stderr]) };
   }
 
-  /** Where a client can talk to a container; the place is good for one connection. */
+  /** A URL of the streaming server for one exec, attach or port-forward; it is good for one connection. */
   async streamTo(request: StreamRequest, signal: AbortSignal): Promise<string> {
     if (request.type === "portForward")
       return (await this.#call(rpcs.portForward, { sandbox: request.sandbox }, signal)).url;
@@ -313,7 +313,7 @@ export class CriRuntime implements ContainerRuntime {
     const request = { image: { image: reference }, ...(auth && { auth }) };
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
     const { ref } = await this.#connection.call(rpcs.pullImage, request, limits).catch((error: unknown) => {
-      // People search for these words: upstream's kubelet shows them as its gRPC library writes them, but for a code that says nothing.
+      // People search for these messages: upstream shows them as its gRPC library formats them, unless the code is Unknown.
       const isTelling = error instanceof CriError && error.code !== criCode.unknown;
       throw isTelling ? new CriError(error.code, rpcText(error)) : error;
     });
@@ -353,7 +353,7 @@ export class CriRuntime implements ContainerRuntime {
     return ips;
   }
 
-  /** The newest container of the name that one for a while is aimed at, whether it runs or not. */
+  /** The newest container with the name that an ephemeral container targets, whether it runs or not. */
   async #targetOf({ pod, container }: ContainerConfig, signal: AbortSignal): Promise<string | undefined> {
     const name = pod.spec.ephemeralContainers?.find((one) => one.name === container.name)?.targetContainerName;
     if (!name) return undefined;
@@ -419,7 +419,7 @@ export class CriRuntime implements ContainerRuntime {
     }
   }
 
-  /** Who ends is told by containerd; other runtimes are asked. */
+  /** containerd sends events when containers end; other runtimes are polled. */
   async #readEvents(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
     const filters = ['topic=="/tasks/exit"', 'topic=="/tasks/oom"'];
     try {

@@ -1,4 +1,4 @@
-// The logs of the pods of a node: kept from growing without end while containers run, and removed with their pod.
+// Rotates the logs of a node's containers, and removes them with their pods, as upstream's pkg/kubelet/logs/container_log_manager.go does.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -77,7 +77,7 @@ export class PodLogs implements HostResource, Component {
       }
   }
 
-  /** Those that lead to no log any more. */
+  /** Removes links whose log is gone. */
   async #removeLinks(): Promise<void> {
     const { linksDirectory } = this.#options;
     for (const name of await namesIn(linksDirectory)) {

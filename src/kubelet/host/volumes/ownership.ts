@@ -7,7 +7,7 @@ const setgid = 0o2000;
 /** As chown takes it: the owner stays. */
 const sameOwner = -1;
 
-/** Lets the pod's fsGroup read a volume, or write it, all the way down; nothing for a pod without. */
+/** Gives all files of a volume to the pod's fsGroup, if it has one, as upstream's pkg/volume/volume_linux.go does. */
 export async function giveToGroup(path: string, { spec }: Pod, access: "ro" | "rw"): Promise<void> {
   const { fsGroup, fsGroupChangePolicy } = spec.securityContext ?? {};
   if (fsGroup === undefined) return;
@@ -36,7 +36,7 @@ const modeFor = ({ rights }: Access, found: Stats): number =>
 const isGiven = (access: Access, found: Stats): boolean =>
   found.gid === access.group && (found.isSymbolicLink() || modeFor(access, found) === (found.mode & 0o7777));
 
-/** Gives what is held open, which is no link, with all that is in it. */
+/** Gives an open file or folder, which is no link, to the group, with all that is in it. */
 async function give(handle: FileHandle, access: Access, level: number): Promise<void> {
   const stats = await handle.stat();
   if (!isGiven(access, stats)) {
@@ -48,14 +48,14 @@ async function give(handle: FileHandle, access: Access, level: number): Promise<
   for (const name of await readdir(pathOf(handle))) await giveEntry(entryOf(handle, name), access, level + 1);
 }
 
-/** Links are given, but not followed. What vanishes meanwhile needs nothing any more. */
+/** The group of a link is changed, but the link is not followed. Entries that vanish meanwhile are skipped. */
 async function giveEntry(path: string, access: Access, level: number): Promise<void> {
   const seen = await statEntry(path);
   if (!seen || (isGiven(access, seen) && !seen.isDirectory())) return;
   const handle = await undefinedIfGone(openPath(path));
   if (!handle) return;
   try {
-    // What is open may be another thing than what was seen: only this counts.
+    // The entry may have been replaced since it was looked at: only the open handle counts.
     if ((await handle.stat()).isSymbolicLink()) await undefinedIfGone(lchown(path, sameOwner, access.group));
     else await give(handle, access, level);
   } finally {

@@ -1,17 +1,17 @@
-// Files that a container may change while the kubelet works on them as root. A path that was looked at may lead elsewhere a moment later,
-// so each folder on the way is held open, what is in it is named through that handle, and no link is followed.
+// Works on files that a container may change at the same time, as root. A path that was checked may lead elsewhere a moment later,
+// so each folder on the way is held open, its entries are named through that handle, and no link is followed.
 import type { Stats } from "node:fs";
 import { constants, type FileHandle, lstat, open } from "node:fs/promises";
 import { hasCode } from "#base/errors.ts";
 
-/** Linux' O_PATH, which Node does not name: opens the place, not what is there: a link, a socket and a device, too. */
+/** Linux' O_PATH, which Node does not name: a handle of the path itself, be it a link, a socket or a device, without opening it. */
 const pathOnly = 0o10000000;
 const pathOnlyNoFollow = pathOnly | constants.O_NOFOLLOW;
 
 /** How deep a tree is followed: no path of the system is longer, and each level holds a handle of this process open. */
 export const maxDepth = 2048;
 
-/** Holds open what is at a path, were it a link. */
+/** A handle of the path, which may be a link. */
 export const openPath = (path: string): Promise<FileHandle> => open(path, pathOnlyNoFollow);
 
 /** The folder at a path, or undefined if there is none, or something else by now. */
@@ -26,7 +26,7 @@ export const entryOf = (folder: FileHandle, name: string): string => `${pathOf(f
 
 export const statEntry = (path: string): Promise<Stats | undefined> => undefinedIfGone(lstat(path));
 
-/** What vanishes, or is replaced, while one looks is not there. */
+/** Undefined for an entry that has vanished or was replaced meanwhile. */
 export async function undefinedIfGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

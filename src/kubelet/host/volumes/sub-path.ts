@@ -1,5 +1,5 @@
-// A path inside a volume for one container. Containers of the same pod may write the volume while this one starts, so what was found in
-// the end is bound to a place that no container can reach.
+// A path inside a volume for one container. Other containers of the pod may change the volume meanwhile, so the file or folder that was
+// found is bind-mounted where no container can reach it, as upstream's pkg/volume/util/subpath/subpath_linux.go does.
 import { chmod, type FileHandle, mkdir, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { hasCode } from "#base/errors.ts";
@@ -8,10 +8,10 @@ import { exists, makeFolder } from "./files.ts";
 import { bindMount, isMounted, unmountBelow } from "./mounts.ts";
 import { entryOf, openPath, pathOf } from "./path-handles.ts";
 
-/** Which mode folders get that are missing on the way: those of the root, or these; none are made if it is undefined. */
+/** The mode of folders that are made on the way: that of the volume's root, or this one. Undefined: missing folders are an error. */
 export type ModeOfMissing = "of the root" | number | undefined;
 
-/** Holds open what is at the path. Folders that are missing are made where a mode is given for them. */
+/** Opens the path below the root. Missing folders are made if a mode is given for them. */
 export async function openBelow(root: string, subPath: string, missing?: ModeOfMissing): Promise<FileHandle> {
   const parts = subPath.split("/").filter((part) => part !== "" && part !== ".");
   const refuse = (how: string) => new InputMissing(`subPath ${JSON.stringify(subPath)} leads out of its volume${how}`);
@@ -36,7 +36,7 @@ export async function openBelow(root: string, subPath: string, missing?: ModeOfM
   return handle;
 }
 
-/** With the links that lead within the volume followed, as far as there is anything. */
+/** Follows links as far as the path exists. */
 async function resolved(root: string, parts: readonly string[]): Promise<string> {
   let path = root;
   for (const [i, part] of parts.entries()) {
@@ -69,7 +69,7 @@ async function step(path: string, modeOfMissing: number | undefined): Promise<Fi
   return made;
 }
 
-/** Shows what is held open at the target, which is the kubelet's own. */
+/** Bind-mounts an open file or folder at the target, which is in a folder of the kubelet's own. */
 export async function bindTo(handle: FileHandle, target: string): Promise<void> {
   const source = await handle.stat();
   if (isMounted(target)) {

@@ -7,7 +7,7 @@ import { exists } from "./files.ts";
 import { folderBytes } from "./folder-bytes.ts";
 import type { Volumes } from "./volumes.ts";
 
-/** What volumes that began empty hold by now, in memory and on disk. To count a folder is work: what is known for less than a while is told again. */
+/** Measures the emptyDir volumes of pods. Counting a folder is expensive, so the bytes of each are cached for a few seconds. */
 export class VolumeMeter {
   readonly #volumes: Volumes;
   readonly #clock: Clock;

@@ -1,8 +1,8 @@
 // The volumes of pods on this node: folders below the kubelet's own, made before a container needs them and removed with the pod.
 //
-//   PODS/UID/volumes/TYPE/NAME                       folders that begin empty, and files of config maps
-//   MEMORY/UID/TYPE/NAME                             files that must not be on a disk: secrets, tokens, fields of the pod
-//   PODS/UID/volume-subpaths/NAME/CONTAINER/N        parts of volumes, bound
+//   PODS/UID/volumes/KIND/NAME                       volumes that are kept on disk: emptyDir, configMap
+//   MEMORY/UID/volumes/KIND/NAME                     volumes that must not be on a disk: secrets, tokens, fields of the pod
+//   PODS/UID/volume-subpaths/NAME/CONTAINER/N        bind mounts of sub paths
 //   PODS/UID/etc-hosts
 
 import { readdir, readFile } from "node:fs/promises";
@@ -27,16 +27,16 @@ import { removeTree } from "./remove-tree.ts";
 import { bindTo, openBelow } from "./sub-path.ts";
 import type { VolumeKind, VolumeSpec } from "./volume-kind.ts";
 
-/** Of files that are read for variables: a process cannot be given more. */
+/** The largest file that is read for variables: a process cannot be given more. */
 const maxFileBytes = 2 ** 20;
 
 export interface VolumesOptions {
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
-  /** On a file system in memory, such as `/run`; the former unless told. */
+  /** On a file system in memory, such as `/run`; defaults to `podsDirectory`. */
   readonly memoryDirectory?: string;
   readonly sources: InputSources;
-  /** What makes two states of a folder distinct. */
+  /** Makes a name that no earlier state of a volume has had. */
   readonly stamp: () => string;
   readonly clusterDomain?: string;
 }
@@ -47,24 +47,24 @@ const propagations: Readonly<Record<string, number>> = { None: 0, HostToContaine
 
 export class Volumes implements PodVolumes {
   readonly #options: Required<VolumesOptions>;
-  /** What is being made, by pod and volume: a start and a refresh at once would take each other's files away. */
+  /** The last work on each volume, by pod and name: a start and a refresh at the same time would remove each other's files. */
   readonly #locks = new Map<string, Promise<string>>();
 
   constructor(options: VolumesOptions) {
     this.#options = { memoryDirectory: options.podsDirectory, clusterDomain: "cluster.local", ...options };
   }
 
-  /** Makes all of them. Rejects with VolumeFailed for the first that cannot be made. */
+  /** Makes all volumes of a pod. Rejects with VolumeFailed for the first that cannot be made. */
   async setUp(pod: Pod, context: PodContext): Promise<void> {
     for (const volume of pod.spec.volumes ?? []) await this.#provide(pod, volume, context, "first");
   }
 
-  /** Writes again what objects say by now; for pods that run. */
+  /** Brings the files of a running pod up to date with the objects they are made from. */
   async refresh(pod: Pod, context: PodContext): Promise<void> {
     for (const volume of pod.spec.volumes ?? []) if (isMadeOfObjects(volume)) await this.#provide(pod, volume, context);
   }
 
-  /** What a container is to see, with all its volumes made. */
+  /** The mounts of a container. Makes the volumes that are missing. */
   async mountsOf(
     pod: Pod,
     container: Container,
@@ -100,7 +100,7 @@ export class Volumes implements PodVolumes {
     return mounts;
   }
 
-  /** What a file says that a container of the pod has written. A link that leads out of the volume is not followed. */
+  /** The content of a file in a volume of the pod. A link that leads out of the volume is not followed. */
   async read(pod: Pod, volumeName: string, path: string, context: PodContext): Promise<string> {
     const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
     if (!volume) throw new InputMissing(`volume ${volumeName} is not one of the pod's`);
@@ -116,7 +116,7 @@ export class Volumes implements PodVolumes {
     }
   }
 
-  /** Nothing of the pod runs any more: its volumes go, what its containers said stays. */
+  /** Removes the volumes of a pod of which nothing runs any more. Its termination messages stay. */
   async tearDown(podUid: string): Promise<void> {
     const { podsDirectory, memoryDirectory } = this.#options;
     const folder = join(podsDirectory, podUid);

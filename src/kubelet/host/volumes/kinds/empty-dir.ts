@@ -1,4 +1,4 @@
-// Folders that begin empty, on disk or in memory. What a container writes there stays as long as the pod does.
+// Folders that begin empty, on disk or in memory (upstream's pkg/volume/emptydir). What a container writes there stays as long as the pod.
 import { chmod, chown, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";

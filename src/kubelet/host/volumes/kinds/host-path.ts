@@ -1,4 +1,4 @@
-// Paths of this machine, named by a pod or by a persistent volume. Their files keep their owners: the path is not the pod's own.
+// Paths of this machine, named by a pod or by a persistent volume (upstream's pkg/volume/hostpath). Their files keep their owners.
 import { constants, open, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { own } from "#base/collections.ts";
