@@ -118,7 +118,7 @@ export interface EvictorOptions extends EvictionPeer {
   readonly machine: () => Promise<MachineState>;
   /** Removes images that nobody uses. */
   readonly freeImages: (signal: AbortSignal) => Promise<unknown>;
-  readonly evict: (podUid: string, ending: Termination) => void;
+  readonly evict: (podUid: string, termination: Termination) => void;
   /** Tells people about the node. */
   readonly report?: (reason: string, message: string) => void;
   /** A file that keeps some of the disk free: it is deleted so that the runtime can write that containers have ended. */

@@ -6,7 +6,7 @@ export interface HostResource {
   /** Makes the resource. Rejects with HostResourceError for what is to be shown as an event. */
   prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Called with the current pod at each sync while it runs; must not block. */
-  keep?(pod: Pod): void;
+  update?(pod: Pod): void;
   /** The resources of the pod's containers have changed, or are about to. */
   resize?(pod: Pod): Promise<void>;
   /** Nothing of the pod runs any more. */

@@ -72,7 +72,7 @@ export interface Kubelet extends Component {
   /** Writes an event about the node. */
   report(type: "Normal" | "Warning", reason: string, message: string): void;
   /** Ends a pod for a reason of the node's own. */
-  evict(podUid: string, ending: Termination): void;
+  evict(podUid: string, termination: Termination): void;
   /** Sets the node's health, and reports it at once if it has changed. */
   setHealth(health: NodeHealth): void;
   readonly isRegistered: boolean;
@@ -107,7 +107,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     pods: () => node.pods(),
     ...(stats && { stats }),
     report: (type, reason, message) => node.report(type, reason, message),
-    evict: (uid, ending) => group.pods.evict(uid, ending),
+    evict: (uid, termination) => group.pods.evict(uid, termination),
     setHealth: (health) => node.setHealth(health),
     get isRegistered() {
       return node.isRegistered;

@@ -120,7 +120,7 @@ export class PodWorker {
 
   /** Whether the pod is being terminated. */
   get isTerminating(): boolean {
-    return this.#termination !== undefined || this.#plan?.isEnding === true;
+    return this.#termination !== undefined || this.#plan?.isTerminating === true;
   }
 
   /** Takes over the pod as the API shows it. Returns whether that needs a sync: an echo of the status in flight does not. */
@@ -167,8 +167,8 @@ export class PodWorker {
   }
 
   /** Terminates the pod for a reason that is not in the API. The first reason wins. */
-  terminate(ending: Termination): void {
-    this.#termination ??= ending;
+  terminate(termination: Termination): void {
+    this.#termination ??= termination;
   }
 
   /** The node does not admit the pod. */
@@ -198,7 +198,7 @@ export class PodWorker {
       probes: probed.results,
       delays: work.delays,
       failures: work.failures,
-      ending: this.#termination ?? (this.isDeleted ? { reason: "", message: "" } : undefined),
+      termination: this.#termination ?? (this.isDeleted ? { reason: "", message: "" } : undefined),
       acceptedAt: this.acceptedAt,
       crashDelays,
       now,
@@ -206,10 +206,10 @@ export class PodWorker {
     this.#recordBackOffs(plan);
     this.#plan = plan;
     for (const action of plan.actions) this.#begin(action, signal);
-    const resizeAt = plan.isEnding ? Number.POSITIVE_INFINITY : this.#resize(signal);
+    const resizeAt = plan.isTerminating ? Number.POSITIVE_INFINITY : this.#resize(signal);
     if (plan.isFinished) this.#release(signal);
-    else if (!plan.isEnding && this.#state.sandboxes.length > 0)
-      for (const resource of this.#context.hostResources) resource.keep?.(this.pod);
+    else if (!plan.isTerminating && this.#state.sandboxes.length > 0)
+      for (const resource of this.#context.hostResources) resource.update?.(this.pod);
     timers.set(this, Math.min(plan.wakeAt, probed.wakeAt, resizeAt) - now);
   }
 
@@ -352,8 +352,13 @@ export class PodWorker {
     const stop = new AbortController();
     work.starting.set(name, stop);
     if (action.delay) work.delays.set(name, action.delay);
-    const did = (step: StepName, ms: number) => this.recordStep(step, ms, name);
-    const done = startContainer(action, { pod: this.pod, pulls: work.pulls, did }, this.#context, stop.signal).then(
+    const recordStep = (step: StepName, ms: number) => this.recordStep(step, ms, name);
+    const done = startContainer(
+      action,
+      { pod: this.pod, pulls: work.pulls, recordStep },
+      this.#context,
+      stop.signal,
+    ).then(
       () => {
         work.failures.delete(name);
         work.restarting.delete(name);

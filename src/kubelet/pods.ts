@@ -166,11 +166,11 @@ export class Pods implements Component {
   }
 
   /** Terminates a pod for a reason of the node's own. */
-  evict(uid: string, ending: Termination): void {
+  evict(uid: string, termination: Termination): void {
     const worker = this.#workers.get(uid);
     if (!worker || worker.isTerminating) return;
-    this.#options.event(worker.pod, "Warning", ending.reason, ending.message);
-    worker.terminate(ending);
+    this.#options.event(worker.pod, "Warning", termination.reason, termination.message);
+    worker.terminate(termination);
     this.wake(uid);
   }
 

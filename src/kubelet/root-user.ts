@@ -4,7 +4,7 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Image } from "./runtime.ts";
 
-const mostId = 2 ** 31 - 1;
+const maxId = 2 ** 31 - 1;
 
 /** Why it must not be started, in upstream's words; undefined if it may. */
 export function rootProblem(
@@ -23,7 +23,7 @@ export function rootProblem(
   const said = "container has runAsNonRoot and image";
   if ("name" in user) return `${said} has non-numeric user (${user.name}), cannot verify user is non-root ${subject}`;
   if (user.id === 0) return `${said} will run as root ${subject}`;
-  if (user.id < 0 || user.id > mostId)
-    return `${said} has an invalid user id (${user.id}). (Must be 1-(${mostId})): must be between 0 and ${mostId}, inclusive ${subject}`;
+  if (user.id < 0 || user.id > maxId)
+    return `${said} has an invalid user id (${user.id}). (Must be 1-(${maxId})): must be between 0 and ${maxId}, inclusive ${subject}`;
   return undefined;
 }

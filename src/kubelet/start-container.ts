@@ -36,11 +36,11 @@ export interface StartSubject {
   /** What the next pull of an image waits if this one fails, by image. */
   readonly pulls: Map<string, Delay>;
   /** Records a step and its duration. */
-  readonly did: (step: StepName, ms: number) => void;
+  readonly recordStep: (step: StepName, ms: number) => void;
 }
 
 export async function startContainer(
-  { container, sandbox, attempt, made: existing, isStarted, kind }: StartContainer,
+  { container, sandbox, attempt, existing, isStarted, kind }: StartContainer,
   subject: StartSubject,
   context: PodsContext,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function startContainer(
     const start = clock.elapsed();
     try {
       const result = await run;
-      subject.did(name, clock.elapsed() - start);
+      subject.recordStep(name, clock.elapsed() - start);
       return result;
     } catch (error) {
       throw signal.aborted ? error : failed(reason(error), error);
@@ -102,7 +102,7 @@ const createFailure = (error: unknown): string =>
 /** The image, pulled if it has to be. Its name is as the spec gives it: `latest` is added to one without a tag by the runtime. */
 async function ensureImage(
   { name, image = "", imagePullPolicy }: Container,
-  { pod, pulls, did }: StartSubject,
+  { pod, pulls, recordStep }: StartSubject,
   { runtime, event, clock, credentials }: PodsContext,
   signal: AbortSignal,
 ): Promise<Image> {
@@ -118,7 +118,7 @@ async function ensureImage(
   const start = clock.elapsed();
   const present = imagePullPolicy === "Always" ? undefined : await runtime.findImage(image, signal);
   if (present) {
-    did("image-present", clock.elapsed() - start);
+    recordStep("image-present", clock.elapsed() - start);
     tell("Normal", "Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`);
     return present;
   }
@@ -132,7 +132,7 @@ async function ensureImage(
   try {
     const pulled = await runtime.pullImage(image, await credentials(pod, image, signal), pod, signal);
     pulls.delete(image);
-    did("image-pulled", clock.elapsed() - start);
+    recordStep("image-pulled", clock.elapsed() - start);
     const took = formatDuration(BigInt(Math.round(clock.elapsed() - start)) * 1_000_000n);
     tell(
       "Normal",

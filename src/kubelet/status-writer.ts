@@ -16,11 +16,11 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   if (!equal(status, pod.status)) {
     const steps = worker.drainSteps();
     recordObservedSteps(worker, pod.status, status);
-    const told = [...steps, ...worker.drainSteps()];
+    const allSteps = [...steps, ...worker.drainSteps()];
     worker.statusInFlight = status;
     try {
-      const teller = told.length === 0 ? api : api.bound({ steps: formatSteps(told) });
-      worker.updatePod(await teller.update(Pod, { ...pod, status }, "status"));
+      const writer = allSteps.length === 0 ? api : api.bound({ steps: formatSteps(allSteps) });
+      worker.updatePod(await writer.update(Pod, { ...pod, status }, "status"));
     } catch (error) {
       worker.restoreSteps(steps);
       if (isNotFound(error)) return false; // the informer will tell
@@ -44,8 +44,8 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
 
 /** Records steps that nobody took and only the status shows: containers that ended, and that the pod is ready. */
 function recordObservedSteps(worker: PodWorker, before: PodStatus, after: PodStatus): void {
-  const known = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
+  const knownEnds = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
   for (const { name, state } of after.containerStatuses ?? [])
-    if (state?.terminated && !known.has(state.terminated.containerID)) worker.recordStep("end", 0, name);
+    if (state?.terminated && !knownEnds.has(state.terminated.containerID)) worker.recordStep("end", 0, name);
   if (isReady({ status: after }) && !isReady({ status: before })) worker.recordStep("ready", 0);
 }

@@ -42,14 +42,14 @@ export function storageExcess(pod: Pod, stats: PodStats): string | undefined {
 export interface StorageLimitsOptions {
   readonly list: () => Iterable<{ readonly pod: Pod }>;
   readonly summary: (signal: AbortSignal) => Promise<Summary>;
-  readonly evict: (podUid: string, ending: Termination) => void;
+  readonly evict: (podUid: string, termination: Termination) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const lookMs = 10_000;
+const checkMs = 10_000;
 /** To look takes no more than this part of the time: folders may be large. */
-const part = 0.05;
+const maxTimeShare = 0.05;
 
 export class StorageLimits implements Component {
   readonly name = "storage limits";
@@ -61,7 +61,7 @@ export class StorageLimits implements Component {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    for (let waitMs = lookMs; ; ) {
+    for (let waitMs = checkMs; ; ) {
       await clock.sleep(waitMs, signal);
       const start = clock.elapsed();
       try {
@@ -70,7 +70,7 @@ export class StorageLimits implements Component {
         signal.throwIfAborted();
         log.warn("what pods take of the disk was not looked at", { error: explain(error) });
       }
-      waitMs = Math.max(lookMs, (clock.elapsed() - start) / part);
+      waitMs = Math.max(checkMs, (clock.elapsed() - start) / maxTimeShare);
     }
   }
 

@@ -87,7 +87,7 @@ export class VolumeLifecycle implements HostResource, Component {
     if (tracked) this.#scheduleRefresh(tracked);
   }
 
-  keep(pod: Pod): void {
+  update(pod: Pod): void {
     const before = this.#tracked.get(pod.metadata.uid ?? "");
     if (before?.pod === pod) return;
     const old = before?.pod;

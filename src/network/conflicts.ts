@@ -87,7 +87,7 @@ interface OccupiedRange {
 }
 
 /** Routes wider than this, such as the two halves by which a VPN takes all that has no better way, stand in nobody's way. */
-const widest = 2n ** 24n;
+const maxRangeSize = 2n ** 24n;
 
 function occupied(state: HostState, others: readonly OtherCluster[], ownLink: string): readonly OccupiedRange[] {
   const networks = [
@@ -103,7 +103,7 @@ function occupied(state: HostState, others: readonly OtherCluster[], ownLink: st
     ...state.nameServers.map((text) => ({ text, by: `${text}, a name server of this machine` })),
   ];
   return networks.flatMap(({ text, by }) =>
-    (parseRanges(text) ?? []).filter(({ first, last }) => last - first < widest).map((range) => ({ range, by })),
+    (parseRanges(text) ?? []).filter(({ first, last }) => last - first < maxRangeSize).map((range) => ({ range, by })),
   );
 }
 
@@ -157,21 +157,21 @@ export function egressNotes(network: LocalNetwork, state: HostState): readonly s
 }
 
 /** In the order in which they are tried; the first is what a lone cluster has. */
-const candidates: Readonly<Record<Name, () => readonly string[]>> = {
-  nodeRange: () => [31, 30, 29, 28].flatMap((b) => counting(0, 250).map((c) => `172.${b}.${c}.0/24`)),
+const defaultRanges: Readonly<Record<Name, () => readonly string[]>> = {
+  nodeRange: () => [31, 30, 29, 28].flatMap((b) => numbersBetween(0, 250).map((c) => `172.${b}.${c}.0/24`)),
   podRange: () => [
-    ...[...counting(244, 255), ...counting(243, 128)].map((b) => `10.${b}.0.0/16`),
-    ...counting(16, 21).map((b) => `172.${b}.0.0/16`),
+    ...[...numbersBetween(244, 255), ...numbersBetween(243, 128)].map((b) => `10.${b}.0.0/16`),
+    ...numbersBetween(16, 21).map((b) => `172.${b}.0.0/16`),
   ],
   serviceRange: () => [
-    ...counting(96, 127).map((b) => `10.${b}.0.0/16`),
-    ...counting(22, 27).map((b) => `172.${b}.0.0/16`),
+    ...numbersBetween(96, 127).map((b) => `10.${b}.0.0/16`),
+    ...numbersBetween(22, 27).map((b) => `172.${b}.0.0/16`),
   ],
-  loadBalancerRange: () => [31, 30, 29, 28].flatMap((b) => counting(255, 251).map((c) => `172.${b}.${c}.0/24`)),
+  loadBalancerRange: () => [31, 30, 29, 28].flatMap((b) => numbersBetween(255, 251).map((c) => `172.${b}.${c}.0/24`)),
 };
 
 /** From one number to another, up or down. */
-const counting = (from: number, to: number): readonly number[] =>
+const numbersBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + Math.sign(to - from) * i);
 
 /**
@@ -192,7 +192,7 @@ export function pickRanges(
   };
   for (const name of names) if (fixed[name] !== undefined) take(fixed[name], flags[name].what);
   const pick = (name: Name): string => {
-    const found = fixed[name] ?? candidates[name]().find(isFree);
+    const found = fixed[name] ?? defaultRanges[name]().find(isFree);
     if (found === undefined)
       throw new Error(`each usual range is in use: choose ${flags[name].what} with ${flags[name].flag}`);
     take(found, flags[name].what);

@@ -217,26 +217,26 @@ export function stepsToPin(network: LocalNetwork, before: Pins, pins: Pins): Sta
   return lines.length === 0 ? [] : [[batch([], /No such process/, lines)]];
 }
 
-const gone = /No such file|Cannot find device|does not exist/;
+const alreadyGone = /No such file|Cannot find device|does not exist/;
 
 /** What takes out the cables of these nodes, and the host's, so that they can be made anew. */
 export const stepsToUnplug = (network: LocalNetwork, nodes: readonly LocalNode[], host: boolean): Stages => [
   [
-    batch(["-n", network.switch], gone, [
+    batch(["-n", network.switch], alreadyGone, [
       ...(host ? ["link delete host"] : []),
       ...nodes.map(({ port }) => `link delete ${port}`),
     ]),
   ],
   [
-    ...(host ? [batch([], gone, [`link delete ${network.link}`])] : []),
-    ...nodes.map(({ netns }) => batch(["-n", netns], gone, ["link delete eth0"])),
+    ...(host ? [batch([], alreadyGone, [`link delete ${network.link}`])] : []),
+    ...nodes.map(({ netns }) => batch(["-n", netns], alreadyGone, ["link delete eth0"])),
   ],
 ];
 
 /** What removes it. With a namespace goes all that is inside, some moments later; so what the host has is deleted first. */
 export const stepsDown = (network: LocalNetwork): Stages => [
   [
-    batch([], gone, [
+    batch([], alreadyGone, [
       `link delete ${network.link}`,
       ...[network.switch, ...network.nodes.map(({ netns }) => netns)].map((netns) => `netns delete ${netns}`),
     ]),

@@ -57,7 +57,7 @@ export class ServiceRoutes implements Component {
       for (;;) {
         changed = Promise.withResolvers<void>();
         signal.throwIfAborted();
-        const desired = this.#desiredRoutes();
+        const desired = this.#computeRoutes();
         try {
           for (const stages of stepsBetween(network, applied, desired)) await apply(stages, signal);
           applied = desired;
@@ -76,7 +76,7 @@ export class ServiceRoutes implements Component {
     }
   }
 
-  #desiredRoutes(): DesiredRoutes {
+  #computeRoutes(): DesiredRoutes {
     const { informers, network } = this.#options;
     const slices = informers.of(EndpointSlice).cache;
     const ready = new Set(

@@ -30,9 +30,9 @@ export interface NodeContainerdOptions {
   readonly clock: Clock;
 }
 
-const startMs = 20_000;
+const startTimeoutMs = 20_000;
 /** How long a containerd that was already running may be silent before it counts as stuck. */
-const adoptMs = 5_000;
+const adoptTimeoutMs = 5_000;
 const pollMs = 5;
 const restartBackoff = { firstMs: 100, maxMs: 10_000 };
 /** A containerd that ran for so long resets the back-off of restarts. */
@@ -67,13 +67,13 @@ export class NodeContainerd {
     const { location, clock } = this.#options;
     const pid = this.pid();
     if (pid !== undefined && location.holds(pid)) {
-      if ((await this.#listensWithin(adoptMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
+      if ((await this.#listensWithin(adoptTimeoutMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
       signalTo(pid, "SIGKILL");
     }
     // Pods in a namespace that was deleted or replaced meanwhile are reached by nobody.
     else if (pid !== undefined) await endAll(this.#home, clock);
     const child = this.#spawn();
-    if (!((await this.#listensWithin(startMs, child, signal)) && (await this.#hasPauseImage(signal))))
+    if (!((await this.#listensWithin(startTimeoutMs, child, signal)) && (await this.#hasPauseImage(signal))))
       throw new Error(`containerd of ${location.name} does not answer: ${this.#lastWords()}`);
   }
 
@@ -84,7 +84,7 @@ export class NodeContainerd {
       const begun = clock.elapsed();
       try {
         await this.start(signal);
-        await this.#end(signal);
+        await this.#ended(signal);
         log.warn("containerd ended; starting it again", { node: location.name, said: this.#lastWords() });
       } catch (error) {
         signal.throwIfAborted();
@@ -155,7 +155,7 @@ export class NodeContainerd {
   }
 
   /** Resolves when it has ended, or can be reached no more and so has been ended. Costs nothing while it runs. */
-  async #end(signal: AbortSignal): Promise<void> {
+  async #ended(signal: AbortSignal): Promise<void> {
     for (let pid = this.pid(); pid !== undefined; pid = this.pid()) {
       rotateIfLong(this.#log); // it complains for long if it complains at all
       const connection = await connectionTo(this.socket);

@@ -21,9 +21,9 @@ export interface ContainerdHome {
 }
 
 /** What is killed needs a processor once more to end, and a busy machine may not have one for long. */
-const endMs = 60_000;
-const lookMs = 10;
-const unmountTries = 10;
+const timeoutMs = 60_000;
+const pollMs = 10;
+const maxUnmountTries = 10;
 const unmountedAtOnce = 200;
 /** Fixed in containerd and in the library it runs CNI plugins with. */
 const shimSockets = "/run/containerd/s";
@@ -49,7 +49,7 @@ export async function removeFolders(...folders: readonly string[]): Promise<void
       await runProgram(["umount", "--lazy", ...left.slice(0, unmountedAtOnce)]);
     } catch (error) {
       // One that goes takes others with it, which then are not mounted any more.
-      if (!(error instanceof ProgramFailed) || ++failures === unmountTries) throw error;
+      if (!(error instanceof ProgramFailed) || ++failures === maxUnmountTries) throw error;
     }
   // Only now: what was mounted there may be somebody's data.
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -77,14 +77,14 @@ async function endProcesses(home: ContainerdHome, clock: Clock): Promise<void> {
   const daemons = processes().filter((one) => isContainerd(one, home));
   for (const { pid } of daemons) signalTo(pid, "SIGSTOP");
   for (const { pid } of withDescendants(daemons, processes())) signalTo(pid, "SIGKILL");
-  const until = clock.elapsed() + endMs;
+  const until = clock.elapsed() + timeoutMs;
   for (;;) {
     const left = processes().filter((one) => belongsTo(one, home));
     if (left.length === 0) return;
     for (const { pid } of left) signalTo(pid, "SIGKILL");
     if (clock.elapsed() > until)
       throw new Error(`processes of ${home.folder} do not end: ${left.map(({ pid }) => pid).join(", ")}`);
-    await clock.sleep(lookMs, new AbortController().signal);
+    await clock.sleep(pollMs, new AbortController().signal);
   }
 }
 

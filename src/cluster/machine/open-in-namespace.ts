@@ -27,7 +27,7 @@ type ChildReport =
   | { readonly is: "failed"; readonly code: string; readonly message: string };
 
 /** Timeout of the child, which takes 50 ms. */
-const childMs = 20_000;
+const childTimeoutMs = 20_000;
 
 /**
  * What the child does. It is handed over as text, and so may use nothing of this file: to load one, with its types to be taken out,
@@ -86,7 +86,7 @@ export async function openInNamespace(
     env: {},
     signal,
     killSignal: "SIGKILL",
-    timeout: childMs,
+    timeout: childTimeoutMs,
   });
   const opened: OpenedSocket[] = [];
   try {

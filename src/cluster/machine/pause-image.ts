@@ -12,8 +12,8 @@ export interface PauseImageOptions {
   readonly clock: Clock;
 }
 
-const patienceMs = 20_000;
-const lookMs = 5;
+const timeoutMs = 20_000;
+const pollMs = 5;
 const callMs = 5_000;
 
 /** Brings the image of sandboxes to a containerd that has none. False if nobody answers. */
@@ -24,7 +24,7 @@ export async function ensurePauseImage(
 ): Promise<boolean> {
   const connection = new CriConnection(`unix://${containerd.socket}`, clock);
   try {
-    for (const until = clock.elapsed() + patienceMs; ; await clock.sleep(lookMs, signal))
+    for (const until = clock.elapsed() + timeoutMs; ; await clock.sleep(pollMs, signal))
       try {
         const request = { image: { image: pauseReference } };
         const { image } = await connection.call(rpcs.imageStatus, request, { timeoutMs: callMs, signal });

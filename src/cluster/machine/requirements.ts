@@ -203,7 +203,7 @@ export interface EnsureOptions {
   readonly progress: (text: string) => void;
 }
 
-const otherwise = "or use --runtime simulated, which needs nothing";
+const simulatedHint = "or use --runtime simulated, which needs nothing";
 
 /** Makes the machine fit for nodes, or throws an error that says what a person can do. Returns where the CNI plugins are. */
 export async function ensureRequirements(
@@ -213,7 +213,7 @@ export async function ensureRequirements(
 ): Promise<{ readonly pluginFolder: string }> {
   if (machine.platform !== "linux")
     throw new Error(`real containers need Linux, and this is ${machine.platform}: use --runtime simulated`);
-  if (!machine.isRoot) throw new Error(`real containers need root: run as root (sudo), ${otherwise}`);
+  if (!machine.isRoot) throw new Error(`real containers need root: run as root (sudo), ${simulatedHint}`);
   const distribution = distributionOf(machine.osRelease);
   let report = await findRequirements(folder, machine);
   const packages = packagesOf(report);
@@ -240,7 +240,7 @@ export function refusal(
 ): string {
   const what = report.unmet.map(({ problem }) => problem).join("; ");
   const cure = report.unmet.every(isCurable)
-    ? `${install ? "" : "--no-install was given, so "}${howToInstall(packagesOf(report), distribution)}, ${otherwise}`
+    ? `${install ? "" : "--no-install was given, so "}${howToInstall(packagesOf(report), distribution)}, ${simulatedHint}`
     : "use --runtime simulated, which needs nothing";
   return `real containers cannot run here: ${what}; ${cure}`;
 }

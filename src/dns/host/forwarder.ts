@@ -21,7 +21,7 @@ export function forwarder({ servers, clock, random, waitMs = 2_000 }: ForwarderO
     const failures: string[] = [];
     for (let round = 0; round < rounds; round++)
       for (const server of addresses) {
-        const ask = transport === "tcp" ? askByTcp : askByUdp;
+        const ask = transport === "tcp" ? queryByTcp : queryByUdp;
         try {
           return await withDeadline(clock, waitMs, (signal) => ask(server, withRandomId(query, random), signal));
         } catch (error) {
@@ -62,7 +62,7 @@ async function withDeadline<T>(clock: Clock, ms: number, work: (signal: AbortSig
   }
 }
 
-function askByUdp({ host, port }: ServerAddress, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+function queryByUdp({ host, port }: ServerAddress, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const socket: Socket = createSocket(isIP(host) === 6 ? "udp6" : "udp4");
   socket.once("error", reject);
@@ -75,7 +75,7 @@ function askByUdp({ host, port }: ServerAddress, query: Buffer, signal: AbortSig
   return promise.finally(() => socket.close());
 }
 
-function askByTcp({ host, port }: ServerAddress, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+function queryByTcp({ host, port }: ServerAddress, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const length = Buffer.alloc(2);
   length.writeUInt16BE(query.length);

@@ -8,9 +8,9 @@ import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quanti
 
 /** Microseconds over which a quota of processor time counts. */
 export const cpuPeriod = 100_000;
-const leastShares = 2;
-const mostShares = 262_144;
-const leastQuota = 1000;
+const minShares = 2;
+const maxShares = 262_144;
+const minQuota = 1000;
 
 export const millisOf = (amount: string | undefined): number =>
   amount === undefined ? 0 : Number(quantityMilliValue(parseQuantity(amount)));
@@ -18,11 +18,11 @@ export const bytesOf = (amount: string | undefined): number =>
   amount === undefined ? 0 : Number(quantityValue(parseQuantity(amount)));
 
 export const sharesOf = (millis: number): number =>
-  Math.min(mostShares, Math.max(leastShares, Math.floor((millis * 1024) / 1000)));
+  Math.min(maxShares, Math.max(minShares, Math.floor((millis * 1024) / 1000)));
 
 /** 0 for no limit. */
 export const quotaOf = (millis: number): number =>
-  millis === 0 ? 0 : Math.max(leastQuota, Math.floor((millis * cpuPeriod) / 1000));
+  millis === 0 ? 0 : Math.max(minQuota, Math.floor((millis * cpuPeriod) / 1000));
 
 /** Limits of huge pages by their size, as the kernel writes it: `2MB`, `1GB`. */
 export function hugepageLimits(amounts: Iterable<readonly [string, string]>): readonly HugepageLimit[] {
@@ -67,7 +67,7 @@ export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
     (spec.resources?.limits?.[name] ?? all.every(({ resources }) => resources.limits?.[name])) && limits.has(name);
   const isBestEffort = qosClassOf(spec) === "BestEffort";
   return {
-    cpuShares: isBestEffort ? leastShares : sharesOf(millisOf(requests.get("cpu"))),
+    cpuShares: isBestEffort ? minShares : sharesOf(millisOf(requests.get("cpu"))),
     ...(isLimited("cpu") && { cpuQuota: quotaOf(millisOf(limits.get("cpu"))) }),
     ...(isLimited("memory") && { memoryBytes: bytesOf(limits.get("memory")) }),
     ...(pids !== undefined && pids > 0 && { pids }),

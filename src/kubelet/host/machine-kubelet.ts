@@ -218,7 +218,7 @@ function sensorsOf(
     },
     machine,
     freeImages: (signal) => images.freeAll(signal),
-    evict: (uid, ending) => nodeKubelet().evict(uid, ending),
+    evict: (uid, termination) => nodeKubelet().evict(uid, termination),
     report: (reason, message) => nodeKubelet().report("Warning", reason, message),
     reserve: new DiskReserve(join(folder, "disk.reserve")),
     thresholds,
@@ -291,7 +291,7 @@ const storageLimits = (
   new StorageLimits({
     list: () => nodeKubelet().pods(),
     summary: (signal) => stats.summary("all", signal),
-    evict: (uid, ending) => nodeKubelet().evict(uid, ending),
+    evict: (uid, termination) => nodeKubelet().evict(uid, termination),
     clock,
     log,
   });

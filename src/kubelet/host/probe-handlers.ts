@@ -8,7 +8,7 @@ import { askHealth } from "./grpc-health.ts";
 
 /** How much of an answer is shown. */
 const bodyLimit = 10 * 1024;
-const mostRedirects = 10;
+const maxRedirects = 10;
 
 export const probeHandlers: ProbeHandlers = { http: probeHttp, tcp: probeTcp, grpc: askHealth };
 
@@ -25,7 +25,7 @@ async function probeHttp(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOu
     if (!next) return { result: "success", output: body };
     if (next.hostname !== new URL(url).hostname)
       return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
-    if (redirects === mostRedirects) return failure(`Get ${JSON.stringify(next.href)}: stopped after 10 redirects`);
+    if (redirects === maxRedirects) return failure(`Get ${JSON.stringify(next.href)}: stopped after 10 redirects`);
     url = next.href;
   }
 }

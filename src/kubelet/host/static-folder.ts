@@ -18,7 +18,7 @@ export interface StaticFolderOptions {
 
 /** As upstream's fileCheckFrequency. */
 const rescanMs = 20_000;
-const mostBytes = 10 * 2 ** 20;
+const maxBytes = 10 * 2 ** 20;
 
 export class StaticFolder implements StaticPodSource, Component {
   readonly name = "static pods";
@@ -113,7 +113,7 @@ export class StaticFolder implements StaticPodSource, Component {
     const file = await open(path);
     try {
       const { size } = await file.stat();
-      if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);
+      if (size > maxBytes) throw new Error(`${path} has ${size} bytes, more than ${maxBytes}`);
       const { node, clock } = this.#options;
       return staticPod(await file.readFile(), { path, node, now: clock.now() });
     } finally {

@@ -114,23 +114,7 @@ function missing(
   old: ContainerStatus | undefined,
 ): ContainerStatus {
   const { pod, plan } = input;
-  const base: ContainerStatus = {
-    name: container.name,
-    state: waitingState(input, container.name),
-    lastState: old?.lastState ?? noState,
-    ready: false,
-    restartCount: old?.restartCount ?? 0,
-    image: container.image ?? "",
-    imageID: "",
-    containerID: undefined,
-    started: undefined,
-    allocatedResources: undefined,
-    resources: undefined,
-    volumeMounts: mountsOf(container),
-    user: undefined,
-    allocatedResourcesStatus: undefined,
-    stopSignal: undefined,
-  };
+  const base = waitingStatus(input, container, old);
   if (!old) return base;
   if (plan.isRestartingAll && !old.state.waiting) {
     const message = "The container is removed because RestartAllContainers in place";
@@ -168,6 +152,28 @@ function missing(
     restartCount: old.restartCount + (pod.metadata.deletionTimestamp === undefined ? 1 : 0),
   };
 }
+
+const waitingStatus = (
+  input: StatusInput,
+  container: Container,
+  old: ContainerStatus | undefined,
+): ContainerStatus => ({
+  name: container.name,
+  state: waitingState(input, container.name),
+  lastState: old?.lastState ?? noState,
+  ready: false,
+  restartCount: old?.restartCount ?? 0,
+  image: container.image ?? "",
+  imageID: "",
+  containerID: undefined,
+  started: undefined,
+  allocatedResources: undefined,
+  resources: undefined,
+  volumeMounts: mountsOf(container),
+  user: undefined,
+  allocatedResourcesStatus: undefined,
+  stopSignal: undefined,
+});
 
 const hasCreatedApp = ({ pod, state }: StatusInput): boolean =>
   pod.spec.containers.some(({ name }) => state.containers.some((one) => one.name === name));

@@ -67,7 +67,7 @@ export class Draft {
       container,
       sandbox: sandbox.id,
       attempt: existing?.attempt ?? attemptAfter(before, view.pod, name),
-      made: existing?.id,
+      existing: existing?.id,
       isStarted,
       delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
     });
@@ -94,7 +94,7 @@ export class Draft {
     const isTold = record ? record.isHookDone : hook === undefined;
     if (isTold && record?.killAt === undefined) {
       const left = (record?.since ?? view.now) + graceMs - view.now;
-      this.actions.push({ type: "stopContainer", id: state.id, graceMs: Math.max(left, leastGraceMs) });
+      this.actions.push({ type: "stopContainer", id: state.id, graceMs: Math.max(left, minGraceMs) });
     }
   }
 
@@ -114,9 +114,9 @@ const steady: Plan = {
   actions: [],
   wakeAt: Number.POSITIVE_INFINITY,
   waiting: new Map(),
-  isEnding: false,
+  isTerminating: false,
   isFinished: false,
-  ending: undefined,
+  terminationReason: undefined,
   isRestartingAll: false,
 };
 
@@ -127,7 +127,7 @@ export interface StopOptions {
 }
 
 /** Containers always get a moment to end by themselves. */
-export const leastGraceMs = 2000;
+export const minGraceMs = 2000;
 
 /** Whether a kubelet before us has started it, and not run its hook to the end. */
 export const isHookDue = (

@@ -5,7 +5,7 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { type ContainerState, isLive } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
-import { type Draft, graceOf, leastGraceMs, stopMessage } from "./draft.ts";
+import { type Draft, graceOf, minGraceMs, stopMessage } from "./draft.ts";
 import type { Plan } from "./view.ts";
 
 export interface EndReason {
@@ -18,8 +18,8 @@ export function planEnd(draft: Draft, { reason, message, graceSeconds }: EndReas
   const { view } = draft;
   const { state, starting, pod } = view;
   const ended = {
-    isEnding: true,
-    ending: reason === undefined ? undefined : { reason, message: message ?? "" },
+    isTerminating: true,
+    terminationReason: reason === undefined ? undefined : { reason, message: message ?? "" },
   };
   draft.wakeAt = Number.POSITIVE_INFINITY;
   for (const name of starting) draft.actions.push({ type: "abortStart", name });
@@ -66,7 +66,7 @@ function stopInOrder(draft: Draft, running: readonly ContainerState[], graceMs: 
       draft.wake(killAt);
       continue;
     }
-    const left = Math.max(killAt - view.now, leastGraceMs);
+    const left = Math.max(killAt - view.now, minGraceMs);
     if (record?.killAt === undefined || record.killAt > view.now + left)
       draft.actions.push({ type: "stopContainer", id, graceMs: left });
   }

@@ -16,8 +16,8 @@ import type { Plan, PodView } from "./view.ts";
 
 export function planPod(view: PodView): Plan {
   const draft = new Draft(view);
-  const ending = endingOf(view, draft);
-  if (ending) return planEnd(draft, ending);
+  const termination = terminationOf(view, draft);
+  if (termination) return planEnd(draft, termination);
   if (isRestartingAll(view)) return planRestartOfAll(draft);
   const sandbox = currentSandbox(view);
   if (!sandbox) return planSandbox(draft);
@@ -33,9 +33,9 @@ export function planPod(view: PodView): Plan {
 }
 
 /** What makes the pod end, if anything does. */
-function endingOf(view: PodView, draft: Draft): EndReason | undefined {
-  const { pod, ending, now, acceptedAt } = view;
-  if (ending) return ending;
+function terminationOf(view: PodView, draft: Draft): EndReason | undefined {
+  const { pod, termination, now, acceptedAt } = view;
+  if (termination) return termination;
   const { activeDeadlineSeconds } = pod.spec;
   if (activeDeadlineSeconds !== undefined) {
     const deadline = acceptedAt + activeDeadlineSeconds * 1000;

@@ -52,7 +52,7 @@ export function podStatus(input: StatusInput): PodStatus {
   const hasInitialized = state.containers.some(
     ({ name, sandbox: id }) => id === sandbox?.id && spec.containers.some((container) => container.name === name),
   );
-  const found = phaseOf({ spec, init, apps, isEnding: plan.isEnding, hasInitialized });
+  const found = phaseOf({ spec, init, apps, isTerminating: plan.isTerminating, hasInitialized });
   const { phase, why, shown: shownPhase } = decidePhase(input, found);
   const conditions = podConditions({
     pod,
@@ -71,7 +71,10 @@ export function podStatus(input: StatusInput): PodStatus {
     ...old,
     observedGeneration: pod.metadata.generation,
     phase: shownPhase,
-    conditions: plan.ending?.reason === "Evicted" ? withDisruption(conditions, plan.ending.message, input) : conditions,
+    conditions:
+      plan.terminationReason?.reason === "Evicted"
+        ? withDisruption(conditions, plan.terminationReason.message, input)
+        : conditions,
     message: why?.message || undefined,
     reason: why?.reason,
     hostIP: input.hostIps[0],
@@ -119,12 +122,12 @@ interface PhaseDecision {
 
 function decidePhase({ pod, old, plan }: StatusInput, found: Phase): PhaseDecision {
   const before = terminal(old.phase) ?? terminal(pod.status.phase);
-  const phase = before ?? (plan.ending || (plan.isFinished && !terminal(found)) ? "Failed" : found);
+  const phase = before ?? (plan.terminationReason || (plan.isFinished && !terminal(found)) ? "Failed" : found);
   const isHeld = terminal(phase) !== undefined && before === undefined && !plan.isFinished;
   const shown = isHeld ? phaseBefore(old.phase) : phase;
   const kept = { reason: old.reason, message: old.message };
   if (shown === old.phase) return { phase, shown, why: kept };
-  return { phase, shown, why: terminal(shown) ? plan.ending : undefined };
+  return { phase, shown, why: terminal(shown) ? plan.terminationReason : undefined };
 }
 
 const terminal = (phase: PodStatus["phase"]): Phase | undefined =>

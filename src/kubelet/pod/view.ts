@@ -65,7 +65,7 @@ export interface PodView {
   /** By name. */
   readonly delays: ReadonlyMap<string, Delay>;
   readonly failures: ReadonlyMap<string, StartFailure>;
-  readonly ending: Termination | undefined;
+  readonly termination: Termination | undefined;
   /** When the kubelet took the pod on. */
   readonly acceptedAt: number;
   readonly crashDelays: DelayLimits;
@@ -90,7 +90,7 @@ export interface StartContainer {
   readonly sandbox: string;
   readonly attempt: number;
   /** The container, if it was made before and has only to be started. */
-  readonly made: string | undefined;
+  readonly existing: string | undefined;
   /** Whether even that was done, and only the hook is left. */
   readonly isStarted: boolean;
   /** What to wait after its next end; undefined to leave that as it is. */
@@ -118,10 +118,10 @@ export interface Plan {
   /** Why containers that should run do not, by name. */
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   /** Whether nothing will be started any more. */
-  readonly isEnding: boolean;
+  readonly isTerminating: boolean;
   /** Whether nothing of the pod runs any more, nor will. */
   readonly isFinished: boolean;
   /** Why it ends, where that is told in the pod's status. */
-  readonly ending: WaitingReason | undefined;
+  readonly terminationReason: WaitingReason | undefined;
   readonly isRestartingAll: boolean;
 }

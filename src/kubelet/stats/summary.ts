@@ -105,7 +105,7 @@ export class Rates {
   /** Nanoseconds per second; undefined at the first look, and what was last found when it is asked for again at once. */
   of(key: string, at: number, totalNanos: number): number | undefined {
     const before = this.#samples.get(key);
-    if (before && at - before.at < leastMs) return before.rate;
+    if (before && at - before.at < minIntervalMs) return before.rate;
     const rate =
       before && totalNanos >= before.total
         ? Math.round(((totalNanos - before.total) * 1000) / (at - before.at))
@@ -120,7 +120,7 @@ export class Rates {
   }
 }
 
-const leastMs = 1000;
+const minIntervalMs = 1000;
 
 /** The interfaces that `/proc/net/dev` lists, but not the one that leads nowhere. */
 export function interfacesIn(text: string): readonly InterfaceStats[] {

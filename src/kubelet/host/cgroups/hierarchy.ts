@@ -7,8 +7,8 @@ import { mounts } from "#base/host/mounts.ts";
 import { cpuPeriod, type GroupLimits } from "../../cgroups/limits.ts";
 
 const needed = ["cpu", "memory", "pids", "hugetlb", "cpuset", "io"];
-const endTries = 100;
-const lookMs = 20;
+const maxKills = 100;
+const pollMs = 20;
 
 export class Hierarchy {
   /** Mount point of each cgroup v1 controller. */
@@ -30,7 +30,7 @@ export class Hierarchy {
   }
 
   /** Where a controller's files of a group are; undefined if the machine has no such controller. */
-  placeOf(controller: string, group: string): string | undefined {
+  folderOf(controller: string, group: string): string | undefined {
     const root = this.#unified ?? this.#byController.get(controller);
     return root === undefined ? undefined : join(root, group);
   }
@@ -39,7 +39,7 @@ export class Hierarchy {
   async set(group: string, limits: GroupLimits): Promise<void> {
     if (this.#unified !== undefined) return this.#setUnified(this.#unified, group, limits);
     const write = async (controller: string, files: Readonly<Record<string, number>>) => {
-      const folder = this.placeOf(controller, group);
+      const folder = this.folderOf(controller, group);
       if (folder === undefined) return;
       await mkdir(folder, { recursive: true });
       for (const [file, value] of Object.entries(files)) await writeFile(join(folder, file), String(value));
@@ -88,10 +88,10 @@ export class Hierarchy {
   /** Removes a group and those below from all trees. What still runs in it is killed: nobody else looks after it any more. */
   async remove(group: string, clock: Clock, signal: AbortSignal): Promise<void> {
     for (const root of this.#roots)
-      for (let tries = 0; !(await removed(join(root, group))); tries++) {
-        if (tries === endTries) throw new Error(`control group ${join(root, group)} does not empty`);
-        await endAllIn(join(root, group));
-        await clock.sleep(lookMs, signal);
+      for (let tries = 0; !(await tryRemove(join(root, group))); tries++) {
+        if (tries === maxKills) throw new Error(`control group ${join(root, group)} does not empty`);
+        await killAllIn(join(root, group));
+        await clock.sleep(pollMs, signal);
       }
   }
 }
@@ -107,9 +107,9 @@ async function childrenOf(folder: string): Promise<readonly string[]> {
 }
 
 /** Whether it is gone by now, with all below. */
-async function removed(folder: string): Promise<boolean> {
+async function tryRemove(folder: string): Promise<boolean> {
   let isEmpty = true;
-  for (const name of await childrenOf(folder)) if (!(await removed(join(folder, name)))) isEmpty = false;
+  for (const name of await childrenOf(folder)) if (!(await tryRemove(join(folder, name)))) isEmpty = false;
   if (!isEmpty) return false;
   try {
     await rmdir(folder);
@@ -120,8 +120,8 @@ async function removed(folder: string): Promise<boolean> {
   return true;
 }
 
-async function endAllIn(folder: string): Promise<void> {
-  for (const name of await childrenOf(folder)) await endAllIn(join(folder, name));
+async function killAllIn(folder: string): Promise<void> {
+  for (const name of await childrenOf(folder)) await killAllIn(join(folder, name));
   const text = await readFile(join(folder, "cgroup.procs"), "utf8").catch(() => ""); // it has just gone
   for (const pid of text.split("\n").filter(Boolean).map(Number))
     try {

@@ -47,7 +47,7 @@ export class PodCgroups implements HostResource {
   }
 
   /** A pod that ran before this kubelet did counts, too. */
-  keep(pod: Pod): void {
+  update(pod: Pod): void {
     this.#note(pod);
   }
 

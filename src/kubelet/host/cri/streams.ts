@@ -17,7 +17,7 @@ export interface StreamAddress {
   readonly host: string;
   readonly port: number;
 }
-/** How that is reached, where it is not in our network. */
+/** Connects to the streaming server, where it is not in the network of this process. */
 export type DialRuntime = (address: StreamAddress, signal: AbortSignal) => Promise<Socket>;
 
 export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime): ContainerStreams {
@@ -31,7 +31,7 @@ export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime
     const spdy = new SpdyConnection({ connection, role: "client", compression: spdyCompression(), cancelEnds: true });
     const aborted = () => connection.destroy(new Error("the client is gone"));
     signal.addEventListener("abort", aborted, { once: true });
-    const over = spdy.run().catch(() => undefined); // what breaks the connection breaks the streams below
+    const over = spdy.run().catch(() => undefined); // an error of the connection also fails the streams below
     try {
       return await run(spdy);
     } finally {
@@ -68,26 +68,23 @@ export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime
         signal,
       ),
     portForward: (sandbox, port, stream, signal) =>
-      talk(
-        { type: "portForward", sandbox },
-        "portforward.k8s.io",
-        async (spdy) => {
-          const headers = { port: String(port), requestid: "0" };
-          const errors = await spdy.open({ ...headers, streamtype: "error" });
-          const data = await spdy.open({ ...headers, streamtype: "data" });
-          await errors.end();
-          // Not awaited: a client may go on sending when the pod is done.
-          copy(stream, data).catch(() => data.destroy());
-          const back = copy(data, stream);
-          back.catch(() => undefined); // awaited below
-          // The runtime ends this stream when it is done, and says here if it could not.
-          const told = await textOf(errors);
-          if (told !== "") throw new Error(told.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
-          await back;
-        },
-        signal,
-      ),
+      talk({ type: "portForward", sandbox }, "portforward.k8s.io", (spdy) => forwardPort(spdy, port, stream), signal),
   };
+}
+
+async function forwardPort(spdy: SpdyConnection, port: number, stream: ByteStream): Promise<void> {
+  const headers = { port: String(port), requestid: "0" };
+  const errors = await spdy.open({ ...headers, streamtype: "error" });
+  const data = await spdy.open({ ...headers, streamtype: "data" });
+  await errors.end();
+  // Not awaited: a client may go on sending when the pod is done.
+  copy(stream, data).catch(() => data.destroy());
+  const back = copy(data, stream);
+  back.catch(() => undefined); // awaited below
+  // The runtime ends this stream when it is done, and writes an error here if it failed.
+  const failure = await textOf(errors);
+  if (failure !== "") throw new Error(failure.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
+  await back;
 }
 
 async function textOf({ input }: ByteStream): Promise<string> {

@@ -25,7 +25,7 @@ export interface PodLogsOptions {
 }
 
 /** As upstream's containerLogMonitorInterval, containerLogMaxSize and containerLogMaxFiles. */
-const lookMs = 10_000;
+const checkMs = 10_000;
 const maxBytes = 10 * 2 ** 20;
 const maxFiles = 5;
 
@@ -55,7 +55,7 @@ export class PodLogs implements HostResource, Component {
 
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#options.clock.sleep(lookMs, signal);
+      await this.#options.clock.sleep(checkMs, signal);
       await this.check(signal);
     }
   }

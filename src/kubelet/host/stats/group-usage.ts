@@ -18,7 +18,7 @@ export interface GroupUsage {
 export async function groupUsage(hierarchy: Hierarchy, group: string): Promise<GroupUsage | undefined> {
   const { isUnified } = hierarchy;
   const read = async (controller: string, file: string) => {
-    const folder = hierarchy.placeOf(controller, group);
+    const folder = hierarchy.folderOf(controller, group);
     return folder === undefined ? "" : readFile(join(folder, file), "utf8");
   };
   try {
@@ -47,7 +47,7 @@ export async function groupProcesses(
   hierarchy: Hierarchy,
   group: string,
 ): Promise<{ readonly count: number; readonly one: number | undefined }> {
-  const folder = hierarchy.placeOf("pids", group);
+  const folder = hierarchy.folderOf("pids", group);
   const pids = folder === undefined ? [] : await pidsIn(folder);
   return { count: pids.length, one: pids[0] };
 }
