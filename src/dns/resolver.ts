@@ -13,7 +13,7 @@ export interface ResolverOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Answers for names that are not the cluster's; without it they are refused. Rejects when nobody answers. */
+  /** Resolves names outside of the cluster; without it they are refused. Rejects when no server answers. */
   readonly forward?: (query: Uint8Array, transport: Transport) => Promise<Uint8Array>;
 }
 

@@ -69,7 +69,7 @@ export class Zone {
     return name.endsWith(".arpa") ? this.#reverse(name, type) : undefined;
   }
 
-  /** Who answers for the domain. */
+  /** The SOA record of the domain. */
   get authority(): ZoneRecord {
     const times = { serial: 1, refresh: 7200, retry: 1800, expire: 86_400, minimum: ttlSeconds };
     const data = { mname: this.#serverName, rname: `hostmaster.${this.domain}`, ...times };

@@ -116,7 +116,7 @@ export interface EvictorOptions extends EvictionPeer {
   /** Other nodes of the machine. */
   readonly peers?: () => Iterable<EvictionPeer>;
   readonly machine: () => Promise<MachineState>;
-  /** Removes images that nobody uses. */
+  /** Removes unused images. */
   readonly freeImages: (signal: AbortSignal) => Promise<unknown>;
   readonly evict: (podUid: string, termination: Termination) => void;
   /** Tells people about the node. */

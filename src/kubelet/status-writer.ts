@@ -42,7 +42,7 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   return false;
 }
 
-/** Records steps that nobody took and only the status shows: containers that ended, and that the pod is ready. */
+/** Records steps that only the status shows: containers that ended, and that the pod became ready. */
 function recordObservedSteps(worker: PodWorker, before: PodStatus, after: PodStatus): void {
   const knownEnds = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
   for (const { name, state } of after.containerStatuses ?? [])

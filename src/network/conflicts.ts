@@ -86,7 +86,7 @@ interface OccupiedRange {
   readonly by: string;
 }
 
-/** Routes wider than this, such as the two halves by which a VPN takes all that has no better way, stand in nobody's way. */
+/** Wider routes are no conflict, such as the two halves of the address space by which a VPN replaces the default route. */
 const maxRangeSize = 2n ** 24n;
 
 function occupied(state: HostState, others: readonly OtherCluster[], ownLink: string): readonly OccupiedRange[] {
@@ -175,7 +175,7 @@ const numbersBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + Math.sign(to - from) * i);
 
 /**
- * The wanted ranges, and for those that nobody asked for the first usual ones that are free. What is left of an earlier `cluster` of
+ * The ranges given, and for each that is not given the first default that is free. What is left of an earlier `cluster` of
  * this name does not count. Throws if there are none.
  */
 export function pickRanges(

@@ -1,8 +1,8 @@
 // The network of a cluster on one machine. Each node is a network namespace; one more is the switch that joins them, and the host, by a
 // cable each. Pods are reached by plain routes, without address translation. The switch is apart from the host so that the packet
 // rules of the host, Docker's for example, never see what nodes say to each other. Of the host itself one cable and the routes over
-// it are changed, and a table of its own keeps others away (packet-rules.ts); whoever wants nodes with a way out of the machine finds
-// what that takes in egress.ts.
+// it are changed, and a table of its own keeps others away (packet-rules.ts). What a way out of the machine takes for nodes is in
+// egress.ts.
 
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
@@ -60,7 +60,7 @@ function networkOf(nodeRange: string): Cidr {
   return range;
 }
 
-/** Who has which name and address. The same options give the same network, and more nodes change nothing for those before. */
+/** Names and addresses of a network. The same options give the same network, and added nodes do not change those of the others. */
 export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
   const { cluster, nodeRange, nodes } = options;
   const range = networkOf(nodeRange);
@@ -165,7 +165,7 @@ function insideSteps({ hostAddress, prefixLength, nodes, serviceRanges, options 
   ];
 }
 
-/** Nodes pass packets on, also those that come back another way than they went, and tell nobody of shorter ways. */
+/** Nodes forward packets, accept asymmetric routes (rp_filter), and send no redirects. */
 const settings = [
   "echo 1 > ip_forward",
   ...["all", "default", "eth0"].flatMap((which) => [

@@ -20,7 +20,7 @@ const foldersOf = (parent: string): readonly string[] =>
     .map((tree) => join(tree, parent))
     .filter((folder, i, all) => all.indexOf(folder) === i && childrenOf(folder) !== undefined);
 
-/** Kills all that is in these groups and in those below, and removes them. Those that are not there are fine. */
+/** Kills all processes in these groups and those below, and removes the groups. Missing groups are no error. */
 export async function removeCgroups(parents: readonly string[], clock: Clock): Promise<void> {
   for (const parent of parents)
     if (join("/", parent) === "/") throw new Error(`control group ${JSON.stringify(parent)} is the whole machine's`);
@@ -61,7 +61,7 @@ function childrenOf(group: string): readonly string[] | undefined {
 }
 
 function killAllIn(group: string): void {
-  // What is frozen does not die. The second version has one file that kills, frozen or not.
+  // A frozen v1 group does not die. cgroup v2 has a file that kills, frozen or not.
   for (const [file, text] of [
     ["freezer.state", "THAWED"],
     ["cgroup.kill", "1"],

@@ -39,7 +39,7 @@ const restartBackoff = { firstMs: 100, maxMs: 10_000 };
 const stableMs = 60_000;
 const lastBytes = 4096;
 
-/** What it makes in containers, such as folders to mount at, must not depend on the mask of whoever ran knarr. */
+/** A fixed umask: the modes of folders that containerd makes in containers must not depend on that of knarr's user. */
 const underOwnMask = 'umask 022; exec containerd --config "$0"';
 
 export class NodeContainerd {
@@ -70,7 +70,7 @@ export class NodeContainerd {
       if ((await this.#listensWithin(adoptTimeoutMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
       signalTo(pid, "SIGKILL");
     }
-    // Pods in a namespace that was deleted or replaced meanwhile are reached by nobody.
+    // Pods in a namespace that was deleted or replaced meanwhile cannot be reached any more.
     else if (pid !== undefined) await endAll(this.#home, clock);
     const child = this.#spawn();
     if (!((await this.#listensWithin(startTimeoutMs, child, signal)) && (await this.#hasPauseImage(signal))))
@@ -197,7 +197,7 @@ export class NodeContainerd {
   }
 }
 
-/** Undefined if nobody listens. */
+/** Undefined if nothing listens. */
 function connectionTo(socket: string) {
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof connect> | undefined>();
   const connection = connect(socket);
@@ -218,6 +218,6 @@ function endOf(path: string): string {
       closeSync(file);
     }
   } catch {
-    return ""; // somebody removed it
+    return ""; // the file was removed
   }
 }

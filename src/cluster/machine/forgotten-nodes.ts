@@ -1,4 +1,4 @@
-// Nodes of a cluster whose folder somebody has removed, and whatever else: what is there under the names that only its nodes have.
+// Finds the nodes of a cluster whose folder was removed, by the names of namespaces that only its nodes have.
 
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -61,7 +61,7 @@ const runningNodes = (place: Place): readonly string[] =>
     return basename(args[0] ?? "") === "containerd" && config !== undefined ? basename(dirname(config)) : [];
   });
 
-/** Who is in these namespaces and has nothing to do with this cluster's folders. */
+/** Processes in these namespaces that have nothing to do with this cluster's folders. */
 function strangersIn(namespaces: readonly NodeNamespace[], place: Place): readonly ProcessInfo[] {
   const networks = new Set(namespaces.map(({ name }) => networkAt(join(namespaceFolder, name))));
   const isBelow = (path: string) => [place.folder, place.runFolder].some((folder) => path.startsWith(`${folder}/`));

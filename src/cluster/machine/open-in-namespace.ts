@@ -14,7 +14,7 @@ export interface SocketRequest {
   readonly protocol?: "tcp" | "udp" | "connection";
 }
 
-/** Nothing is accepted from a handle before a server takes it: who connects meanwhile waits in the kernel. */
+/** Nothing is accepted from a handle before a server takes it: connections wait in the kernel's backlog. */
 export type OpenedSocket = { readonly address: string; readonly port: number } & (
   | { readonly protocol: "tcp"; readonly handle: ListenHandle }
   | { readonly protocol: "udp"; readonly socket: Socket }
@@ -56,11 +56,11 @@ function openSocketsInChild(): void {
     const server = createServer().listen(port, address);
     await opened(server);
     const bound = server.address();
-    // The handle and not the server: that one would begin to accept as soon as it arrives, with nobody there to serve.
+    // The handle and not the server, which would accept connections as soon as it arrives, before a handler is there.
     const { _handle: handle } = server as Server & { readonly _handle: unknown };
     return tell({ is: "open", port: typeof bound === "object" && bound ? bound.port : port }, handle);
   };
-  process.once("disconnect", () => process.exit(1)); // nobody is left to take them
+  process.once("disconnect", () => process.exit(1)); // the parent is gone
   process.once("message", async (requests: readonly SocketRequest[]) => {
     try {
       for (const one of requests) await open(one);

@@ -117,7 +117,7 @@ async function aptGet(
   const { promise, resolve, reject } = Promise.withResolvers<AptResult>();
   const child = spawn("apt-get", ["-q", "-o", "APT::Status-Fd=1", "-o", "DPkg::Lock::Timeout=60", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // Nobody is there to answer, and no service of others is to be restarted.
+    // Never prompt, and restart no services.
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive", NEEDRESTART_SUSPEND: "1", LC_ALL: "C.UTF-8" },
   });
   const lines: string[] = [];
@@ -129,7 +129,7 @@ async function aptGet(
   };
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on("line", read);
   child.once("error", (cause) => reject(new Error("run apt-get", { cause })));
-  // An apt that is killed leaves packages half installed: whoever aborts waits for this one, and nothing more is started.
+  // A killed apt leaves packages half installed: an abort waits for this run, and starts no other.
   child.once("close", (code) => (signal.aborted ? reject(signal.reason) : resolve({ code, said: lines })));
   return promise;
 }

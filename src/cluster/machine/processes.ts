@@ -11,7 +11,7 @@ export interface ProcessInfo {
   readonly cwd: string;
 }
 
-/** Those that have a program: neither the kernel's own threads nor those that have ended and wait to be buried. */
+/** All processes except kernel threads and zombies. */
 export const processes = (): readonly ProcessInfo[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -19,7 +19,7 @@ export const processes = (): readonly ProcessInfo[] =>
       try {
         const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
         if (args.length === 0) return [];
-        // The name of the program is in brackets, and may hold any.
+        // The program's name is in parentheses, and may contain some.
         const parent = readFileSync(`/proc/${name}/stat`, "latin1").split(") ").at(-1)?.split(" ")[1];
         return [{ pid: Number(name), parent: Number(parent), args, cwd: readlinkSync(`/proc/${name}/cwd`) }];
       } catch {
@@ -27,7 +27,7 @@ export const processes = (): readonly ProcessInfo[] =>
       }
     });
 
-/** Those of these processes, their children, and so on. */
+/** The roots and all their descendants. */
 export function withDescendants(
   roots: readonly ProcessInfo[],
   candidates: readonly ProcessInfo[],
@@ -40,7 +40,7 @@ export function withDescendants(
   return candidates.filter(({ pid }) => family.has(pid));
 }
 
-/** Whether the root of its files is made of layers in this folder, as that of a container is. */
+/** Whether the root file system of the process is an overlay of layers in this folder, as a container's is. */
 export function isRootedIn(pid: number, folder: string): boolean {
   try {
     if (mountsAt(pid) === mountsAt("self")) return false; // most are: what is mounted takes long to read

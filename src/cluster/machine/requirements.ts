@@ -1,5 +1,5 @@
-// What nodes of real containers need of this machine: programs, abilities of the kernel, root. What a machine has is asked by trying
-// it, in namespaces that end with the question. A containerd that runs already is nobody's business here: nodes have their own.
+// What nodes of real containers need of this machine: programs, kernel features, root. A feature is checked by trying
+// it, in namespaces that end with the check. A containerd that runs already does not matter: nodes have their own.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { explain } from "#base/errors.ts";
@@ -130,7 +130,7 @@ async function findPlugins(machine: MachineFacts): Promise<Plugins> {
 interface KernelFeature {
   /** Of the kernel: what it lacks if `test` rejects. */
   readonly lack: string;
-  /** Without these programs nothing can be said about it. */
+  /** Programs that the check needs; without them it is skipped. */
   readonly by: readonly string[];
   test(): Promise<unknown>;
 }
@@ -185,7 +185,7 @@ async function checkKernelFeature(
   ability: KernelFeature,
   machine: MachineFacts,
 ): Promise<UnmetRequirement | undefined> {
-  if (!ability.by.every((program) => machine.has(program))) return undefined; // what is missing for the question is told already
+  if (!ability.by.every((program) => machine.has(program))) return undefined; // the missing program is reported already
   try {
     await ability.test();
     return undefined;
@@ -199,7 +199,7 @@ export interface EnsureOptions {
   readonly folder: string;
   /** Whether packages may be installed. */
   readonly install: boolean;
-  /** Told what is being done, a few words at a time. */
+  /** Called with what is being done, a few words at a time. */
   readonly progress: (text: string) => void;
 }
 

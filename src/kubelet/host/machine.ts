@@ -96,7 +96,7 @@ export async function fileSystem(folder: string): Promise<FileSystemState> {
   };
 }
 
-/** From /proc/meminfo. What is cached of files that nobody has used lately can be taken back at any time. */
+/** From /proc/meminfo. Inactive page cache counts as available, since the kernel can reclaim it at any time. */
 export async function memoryInfo() {
   const text = await readFile("/proc/meminfo", "utf8");
   const bytes = (name: string) => Number(new RegExp(`^${name}: +(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024;

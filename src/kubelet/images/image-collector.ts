@@ -80,7 +80,7 @@ export class ImageCollector implements Component {
       );
   }
 
-  /** Removes all that nobody uses: the node runs out of disk. Resolves with the bytes that it freed. */
+  /** Removes all unused images, since the node runs out of disk. Resolves with the bytes freed. */
   async freeAll(signal: AbortSignal): Promise<number> {
     return this.#free(await this.#unused(signal), Number.POSITIVE_INFINITY, signal);
   }

@@ -26,7 +26,7 @@ export function fileReferences({ metadata, spec }: Pod): readonly FileReference[
   return [...references.values()];
 }
 
-/** Whether a volume consists of files made of objects: nobody but the kubelet may write it. */
+/** Whether the files of a volume are made of API objects: only the kubelet may write it. */
 export const isMadeOfObjects = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
   Boolean(configMap ?? secret ?? downwardAPI ?? projected);
 

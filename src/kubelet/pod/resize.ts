@@ -54,7 +54,7 @@ export const isToldOf = ({ status }: Pod, containerId: string, resources: Resour
     (told) => told.containerID === containerId && equal(told.resources, resources),
   );
 
-/** What a container was given when it was made or last changed; undefined if nobody has told yet: then it is what its spec says. */
+/** Resources that a container was given when it was created or last resized; undefined before the first status: then those of its spec. */
 export const givenTo = (
   containerId: string,
   told: ContainerStatus | undefined,

@@ -71,7 +71,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #images = new Map<string, Image>();
   readonly #pulls = new Map<string, number>();
   readonly #feed = new ChangeFeed();
-  /** Who wants to know when a container ends, by its id. */
+  /** Callbacks for the end of a container, by its id. */
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #ends: TimerQueue<End>;
   readonly #sleepers: TimerQueue<() => void>;

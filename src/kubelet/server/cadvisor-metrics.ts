@@ -1,4 +1,4 @@
-// What containers use under the names that cAdvisor gave it, for those who scrape /metrics/cadvisor. Only what the runtime tells.
+// /metrics/cadvisor: the resource use of containers under cAdvisor's names, as far as the runtime reports it.
 import { MetricRegistry } from "#base/metrics.ts";
 import type { ContainerRuntime } from "../runtime.ts";
 import type { ServedPod } from "./server.ts";

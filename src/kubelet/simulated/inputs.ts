@@ -1,4 +1,4 @@
-// What simulated containers would be given. Nobody is given anything, but a ConfigMap, a Secret or a key that is missing keeps a pod from
+// Inputs of simulated containers. They are not used, but checked: a ConfigMap, a Secret or a key that is missing keeps a pod from
 // starting as it does on a real node, with the same words, and its coming lets the pod start.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import type { Container } from "#api/core/v1/container.ts";

@@ -85,7 +85,7 @@ export class Hierarchy {
     return [...new Set(found.flat())];
   }
 
-  /** Removes a group and those below from all trees. What still runs in it is killed: nobody else looks after it any more. */
+  /** Removes a group and those below from all trees. Processes that are left in it are killed. */
   async remove(group: string, clock: Clock, signal: AbortSignal): Promise<void> {
     for (const root of this.#roots)
       for (let tries = 0; !(await tryRemove(join(root, group))); tries++) {

@@ -12,7 +12,7 @@ const fallbackLines = 80;
 const pathOf = (podsDirectory: string, uid: string, container: string, attempt: number): string =>
   `${podsDirectory}/${uid}/containers/${container}/${attempt}`;
 
-/** An empty file that the container sees, and may write whoever it runs as. */
+/** An empty file for the container's message, which any user may write. */
 export async function messageFile(
   podsDirectory: string,
   uid: string,

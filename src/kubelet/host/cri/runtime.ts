@@ -461,7 +461,7 @@ export class CriRuntime implements ContainerRuntime {
     }
   }
 
-  /** Soon after the beginning, too: what ends while the stream of events is being opened is told by nobody. */
+  /** Lists once soon after the start, too: no event is sent for containers that end while the stream is being opened. */
   async #relist(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
     for (let afterMs = pollMs; ; afterMs = relistMs) {
       await this.#options.clock.sleep(afterMs, signal);

@@ -42,7 +42,7 @@ function ifNotThere(error: NodeJS.ErrnoException): void {
 }
 
 async function isSame(folder: string, files: readonly VolumeFile[]): Promise<boolean> {
-  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined); // removed by somebody
+  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined); // a folder that was removed differs
   if (names?.filter((entry) => entry.isFile()).length !== files.length) return false;
   for (const { path, content } of files) {
     const present = await readFile(join(folder, path)).catch(() => undefined); // one that is not there differs

@@ -45,7 +45,7 @@ async function resolved(root: string, parts: readonly string[]): Promise<string>
       path = await realpath(next);
     } catch (error) {
       if (!hasCode(error, "ENOENT")) throw error;
-      // A link to nowhere is refused by whoever opens it.
+      // A dangling link is refused when it is opened.
       return join(next, ...parts.slice(i + 1));
     }
   }
@@ -62,7 +62,7 @@ async function step(path: string, modeOfMissing: number | undefined): Promise<Fi
     await mkdir(path, { mode: modeOfMissing });
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
-    return openPath(path); // somebody else made it just now, as they wanted it
+    return openPath(path); // made at the same time by another container
   }
   const made = await openPath(path);
   if ((await made.stat()).isDirectory()) await chmod(pathOf(made), modeOfMissing); // whatever the mask of this process says
