@@ -2,7 +2,7 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
-import { graceOf } from "./pod/draft.ts";
+import { graceOf } from "./pod/plan-builder.ts";
 import {
   dueResizes,
   isToldOf,

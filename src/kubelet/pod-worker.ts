@@ -8,8 +8,8 @@ import { causeOf, keyOf } from "#client/place.ts";
 import { millisOf } from "#schema/time.ts";
 import type { DoneStep, StepName } from "#wire/steps.ts";
 import { HostResourceError } from "./host-resource.ts";
-import { podText } from "./pod/draft.ts";
 import { planPod } from "./pod/machine.ts";
+import { podText } from "./pod/plan-builder.ts";
 import { crashDelays, type Delay } from "./pod/restart.ts";
 import { podStatus, rejectedStatus } from "./pod/status.ts";
 import type {

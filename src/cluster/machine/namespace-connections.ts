@@ -1,14 +1,10 @@
 // A pool of connections that are opened inside a network namespace, to servers on its loopback, which nothing outside can reach.
 import type { Socket } from "node:net";
+import type { Address } from "./node-location.ts";
 import { openInNamespace } from "./open-in-namespace.ts";
 
 /** Entering the namespace takes some 50 ms, for one connection or several, and browsers open many at once. */
 const batch = 4;
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 export class NamespaceConnections {
   readonly #namespace: string;

@@ -48,10 +48,10 @@ interface SimulatedContainer {
   readonly cpuCores: number;
   readonly memoryBytes: number;
   /** The end that is coming, if any. */
-  end: End | undefined;
+  end: ScheduledEnd | undefined;
 }
 
-interface End {
+interface ScheduledEnd {
   readonly id: string;
   readonly at: number;
   readonly exitCode: number;
@@ -73,7 +73,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #feed = new ChangeFeed();
   /** Callbacks for the end of a container, by its id. */
   readonly #watchers = new Map<string, Set<() => void>>();
-  readonly #ends: TimerQueue<End>;
+  readonly #ends: TimerQueue<ScheduledEnd>;
   readonly #sleepers: TimerQueue<() => void>;
   /** In which ids differ from those of a process before this one: pods outlive it. */
   readonly #epoch: string;
@@ -381,12 +381,12 @@ export class SimulatedRuntime implements ContainerRuntime {
     });
   }
 
-  #endIn(id: string, ms: number, exitCode: number, reason: string | undefined): End {
+  #endIn(id: string, ms: number, exitCode: number, reason: string | undefined): ScheduledEnd {
     const container = this.#known(id);
     const at = this.#options.clock.elapsed() + ms;
     const before = container.end;
     if (before && before.at <= at) return before;
-    const end: End = { id, at, exitCode, reason, waiters: before?.waiters ?? [] };
+    const end: ScheduledEnd = { id, at, exitCode, reason, waiters: before?.waiters ?? [] };
     if (before) this.#ends.delete(before);
     container.end = end;
     this.#ends.set(end, ms);
@@ -401,7 +401,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#exit({ id, at: 0, exitCode, reason: undefined, waiters: before?.waiters ?? [] });
   }
 
-  #exit({ id, exitCode, reason, waiters }: End): void {
+  #exit({ id, exitCode, reason, waiters }: ScheduledEnd): void {
     const container = this.#containers.get(id);
     if (container) {
       container.end = undefined;

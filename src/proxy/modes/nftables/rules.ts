@@ -185,7 +185,7 @@ export function sizeRules(family: Family, settings: NftSettings, size: number): 
 
 /** `id` names the service, for chains that are its own. */
 export function serviceRules(id: string, frontends: readonly Frontend[], family: Family): ServiceRules {
-  const out = new Draft(family, sha256Hex(id).slice(0, 12));
+  const out = new RulesBuilder(family, sha256Hex(id).slice(0, 12));
   for (const frontend of frontends) {
     const { address, isClusterAddress, targets, insideTargets, without, sources } = frontend;
     const at = elementKeyOf(frontend);
@@ -214,7 +214,7 @@ export function serviceRules(id: string, frontends: readonly Frontend[], family:
 const elementKeyOf = ({ address, protocol, port }: Frontend): string =>
   [...(address === undefined ? [] : [address]), protocol, port].join(" . ");
 
-class Draft implements ServiceRules {
+class RulesBuilder implements ServiceRules {
   readonly elements = new Map<string, Map<string, string>>();
   readonly sets = new Map<string, string>();
   readonly chains = new Map<string, string[]>();

@@ -6,7 +6,7 @@ import { type ContainerState, hasRun, latest, type SandboxState } from "../runti
 import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
 import type { Action, ContainerKind, Plan, PodView, WaitingReason } from "./view.ts";
 
-export class Draft {
+export class PlanBuilder {
   readonly view: PodView;
   readonly actions: Action[] = [];
   #waiting: Map<string, WaitingReason> | undefined;
