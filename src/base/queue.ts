@@ -1,7 +1,8 @@
 // A queue of keys to work on: each key is waiting at most once, and never handed to two workers.
-import { Alarm } from "./alarm.ts";
+
 import type { Clock } from "./clock.ts";
 import { type Backoff, backoffMs } from "./retry.ts";
+import { TimerQueue } from "./timer-queue.ts";
 
 /** Told what becomes of keys, by those who count. */
 export interface QueueWitness {
@@ -31,7 +32,7 @@ export class WorkQueue {
   readonly #working: Times = new Map();
   /** Keys that were added while a worker had them: they are ready again once it is done. */
   readonly #again: Times = new Map();
-  readonly #delayed: Alarm<string>;
+  readonly #delayed: TimerQueue<string>;
   readonly #failures = new Map<string, number>();
   readonly #waiters = new Set<(key: string) => void>();
   #isClosed = false;
@@ -40,7 +41,7 @@ export class WorkQueue {
     this.#clock = clock;
     this.#backoff = backoff;
     this.#witness = witness;
-    this.#delayed = new Alarm(clock, (key) => this.add(key));
+    this.#delayed = new TimerQueue(clock, (key) => this.add(key));
   }
 
   /** Keys that are ready and not yet taken. */

@@ -31,7 +31,7 @@ export type Data =
     };
 export type ZoneRecord = Data & { readonly name: string };
 
-export interface Found {
+export interface ZoneAnswer {
   /** Whether the name exists; one without records of the type asked for still does. */
   readonly exists: boolean;
   readonly answers: readonly ZoneRecord[];
@@ -39,11 +39,11 @@ export interface Found {
 }
 
 const specificationVersion = "1.1.0";
-/** How long an answer may be remembered, and a "no", too. */
+/** TTL of all answers, negative ones included. */
 export const ttlSeconds = 5;
-const absent: Found = { exists: false, answers: [], additionals: [] };
-const empty: Found = { exists: true, answers: [], additionals: [] };
-const answered = (answers: readonly ZoneRecord[], additionals: readonly ZoneRecord[] = []): Found => ({
+const absent: ZoneAnswer = { exists: false, answers: [], additionals: [] };
+const empty: ZoneAnswer = { exists: true, answers: [], additionals: [] };
+const answered = (answers: readonly ZoneRecord[], additionals: readonly ZoneRecord[] = []): ZoneAnswer => ({
   exists: true,
   answers,
   additionals,
@@ -62,21 +62,21 @@ export class Zone {
     this.#servers = servers;
   }
 
-  /** What is known of a name in lower case, without its final dot; undefined for one that is not ours to know. */
-  find(name: string, type: string): Found | undefined {
+  /** Looks up a name in lower case, without its final dot; undefined for a name outside of the zone. */
+  find(name: string, type: string): ZoneAnswer | undefined {
     if (name === this.domain) return this.#apex(type);
     if (name.endsWith(`.${this.domain}`)) return this.#below(name, name.slice(0, -this.domain.length - 1), type);
     return name.endsWith(".arpa") ? this.#reverse(name, type) : undefined;
   }
 
-  /** Who answers for the domain. */
+  /** The SOA record of the domain. */
   get authority(): ZoneRecord {
     const times = { serial: 1, refresh: 7200, retry: 1800, expire: 86_400, minimum: ttlSeconds };
     const data = { mname: this.#serverName, rname: `hostmaster.${this.domain}`, ...times };
     return { name: this.domain, type: "SOA", data };
   }
 
-  #apex(type: string): Found {
+  #apex(type: string): ZoneAnswer {
     if (type === "SOA") return answered([this.authority]);
     if (type !== "NS") return empty;
     const server = this.#serverName;
@@ -87,7 +87,7 @@ export class Zone {
     return `ns.dns.${this.domain}`;
   }
 
-  #below(name: string, relative: string, type: string): Found {
+  #below(name: string, relative: string, type: string): ZoneAnswer {
     if (relative === "dns-version")
       return type === "TXT" ? answered([{ name, type: "TXT", data: [specificationVersion] }]) : empty;
     if (name === this.#serverName) return answered(addressRecords(name, this.#servers, type));
@@ -100,7 +100,7 @@ export class Zone {
     return kind === "pod" ? pod(name, labels, type) : this.#service(name, labels, namespace, type);
   }
 
-  #service(name: string, labels: readonly string[], namespace: string, type: string): Found {
+  #service(name: string, labels: readonly string[], namespace: string, type: string): ZoneAnswer {
     const service = this.#directory.service(namespace, labels.at(-1) ?? "");
     if (!service) return absent;
     const inner = labels.slice(0, -1);
@@ -116,7 +116,7 @@ export class Zone {
     return type === "SRV" ? found : empty;
   }
 
-  #own(name: string, service: Service, type: string): Found {
+  #own(name: string, service: Service, type: string): ZoneAnswer {
     const own = clusterAddresses(service.spec);
     return own.length > 0
       ? answered(addressRecords(name, own, type))
@@ -124,12 +124,12 @@ export class Zone {
   }
 
   /** One of a service with an address of its own has a name, too. */
-  #endpoint(name: string, service: Service, label: string, type: string): Found {
+  #endpoint(name: string, service: Service, label: string, type: string): ZoneAnswer {
     const meant = this.#endpointsOf(service).filter((endpoint) => endpoint.label === label);
     return atEndpoints(name, meant, type);
   }
 
-  #ports(name: string, service: Service, matches: (port: { name: string; protocol: string }) => boolean): Found {
+  #ports(name: string, service: Service, matches: (port: { name: string; protocol: string }) => boolean): ZoneAnswer {
     const own = clusterAddresses(service.spec);
     const base = this.#nameOf(service);
     const places =
@@ -152,7 +152,7 @@ export class Zone {
     );
   }
 
-  #reverse(name: string, type: string): Found | undefined {
+  #reverse(name: string, type: string): ZoneAnswer | undefined {
     const address = addressOfReverse(name);
     if (address === undefined) return undefined;
     const names = this.#namesAt(address);
@@ -177,20 +177,20 @@ export class Zone {
 }
 
 /** A name that stands for endpoints is none while there are none. */
-function atEndpoints(name: string, endpoints: readonly EndpointAddress[], type: string): Found {
+function atEndpoints(name: string, endpoints: readonly EndpointAddress[], type: string): ZoneAnswer {
   if (endpoints.length === 0) return absent;
   const addresses = new Set(endpoints.map(({ address }) => address)); // one may be in several slices, for different ports
   return answered(addressRecords(name, [...addresses], type));
 }
 
-const external = (name: string, target: string, type: string): Found =>
+const external = (name: string, target: string, type: string): ZoneAnswer =>
   ["A", "AAAA", "CNAME"].includes(type) ? answered([{ name, type: "CNAME", data: target.replace(/\.$/, "") }]) : empty;
 
 const servicePorts = ({ spec }: Service) =>
   (spec.ports ?? []).map(({ name = "", protocol = "TCP", port }) => ({ name, protocol: protocol.toLowerCase(), port }));
 
 /** The name of a pod is its address: whether a pod has it is not looked at. */
-function pod(name: string, labels: readonly string[], type: string): Found {
+function pod(name: string, labels: readonly string[], type: string): ZoneAnswer {
   const [label = "", ...rest] = labels;
   if (rest.length > 0) return absent;
   const text = label.split("-").length === 4 ? label.replaceAll("-", ".") : label.replaceAll("-", ":");
@@ -198,7 +198,7 @@ function pod(name: string, labels: readonly string[], type: string): Found {
   return address ? answered(addressRecords(name, [formatIp(address)], type)) : absent;
 }
 
-/** Those of the family asked for; of both unless told. */
+/** Address records of the queried type; of both families for other types. */
 const addressRecords = (name: string, addresses: readonly string[], type?: string): readonly ZoneRecord[] =>
   addresses
     .map((data) => ({ name, type: data.includes(":") ? ("AAAA" as const) : ("A" as const), data }))

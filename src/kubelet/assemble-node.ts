@@ -101,7 +101,7 @@ export class AssembledNode implements PodNode {
     const hasChanged = !equal(this.#health, health);
     this.#health = health;
     this.#agent.health = health;
-    if (hasChanged) agents.poke(this.#agent);
+    if (hasChanged) agents.wake(this.#agent);
   }
 
   /** Writes an event about the node. */
@@ -120,7 +120,7 @@ export class AssembledNode implements PodNode {
 
   /** The pods of the node, and what the runtime has of them. */
   pods(): Iterable<ServedPod> {
-    return this.#group.pods.on(this.name);
+    return this.#group.pods.workersOn(this.name);
   }
 
   /** What the node's kubelet answers over HTTP. Most of thousands of nodes are never asked. */

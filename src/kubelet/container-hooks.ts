@@ -1,7 +1,7 @@
 // Hooks as they are run on a real node: in the container, over HTTP, or by waiting.
 import type { Clock } from "#base/clock.ts";
 import type { Hook, Hooks } from "./hooks.ts";
-import { httpProbeOf, type ProbeHandlers } from "./probes/ask.ts";
+import { httpProbeOf, type ProbeHandlers } from "./probes/run-probe.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 
 export interface ContainerHooksOptions {
@@ -43,7 +43,7 @@ export function containerHooks({ runtime, handlers, clock, version }: ContainerH
       try {
         await run(hook, limit.signal);
       } catch (error) {
-        if (!isLate || signal.aborted) throw error; // its time is over: that is no failure, but the end of waiting
+        if (!isLate || signal.aborted) throw error; // a hook that exceeds its grace period has not failed: the stop goes on without it
       } finally {
         cancel();
         signal.removeEventListener("abort", abort);

@@ -1,20 +1,20 @@
-// Events about pods, in a kubelet's name and no faster than one kubelet may report.
+// Events about pods, written as a kubelet, with its rate limit.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { EventRecorder } from "#client/events.ts";
 import { fieldPathOf } from "./pod/containers.ts";
-import type { TellEvent } from "./pods.ts";
+import type { RecordEvent } from "./pods.ts";
 
-export interface EventPace {
+export interface EventRate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
 /** As upstream's eventRecordQPS and eventBurst. */
-export const kubeletPace: EventPace = { perSecond: 50, burst: 100 };
+export const kubeletEventRate: EventRate = { perSecond: 50, burst: 100 };
 
-/** What comes too fast is dropped: events are for people. */
-export function podEvents(recorder: EventRecorder, clock: Clock, { perSecond, burst }: EventPace): TellEvent {
+/** A token bucket. Events beyond the rate are dropped, as upstream's are. */
+export function podEvents(recorder: EventRecorder, clock: Clock, { perSecond, burst }: EventRate): RecordEvent {
   let tokens = burst;
   let at = clock.elapsed();
   return (about: Pod, type, reason, message, container) => {

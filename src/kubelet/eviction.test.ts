@@ -8,7 +8,7 @@ import {
   type EvictorOptions,
   evictionMessage,
   evictionOrder,
-  type Measured,
+  type MeasuredPod,
   shortageOf,
 } from "./eviction.ts";
 import { evictionThresholds, type MachineState } from "./node/pressure.ts";
@@ -86,7 +86,7 @@ test("the reason names what there was too little of, and who took it", () => {
 });
 
 /** A node with these pods, and what became of them. */
-function node(pods: readonly Measured[], state: { machine: MachineState }, peers?: EvictorOptions["peers"]) {
+function node(pods: readonly MeasuredPod[], state: { machine: MachineState }, peers?: EvictorOptions["peers"]) {
   const gone = new Set<string>();
   const did: string[] = [];
   const peer: EvictionPeer = {

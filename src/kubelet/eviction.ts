@@ -1,7 +1,7 @@
-// Which pod has to go when the node runs out of something, and what is told about it. Order and words are upstream's.
+// Evicts pods when the node runs out of a resource. Order and messages are those of upstream's pkg/kubelet/eviction.
 //
-// A disk that gets full is first relieved of images that nobody uses. Then one pod goes at a time: it is seen what that brings before
-// the next. Nodes that share a machine run out together: who goes is decided among the pods of all of them, and its own node ends it.
+// When the disk gets full, unused images are removed first. Then one pod is evicted at a time, and the resource is measured again before
+// the next. Nodes that share a machine run out together: the pod is chosen among the pods of all of them, and its own node evicts it.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
@@ -10,30 +10,30 @@ import { hasEnded } from "#rules/pods.ts";
 import { bytesOf } from "./cgroups/limits.ts";
 import { isCritical } from "./node/admit.ts";
 import { type EvictionThresholds, type MachineState, type Pressure, pressuresOf } from "./node/pressure.ts";
-import type { Ending } from "./pod/view.ts";
+import type { Termination } from "./pod/view.ts";
 import type { ServedPod } from "./server/server.ts";
 import type { PodStats, Summary } from "./stats/summary.ts";
 
-export interface Measured {
+export interface MeasuredPod {
   readonly pod: Pod;
   readonly stats: PodStats | undefined;
 }
 
-/** Of which resource there is too little. */
-export type Starved = "memory" | "ephemeral-storage" | "pids";
+/** A resource that the node can run out of. */
+export type StarvedResource = "memory" | "ephemeral-storage" | "pids";
 
-export const starvedBy: Readonly<Record<Pressure, Starved>> = {
+export const resourceUnder: Readonly<Record<Pressure, StarvedResource>> = {
   memoryPressure: "memory",
   diskPressure: "ephemeral-storage",
   pidPressure: "pids",
 };
 
-/** The first goes first: who takes more than it asked for, then who matters less, then who takes most beyond what it asked for. */
-export function evictionOrder(resource: Starved, pods: readonly Measured[]): readonly Measured[] {
-  const beyond = ({ pod, stats }: Measured): number =>
+/** In order of eviction: pods that use more than they request, then lower priority, then the largest use beyond the request. */
+export function evictionOrder(resource: StarvedResource, pods: readonly MeasuredPod[]): readonly MeasuredPod[] {
+  const beyond = ({ pod, stats }: MeasuredPod): number =>
     stats ? usedOf(resource, stats) - requestOf(resource, pod) : Number.POSITIVE_INFINITY;
-  const exceeds = (one: Measured): number => (resource === "pids" || beyond(one) > 0 ? 0 : 1);
-  const priority = ({ pod }: Measured): number => pod.spec.priority ?? 0;
+  const exceeds = (one: MeasuredPod): number => (resource === "pids" || beyond(one) > 0 ? 0 : 1);
+  const priority = ({ pod }: MeasuredPod): number => pod.spec.priority ?? 0;
   return pods
     .filter(({ pod }) => !isCritical(pod))
     .sort((a, b) => exceeds(a) - exceeds(b) || priority(a) - priority(b) || compare(beyond(b), beyond(a)));
@@ -41,24 +41,24 @@ export function evictionOrder(resource: Starved, pods: readonly Measured[]): rea
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1);
 
-function usedOf(resource: Starved, stats: PodStats): number {
+function usedOf(resource: StarvedResource, stats: PodStats): number {
   if (resource === "memory") return stats.memory?.workingSetBytes ?? 0;
   if (resource === "pids") return stats.process_stats?.process_count ?? 0;
   return stats["ephemeral-storage"]?.usedBytes ?? 0;
 }
 
-const requestOf = (resource: Starved, pod: Pod): number =>
+const requestOf = (resource: StarvedResource, pod: Pod): number =>
   resource === "pids" ? 0 : bytesOf(podAmounts(pod, "requests").get(resource));
 
 export interface Shortage {
-  readonly resource: Starved;
+  readonly resource: StarvedResource;
   readonly threshold: number;
   readonly available: number;
 }
 
-/** What there is too little of, and how little. */
+/** Which resource is short, and by how much. */
 export function shortageOf(pressure: Pressure, machine: MachineState, thresholds: EvictionThresholds): Shortage {
-  const resource = starvedBy[pressure];
+  const resource = resourceUnder[pressure];
   if (resource === "memory")
     return { resource, threshold: thresholds.memoryAvailableBytes, available: machine.memoryAvailableBytes };
   const { used = 0, most = 0 } = machine.pids ?? {};
@@ -78,8 +78,8 @@ export function shortageOf(pressure: Pressure, machine: MachineState, thresholds
   return node.available < node.threshold ? node : image;
 }
 
-export function evictionMessage({ resource, threshold, available }: Shortage, { pod, stats }: Measured): string {
-  const low = `The node was low on resource: ${resource}. Threshold quantity: ${binary(threshold)}, available: ${binary(available)}. `;
+export function evictionMessage({ resource, threshold, available }: Shortage, { pod, stats }: MeasuredPod): string {
+  const low = `The node was low on resource: ${resource}. Threshold quantity: ${formatBytes(threshold)}, available: ${formatBytes(available)}. `;
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const guilty = (stats?.containers ?? []).flatMap(({ name, memory, rootfs, logs }) => {
     const request = all.find((one) => one.name === name)?.resources.requests?.[resource] ?? "0";
@@ -90,14 +90,16 @@ export function evictionMessage({ resource, threshold, available }: Shortage, { 
           ? (rootfs?.usedBytes ?? 0) + (logs?.usedBytes ?? 0)
           : undefined;
     return used !== undefined && used > bytesOf(request)
-      ? [`Container ${name} was using ${binary(used)}, request is ${request}, has larger consumption of ${resource}. `]
+      ? [
+          `Container ${name} was using ${formatBytes(used)}, request is ${request}, has larger consumption of ${resource}. `,
+        ]
       : [];
   });
   return low + guilty.join("");
 }
 
 /** As quantities of bytes are written: in the largest unit that leaves nothing over. */
-function binary(amount: number): string {
+function formatBytes(amount: number): string {
   const units = ["", "Ki", "Mi", "Gi", "Ti"];
   let unit = 0;
   let left = amount;
@@ -115,25 +117,25 @@ export interface EvictorOptions extends EvictionPeer {
   /** Other nodes of the machine. */
   readonly peers?: () => Iterable<EvictionPeer>;
   readonly machine: () => Promise<MachineState>;
-  /** Removes images that nobody uses. */
+  /** Removes unused images. */
   readonly freeImages: (signal: AbortSignal) => Promise<unknown>;
-  readonly evict: (podUid: string, ending: Ending) => void;
+  readonly evict: (podUid: string, termination: Termination) => void;
   /** Tells people about the node. */
   readonly report?: (reason: string, message: string) => void;
-  /** Some room on the disk for the runtime to note in it that containers have ended. */
+  /** A file that keeps some of the disk free: it is deleted so that the runtime can write that containers have ended. */
   readonly reserve?: { keep(): void; release(): unknown };
   readonly thresholds: EvictionThresholds;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How long it is waited for a pod that goes. */
-const goneMs = 30_000;
+/** How long to wait for an evicted pod to end before the next one is chosen. */
+const maxWaitMs = 30_000;
 const order: readonly Pressure[] = ["memoryPressure", "diskPressure", "pidPressure"];
 
 export class Evictor {
   readonly #options: EvictorOptions;
-  /** Those that were told to end, until they are gone. */
+  /** Uids of pods that were evicted and have not ended yet. */
   readonly #evicted = new Set<string>();
   #last: { readonly uid: string; readonly at: number } | undefined;
 
@@ -141,50 +143,50 @@ export class Evictor {
     this.#options = options;
   }
 
-  /** Does what helps now against what was found. */
-  async relieve(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void> {
+  /** Takes the next step against the pressures found: free images, or evict one pod. */
+  async relieve(pressures: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void> {
     const { machine, freeImages, thresholds, peers, evict, report, reserve, clock, log } = this.#options;
-    if (!found.has("diskPressure")) reserve?.keep();
-    if (found.size === 0) return;
-    // Only now: a pod that still runs would write into it.
+    if (!pressures.has("diskPressure")) reserve?.keep();
+    if (pressures.size === 0) return;
+    // Not earlier: a pod that still runs would fill the freed space.
     if (this.#isWaiting()) return void reserve?.release();
-    const [first] = order.filter((pressure) => found.has(pressure)).map((pressure) => starvedBy[pressure]);
+    const [first] = order.filter((pressure) => pressures.has(pressure)).map((pressure) => resourceUnder[pressure]);
     report?.("EvictionThresholdMet", `Attempting to reclaim ${first}`);
-    if (found.has("diskPressure")) await freeImages(signal);
+    if (pressures.has("diskPressure")) await freeImages(signal);
     const present = await machine();
     const left = pressuresOf(present, thresholds);
     const worst = order.find((pressure) => left.has(pressure));
     if (!worst) return;
     const shortage = shortageOf(worst, present, thresholds);
     const others = await Promise.all([...(peers?.() ?? [])].map((peer) => measure(peer, isRunning, signal)));
-    const own = await measure(this.#options, (one) => this.#mayGo(one), signal);
-    // What nothing is known of may be about to start there; here it goes first.
-    const all = [...own, ...others.flat().filter(({ stats }) => stats)];
-    if (worst === "diskPressure" && !wouldHelp(shortage, all)) {
+    const ownPods = await measure(this.#options, (one) => this.#mayGo(one), signal);
+    // A pod of another node without stats may be about to start; a pod of this node without stats is evicted first.
+    const candidates = [...ownPods, ...others.flat().filter(({ stats }) => stats)];
+    if (worst === "diskPressure" && !wouldHelp(shortage, candidates)) {
       reserve?.release();
       return log.warn("the disk is full, and ending all pods would not change that", { ...shortage });
     }
-    const [next] = evictionOrder(shortage.resource, all);
+    const [next] = evictionOrder(shortage.resource, candidates);
     if (!next) return log.warn("the node runs out, and there is no pod to end", { ...shortage });
-    if (!own.includes(next)) return;
+    if (!ownPods.includes(next)) return;
     const { uid } = next.pod.metadata;
     evict(uid, { reason: "Evicted", message: evictionMessage(shortage, next), graceSeconds: 1 });
     this.#evicted.add(uid);
     this.#last = { uid, at: clock.elapsed() };
   }
 
-  /** A pod that crashes again and again holds its part of the disk also while nothing of it runs. */
+  /** A pod in a crash loop counts even while none of its containers runs: it still holds its disk space. */
   #mayGo(one: ServedPod): boolean {
     return one.state.containers.length > 0 && !hasEnded(one.pod) && !this.#evicted.has(one.pod.metadata.uid);
   }
 
-  /** Whether the pod that was ended last is still about to: what it held is given back after its containers. */
+  /** Whether the last evicted pod is still ending: its disk and memory are freed only after its containers. */
   #isWaiting(): boolean {
     const { clock } = this.#options;
     const pods = [...this.#options.pods()];
     for (const uid of this.#evicted) if (!pods.some(({ pod }) => pod.metadata.uid === uid)) this.#evicted.delete(uid);
     const last = this.#last;
-    if (!last || clock.elapsed() - last.at > goneMs) return false;
+    if (!last || clock.elapsed() - last.at > maxWaitMs) return false;
     return pods.some((one) => one.pod.metadata.uid === last.uid && (isRunning(one) || !hasEnded(one.pod)));
   }
 }
@@ -193,7 +195,7 @@ async function measure(
   node: EvictionPeer,
   counts: (one: ServedPod) => boolean,
   signal: AbortSignal,
-): Promise<readonly Measured[]> {
+): Promise<readonly MeasuredPod[]> {
   const { pods } = await node.stats("all", signal);
   return [...node.pods()].filter(counts).map(({ pod }) => ({
     pod,
@@ -201,8 +203,8 @@ async function measure(
   }));
 }
 
-/** Upstream ends one pod after the other, though the disk may be full of what is none of theirs. */
-const wouldHelp = ({ threshold, available }: Shortage, pods: readonly Measured[]): boolean =>
+/** Upstream would evict all pods in turn, though others may have filled the disk. */
+const wouldHelp = ({ threshold, available }: Shortage, pods: readonly MeasuredPod[]): boolean =>
   pods.reduce((sum, { stats }) => sum + (stats ? usedOf("ephemeral-storage", stats) : 0), 0) >= threshold - available;
 
 const isRunning = ({ state }: ServedPod): boolean => state.containers.some(({ phase }) => phase === "running");

@@ -1,4 +1,4 @@
-// What is done right after a container has started and before it is asked to end.
+// Lifecycle hooks of containers: postStart and preStop.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { LifecycleHandler } from "#api/core/v1/probe.ts";

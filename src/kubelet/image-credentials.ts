@@ -1,4 +1,4 @@
-// With what an image is pulled: the pod's pull secrets, in both of their forms.
+// Finds the credentials for an image in the pod's pull secrets, of both types, as upstream's pkg/credentialprovider matches them.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { fromBase64 } from "#base/base64.ts";

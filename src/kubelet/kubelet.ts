@@ -1,5 +1,5 @@
-// The kubelet of one node: registers it, keeps its lease and its status, and makes the pods that are bound to it real on a container
-// runtime. All it decides is decided elsewhere: what to do for a pod in `pod/`, what to tell of the node in `node/`.
+// The kubelet of one node: registers it, keeps its lease and its status, and runs the pods that are bound to it on a container runtime.
+// Decisions are made elsewhere: what to do for a pod in `pod/`, what to report of the node in `node/`.
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
@@ -13,25 +13,25 @@ import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { type AssembledNode, assembleNode, hostIpsOf } from "./assemble-node.ts";
 import { containerHooks } from "./container-hooks.ts";
-import { kubeletPace } from "./events.ts";
-import type { PodGround } from "./grounds.ts";
+import { kubeletEventRate } from "./events.ts";
+import type { HostResource } from "./host-resource.ts";
 import { imageCredentials } from "./image-credentials.ts";
 import type { ApiSources } from "./inputs/api-sources.ts";
-import { Lanes } from "./lanes.ts";
 import type { NodeDescription, NodeHealth } from "./node/description.ts";
-import { NodeWatch, type Watched } from "./node/node-watch.ts";
+import { NodeHealthMonitor, type NodeSensors } from "./node/node-health-monitor.ts";
 import { NodeGroup, type PodParts, type PodPartsContext } from "./node-group.ts";
-import type { Ending } from "./pod/view.ts";
+import type { Termination } from "./pod/view.ts";
 import type { Pods } from "./pods.ts";
-import type { ProbeHandlers } from "./probes/ask.ts";
 import { probeCounts } from "./probes/probe-counts.ts";
 import { Prober } from "./probes/prober.ts";
+import type { ProbeHandlers } from "./probes/run-probe.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import type { KubeletRequest, ServedPod } from "./server/server.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import type { StaticPodSource } from "./static-pods/static-pod.ts";
 import type { Summary, WhichStats } from "./stats/summary.ts";
-import { type PodVolumes, VolumeGround, type VolumeGroundOptions } from "./volume-ground.ts";
+import { type PodVolumes, VolumeLifecycle, type VolumeLifecycleOptions } from "./volume-lifecycle.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 export interface KubeletOptions {
   readonly description: NodeDescription;
@@ -41,19 +41,19 @@ export interface KubeletOptions {
   readonly probes: ProbeHandlers;
   readonly streams: ContainerStreams;
   readonly spdyCompression: () => SpdyCompression;
-  /** Volumes of pods, and where what is in them comes from; without, pods have none. */
+  /** Volumes of pods, and the sources of their content; without them, pods have no volumes. */
   readonly inputs?: { readonly sources: ApiSources; readonly volumes: PodVolumes };
-  /** What the node looks at to know how it is; without, it is well until told otherwise. */
-  readonly watched?: Watched;
-  /** What else pods stand on. */
-  readonly grounds?: readonly PodGround[];
-  /** How many pods are made at once: more take longer, each and all together. As many as there are unless told. */
-  readonly madeAtOnce?: number;
+  /** What the health of the node is measured by; without it, the node is healthy until `setHealth` is called. */
+  readonly sensors?: NodeSensors;
+  /** What else pods need on the host. */
+  readonly hostResources?: readonly HostResource[];
+  /** How many pods get a sandbox at the same time: more take longer, each and all together. Defaults to no limit. */
+  readonly maxConcurrentStarts?: number;
   /** What the node and its pods use, for /stats/summary. */
   readonly stats?: (which: WhichStats, signal: AbortSignal) => Promise<Summary>;
-  /** Pods of the node's own. */
+  /** Static pods. */
   readonly staticPods?: StaticPodSource & Component;
-  /** Called when the node has come to the API. */
+  /** Called when the node has been registered. */
   readonly registered?: () => void;
   /** What else runs as long as the kubelet does. */
   readonly parts?: readonly Component[];
@@ -63,17 +63,17 @@ export interface KubeletOptions {
 }
 
 export interface Kubelet extends Component {
-  /** What it answers over HTTP, to those who may ask. */
+  /** Answers an HTTP request that has been authorized. */
   handle(request: KubeletRequest): Promise<HttpResponse>;
   /** The pods of the node, and what the runtime has of them. */
   pods(): Iterable<ServedPod>;
   /** What the node and its pods use, where that is known. */
   readonly stats?: NonNullable<KubeletOptions["stats"]>;
-  /** Tells people something about the node. */
+  /** Writes an event about the node. */
   report(type: "Normal" | "Warning", reason: string, message: string): void;
   /** Ends a pod for a reason of the node's own. */
-  evict(podUid: string, ending: Ending): void;
-  /** Notes how the node is, and tells it at once if it is news. */
+  evict(podUid: string, termination: Termination): void;
+  /** Sets the node's health, and reports it at once if it has changed. */
   setHealth(health: NodeHealth): void;
   readonly isRegistered: boolean;
 }
@@ -87,7 +87,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     pods: informers.of(Pod, { fieldSelector: `spec.nodeName=${name}` }),
     nodes: informers.of(Node, { fieldSelector: `metadata.name=${name}` }),
     eventClient: client,
-    eventRate: kubeletPace,
+    eventRate: kubeletEventRate,
     podParts: (context) => podParts(options, context, probeMetrics),
     runtime,
     streams: options.streams,
@@ -107,14 +107,14 @@ export function kubelet(options: KubeletOptions): Kubelet {
     pods: () => node.pods(),
     ...(stats && { stats }),
     report: (type, reason, message) => node.report(type, reason, message),
-    evict: (uid, ending) => group.pods.evict(uid, ending),
+    evict: (uid, termination) => group.pods.evict(uid, termination),
     setHealth: (health) => node.setHealth(health),
     get isRegistered() {
       return node.isRegistered;
     },
     async run(signal) {
       const { staticPods, parts = [] } = options;
-      // What runs of them must be known before anything is taken for an orphan.
+      // Static pods must be known before what runs without a pod is removed as an orphan.
       if (staticPods) group.pods.setStatic(await staticPods.read());
       node.report("Normal", "Starting", "Starting kubelet.");
       const components = [informers, ...group.components, ...parts, ...switchOn(node, options)];
@@ -124,57 +124,57 @@ export function kubelet(options: KubeletOptions): Kubelet {
   };
 }
 
-/** Registers the node: at once, or as soon as it knows how it is if it looks after that itself. Returns what has to run for it. */
-function switchOn(node: AssembledNode, { watched, clock, log }: KubeletOptions): readonly Component[] {
-  if (!watched) {
+/** Registers the node: at once, or after its first health check if it has sensors. Returns what has to run for that. */
+function switchOn(node: AssembledNode, { sensors, clock, log }: KubeletOptions): readonly Component[] {
+  if (!sensors) {
     node.switchOn();
     return [];
   }
   let isFirst = true;
-  const tell = (health: NodeHealth) => {
+  const report = (health: NodeHealth) => {
     node.setHealth(health);
     if (isFirst) node.switchOn();
     isFirst = false;
   };
-  return [new NodeWatch({ watched, clock, log, tell })];
+  return [new NodeHealthMonitor({ sensors, clock, log, report })];
 }
 
 function podParts(options: KubeletOptions, context: PodPartsContext, probeMetrics: MetricRegistry): PodParts {
-  const { description, client, runtime, inputs, grounds = [], clock } = options;
+  const { description, client, runtime, inputs, hostResources = [], clock } = options;
   const { event, wake, retry } = context;
   const version = description.system.kubeletVersion.replace(/^v(\d+\.\d+).*$/, "$1");
   const probeContext = { handlers: options.probes, runtime, clock, version };
   const prober = new Prober({ ...probeContext, event, changed: wake, counts: probeCounts(probeMetrics) });
-  const volumes = inputs && volumeGround(inputs, { description, event, clock, changed: retry });
+  const volumes = inputs && volumeLifecycle(inputs, { description, event, clock, changed: retry });
   return {
     probes: prober,
     hooks: containerHooks(probeContext),
     credentials: imageCredentials(client),
-    grounds: [...grounds, ...(volumes ? [volumes] : [])],
-    madeAtOnce: options.madeAtOnce,
+    hostResources: [...hostResources, ...(volumes ? [volumes] : [])],
+    maxConcurrentStarts: options.maxConcurrentStarts,
     components: [prober, ...(inputs && volumes ? [inputs.sources, volumes] : [])],
   };
 }
 
-function volumeGround(
+function volumeLifecycle(
   { sources, volumes }: NonNullable<KubeletOptions["inputs"]>,
   {
     description,
     ...rest
-  }: Pick<VolumeGroundOptions, "event" | "clock" | "changed"> & { readonly description: NodeDescription },
-): VolumeGround {
+  }: Pick<VolumeLifecycleOptions, "event" | "clock" | "changed"> & { readonly description: NodeDescription },
+): VolumeLifecycle {
   const { capacity, allocatable = capacity } = description;
   const { objects, tokens } = sources;
-  return new VolumeGround({ ...rest, volumes, hostIps: hostIpsOf(description), allocatable, objects, tokens });
+  return new VolumeLifecycle({ ...rest, volumes, hostIps: hostIpsOf(description), allocatable, objects, tokens });
 }
 
-/** Has the pods follow their files. What is read while more changes is read again. */
+/** Reads the static pods again whenever their source has changed. */
 function follow(source: StaticPodSource, pods: Pods): Component {
-  const lane = new Lanes<StaticPodSource>({
+  const workers = new WorkerPool<StaticPodSource>({
     name: "static pods",
     count: 1,
     work: async () => pods.setStatic(await source.read()),
   });
-  source.changed = () => lane.add(source);
-  return lane;
+  source.changed = () => workers.add(source);
+  return workers;
 }

@@ -12,22 +12,23 @@ import { EventRecorder } from "#client/events.ts";
 import type { Change, Informer } from "#client/informer.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import type { AssembledNode } from "./assemble-node.ts";
-import { type EventPace, podEvents } from "./events.ts";
+import { type EventRate, podEvents } from "./events.ts";
 import { schedulingEvent } from "./node/health-events.ts";
 import { NodeAgents } from "./node/node-agents.ts";
-import { Pods, type PodsOptions, type TellEvent } from "./pods.ts";
+import { Pods, type PodsOptions, type RecordEvent } from "./pods.ts";
 import type { ContainerRuntime } from "./runtime.ts";
 import type { ContainerStreams } from "./server/streams.ts";
 import type { Summary, WhichStats } from "./stats/summary.ts";
 
 /** What pods need besides a runtime, and what has to run for that. */
-export interface PodParts extends Pick<PodsOptions, "probes" | "hooks" | "credentials" | "grounds" | "madeAtOnce"> {
+export interface PodParts
+  extends Pick<PodsOptions, "probes" | "hooks" | "credentials" | "hostResources" | "maxConcurrentStarts"> {
   readonly components?: readonly Component[];
 }
 
 /** What pod parts may use of the group they are made for. */
 export interface PodPartsContext {
-  readonly event: TellEvent;
+  readonly event: RecordEvent;
   /** Looks at a pod again. */
   readonly wake: (podUid: string) => void;
   /** Tries again at once to make a pod that could not be made. */
@@ -40,7 +41,7 @@ export interface NodeGroupOptions {
   readonly nodes: Informer<typeof Node>;
   /** Writes events. */
   readonly eventClient: Client;
-  readonly eventRate: EventPace;
+  readonly eventRate: EventRate;
   readonly podParts: (context: PodPartsContext) => PodParts;
   readonly runtime: ContainerRuntime;
   readonly streams: ContainerStreams;

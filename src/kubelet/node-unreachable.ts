@@ -1,4 +1,4 @@
-/** Nobody answers: the node is switched off. */
+/** The node does not answer, since it is switched off. */
 export class NodeUnreachable extends Error {
   override readonly name = "NodeUnreachable";
 }

@@ -1,8 +1,8 @@
-// Changes what the containers of one pod may use while they run.
+// Resizes the running containers of one pod.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
-import { graceOf } from "./pod/draft.ts";
+import { graceOf } from "./pod/plan-builder.ts";
 import {
   dueResizes,
   isToldOf,
@@ -15,13 +15,13 @@ import {
 import type { BeginStop } from "./pod/view.ts";
 import type { PodsContext } from "./pods.ts";
 
-/** What a resizer asks of the worker of its pod. */
+/** What a resizer needs of the worker of its pod. */
 export interface ResizeHost {
   /** Why the pod cannot be given what its spec says by now, if it cannot. */
   refusal(): ResizeProgress | undefined;
   event(type: "Normal" | "Warning", reason: string, message: string): void;
   beginStop(stop: BeginStop): void;
-  /** Lets work go on by itself, and looks again when it is over. */
+  /** Runs work in the background, and syncs the pod when it is over. */
   go(work: Promise<void>): void;
 }
 
@@ -35,23 +35,23 @@ export class PodResizer {
   readonly #host: ResizeHost;
   readonly #resized = new Map<string, Resources>();
   #isBusy = false;
-  /** What failed is tried again in a while, or when another change is asked for. */
+  /** A failed resize is tried again after a while, or when the spec changes again. */
   #failed: { readonly generation: number | undefined; readonly retryAt: number } | undefined;
 
   constructor(context: PodsContext, host: ResizeHost, { status }: Pod) {
     this.#context = context;
     this.#host = host;
-    // One that a kubelet before us has begun.
+    // A resize that an earlier kubelet has begun.
     if (status.conditions?.some(({ type }) => type === inProgress.type)) this.progress = inProgress;
   }
 
-  /** What containers were given since it was last told, by id. */
+  /** Resources that containers were given since the last status, by container id. */
   get resized(): ReadonlyMap<string, Resources> {
     return this.#resized;
   }
 
   /** When to look again if nothing happens before. */
-  look(view: Omit<ResizeView, "resized" | "runtimeName">, signal: AbortSignal): number {
+  sync(view: Omit<ResizeView, "resized" | "runtimeName">, signal: AbortSignal): number {
     const { clock, runtime } = this.#context;
     const { pod, state } = view;
     const now = clock.now();
@@ -65,7 +65,7 @@ export class PodResizer {
     if (due.length === 0) {
       if (this.progress !== undefined && this.progress.type !== inProgress.type) this.progress = undefined;
       const isSettled = this.progress !== undefined && view.starting.size + view.stopping.size === 0;
-      if (isSettled) this.#go(pod, () => this.#complete(pod), signal);
+      if (isSettled) this.#runInBackground(pod, () => this.#complete(pod), signal);
       return Number.POSITIVE_INFINITY;
     }
     const refused = this.#host.refusal();
@@ -92,11 +92,11 @@ export class PodResizer {
       const hook = container.lifecycle?.preStop && container;
       beginStop({ type: "beginStop", id, name, graceMs: graceOf(pod), message, hook, restart: true });
     }
-    this.#go(pod, () => this.#change(due, pod, signal), signal);
+    this.#runInBackground(pod, () => this.#change(due, pod, signal), signal);
   }
 
   /** What fails is told of, and tried again. */
-  #go(pod: Pod, work: () => Promise<void>, signal: AbortSignal): void {
+  #runInBackground(pod: Pod, work: () => Promise<void>, signal: AbortSignal): void {
     const { event, go } = this.#host;
     const run = async () => {
       try {
@@ -116,7 +116,7 @@ export class PodResizer {
     go(run());
   }
 
-  /** A kernel gives containers no more than their pod has: until all are changed it has the larger of what they have and will have. */
+  /** The pod's cgroup bounds its containers: until all are changed, it has the larger of their old and new sums. */
   async #change(due: readonly Resize[], pod: Pod, signal: AbortSignal): Promise<void> {
     const { runtime } = this.#context;
     await this.#resizePod(pod);
@@ -136,6 +136,6 @@ export class PodResizer {
   }
 
   async #resizePod(pod: Pod): Promise<void> {
-    for (const ground of this.#context.grounds) await ground.resize?.(pod);
+    for (const resource of this.#context.hostResources) await resource.resize?.(pod);
   }
 }

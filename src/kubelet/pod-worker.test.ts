@@ -27,11 +27,11 @@ test("what a worker itself tells of its pod is no news to it; all else is", () =
   for (const [name, seen, isNews] of table) {
     const context = { clock: new ManualClock(now) } as unknown as PodsContext;
     const worker = new PodWorker(pod, context);
-    worker.telling = told;
-    assert.equal(worker.saw(seen), isNews, name);
+    worker.statusInFlight = told;
+    assert.equal(worker.updatePod(seen), isNews, name);
     assert.equal(worker.pod, seen, name);
-    worker.telling = undefined;
-    assert.equal(worker.saw(at("3")), true, "nothing is being told any more");
+    worker.statusInFlight = undefined;
+    assert.equal(worker.updatePod(at("3")), true, "nothing is being told any more");
   }
 });
 
@@ -39,11 +39,11 @@ test("a pod counts at its node from its admission on, and one of an earlier kube
   const context = { clock: new ManualClock(now) } as unknown as PodsContext;
   const workerOf = (status: Draft<Pod["status"]>) => new PodWorker(podOf({}, { status }), context);
   const startTime = "2026-01-01T00:00:00Z";
-  assert.equal(workerOf({}).takesResources, false);
-  assert.equal(Object.assign(workerOf({}), { isAdmitted: true }).takesResources, true);
-  assert.equal(workerOf({ phase: "Running", startTime }).takesResources, true);
-  assert.equal(workerOf({ phase: "Failed", startTime }).takesResources, false);
+  assert.equal(workerOf({}).usesResources, false);
+  assert.equal(Object.assign(workerOf({}), { isAdmitted: true }).usesResources, true);
+  assert.equal(workerOf({ phase: "Running", startTime }).usesResources, true);
+  assert.equal(workerOf({ phase: "Failed", startTime }).usesResources, false);
   const rejected = Object.assign(workerOf({}), { isAdmitted: true });
   rejected.reject({ reason: "OutOfcpu", message: "" });
-  assert.equal(rejected.takesResources, false);
+  assert.equal(rejected.usesResources, false);
 });

@@ -1,5 +1,5 @@
-// One pod on its node: asks the machine what to do, and does it. Whatever takes time goes on beside the worker, which is woken when it
-// is over; so a grace period can be shortened, and a pod deleted, while an image is being pulled.
+// Runs one pod: observes it, asks the pod machine for a plan, and begins the plan's actions (upstream's pkg/kubelet/pod_workers.go). Actions run
+// in the background and wake the worker when they are done; so a grace period can be shortened, and a pod deleted, during an image pull.
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
@@ -8,36 +8,36 @@ import { causeOf, keyOf } from "#client/place.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { millisOf } from "#schema/time.ts";
 import type { DoneStep, StepName } from "#wire/steps.ts";
-import { GroundError } from "./grounds.ts";
-import { podText } from "./pod/draft.ts";
+import { HostResourceError } from "./host-resource.ts";
 import { planPod } from "./pod/machine.ts";
+import { podText } from "./pod/plan-builder.ts";
 import { crashDelays, type Delay } from "./pod/restart.ts";
 import { podStatus, rejectedStatus } from "./pod/status.ts";
 import type {
   Action,
   BeginStop,
-  Ending,
   Plan,
   ProbeResults,
   StartContainer,
   StartFailure,
-  Stopping,
+  StopProgress,
+  Termination,
 } from "./pod/view.ts";
 import { PodResizer } from "./pod-resizer.ts";
 import type { PodsContext, Rejection } from "./pods.ts";
 import { nothingObserved, type PodState } from "./runtime.ts";
 import { StartError, startContainer } from "./start-container.ts";
-import { mountDelays } from "./volume-ground.ts";
+import { mountDelays } from "./volume-lifecycle.ts";
 
-/** What goes on around a pod. Most pods of a node have nothing of it most of the time. */
-class Work {
+/** Actions in progress, back-offs and failures of a pod. Most pods have none most of the time. */
+class PendingWork {
   isSandboxBusy = false;
   sandboxRetryAt = 0;
-  /** How often what the pod stands on could not be made. */
-  groundFailures = 0;
+  /** How often in a row the host resources could not be prepared. */
+  prepareFailures = 0;
   isReleasing = false;
   readonly starting = new Map<string, AbortController>();
-  readonly stopping = new Map<string, Stopping>();
+  readonly stopping = new Map<string, StopProgress>();
   readonly removing = new Set<string>();
   readonly restarting = new Set<string>();
   readonly delays = new Map<string, Delay>();
@@ -52,38 +52,38 @@ class Work {
   }
 }
 
-/** What all workers share that have no work. Never changed. */
-const noWork = new Work();
+/** Shared by all workers without pending work, to save memory. Never changed. */
+const noPendingWork = new PendingWork();
 const noProbes: ReadonlyMap<string, ProbeResults> = new Map();
 
 const nothingResized: PodResizer["resized"] = new Map();
 const sandboxRetryMs = 10_000;
 const noSteps: readonly DoneStep[] = [];
-const mostSteps = 32;
+const maxSteps = 32;
 
 export class PodWorker {
   readonly uid: string;
   readonly acceptedAt: number;
   readonly node: string;
   pod: Pod;
-  /** Whether the API no longer has the pod. */
-  isGone = false;
-  /** Whether the node has decided if it takes the pod. */
+  /** Whether the pod is no longer in the API, or its manifest is gone. */
+  isDeleted = false;
+  /** Whether the admission of the pod has been decided. */
   isAdmitted = false;
-  /** The status that is being written: a watch may show it before the write is answered. */
-  telling: PodStatus | undefined;
+  /** The status that is being written: the watch may show it before the write has returned. */
+  statusInFlight: PodStatus | undefined;
   #state: PodState = nothingObserved;
   #plan: Plan | undefined;
   #probes = noProbes;
-  #work = noWork;
-  #ending: Ending | undefined;
+  #work = noPendingWork;
+  #termination: Termination | undefined;
   #resizer: PodResizer | undefined;
   #rejection: Rejection | undefined;
-  /** The pod as it was when it came to this node, and when it was last asked for something else: what all this is done for. */
+  /** Versions of the pod when it was bound to this node, and when its desired state last changed: the causes of all later writes. */
   readonly #boundVersion: string;
-  #askedVersion: string;
+  #desiredVersion: string;
   #steps: readonly DoneStep[] = noSteps;
-  /** Whether what the pod stood on was given up. */
+  /** Whether the host resources have been released. */
   #isReleased = false;
   readonly #context: PodsContext;
 
@@ -92,7 +92,7 @@ export class PodWorker {
     this.node = pod.spec.nodeName ?? "";
     this.pod = pod;
     this.#boundVersion = pod.metadata.resourceVersion ?? "";
-    this.#askedVersion = this.#boundVersion;
+    this.#desiredVersion = this.#boundVersion;
     this.#context = context;
     const { startTime } = pod.status;
     this.acceptedAt = startTime === undefined ? context.clock.now() : millisOf(startTime);
@@ -102,9 +102,9 @@ export class PodWorker {
     return this.#state;
   }
 
-  /** Whether nothing of the pod runs any more, nor will, and it holds nothing of the node any more. */
+  /** Whether nothing of the pod runs or will run, and its host resources are released. */
   get isFinished(): boolean {
-    return this.#plan?.isFinished === true && (this.#isReleased || !this.#context.doesRelease);
+    return this.#plan?.isFinished === true && (this.#isReleased || !this.#context.hasReleasable);
   }
 
   /**
@@ -112,29 +112,29 @@ export class PodWorker {
    * than the phase says so, since the scheduler gives the room to another pod then; its volumes may be given up later. Before the first
    * look, as after a restart of the kubelet, the pod counts if it was admitted before.
    */
-  get takesResources(): boolean {
+  get usesResources(): boolean {
     if (this.#rejection) return false;
     if (this.#plan) return !this.#plan.isFinished;
     return (this.isAdmitted || this.pod.status.startTime !== undefined) && !hasEnded(this.pod);
   }
 
-  /** Whether it was decided that the pod ends. */
-  get isEnding(): boolean {
-    return this.#ending !== undefined || this.#plan?.isEnding === true;
+  /** Whether the pod is being terminated. */
+  get isTerminating(): boolean {
+    return this.#termination !== undefined || this.#plan?.isTerminating === true;
   }
 
-  /** The pod as the API shows it; whether there is anything new in that. What is being told of it is none. */
-  saw(pod: Pod): boolean {
+  /** Takes over the pod as the API shows it. Returns whether that needs a sync: an echo of the status in flight does not. */
+  updatePod(pod: Pod): boolean {
     const isNewer = versionOf(pod) > versionOf(this.pod);
-    const isEcho = isNewer && this.telling !== undefined && isShownAs(pod, this.pod, this.telling);
-    if (isNewer && isOtherwiseAsked(this.pod, pod)) this.#askedVersion = pod.metadata.resourceVersion ?? "";
-    if (isNewer && this.#work.failures.size > 0) this.#retryInputs(pod);
+    const isEcho = isNewer && this.statusInFlight !== undefined && isEchoOf(pod, this.pod, this.statusInFlight);
+    if (isNewer && hasDesiredStateChanged(this.pod, pod)) this.#desiredVersion = pod.metadata.resourceVersion ?? "";
+    if (isNewer && this.#work.failures.size > 0) this.#retryFailedInputs(pod);
     if (versionOf(pod) >= versionOf(this.pod)) this.pod = pod;
     return isNewer && !isEcho;
   }
 
-  /** Labels and annotations may be inputs of a container: what failed for want of one is tried at once when they have changed. */
-  #retryInputs({ metadata }: Pod): void {
+  /** Labels and annotations may be inputs of a container: a start that failed for want of one is retried at once when they change. */
+  #retryFailedInputs({ metadata }: Pod): void {
     const { labels, annotations } = this.pod.metadata;
     if (equal(metadata.labels, labels) && equal(metadata.annotations, annotations)) return;
     const { failures } = this.#work;
@@ -142,48 +142,48 @@ export class PodWorker {
       if (failure.reason === "CreateContainerConfigError") failures.set(name, { ...failure, retryAt: 0 });
   }
 
-  /** What led to whatever the node now tells of the pod, as `Knarr-Because` has it. */
+  /** The causes of what is now written about the pod, as the header `Knarr-Because` has them. */
   get because(): string {
     const { namespace, name } = this.pod.metadata;
-    const versions = new Set([this.#boundVersion, this.#askedVersion]);
+    const versions = new Set([this.#boundVersion, this.#desiredVersion]);
     return [...versions].map((version) => causeOf(Pod, keyOf({ namespace, name }), version)).join(",");
   }
 
-  /** What was done since it was last told; the teller gives back what could not be told. */
-  takeSteps(): readonly DoneStep[] {
+  /** Returns and clears the steps since the last status write; the caller restores them if that write fails. */
+  drainSteps(): readonly DoneStep[] {
     const steps = this.#steps;
     this.#steps = noSteps;
     return steps;
   }
 
-  giveBackSteps(steps: readonly DoneStep[]): void {
-    this.#steps = [...steps, ...this.#steps].slice(-mostSteps);
+  restoreSteps(steps: readonly DoneStep[]): void {
+    this.#steps = [...steps, ...this.#steps].slice(-maxSteps);
   }
 
-  /** Takes note of something that was done, or has happened, for whoever reads a trace. */
-  did(step: StepName, ms: number, container?: string): void {
+  /** Records a step for `knarr trace`. */
+  recordStep(step: StepName, ms: number, container?: string): void {
     const done = { step, at: this.#context.clock.now(), ms, ...(container !== undefined && { container }) };
-    this.#steps = [...this.#steps.slice(1 - mostSteps), done];
+    this.#steps = [...this.#steps.slice(1 - maxSteps), done];
   }
 
-  /** Ends the pod for a reason that is not in the API. The first reason counts. */
-  end(ending: Ending): void {
-    this.#ending ??= ending;
+  /** Terminates the pod for a reason that is not in the API. The first reason wins. */
+  terminate(termination: Termination): void {
+    this.#termination ??= termination;
   }
 
-  /** The node does not take the pod. */
+  /** The node does not admit the pod. */
   reject(rejection: Rejection): void {
     this.#rejection = rejection;
-    this.end(rejection);
+    this.terminate(rejection);
   }
 
-  /** Looks, plans, begins what is to be done. */
+  /** Observes the pod, plans, and begins the plan's actions. */
   async sync(signal: AbortSignal): Promise<void> {
-    const { runtime, clock, probes, alarm } = this.#context;
+    const { runtime, clock, probes, timers } = this.#context;
     this.#state = await runtime.observe(this.uid, signal);
     const now = clock.now();
-    const found = probes.results(this.pod, this.#state, now);
-    this.#probes = found.results;
+    const probed = probes.results(this.pod, this.#state, now);
+    this.#probes = probed.results;
     this.#forgetEnded();
     const work = this.#work;
     const plan = planPod({
@@ -195,25 +195,25 @@ export class PodWorker {
       stopping: work.stopping,
       removing: work.removing,
       restarting: work.restarting,
-      probes: found.results,
+      probes: probed.results,
       delays: work.delays,
       failures: work.failures,
-      ending: this.#ending ?? (this.isGone ? { reason: "", message: "" } : undefined),
+      termination: this.#termination ?? (this.isDeleted ? { reason: "", message: "" } : undefined),
       acceptedAt: this.acceptedAt,
       crashDelays,
       now,
     });
-    this.#tellBackOffs(plan);
+    this.#recordBackOffs(plan);
     this.#plan = plan;
     for (const action of plan.actions) this.#begin(action, signal);
-    const resizeAt = plan.isEnding ? Number.POSITIVE_INFINITY : this.#resize(signal);
+    const resizeAt = plan.isTerminating ? Number.POSITIVE_INFINITY : this.#resize(signal);
     if (plan.isFinished) this.#release(signal);
-    else if (!plan.isEnding && this.#state.sandboxes.length > 0)
-      for (const ground of this.#context.grounds) ground.keep?.(this.pod);
-    alarm.set(this, Math.min(plan.wakeAt, found.wakeAt, resizeAt) - now);
+    else if (!plan.isTerminating && this.#state.sandboxes.length > 0)
+      for (const resource of this.#context.hostResources) resource.update?.(this.pod);
+    timers.set(this, Math.min(plan.wakeAt, probed.wakeAt, resizeAt) - now);
   }
 
-  /** What there is to tell of the pod now; undefined before the first look. */
+  /** The status of the pod now; undefined before the first sync. */
   status(): PodStatus | undefined {
     const { runtime, clock, nodeOf } = this.#context;
     if (!this.#plan) return undefined;
@@ -234,57 +234,57 @@ export class PodWorker {
     });
   }
 
-  /** Gives up what is being started, since the kubelet stops: the next one finds what came of it. */
+  /** Aborts container starts, since the kubelet stops: the next kubelet finds what came of them. */
   abort(reason: unknown): void {
     for (const stop of this.#work.starting.values()) stop.abort(reason);
   }
 
-  /** Whether it waited to try again what it stands on; it does no longer. */
-  stopWaiting(): boolean {
+  /** Ends the back-off after a failure to prepare host resources. Returns whether there was one. */
+  skipBackoff(): boolean {
     const work = this.#work;
-    if (work.groundFailures === 0 || work.sandboxRetryAt === 0) return false;
+    if (work.prepareFailures === 0 || work.sandboxRetryAt === 0) return false;
     work.sandboxRetryAt = 0;
     return true;
   }
 
-  /** Takes away all that there still is of the pod. */
-  async clear(signal: AbortSignal): Promise<void> {
-    const { runtime, probes, alarm, grounds } = this.#context;
-    alarm.delete(this);
+  /** Removes the containers, sandboxes and host resources of the pod. */
+  async removeFromNode(signal: AbortSignal): Promise<void> {
+    const { runtime, probes, timers, hostResources } = this.#context;
+    timers.delete(this);
     probes.forget(this.uid);
     for (const { id } of this.#state.containers) await runtime.removeContainer(id, signal);
     for (const { id } of this.#state.sandboxes) await runtime.removeSandbox(id, signal);
-    for (const ground of grounds.toReversed()) await ground.remove(this.uid, signal);
+    for (const resource of hostResources.toReversed()) await resource.remove(this.uid, signal);
   }
 
   #release(signal: AbortSignal): void {
-    const { grounds, doesRelease } = this.#context;
-    if (this.#isReleased || this.#work.isReleasing || !doesRelease) return;
-    if (this.#work === noWork) this.#work = new Work();
+    const { hostResources, hasReleasable } = this.#context;
+    if (this.#isReleased || this.#work.isReleasing || !hasReleasable) return;
+    if (this.#work === noPendingWork) this.#work = new PendingWork();
     const work = this.#work;
     work.isReleasing = true;
     const releasing = async () => {
-      for (const ground of grounds.toReversed()) await ground.release?.(this.pod, signal);
+      for (const resource of hostResources.toReversed()) await resource.release?.(this.pod, signal);
       this.#isReleased = true;
     };
-    this.#go(releasing(), () => {
+    this.#runInBackground(releasing(), () => {
       work.isReleasing = false;
     });
   }
 
   #begin(action: Action, signal: AbortSignal): void {
     const { runtime } = this.#context;
-    if (this.#work === noWork) this.#work = new Work();
+    if (this.#work === noPendingWork) this.#work = new PendingWork();
     const work = this.#work;
     switch (action.type) {
       case "createSandbox":
-        this.#withSandbox(() => this.#context.entry.pass(() => this.#createSandbox(action.attempt, signal), signal));
+        this.#changeSandbox(() => this.#context.starts.run(() => this.#createSandbox(action.attempt, signal), signal));
         break;
       case "stopSandbox":
-        this.#withSandbox(() => runtime.stopSandbox(action.id, signal));
+        this.#changeSandbox(() => runtime.stopSandbox(action.id, signal));
         break;
       case "removeSandbox":
-        this.#withSandbox(() => runtime.removeSandbox(action.id, signal));
+        this.#changeSandbox(() => runtime.removeSandbox(action.id, signal));
         break;
       case "startContainer":
         this.#start(action);
@@ -300,28 +300,28 @@ export class PodWorker {
         break;
       case "removeContainer":
         work.removing.add(action.id);
-        this.#go(runtime.removeContainer(action.id, signal), () => work.removing.delete(action.id));
+        this.#runInBackground(runtime.removeContainer(action.id, signal), () => work.removing.delete(action.id));
     }
   }
 
-  #withSandbox(run: () => Promise<unknown>): void {
+  #changeSandbox(run: () => Promise<unknown>): void {
     const work = this.#work;
     work.isSandboxBusy = true;
-    this.#go(run(), () => {
+    this.#runInBackground(run(), () => {
       work.isSandboxBusy = false;
     });
   }
 
   async #createSandbox(attempt: number, signal: AbortSignal): Promise<void> {
-    if (this.isEnding) return; // since it came to the entry
+    if (this.isTerminating) return; // while it waited for the semaphore
     const { runtime, clock } = this.#context;
     const work = this.#work;
     try {
-      await this.#prepareGrounds(signal);
-      work.groundFailures = 0;
+      await this.#prepareHostResources(signal);
+      work.prepareFailures = 0;
     } catch (error) {
-      if (signal.aborted || !(error instanceof GroundError)) throw error;
-      work.sandboxRetryAt = clock.now() + backoffMs(mountDelays, work.groundFailures++);
+      if (signal.aborted || !(error instanceof HostResourceError)) throw error;
+      work.sandboxRetryAt = clock.now() + backoffMs(mountDelays, work.prepareFailures++);
       this.#event("Warning", error.reason, error.message);
       return;
     }
@@ -329,7 +329,7 @@ export class PodWorker {
     try {
       const start = clock.elapsed();
       await runtime.runSandbox({ pod: this.pod, attempt }, signal);
-      this.did("sandbox", clock.elapsed() - start);
+      this.recordStep("sandbox", clock.elapsed() - start);
       work.sandboxRetryAt = 0;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -338,9 +338,11 @@ export class PodWorker {
     }
   }
 
-  /** All at once. Whatever fails, nothing is still being made when this is over: what comes next may be to remove it. */
-  async #prepareGrounds(signal: AbortSignal): Promise<void> {
-    const made = await Promise.allSettled(this.#context.grounds.map((ground) => ground.prepare?.(this.pod, signal)));
+  /** In parallel. Waits for all of them even if one fails: the next action may be to remove them. */
+  async #prepareHostResources(signal: AbortSignal): Promise<void> {
+    const made = await Promise.allSettled(
+      this.#context.hostResources.map((resource) => resource.prepare?.(this.pod, signal)),
+    );
     for (const one of made) if (one.status === "rejected") throw one.reason;
   }
 
@@ -350,8 +352,13 @@ export class PodWorker {
     const stop = new AbortController();
     work.starting.set(name, stop);
     if (action.delay) work.delays.set(name, action.delay);
-    const did = (step: StepName, ms: number) => this.did(step, ms, name);
-    const done = startContainer(action, { pod: this.pod, pulls: work.pulls, did }, this.#context, stop.signal).then(
+    const recordStep = (step: StepName, ms: number) => this.recordStep(step, ms, name);
+    const done = startContainer(
+      action,
+      { pod: this.pod, pulls: work.pulls, recordStep },
+      this.#context,
+      stop.signal,
+    ).then(
       () => {
         work.failures.delete(name);
         work.restarting.delete(name);
@@ -362,7 +369,7 @@ export class PodWorker {
         work.failures.set(name, error.failure);
       },
     );
-    this.#go(done, () => work.starting.delete(name));
+    this.#runInBackground(done, () => work.starting.delete(name));
   }
 
   #beginStop({ id, name, graceMs, message, hook, restart }: BeginStop, signal: AbortSignal): void {
@@ -370,36 +377,36 @@ export class PodWorker {
     const work = this.#work;
     if (restart) work.restarting.add(name);
     this.#event("Normal", "Killing", message, name);
-    const record: Stopping = { since: clock.now(), graceMs, isHookDone: hook === undefined, killAt: undefined };
+    const record: StopProgress = { since: clock.now(), graceMs, isHookDone: hook === undefined, killAt: undefined };
     work.stopping.set(id, record);
     const handler = hook?.lifecycle?.preStop;
     if (!hook || !handler) return;
-    const told = hooks
+    const hookRun = hooks
       .run({ pod: this.pod, container: hook, id, handler, timeoutMs: graceMs }, signal)
       .catch((error) => {
         if (signal.aborted) throw error;
         this.#event("Warning", "FailedPreStopHook", "PreStopHook failed", name);
       });
-    this.#go(told, () => {
+    this.#runInBackground(hookRun, () => {
       const present = work.stopping.get(id);
       if (present) work.stopping.set(id, { ...present, isHookDone: true });
     });
   }
 
-  /** Gives containers that run what their spec says by now; when to look again. */
+  /** Resizes running containers as their spec says. Returns when to sync again. */
   #resize(signal: AbortSignal): number {
     if ((this.pod.metadata.generation ?? 1) === 1) return Number.POSITIVE_INFINITY;
     const { starting, stopping } = this.#work;
     this.#resizer ??= this.#newResizer(signal);
-    return this.#resizer.look({ pod: this.pod, state: this.#state, starting: keysOf(starting), stopping }, signal);
+    return this.#resizer.sync({ pod: this.pod, state: this.#state, starting: keysOf(starting), stopping }, signal);
   }
 
   #newResizer(signal: AbortSignal): PodResizer {
     const host = {
-      refusal: () => this.#context.refusal(this),
+      refusal: () => this.#context.resizeRefusal(this),
       event: (type: "Normal" | "Warning", reason: string, message: string) => this.#event(type, reason, message),
       beginStop: (stop: BeginStop) => this.#begin(stop, signal),
-      go: (work: Promise<void>) => this.#go(work, () => undefined),
+      go: (work: Promise<void>) => this.#runInBackground(work, () => undefined),
     };
     return new PodResizer(this.#context, host, this.pod);
   }
@@ -410,12 +417,12 @@ export class PodWorker {
     const now = clock.now();
     const record = work.stopping.get(id) ?? { since: now, graceMs, isHookDone: true, killAt: undefined };
     work.stopping.set(id, { ...record, killAt: now + graceMs });
-    this.#go(runtime.stopContainer(id, graceMs, signal), () => undefined);
+    this.#runInBackground(runtime.stopContainer(id, graceMs, signal), () => undefined);
   }
 
-  /** Lets work go on by itself, and looks again when it is over. What fails is tried again by the next plan. */
-  #go(work: Promise<unknown>, after: () => void): void {
-    const { wake, log, later } = this.#context;
+  /** Runs work in the background, and syncs the pod when it is over. Failed work is planned again. */
+  #runInBackground(work: Promise<unknown>, after: () => void): void {
+    const { wake, log, retryLater } = this.#context;
     work.then(
       () => {
         after();
@@ -424,7 +431,7 @@ export class PodWorker {
       (error: unknown) => {
         after();
         log.warn("work on a pod failed", { pod: podText(this.pod), node: this.node, error });
-        later(this);
+        retryLater(this);
       },
     );
   }
@@ -432,15 +439,15 @@ export class PodWorker {
   /** Containers that have ended need no more stopping; their back-off counts from then on. */
   #forgetEnded(): void {
     const work = this.#work;
-    if (work === noWork) return;
+    if (work === noPendingWork) return;
     for (const id of work.stopping.keys()) {
       const phase = this.#state.containers.find((container) => container.id === id)?.phase;
       if (phase === undefined || phase === "exited") work.stopping.delete(id);
     }
-    if (work.isIdle) this.#work = noWork;
+    if (work.isIdle) this.#work = noPendingWork;
   }
 
-  #tellBackOffs(plan: Plan): void {
+  #recordBackOffs(plan: Plan): void {
     for (const [name, { reason, message }] of plan.waiting) {
       if (this.#plan?.waiting.get(name)?.reason === reason) continue;
       if (reason === "CrashLoopBackOff")
@@ -462,18 +469,18 @@ export class PodWorker {
   }
 }
 
-/** Whether the pod is to be another one, or to end; a change of its labels or by a status is nothing to a node. */
-const isOtherwiseAsked = ({ metadata: before }: Pod, { metadata: after }: Pod): boolean =>
+/** Whether the spec has changed or the pod was deleted; labels and status are no desired state. */
+const hasDesiredStateChanged = ({ metadata: before }: Pod, { metadata: after }: Pod): boolean =>
   before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
 
-/** Whether the pod is as it was, but for this status. */
-function isShownAs(pod: Pod, before: Pod, status: PodStatus): boolean {
+/** Whether the pod differs from `before` only by this status. */
+function isEchoOf(pod: Pod, before: Pod, status: PodStatus): boolean {
   const lasting = ({ metadata }: Pod) => ({ ...metadata, resourceVersion: undefined, managedFields: undefined });
-  return !isOtherwiseAsked(before, pod) && equal(pod.status, status) && equal(lasting(pod), lasting(before));
+  return !hasDesiredStateChanged(before, pod) && equal(pod.status, status) && equal(lasting(pod), lasting(before));
 }
 
 const versionOf = ({ metadata }: Pod): number => Number(metadata.resourceVersion);
 
-const nobody: ReadonlySet<string> = new Set();
+const noKeys: ReadonlySet<string> = new Set();
 const keysOf = (map: ReadonlyMap<string, unknown>): ReadonlySet<string> =>
-  map.size === 0 ? nobody : new Set(map.keys());
+  map.size === 0 ? noKeys : new Set(map.keys());

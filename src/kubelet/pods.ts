@@ -1,31 +1,31 @@
-// The pods of a node, or of many: a worker for each, one alarm and one set of lanes for all of them, and their statuses in the API.
-// Nothing here happens in a watch callback but noting which pod to look at.
+// The pods of one node or of many: a worker for each pod, one timer queue and two worker pools for all of them, which sync pods and write
+// their statuses. Watch callbacks only queue pods.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { aborted } from "#base/aborted.ts";
-import { Alarm } from "#base/alarm.ts";
 import { breathe, turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import { retry } from "#base/retry.ts";
 import { type Component, supervise } from "#base/supervise.ts";
+import { TimerQueue } from "#base/timer-queue.ts";
 import type { Client } from "#client/client.ts";
 import type { Change, Informer } from "#client/informer.ts";
 import { keyOfObject } from "#client/place.ts";
 import { hasEnded } from "#rules/pods.ts";
-import type { PodGround } from "./grounds.ts";
 import type { Hooks } from "./hooks.ts";
-import { Lanes } from "./lanes.ts";
+import type { HostResource } from "./host-resource.ts";
 import { outOfPrefix } from "./node/admit.ts";
 import type { ResizeProgress } from "./pod/resize.ts";
-import type { Ending } from "./pod/view.ts";
+import type { Termination } from "./pod/view.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { Probes } from "./probes/probes.ts";
 import type { ContainerRuntime, Credentials } from "./runtime.ts";
+import { Semaphore } from "./semaphore.ts";
 import { removeMirror, writeMirror } from "./static-pods/mirror.ts";
 import { isStatic, mirroredHash } from "./static-pods/static-pod.ts";
 import { writeStatus } from "./status-writer.ts";
-import { Turnstile } from "./turnstile.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 /** A node as its pods see it. */
 export interface PodNode {
@@ -33,11 +33,11 @@ export interface PodNode {
   /** Acts as the node. */
   readonly client: Client;
   readonly hostIps: readonly string[];
-  /** Of the node in the API; only what stands for static pods needs it. */
+  /** Uid of the Node object; only mirror pods need it. */
   readonly uid?: string | undefined;
-  /** Whether the node looks after its pods; one that is stopped does nothing, as if its machine were off. */
+  /** False for a node that is switched off: nothing is done for its pods. */
   readonly isRunning: boolean;
-  /** Why the node cannot take the pod, if it cannot. */
+  /** Why the node does not admit the pod; undefined if it does. */
   admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface Rejection {
   readonly message: string;
 }
 
-export type TellEvent = (
+export type RecordEvent = (
   about: Pod,
   type: "Normal" | "Warning",
   reason: string,
@@ -61,40 +61,40 @@ export interface PodsOptions {
   readonly hooks: Hooks;
   readonly clock: Clock;
   readonly log: Log;
-  readonly event: TellEvent;
-  /** What to pull an image with. */
+  readonly event: RecordEvent;
+  /** Credentials for the pull of an image. */
   readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<Credentials | undefined>;
   /** The node of that name, if it is one of ours. */
   readonly nodeOf: (name: string) => PodNode | undefined;
-  /** What pods stand on here; given up in the opposite order. */
-  readonly grounds?: readonly PodGround[];
-  /** How many pods are made at once; as many as there are unless told. */
-  readonly madeAtOnce?: number | undefined;
+  /** What pods need on the host; released in reverse order. */
+  readonly hostResources?: readonly HostResource[];
+  /** How many pods get a sandbox at the same time; defaults to no limit. */
+  readonly maxConcurrentStarts?: number | undefined;
 }
 
-/** What a worker works with. */
+/** What workers share. */
 export interface PodsContext extends Omit<PodsOptions, "informer" | "madeAtOnce"> {
-  readonly grounds: readonly PodGround[];
-  /** Whether anything of these is given up when nothing of a pod runs any more. */
-  readonly doesRelease: boolean;
-  readonly alarm: Alarm<PodWorker>;
-  /** Through which each pod goes to get a sandbox. */
-  readonly entry: Turnstile;
-  /** Why the pod cannot be given what its spec says by now, if it cannot. */
-  readonly refusal: (worker: PodWorker) => ResizeProgress | undefined;
-  /** Something has happened to the pod: look again soon. */
+  readonly hostResources: readonly HostResource[];
+  /** Whether any host resource has a `release`. */
+  readonly hasReleasable: boolean;
+  readonly timers: TimerQueue<PodWorker>;
+  /** Bounds how many sandboxes are made at the same time. */
+  readonly starts: Semaphore;
+  /** Why the pod cannot be resized to what its spec says; undefined if it can. */
+  readonly resizeRefusal: (worker: PodWorker) => ResizeProgress | undefined;
+  /** Syncs the pod soon. */
   readonly wake: (worker: PodWorker) => void;
-  /** Something has gone wrong: look again in a while. */
-  readonly later: (worker: PodWorker) => void;
+  /** Syncs the pod after a delay, since something has failed. */
+  readonly retryLater: (worker: PodWorker) => void;
 }
 
-const syncLanes = 16;
-const statusLanes = 64;
-/** What cannot be cleared at once is tried again ever more seldom. */
-const clearing = { firstMs: 1_000, maxMs: 60_000 };
+const syncWorkers = 16;
+const statusWorkers = 64;
+/** Back-off for the removal of orphans. */
+const orphanRetry = { firstMs: 1_000, maxMs: 60_000 };
 const retryMs = 1000;
-/** A pod that takes longer to be made has met some trouble. */
-const patienceMs = 5000;
+/** A sandbox that takes longer is stuck, and no longer counts against the limit. */
+const maxStartMs = 5000;
 
 export class Pods implements Component {
   readonly name = "pods";
@@ -103,35 +103,35 @@ export class Pods implements Component {
   /** By uid: a pod may be made again under its name while the one before still ends. */
   readonly #workers = new Map<string, PodWorker>();
   readonly #byNode = new Map<string, Set<PodWorker>>();
-  readonly #syncs: Lanes<PodWorker>;
-  readonly #statuses: Lanes<PodWorker>;
-  readonly #alarm: Alarm<PodWorker>;
-  /** Workers with something to tell, once what they have just begun had a moment to end: what happens at once is told at once. */
-  readonly #unsettled = new Set<PodWorker>();
+  readonly #syncWorkers: WorkerPool<PodWorker>;
+  readonly #statusWorkers: WorkerPool<PodWorker>;
+  readonly #timers: TimerQueue<PodWorker>;
+  /** Workers whose status is to be written in the next turn of the event loop, so that changes within one turn make one write. */
+  readonly #statusQueue = new Set<PodWorker>();
 
   constructor(options: PodsOptions) {
     this.#options = options;
-    const { clock, madeAtOnce = Number.POSITIVE_INFINITY } = options;
-    const alarm = new Alarm<PodWorker>(clock, (worker) => this.#syncs.add(worker));
-    this.#alarm = alarm;
+    const { clock, maxConcurrentStarts = Number.POSITIVE_INFINITY } = options;
+    const timers = new TimerQueue<PodWorker>(clock, (worker) => this.#syncWorkers.add(worker));
+    this.#timers = timers;
     this.#context = {
       ...options,
-      grounds: options.grounds ?? [],
-      doesRelease: options.grounds?.some(({ release }) => release) ?? false,
-      alarm,
-      entry: new Turnstile({ count: madeAtOnce, patienceMs, clock }),
-      refusal: (worker) => this.#refusal(worker),
-      wake: (worker) => this.#syncs.add(worker, "first"),
-      later: (worker) => alarm.set(worker, retryMs),
+      hostResources: options.hostResources ?? [],
+      hasReleasable: options.hostResources?.some(({ release }) => release) ?? false,
+      timers,
+      starts: new Semaphore({ count: maxConcurrentStarts, maxHoldMs: maxStartMs, clock }),
+      resizeRefusal: (worker) => this.#resizeRefusal(worker),
+      wake: (worker) => this.#syncWorkers.add(worker, "first"),
+      retryLater: (worker) => timers.set(worker, retryMs),
     };
-    this.#syncs = new Lanes({
+    this.#syncWorkers = new WorkerPool({
       name: "pod workers",
-      count: syncLanes,
+      count: syncWorkers,
       work: (worker, signal) => this.#sync(worker, signal),
     });
-    this.#statuses = new Lanes({
+    this.#statusWorkers = new WorkerPool({
       name: "pod statuses",
-      count: statusLanes,
+      count: statusWorkers,
       work: (worker, signal) => this.#writeStatus(worker, signal),
     });
   }
@@ -145,77 +145,77 @@ export class Pods implements Component {
   }
 
   /** The workers of a node's pods. */
-  on(node: string): Iterable<PodWorker> {
+  workersOn(node: string): Iterable<PodWorker> {
     return this.#byNode.get(node) ?? [];
   }
 
-  /** Looks at all pods of a node again: it was started, or its own state has changed. */
+  /** Syncs all pods of a node. */
   wakeNode(node: string): void {
-    for (const worker of this.on(node)) this.#syncs.add(worker);
+    for (const worker of this.workersOn(node)) this.#syncWorkers.add(worker);
   }
 
-  /** Looks at a pod again. */
+  /** Syncs a pod. */
   wake(uid: string): void {
     const worker = this.#workers.get(uid);
-    if (worker) this.#syncs.add(worker, "first");
+    if (worker) this.#syncWorkers.add(worker, "first");
   }
 
-  /** What a pod could not be made without is there: it need not wait any longer. */
+  /** Ends the back-off of a pod whose host resources could not be prepared, since what was missing is there. */
   retry(uid: string): void {
     const worker = this.#workers.get(uid);
-    if (worker?.stopWaiting()) this.#syncs.add(worker, "first");
+    if (worker?.skipBackoff()) this.#syncWorkers.add(worker, "first");
   }
 
-  /** Ends a pod for a reason of the node's own. */
-  evict(uid: string, ending: Ending): void {
+  /** Terminates a pod for a reason of the node's own. */
+  evict(uid: string, termination: Termination): void {
     const worker = this.#workers.get(uid);
-    if (!worker || worker.isEnding) return;
-    this.#options.event(worker.pod, "Warning", ending.reason, ending.message);
-    worker.end(ending);
+    if (!worker || worker.isTerminating) return;
+    this.#options.event(worker.pod, "Warning", termination.reason, termination.message);
+    worker.terminate(termination);
     this.wake(uid);
   }
 
-  /** The pods that come from the node itself are these, and no others. */
+  /** Sets the static pods of the node. */
   setStatic(pods: readonly Pod[]): void {
     const wanted = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const worker of this.#workers.values())
       if (isStatic(worker.pod) && !wanted.has(worker.uid)) {
-        worker.isGone = true;
-        this.#syncs.add(worker);
+        worker.isDeleted = true;
+        this.#syncWorkers.add(worker);
       }
     for (const pod of pods) {
       if (this.#workers.has(pod.metadata.uid)) continue;
       const mirror = this.#mirrorOf(pod);
       const isKnown = mirror && mirroredHash(mirror) === pod.metadata.uid;
-      this.#accept(isKnown ? { ...pod, status: mirror.status } : pod, pod.spec.nodeName ?? "");
+      this.#addWorker(isKnown ? { ...pod, status: mirror.status } : pod, pod.spec.nodeName ?? "");
     }
   }
 
-  /** What the API has under the name of a static pod. */
+  /** The pod in the API with the name of a static pod. */
   #mirrorOf({ metadata: { namespace, name } }: Pod): Pod | undefined {
     return this.#options.informer.cache.get({ namespace, name });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { informer } = this.#options;
-    const stopListening = informer.onChange((change) => this.#saw(change));
+    const stopListening = informer.onChange((change) => this.#onPodChange(change));
     const parts: Component[] = [
-      this.#syncs,
-      this.#statuses,
-      { name: "runtime changes", run: (stop) => this.#follow(stop) },
-      { name: "leftovers", run: (stop) => this.#clear(stop) },
+      this.#syncWorkers,
+      this.#statusWorkers,
+      { name: "runtime changes", run: (stop) => this.#followRuntime(stop) },
+      { name: "leftovers", run: (stop) => this.#removeOrphansOnce(stop) },
     ];
     try {
       await supervise(parts, signal);
     } finally {
       stopListening();
-      this.#alarm.stop();
+      this.#timers.stop();
       for (const worker of this.#workers.values()) worker.abort(signal.reason);
     }
   }
 
-  #saw({ old, object }: Change<Pod>): void {
-    if (old && object?.metadata.uid !== old.metadata.uid) this.#gone(old);
+  #onPodChange({ old, object }: Change<Pod>): void {
+    if (old && object?.metadata.uid !== old.metadata.uid) this.#onPodDeleted(old);
     const seen = object ?? old;
     const mirrored = seen && mirroredHash(seen);
     if (mirrored !== undefined) {
@@ -227,40 +227,40 @@ export class Pods implements Component {
     const uid = object.metadata.uid ?? "";
     const worker = this.#workers.get(uid);
     if (worker) {
-      if (worker.saw(object)) this.#syncs.add(worker);
-    } else this.#accept(object, node);
+      if (worker.updatePod(object)) this.#syncWorkers.add(worker);
+    } else this.#addWorker(object, node);
   }
 
-  #accept(pod: Pod, node: string): void {
+  #addWorker(pod: Pod, node: string): void {
     const worker = new PodWorker(pod, this.#context);
     this.#workers.set(worker.uid, worker);
-    let others = this.#byNode.get(node);
-    if (!others) {
-      others = new Set();
-      this.#byNode.set(node, others);
+    let workers = this.#byNode.get(node);
+    if (!workers) {
+      workers = new Set();
+      this.#byNode.set(node, workers);
     }
-    others.add(worker);
-    this.#syncs.add(worker);
+    workers.add(worker);
+    this.#syncWorkers.add(worker);
   }
 
-  #gone(pod: Pod): void {
+  #onPodDeleted(pod: Pod): void {
     const worker = this.#workers.get(pod.metadata.uid ?? "");
     if (!worker) return;
-    worker.isGone = true;
-    worker.saw(pod);
-    this.#syncs.add(worker);
+    worker.isDeleted = true;
+    worker.updatePod(pod);
+    this.#syncWorkers.add(worker);
   }
 
-  /** What there is of pods that ended while no kubelet was there to see it. */
-  async #clear(signal: AbortSignal): Promise<void> {
+  /** Removes what is left of pods that were deleted while no kubelet ran. */
+  async #removeOrphansOnce(signal: AbortSignal): Promise<void> {
     const { informer, clock } = this.#options;
     await informer.synced(signal);
-    await retry(() => this.#clearOrphans(signal), { ...clearing, clock }, signal);
+    await retry(() => this.#removeOrphans(signal), { ...orphanRetry, clock }, signal);
     await aborted(signal);
   }
 
-  /** One that cannot be cleared is in nobody's way; throws if there was any. */
-  async #clearOrphans(signal: AbortSignal): Promise<void> {
+  /** Goes on with the others if one cannot be removed, and rejects at the end. */
+  async #removeOrphans(signal: AbortSignal): Promise<void> {
     const { informer, runtime, log } = this.#options;
     const failures: unknown[] = [];
     const attempt = async (what: string, work: () => Promise<void>) => {
@@ -276,7 +276,7 @@ export class Pods implements Component {
       for (const uid of await runtime.pods(signal)) {
         if (this.#workers.has(uid)) continue;
         log.info("a pod is cleared that the API no longer has", { uid });
-        await attempt(`pod ${uid}`, () => this.#clearOrphan(uid, signal));
+        await attempt(`pod ${uid}`, () => this.#removeOrphan(uid, signal));
       }
     });
     for (const pod of informer.cache.list()) {
@@ -284,15 +284,15 @@ export class Pods implements Component {
       if (hash !== undefined && !this.#workers.has(hash))
         await attempt(`mirror pod ${pod.metadata.name}`, () => this.#removeMirror(pod, signal));
     }
-    for (const ground of this.#context.grounds.toReversed())
+    for (const resource of this.#context.hostResources.toReversed())
       await attempt("what pods stood on", async () => {
-        for (const uid of await ground.pods(signal))
-          if (!this.#workers.has(uid)) await attempt(`what pod ${uid} stood on`, () => ground.remove(uid, signal));
+        for (const uid of await resource.pods(signal))
+          if (!this.#workers.has(uid)) await attempt(`what pod ${uid} stood on`, () => resource.remove(uid, signal));
       });
     if (failures.length > 0) throw failures[0];
   }
 
-  async #clearOrphan(uid: string, signal: AbortSignal): Promise<void> {
+  async #removeOrphan(uid: string, signal: AbortSignal): Promise<void> {
     const { runtime } = this.#options;
     const { containers, sandboxes } = await runtime.observe(uid, signal);
     for (const { id } of sandboxes) await runtime.stopSandbox(id, signal);
@@ -300,14 +300,14 @@ export class Pods implements Component {
     for (const { id } of sandboxes) await runtime.removeSandbox(id, signal);
   }
 
-  /** A runtime that cannot be reached is asked again; its pods are looked at again then, since nobody knows what was missed. */
-  async #follow(signal: AbortSignal): Promise<void> {
+  /** Follows the runtime's changes. After a lost connection all pods are synced, since changes may have been missed. */
+  async #followRuntime(signal: AbortSignal): Promise<void> {
     const { runtime, log, clock } = this.#options;
     const pause = breathe();
     let isMissed = false;
     while (!signal.aborted) {
       try {
-        for (const worker of this.#workers.values()) this.#syncs.add(worker);
+        for (const worker of this.#workers.values()) this.#syncWorkers.add(worker);
         for await (const uids of runtime.changes(signal)) {
           isMissed = false;
           for (const uid of uids) this.wake(uid);
@@ -326,13 +326,13 @@ export class Pods implements Component {
   async #sync(worker: PodWorker, signal: AbortSignal): Promise<void> {
     const node = this.#options.nodeOf(worker.node);
     if (!node?.isRunning) return;
-    if (this.#isNameTaken(worker)) return this.#context.later(worker);
+    if (this.#isNameTaken(worker)) return this.#context.retryLater(worker);
     try {
       if (!worker.isAdmitted) this.#admit(worker, node);
       await worker.sync(signal);
-      if (worker.isGone && worker.isFinished) {
-        await worker.clear(signal);
-        this.#forget(worker);
+      if (worker.isDeleted && worker.isFinished) {
+        await worker.removeFromNode(signal);
+        this.#removeWorker(worker);
         const mirror = isStatic(worker.pod) ? this.#mirrorOf(worker.pod) : undefined;
         if (mirror && mirroredHash(mirror) === worker.uid) await this.#removeMirror(mirror, signal);
         return;
@@ -340,18 +340,18 @@ export class Pods implements Component {
     } catch (error) {
       if (signal.aborted) return;
       this.#options.log.warn("pod sync failed", { pod: worker.uid, node: worker.node, error });
-      this.#context.later(worker);
+      this.#context.retryLater(worker);
       return;
     }
-    if (!worker.isGone) this.#tell(worker);
+    if (!worker.isDeleted) this.#queueStatus(worker);
   }
 
-  /** Whether what an earlier version of a file described still runs. */
+  /** Whether a static pod of an earlier version of the same manifest still runs. */
   #isNameTaken(worker: PodWorker): boolean {
-    if (worker.isGone || !isStatic(worker.pod)) return false;
+    if (worker.isDeleted || !isStatic(worker.pod)) return false;
     const name = keyOfObject(worker.pod);
-    return [...this.on(worker.node)].some(
-      (other) => other.isGone && isStatic(other.pod) && keyOfObject(other.pod) === name,
+    return [...this.workersOn(worker.node)].some(
+      (other) => other.isDeleted && isStatic(other.pod) && keyOfObject(other.pod) === name,
     );
   }
 
@@ -372,11 +372,11 @@ export class Pods implements Component {
   }
 
   #othersOn(node: PodNode, worker: PodWorker): readonly Pod[] {
-    const others = [...this.on(node.name)].filter((other) => other !== worker && other.takesResources);
+    const others = [...this.workersOn(node.name)].filter((other) => other !== worker && other.usesResources);
     return others.map(({ pod }) => pod);
   }
 
-  #refusal(worker: PodWorker): ResizeProgress | undefined {
+  #resizeRefusal(worker: PodWorker): ResizeProgress | undefined {
     const node = this.#options.nodeOf(worker.node);
     const lacks = (others: readonly Pod[]) => {
       const found = node?.admit(worker.pod, others);
@@ -388,47 +388,47 @@ export class Pods implements Component {
     return now === undefined ? undefined : { type: "PodResizePending", reason: "Deferred", message: now };
   }
 
-  #forget(worker: PodWorker): void {
+  #removeWorker(worker: PodWorker): void {
     this.#workers.delete(worker.uid);
-    this.#syncs.delete(worker);
-    this.#statuses.delete(worker);
-    this.#unsettled.delete(worker);
+    this.#syncWorkers.delete(worker);
+    this.#statusWorkers.delete(worker);
+    this.#statusQueue.delete(worker);
     const others = this.#byNode.get(worker.node);
     others?.delete(worker);
     if (others?.size === 0) this.#byNode.delete(worker.node);
   }
 
-  /** In the next turn of the event loop: a pod that starts without delay is told of once, when it runs. */
-  #tell(worker: PodWorker): void {
-    if (this.#unsettled.size === 0)
+  /** Writes the status in the next turn of the event loop: a pod that starts without delay costs one write. */
+  #queueStatus(worker: PodWorker): void {
+    if (this.#statusQueue.size === 0)
       turn().then(
-        () => this.#settle(),
+        () => this.#flushStatusQueue(),
         (error: unknown) => this.#options.log.error("settling failed", { error }),
       );
-    this.#unsettled.add(worker);
+    this.#statusQueue.add(worker);
   }
 
-  #settle(): void {
-    for (const worker of this.#unsettled) this.#statuses.add(worker);
-    this.#unsettled.clear();
+  #flushStatusQueue(): void {
+    for (const worker of this.#statusQueue) this.#statusWorkers.add(worker);
+    this.#statusQueue.clear();
   }
 
   async #writeStatus(worker: PodWorker, signal: AbortSignal): Promise<void> {
     const node = this.#options.nodeOf(worker.node);
-    if (!node?.isRunning || worker.isGone) return;
+    if (!node?.isRunning || worker.isDeleted) return;
     try {
       if (isStatic(worker.pod)) await this.#writeMirror(worker, node, signal);
       else if (await writeStatus(worker, node.client, signal)) this.#context.wake(worker);
     } catch (error) {
       if (signal.aborted) return;
       this.#options.log.warn("pod status was not written", { pod: worker.uid, node: worker.node, error });
-      this.#context.later(worker);
+      this.#context.retryLater(worker);
     }
   }
 
-  /** Before the node is in the API, and before it is known what else is, there is nobody to tell. */
+  /** Waits until the node is registered, and until the informer knows which mirror pods exist. */
   async #writeMirror(worker: PodWorker, { client, name, uid }: PodNode, signal: AbortSignal): Promise<void> {
-    if (uid === undefined || !this.#options.informer.hasSynced) return this.#context.later(worker);
-    await writeMirror(worker, { client, present: this.#mirrorOf(worker.pod), node: { name, uid } }, signal);
+    if (uid === undefined || !this.#options.informer.hasSynced) return this.#context.retryLater(worker);
+    await writeMirror(worker, { client, presentMirror: this.#mirrorOf(worker.pod), node: { name, uid } }, signal);
   }
 }

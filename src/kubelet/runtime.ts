@@ -1,7 +1,7 @@
 // The container runtime as the kubelet sees it. Implementations: CRI over gRPC, and one in memory for simulated nodes and tests.
 //
 // Observation is the whole truth about a pod; changes are only hints of where to look. What destroys is idempotent: it resolves when
-// the thing is gone, whoever made it so, and a kubelet that was restarted may simply repeat it.
+// the thing is gone, whoever removed it, and a kubelet that was restarted may simply repeat it.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 
@@ -72,7 +72,7 @@ export interface Image {
   readonly sizeBytes: number;
   /** Whether the runtime itself needs it. */
   readonly isPinned?: boolean;
-  /** Whom it runs as unless told otherwise, where the runtime says so. */
+  /** The user in the image's configuration, if the runtime reports it. */
   readonly user?: { readonly id: number } | { readonly name: string };
 }
 
@@ -113,9 +113,9 @@ export interface ContainerRuntime {
   removeSandbox(id: string, signal: AbortSignal): Promise<void>;
 
   createContainer(sandbox: string, config: ContainerConfig, signal: AbortSignal): Promise<string>;
-  /** Starts one that has not been started; refuses if somebody has, or is about to. */
+  /** Starts a created container; rejects if it was started already, or is being started. */
   startContainer(id: string, signal: AbortSignal): Promise<void>;
-  /** The hook after its start has run; whoever takes it over is not told that it is due. */
+  /** Notes that the postStart hook has run, so that a later kubelet does not run it again. */
   hookDone(id: string): Promise<void>;
   /** Asks it to end, and kills it after the grace. Resolves when it has ended. A later call with less grace shortens an earlier one. */
   stopContainer(id: string, graceMs: number, signal: AbortSignal): Promise<void>;

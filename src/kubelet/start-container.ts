@@ -1,4 +1,5 @@
-// From a container of a spec to one that runs: image, creation, start, and the hook after it.
+// Starts one container: pull, create, start, postStart hook. Follows upstream's startContainer
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go).
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#base/duration.ts";
@@ -34,12 +35,12 @@ export interface StartSubject {
   readonly pod: Pod;
   /** What the next pull of an image waits if this one fails, by image. */
   readonly pulls: Map<string, Delay>;
-  /** Takes note of a step that was taken, and of how long it took. */
-  readonly did: (step: StepName, ms: number) => void;
+  /** Records a step and its duration. */
+  readonly recordStep: (step: StepName, ms: number) => void;
 }
 
 export async function startContainer(
-  { container, sandbox, attempt, made, isStarted, kind }: StartContainer,
+  { container, sandbox, attempt, existing, isStarted, kind }: StartContainer,
   subject: StartSubject,
   context: PodsContext,
   signal: AbortSignal,
@@ -51,13 +52,13 @@ export async function startContainer(
   const failed = (reason: string, error: unknown): StartError => {
     const message = explain(error);
     tell("Warning", "Failed", `Error: ${message}`);
-    return new StartError({ reason, message, retryAt: clock.now() + (made ? madeRetryMs : retryMs) }, error);
+    return new StartError({ reason, message, retryAt: clock.now() + (existing ? madeRetryMs : retryMs) }, error);
   };
   const step = async <T>(name: StepName, reason: (error: unknown) => string, run: Promise<T>): Promise<T> => {
     const start = clock.elapsed();
     try {
       const result = await run;
-      subject.did(name, clock.elapsed() - start);
+      subject.recordStep(name, clock.elapsed() - start);
       return result;
     } catch (error) {
       throw signal.aborted ? error : failed(reason(error), error);
@@ -74,7 +75,7 @@ export async function startContainer(
     return id;
   };
 
-  const id = made ?? (await make());
+  const id = existing ?? (await make());
   if (!isStarted) {
     await step("start", () => "RunContainerError", runtime.startContainer(id, signal));
     tell("Normal", "Started", "Container started");
@@ -101,7 +102,7 @@ const createFailure = (error: unknown): string =>
 /** The image, pulled if it has to be. Its name is as the spec gives it: `latest` is added to one without a tag by the runtime. */
 async function ensureImage(
   { name, image = "", imagePullPolicy }: Container,
-  { pod, pulls, did }: StartSubject,
+  { pod, pulls, recordStep }: StartSubject,
   { runtime, event, clock, credentials }: PodsContext,
   signal: AbortSignal,
 ): Promise<Image> {
@@ -117,7 +118,7 @@ async function ensureImage(
   const start = clock.elapsed();
   const present = imagePullPolicy === "Always" ? undefined : await runtime.findImage(image, signal);
   if (present) {
-    did("image-present", clock.elapsed() - start);
+    recordStep("image-present", clock.elapsed() - start);
     tell("Normal", "Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`);
     return present;
   }
@@ -131,7 +132,7 @@ async function ensureImage(
   try {
     const pulled = await runtime.pullImage(image, await credentials(pod, image, signal), pod, signal);
     pulls.delete(image);
-    did("image-pulled", clock.elapsed() - start);
+    recordStep("image-pulled", clock.elapsed() - start);
     const took = formatDuration(BigInt(Math.round(clock.elapsed() - start)) * 1_000_000n);
     tell(
       "Normal",

@@ -1,4 +1,4 @@
-// Tells the API what became of a pod, and removes the pod when nothing is left of it.
+// Writes the status of a pod, and deletes the pod when nothing is left of it, as upstream's pkg/kubelet/status/status_manager.go does.
 import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { isConflict, isNotFound } from "#base/errors.ts";
@@ -8,7 +8,7 @@ import { hasEnded } from "#rules/pods.ts";
 import { formatSteps } from "#wire/steps.ts";
 import type { PodWorker } from "./pod-worker.ts";
 
-/** Whether the pod turned out to be another than the worker thought: then it has to look again. */
+/** Resolves with whether the pod in the API differs from the worker's, so that it has to be synced again. */
 export async function writeStatus(worker: PodWorker, client: Client, signal: AbortSignal): Promise<boolean> {
   const { pod, uid } = worker;
   const { namespace, name = "" } = pod.metadata;
@@ -16,21 +16,21 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   const status = worker.status();
   if (!status) return false;
   if (!equal(status, pod.status)) {
-    const steps = worker.takeSteps();
-    noteNews(worker, pod.status, status);
-    const told = [...steps, ...worker.takeSteps()];
-    worker.telling = status;
+    const steps = worker.drainSteps();
+    recordObservedSteps(worker, pod.status, status);
+    const allSteps = [...steps, ...worker.drainSteps()];
+    worker.statusInFlight = status;
     try {
-      const teller = told.length === 0 ? api : api.bound({ steps: formatSteps(told) });
-      worker.saw(await teller.update(Pod, { ...pod, status }, "status"));
+      const writer = allSteps.length === 0 ? api : api.bound({ steps: formatSteps(allSteps) });
+      worker.updatePod(await writer.update(Pod, { ...pod, status }, "status"));
     } catch (error) {
-      worker.giveBackSteps(steps);
+      worker.restoreSteps(steps);
       if (isNotFound(error)) return false; // the informer will tell
       if (!isConflict(error)) throw error;
       const present = await api.find(Pod, { namespace, name });
-      return present?.metadata.uid === uid && worker.saw(present);
+      return present?.metadata.uid === uid && worker.updatePod(present);
     } finally {
-      worker.telling = undefined;
+      worker.statusInFlight = undefined;
     }
   }
   if (!worker.isFinished || !hasEnded(worker.pod) || worker.pod.metadata.deletionTimestamp === undefined) return false;
@@ -42,10 +42,10 @@ export async function writeStatus(worker: PodWorker, client: Client, signal: Abo
   return false;
 }
 
-/** Notes what the status says for the first time and nobody did: containers that ended, and that the pod is ready. */
-function noteNews(worker: PodWorker, before: PodStatus, after: PodStatus): void {
-  const known = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
+/** Records steps that only the status shows: containers that ended, and that the pod became ready. */
+function recordObservedSteps(worker: PodWorker, before: PodStatus, after: PodStatus): void {
+  const knownEnds = new Set(before.containerStatuses?.map(({ state }) => state?.terminated?.containerID));
   for (const { name, state } of after.containerStatuses ?? [])
-    if (state?.terminated && !known.has(state.terminated.containerID)) worker.did("end", 0, name);
-  if (isReady({ status: after }) && !isReady({ status: before })) worker.did("ready", 0);
+    if (state?.terminated && !knownEnds.has(state.terminated.containerID)) worker.recordStep("end", 0, name);
+  if (isReady({ status: after }) && !isReady({ status: before })) worker.recordStep("ready", 0);
 }

@@ -1,4 +1,5 @@
-// Ends pods that take more of the node's disk than they may: in a volume, in a container, or as a whole.
+// Evicts pods that exceed a limit of ephemeral storage: of a volume, of a container, or of the pod. Follows upstream's
+// localStorageEviction (pkg/kubelet/eviction/eviction_manager.go).
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -7,7 +8,7 @@ import type { Component } from "#base/supervise.ts";
 import { podAmounts } from "#rules/pod-amounts.ts";
 import { bytesOf } from "./cgroups/limits.ts";
 import { isCritical } from "./node/admit.ts";
-import type { Ending } from "./pod/view.ts";
+import type { Termination } from "./pod/view.ts";
 import type { PodStats, Summary } from "./stats/summary.ts";
 
 const storage = "ephemeral-storage";
@@ -41,14 +42,14 @@ export function storageExcess(pod: Pod, stats: PodStats): string | undefined {
 export interface StorageLimitsOptions {
   readonly list: () => Iterable<{ readonly pod: Pod }>;
   readonly summary: (signal: AbortSignal) => Promise<Summary>;
-  readonly evict: (podUid: string, ending: Ending) => void;
+  readonly evict: (podUid: string, termination: Termination) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const lookMs = 10_000;
+const checkMs = 10_000;
 /** To look takes no more than this part of the time: folders may be large. */
-const part = 0.05;
+const maxTimeShare = 0.05;
 
 export class StorageLimits implements Component {
   readonly name = "storage limits";
@@ -60,20 +61,20 @@ export class StorageLimits implements Component {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    for (let waitMs = lookMs; ; ) {
+    for (let waitMs = checkMs; ; ) {
       await clock.sleep(waitMs, signal);
       const start = clock.elapsed();
       try {
-        await this.look(signal);
+        await this.check(signal);
       } catch (error) {
         signal.throwIfAborted();
         log.warn("what pods take of the disk was not looked at", { error: explain(error) });
       }
-      waitMs = Math.max(lookMs, (clock.elapsed() - start) / part);
+      waitMs = Math.max(checkMs, (clock.elapsed() - start) / maxTimeShare);
     }
   }
 
-  async look(signal: AbortSignal): Promise<void> {
+  async check(signal: AbortSignal): Promise<void> {
     const { list, summary, evict } = this.#options;
     const watched = [...list()].map(({ pod }) => pod).filter((pod) => hasStorageLimit(pod) && !isCritical(pod));
     if (watched.length === 0) return;

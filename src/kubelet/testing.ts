@@ -71,7 +71,7 @@ export const viewOf = (pod: Pod, state: PodState, rest: Partial<PodView> = {}): 
   probes: new Map(),
   delays: new Map(),
   failures: new Map(),
-  ending: undefined,
+  termination: undefined,
   acceptedAt: now,
   crashDelays,
   now,

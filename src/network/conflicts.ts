@@ -66,43 +66,44 @@ export function findConflicts(
   return [...ranges, ...foreignNames(network, state)];
 }
 
-function conflictOf(name: Name, ranges: Ranges, taken: readonly Occupied[]): string | undefined {
-  const { what, flag } = flags[name];
+function conflictOf(name: Name, ranges: Ranges, taken: readonly OccupiedRange[]): string | undefined {
+  const { what: description, flag } = flags[name];
   const text = ranges[name];
-  const mine = parseRanges(text);
-  if (!mine || mine.length === 0) return `${what}, ${JSON.stringify(text)}, is no IPv4 network; ${flag} sets it`;
+  const parsed = parseRanges(text);
+  if (!parsed || parsed.length === 0)
+    return `${description}, ${JSON.stringify(text)}, is no IPv4 network; ${flag} sets it`;
   for (const other of names.slice(0, names.indexOf(name))) {
     const theirs = parseRanges(ranges[other]) ?? [];
-    if (mine.some((a) => theirs.some((b) => overlap(a, b))))
-      return `${what}, ${text}, overlaps with ${flags[other].what}, ${ranges[other]}: choose others with ${flag} or ${flags[other].flag}`;
+    if (parsed.some((a) => theirs.some((b) => overlap(a, b))))
+      return `${description}, ${text}, overlaps with ${flags[other].what}, ${ranges[other]}: choose others with ${flag} or ${flags[other].flag}`;
   }
-  const found = taken.find(({ range }) => mine.some((one) => overlap(one, range)));
-  return found && `${what}, ${text}, overlaps with ${found.by}: choose another with ${flag}`;
+  const found = taken.find(({ range }) => parsed.some((one) => overlap(one, range)));
+  return found && `${description}, ${text}, overlaps with ${found.by}: choose another with ${flag}`;
 }
 
-interface Occupied {
+interface OccupiedRange {
   readonly range: Range;
   readonly by: string;
 }
 
-/** Routes wider than this, such as the two halves by which a VPN takes all that has no better way, stand in nobody's way. */
-const widest = 2n ** 24n;
+/** Wider routes are no conflict, such as the two halves of the address space by which a VPN replaces the default route. */
+const maxRangeSize = 2n ** 24n;
 
-function occupied(state: HostState, others: readonly OtherCluster[], own: string): readonly Occupied[] {
-  const all = [
+function occupied(state: HostState, others: readonly OtherCluster[], ownLink: string): readonly OccupiedRange[] {
+  const networks = [
     ...others.flatMap(({ cluster, ...ranges }) =>
       names.map((name) => ({ text: ranges[name], by: `${ranges[name]} of cluster ${JSON.stringify(cluster)}` })),
     ),
     ...state.links
-      .filter(({ name }) => name !== own)
+      .filter(({ name }) => name !== ownLink)
       .flatMap(({ name, addresses }) => addresses.map((text) => ({ text, by: `${text} of interface ${name}` }))),
     ...state.routes
-      .filter(({ to, links }) => to !== "default" && !links.includes(own))
+      .filter(({ to, links }) => to !== "default" && !links.includes(ownLink))
       .map(({ to, links }) => ({ text: to, by: `the route to ${to} over ${links.join(", ") || "no interface"}` })),
     ...state.nameServers.map((text) => ({ text, by: `${text}, a name server of this machine` })),
   ];
-  return all.flatMap(({ text, by }) =>
-    (parseRanges(text) ?? []).filter(({ first, last }) => last - first < widest).map((range) => ({ range, by })),
+  return networks.flatMap(({ text, by }) =>
+    (parseRanges(text) ?? []).filter(({ first, last }) => last - first < maxRangeSize).map((range) => ({ range, by })),
   );
 }
 
@@ -116,12 +117,13 @@ function foreignNames(network: LocalNetwork, { links, namespaces }: HostState): 
   return [
     ...(taken ? [`interface ${link}, a ${taken.kind ?? "device"}, is not ours: rename or remove it`] : []),
     ...namespaces.flatMap(({ name, links: inside }) => {
-      const ours = expected.get(name);
+      const expectedAddress = expected.get(name);
       const rest = inside.filter((one) => one.name !== "lo");
-      const cable = rest.find((one) => one.name === ours?.link);
+      const cable = rest.find((one) => one.name === expectedAddress?.link);
       const isOurs =
         rest.length === 0 ||
-        (cable !== undefined && (ours?.address === undefined || isAt(cable.addresses, ours.address)));
+        (cable !== undefined &&
+          (expectedAddress?.address === undefined || isAt(cable.addresses, expectedAddress.address)));
       const shown = rest.map((one) => [one.name, ...one.addresses].join(" ")).join(", ");
       return isOurs
         ? []
@@ -155,29 +157,29 @@ export function egressNotes(network: LocalNetwork, state: HostState): readonly s
 }
 
 /** In the order in which they are tried; the first is what a lone cluster has. */
-const candidates: Readonly<Record<Name, () => readonly string[]>> = {
-  nodeRange: () => [31, 30, 29, 28].flatMap((b) => counting(0, 250).map((c) => `172.${b}.${c}.0/24`)),
+const defaultRanges: Readonly<Record<Name, () => readonly string[]>> = {
+  nodeRange: () => [31, 30, 29, 28].flatMap((b) => numbersBetween(0, 250).map((c) => `172.${b}.${c}.0/24`)),
   podRange: () => [
-    ...[...counting(244, 255), ...counting(243, 128)].map((b) => `10.${b}.0.0/16`),
-    ...counting(16, 21).map((b) => `172.${b}.0.0/16`),
+    ...[...numbersBetween(244, 255), ...numbersBetween(243, 128)].map((b) => `10.${b}.0.0/16`),
+    ...numbersBetween(16, 21).map((b) => `172.${b}.0.0/16`),
   ],
   serviceRange: () => [
-    ...counting(96, 127).map((b) => `10.${b}.0.0/16`),
-    ...counting(22, 27).map((b) => `172.${b}.0.0/16`),
+    ...numbersBetween(96, 127).map((b) => `10.${b}.0.0/16`),
+    ...numbersBetween(22, 27).map((b) => `172.${b}.0.0/16`),
   ],
-  loadBalancerRange: () => [31, 30, 29, 28].flatMap((b) => counting(255, 251).map((c) => `172.${b}.${c}.0/24`)),
+  loadBalancerRange: () => [31, 30, 29, 28].flatMap((b) => numbersBetween(255, 251).map((c) => `172.${b}.${c}.0/24`)),
 };
 
 /** From one number to another, up or down. */
-const counting = (from: number, to: number): readonly number[] =>
+const numbersBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + Math.sign(to - from) * i);
 
 /**
- * The wanted ranges, and for those that nobody asked for the first usual ones that are free. What is left of an earlier `cluster` of
+ * The ranges given, and for each that is not given the first default that is free. What is left of an earlier `cluster` of
  * this name does not count. Throws if there are none.
  */
 export function pickRanges(
-  wanted: Partial<Ranges>,
+  fixed: Partial<Ranges>,
   state: HostState,
   others: readonly OtherCluster[] = [],
   cluster = "",
@@ -188,9 +190,9 @@ export function pickRanges(
   const take = (text: string, by: string) => {
     for (const range of parseRanges(text) ?? []) taken.push({ range, by });
   };
-  for (const name of names) if (wanted[name] !== undefined) take(wanted[name], flags[name].what);
+  for (const name of names) if (fixed[name] !== undefined) take(fixed[name], flags[name].what);
   const pick = (name: Name): string => {
-    const found = wanted[name] ?? candidates[name]().find(isFree);
+    const found = fixed[name] ?? defaultRanges[name]().find(isFree);
     if (found === undefined)
       throw new Error(`each usual range is in use: choose ${flags[name].what} with ${flags[name].flag}`);
     take(found, flags[name].what);

@@ -14,7 +14,7 @@ export const egressStep = ({ options }: LocalNetwork): Step => inTurn(turnOn, op
 
 export const egressStepDown = ({ options }: LocalNetwork): Step => inTurn(turnOff, options.cluster);
 
-/** Clusters that come and go at the same time must not see each other half done. Nobody but root can hold the lock. */
+/** A lock, so that clusters that come and go at the same time do not see each other half done. Only root can take it. */
 const inTurn = (script: string, cluster: string): Step => ({
   command: ["sh", "-c", `${takeTurn}\n${script}`, cluster],
 });

@@ -1,8 +1,8 @@
 // The network of a cluster on one machine. Each node is a network namespace; one more is the switch that joins them, and the host, by a
 // cable each. Pods are reached by plain routes, without address translation. The switch is apart from the host so that the packet
 // rules of the host, Docker's for example, never see what nodes say to each other. Of the host itself one cable and the routes over
-// it are changed, and a table of its own keeps others away (packet-rules.ts); whoever wants nodes with a way out of the machine finds
-// what that takes in egress.ts.
+// it are changed, and a table of its own keeps others away (packet-rules.ts). What a way out of the machine takes for nodes is in
+// egress.ts.
 
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
@@ -60,7 +60,7 @@ function networkOf(nodeRange: string): Cidr {
   return range;
 }
 
-/** Who has which name and address. The same options give the same network, and more nodes change nothing for those before. */
+/** Names and addresses of a network. The same options give the same network, and added nodes do not change those of the others. */
 export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
   const { cluster, nodeRange, nodes } = options;
   const range = networkOf(nodeRange);
@@ -165,7 +165,7 @@ function insideSteps({ hostAddress, prefixLength, nodes, serviceRanges, options 
   ];
 }
 
-/** Nodes pass packets on, also those that come back another way than they went, and tell nobody of shorter ways. */
+/** Nodes forward packets, accept asymmetric routes (rp_filter), and send no redirects. */
 const settings = [
   "echo 1 > ip_forward",
   ...["all", "default", "eth0"].flatMap((which) => [
@@ -217,26 +217,26 @@ export function stepsToPin(network: LocalNetwork, before: Pins, pins: Pins): Sta
   return lines.length === 0 ? [] : [[batch([], /No such process/, lines)]];
 }
 
-const gone = /No such file|Cannot find device|does not exist/;
+const alreadyGone = /No such file|Cannot find device|does not exist/;
 
 /** What takes out the cables of these nodes, and the host's, so that they can be made anew. */
 export const stepsToUnplug = (network: LocalNetwork, nodes: readonly LocalNode[], host: boolean): Stages => [
   [
-    batch(["-n", network.switch], gone, [
+    batch(["-n", network.switch], alreadyGone, [
       ...(host ? ["link delete host"] : []),
       ...nodes.map(({ port }) => `link delete ${port}`),
     ]),
   ],
   [
-    ...(host ? [batch([], gone, [`link delete ${network.link}`])] : []),
-    ...nodes.map(({ netns }) => batch(["-n", netns], gone, ["link delete eth0"])),
+    ...(host ? [batch([], alreadyGone, [`link delete ${network.link}`])] : []),
+    ...nodes.map(({ netns }) => batch(["-n", netns], alreadyGone, ["link delete eth0"])),
   ],
 ];
 
 /** What removes it. With a namespace goes all that is inside, some moments later; so what the host has is deleted first. */
 export const stepsDown = (network: LocalNetwork): Stages => [
   [
-    batch([], gone, [
+    batch([], alreadyGone, [
       `link delete ${network.link}`,
       ...[network.switch, ...network.nodes.map(({ netns }) => netns)].map((netns) => `netns delete ${netns}`),
     ]),

@@ -1,5 +1,5 @@
-// Has the host reach services through the nodes that are alive, and addresses of load balancers that only nodes with an endpoint answer
-// for (`externalTrafficPolicy: Local`) through those: what the health checks of a real load balancer are for.
+// Routes of the host to services, through the nodes that are ready. Addresses of load balancers that only nodes with an endpoint answer
+// for (`externalTrafficPolicy: Local`) are routed to those nodes, as a real load balancer does by its health checks.
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -32,8 +32,8 @@ export interface ServiceRoutesOptions {
 
 const isPinned = ({ spec }: Service): boolean => spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 const pinnedServices = index(Service, (service) => (isPinned(service) ? [""] : []));
-/** Changes come in flocks: those of so long are taken together. */
-const gatherMs = 20;
+/** Debounce: changes within this time are applied together. */
+const debounceMs = 20;
 const retryMs = 1_000;
 
 export class ServiceRoutes implements Component {
@@ -49,23 +49,23 @@ export class ServiceRoutes implements Component {
     const kinds = [Node, Service, EndpointSlice] as const;
     let changed = Promise.withResolvers<void>();
     const stops = kinds.map((kind) => informers.of(kind).onChange(() => changed.resolve()));
-    const aborted = () => changed.resolve(); // whoever waits next is told why
+    const aborted = () => changed.resolve(); // ends the wait; the next check of the signal throws
     signal.addEventListener("abort", aborted, { once: true });
     try {
       await Promise.all(kinds.map((kind) => informers.of(kind).synced(signal)));
-      let shown: Wanted | undefined;
+      let applied: DesiredRoutes | undefined;
       for (;;) {
         changed = Promise.withResolvers<void>();
         signal.throwIfAborted();
-        const wanted = this.#wanted();
+        const desired = this.#computeRoutes();
         try {
-          for (const stages of stepsBetween(network, shown, wanted)) await apply(stages, signal);
-          shown = wanted;
+          for (const stages of stepsBetween(network, applied, desired)) await apply(stages, signal);
+          applied = desired;
           await changed.promise;
-          await clock.sleep(gatherMs, signal);
+          await clock.sleep(debounceMs, signal);
         } catch (error) {
           signal.throwIfAborted();
-          shown = undefined; // what the kernel has is not known any more
+          applied = undefined; // what the kernel has is not known any more
           log.error("routes to services could not be changed; trying again", { error: explain(error) });
           await clock.sleep(retryMs, signal);
         }
@@ -76,7 +76,7 @@ export class ServiceRoutes implements Component {
     }
   }
 
-  #wanted(): Wanted {
+  #computeRoutes(): DesiredRoutes {
     const { informers, network } = this.#options;
     const slices = informers.of(EndpointSlice).cache;
     const ready = new Set(
@@ -95,12 +95,16 @@ export class ServiceRoutes implements Component {
   }
 }
 
-interface Wanted {
+interface DesiredRoutes {
   readonly alive: readonly LocalNode[];
   readonly pins: Pins;
 }
 
-function stepsBetween(network: LocalNetwork, before: Wanted | undefined, after: Wanted): readonly Stages[] {
+function stepsBetween(
+  network: LocalNetwork,
+  before: DesiredRoutes | undefined,
+  after: DesiredRoutes,
+): readonly Stages[] {
   const pins = before ? before.pins : new Map();
   const changed = new Map([...after.pins].filter(([address, nodes]) => !isSame(pins.get(address), nodes)));
   const gone = new Map([...pins].filter(([address]) => !after.pins.has(address)));

@@ -146,7 +146,7 @@ function endpointsOf(
   node: NodeView,
   family: Family,
 ): readonly Candidate[] {
-  const found = new Map<string, Candidate>();
+  const candidates = new Map<string, Candidate>();
   for (const { addressType, endpoints, ports } of slices) {
     if (addressType !== family) continue;
     const port = ports.find(({ name = "" }) => name === portName)?.port;
@@ -155,7 +155,7 @@ function endpointsOf(
       const [address] = addresses; // the others mean the same endpoint
       if (address === undefined) continue;
       const { ready = true, terminating = false, serving = ready } = conditions;
-      found.set(`${address} ${port}`, {
+      candidates.set(`${address} ${port}`, {
         address,
         port,
         isLocal: nodeName === node.name,
@@ -166,7 +166,9 @@ function endpointsOf(
       });
     }
   }
-  return [...found.values()].sort((a, b) => (a.address < b.address ? -1 : a.address > b.address ? 1 : a.port - b.port));
+  return [...candidates.values()].sort((a, b) =>
+    a.address < b.address ? -1 : a.address > b.address ? 1 : a.port - b.port,
+  );
 }
 
 /** Those that are ready; where there are none, those that are ending but still answer. */

@@ -174,3 +174,21 @@ test("who waits for a pod is told when there is one", async () => {
   stop.abort(new Error("over"));
   await assert.rejects(aborted, /over/);
 });
+
+test("a pod whose gate stays shut is looked at once for each change", () => {
+  let looks = 0;
+  const gate = schedulerPlugin({
+    name: "Shut",
+    wakes: [{ kind: "Node", on: ["add"] }],
+    preEnqueue: () => {
+      looks++;
+      if (looks > 10) throw new Error("it is looked at without end");
+      return { reason: "shut", stuck: true };
+    },
+  });
+  const { add, queue, nodeCame } = queued(gate);
+  add("waits");
+  queue.changed(nodeCame("n"));
+  assert.equal(looks, 2);
+  assert.equal(queue.sizes.gated, 1);
+});

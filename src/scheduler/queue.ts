@@ -185,7 +185,8 @@ export class SchedulingQueue {
   /** Something changed: tries again the pods it may help. */
   changed(change: WatchedChange): void {
     if (this.#inHand.size > 0) this.#remembered.push(change);
-    for (const pod of this.#gated) if (pod.gate?.wakes?.some((wake) => isAbout(wake, change))) this.#recheck(pod);
+    // A copy: a pod that stays gated is taken out and put in again, and would be met without end.
+    for (const pod of [...this.#gated]) if (pod.gate?.wakes?.some((wake) => isAbout(wake, change))) this.#recheck(pod);
     if (this.#sizes.stuck === 0) return;
     const cured: QueuedPod[] = [...this.#stuckByNone];
     for (const [plugin, pods] of this.#stuckBy) {

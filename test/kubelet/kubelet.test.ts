@@ -7,7 +7,7 @@ import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
 import { type Kubelet, type KubeletOptions, kubelet } from "#kubelet/kubelet.ts";
-import type { Outcome } from "#kubelet/probes/ask.ts";
+import type { ProbeOutcome } from "#kubelet/probes/run-probe.ts";
 import { SimulatedRuntime } from "#kubelet/runtime/simulated.ts";
 import { simulatedStreams } from "#kubelet/simulated/streams.ts";
 import type { Draft } from "#schema/infer.ts";
@@ -17,15 +17,15 @@ interface World extends TestCluster {
   readonly kubelet: Kubelet;
   readonly runtime: SimulatedRuntime;
   /** What probes answer. */
-  health: Outcome["result"];
+  health: ProbeOutcome["result"];
   create(name: string, spec?: Draft<Pod["spec"]>): Promise<Pod>;
   pod(name: string): Promise<Pod | undefined>;
   untilPod(name: string, isDone: (pod: Pod | undefined) => boolean): Promise<void>;
 }
 
-async function world(rest: Pick<KubeletOptions, "madeAtOnce"> = {}): Promise<World> {
+async function world(rest: Pick<KubeletOptions, "maxConcurrentStarts"> = {}): Promise<World> {
   let made: Pick<World, "kubelet" | "runtime"> | undefined;
-  const state: { health: Outcome["result"] } = { health: "success" };
+  const state: { health: ProbeOutcome["result"] } = { health: "success" };
   const cluster = await testCluster({
     controllers: [],
     components: ({ server }) => {
@@ -200,7 +200,7 @@ test("a pod that is put out of the node fails with the reason", async () => {
 });
 
 test("a kubelet makes few pods at once, and none that was deleted meanwhile", async () => {
-  await using w = await world({ madeAtOnce: 1 });
+  await using w = await world({ maxConcurrentStarts: 1 });
   const asked: (string | undefined)[] = [];
   const gate = Promise.withResolvers<void>();
   const make = w.runtime.runSandbox.bind(w.runtime);

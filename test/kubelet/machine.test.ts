@@ -105,8 +105,8 @@ test("the limits of a pod that runs are changed in the kernel, up and down", { s
     ? ["memory.max", "cpu.max"]
     : ["memory.limit_in_bytes", "cpu.cfs_quota_us"];
   const limitsOf = (place: string) => [
-    Number(readFileSync(`${hierarchy.placeOf("memory", place)}/${memoryFile}`, "utf8")) / 2 ** 20,
-    Number.parseInt(readFileSync(`${hierarchy.placeOf("cpu", place)}/${quotaFile}`, "utf8"), 10) / 1000,
+    Number(readFileSync(`${hierarchy.folderOf("memory", place)}/${memoryFile}`, "utf8")) / 2 ** 20,
+    Number.parseInt(readFileSync(`${hierarchy.folderOf("cpu", place)}/${quotaFile}`, "utf8"), 10) / 1000,
   ];
   for (const [cpu, memory, expected] of [
     ["300m", "96Mi", [96, 30]],
@@ -181,7 +181,7 @@ test("limits bind, a fork bomb harms nobody, and no group is left", {
   await node.startKubelet({ podPidsLimit: 40 });
   const hierarchy = new Hierarchy();
   const read = (controller: string, group: string, file: string) =>
-    readFileSync(`${hierarchy.placeOf(controller, group)}/${file}`, "utf8").trim();
+    readFileSync(`${hierarchy.folderOf(controller, group)}/${file}`, "utf8").trim();
   const sleep = "trap 'exit 0' TERM; sleep 1000 & wait";
   await node.create("good", shell(sleep));
   const { uid: goodUid } = (await node.untilPod("good", isReady)).metadata;

@@ -120,7 +120,7 @@ test("nodes of a group renew their leases evenly over time, whenever they were r
     await clock.advance(registeredAt - clock.elapsed());
     const description = { ...testDescription, name: `n-${registeredAt}` };
     const agent = new NodeAgent({ description, client, clock, random: seededRandom(1), renewMs: 10_000, phaseMs });
-    renewals.push(clock.elapsed() + (await agent.act(signal)));
+    renewals.push(clock.elapsed() + (await agent.sync(signal)));
   }
   assert.deepEqual(renewals, [10_000, 12_500, 15_000, 17_500, 40_000]);
 });

@@ -15,10 +15,10 @@ import { Client } from "#client/client.ts";
 import { Certificates, type KeyPair } from "#cluster/certificates.ts";
 import * as identities from "#cluster/identities.ts";
 import { identityBindings } from "#cluster/identity-bindings.ts";
-import { InsideConnections } from "#cluster/machine/connect-inside.ts";
 import { kubeletCertificate, kubeletListener } from "#cluster/machine/kubelet-listener.ts";
+import { NamespaceConnections } from "#cluster/machine/namespace-connections.ts";
 import { networkNamespace } from "#cluster/machine/network-namespace.ts";
-import { openInside } from "#cluster/machine/open-inside.ts";
+import { openInNamespace } from "#cluster/machine/open-in-namespace.ts";
 
 const { signal } = new AbortController();
 const impossible: string | false =
@@ -56,7 +56,7 @@ test("sockets of a namespace are opened in it and served from here, and no proce
 }, async (t) => {
   const before = children();
   const { name, address } = namespace(t);
-  const [tcp, udp] = await openInside(
+  const [tcp, udp] = await openInNamespace(
     name,
     [
       { address, port: 10250 },
@@ -73,24 +73,24 @@ test("sockets of a namespace are opened in it and served from here, and no proce
   server.listen(tcp.handle);
   assert.equal(await answered, "here");
   assert.equal(server.listening, true);
-  await assert.rejects(openInside(name, [{ address, port: 0 }, tcp], signal), {
+  await assert.rejects(openInNamespace(name, [{ address, port: 0 }, tcp], signal), {
     message: `${address}:10250/tcp in network namespace ${name} is taken by another program`,
   });
-  await assert.rejects(openInside(name, [{ address: "192.0.2.1", port: 1 }], signal), {
+  await assert.rejects(openInNamespace(name, [{ address: "192.0.2.1", port: 1 }], signal), {
     message: `network namespace ${name} has no address 192.0.2.1`,
   });
-  await assert.rejects(openInside("knarr-none", [tcp], signal), {
+  await assert.rejects(openInNamespace("knarr-none", [tcp], signal), {
     message: "network namespace knarr-none does not exist",
   });
-  await assert.rejects(openInside(name, [tcp], AbortSignal.abort(new Error("enough"))), /enough/);
+  await assert.rejects(openInNamespace(name, [tcp], AbortSignal.abort(new Error("enough"))), /enough/);
   const stop = new AbortController();
-  const stopped = openInside(name, [{ address, port: 0 }], stop.signal);
+  const stopped = openInNamespace(name, [{ address, port: 0 }], stop.signal);
   stop.abort(new Error("no more"));
   await assert.rejects(stopped, /no more/);
   early.destroy();
   udp.socket.close();
   await new Promise((resolve) => server.close(resolve));
-  const [again] = await openInside(name, [tcp], signal);
+  const [again] = await openInNamespace(name, [tcp], signal);
   assert.ok(again?.protocol === "tcp");
   again.handle.close();
   assert.deepEqual(children(), before);
@@ -100,7 +100,7 @@ test("a server on the loopback of a namespace is reached from here, and not from
   skip: impossible,
 }, async (t) => {
   const { name, address } = namespace(t);
-  const [tcp] = await openInside(name, [{ address: "127.0.0.1", port: 0 }], signal);
+  const [tcp] = await openInNamespace(name, [{ address: "127.0.0.1", port: 0 }], signal);
   assert.ok(tcp?.protocol === "tcp");
   const { port } = tcp;
   const accepted = new Set<Socket>();
@@ -112,7 +112,7 @@ test("a server on the loopback of a namespace is reached from here, and not from
   const outside = connect(port, address);
   await assert.rejects(new Promise((_, reject) => outside.once("error", reject)), /ECONNREFUSED/);
 
-  const inside = new InsideConnections(name);
+  const inside = new NamespaceConnections(name);
   const at = { host: "127.0.0.1", port };
   const ask = async (text: string): Promise<string> => {
     const socket = await inside.connect(at, signal);

@@ -59,7 +59,7 @@ async function preemptionCluster({ releaseMs = () => 0, seed = 1, bindingTo }: O
         probes: { http: answer, tcp: answer, grpc: answer },
         streams: simulatedStreams(runtime, () => undefined),
         spdyCompression: () => assert.fail("nobody speaks SPDY here"),
-        grounds: [
+        hostResources: [
           {
             release: (pod, stop) => clock.sleep(releaseMs(pod), stop),
             remove: async () => undefined,

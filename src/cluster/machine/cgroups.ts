@@ -5,8 +5,8 @@ import type { Clock } from "#base/clock.ts";
 import { mounts } from "#base/host/mounts.ts";
 import { signalTo } from "./processes.ts";
 
-const endMs = 60_000;
-const lookMs = 10;
+const timeoutMs = 60_000;
+const pollMs = 10;
 
 /** Where the trees are mounted. */
 export const cgroupTrees = (): readonly string[] =>
@@ -15,23 +15,23 @@ export const cgroupTrees = (): readonly string[] =>
     .map(({ path }) => path);
 
 /** The folders of this group in all trees; `parent` is as a container's configuration says it: `/knarr/one/n1`. */
-const placesOf = (parent: string): readonly string[] =>
+const foldersOf = (parent: string): readonly string[] =>
   cgroupTrees()
     .map((tree) => join(tree, parent))
-    .filter((place, i, all) => all.indexOf(place) === i && childrenOf(place) !== undefined);
+    .filter((folder, i, all) => all.indexOf(folder) === i && childrenOf(folder) !== undefined);
 
-/** Kills all that is in these groups and in those below, and removes them. Those that are not there are fine. */
+/** Kills all processes in these groups and those below, and removes the groups. Missing groups are no error. */
 export async function removeCgroups(parents: readonly string[], clock: Clock): Promise<void> {
   for (const parent of parents)
     if (join("/", parent) === "/") throw new Error(`control group ${JSON.stringify(parent)} is the whole machine's`);
-  const until = clock.elapsed() + endMs;
+  const until = clock.elapsed() + timeoutMs;
   for (;;) {
-    const groups = parents.flatMap(placesOf).flatMap(withThoseBelow);
-    for (const group of groups) endAllIn(group);
-    const left = groups.filter((group) => !removed(group));
+    const groups = parents.flatMap(foldersOf).flatMap(withDescendants);
+    for (const group of groups) killAllIn(group);
+    const left = groups.filter((group) => !tryRemove(group));
     if (left.length === 0) break;
     if (clock.elapsed() > until) throw new Error(`control groups do not empty: ${left.join(", ")}`);
-    await clock.sleep(lookMs, new AbortController().signal);
+    await clock.sleep(pollMs, new AbortController().signal);
   }
   for (const parent of parents) removeEmptyAbove(parent);
 }
@@ -40,13 +40,13 @@ export async function removeCgroups(parents: readonly string[], clock: Clock): P
 function removeEmptyAbove(group: string): void {
   const above = dirname(join("/", group));
   if (above === "/") return;
-  for (const place of placesOf(above)) removed(place);
+  for (const folder of foldersOf(above)) tryRemove(folder);
   removeEmptyAbove(above);
 }
 
 /** The innermost first. */
-const withThoseBelow = (group: string): readonly string[] => [
-  ...(childrenOf(group) ?? []).flatMap((name) => withThoseBelow(join(group, name))),
+const withDescendants = (group: string): readonly string[] => [
+  ...(childrenOf(group) ?? []).flatMap((name) => withDescendants(join(group, name))),
   group,
 ];
 
@@ -60,8 +60,8 @@ function childrenOf(group: string): readonly string[] | undefined {
   }
 }
 
-function endAllIn(group: string): void {
-  // What is frozen does not die. The second version has one file that kills, frozen or not.
+function killAllIn(group: string): void {
+  // A frozen v1 group does not die. cgroup v2 has a file that kills, frozen or not.
   for (const [file, text] of [
     ["freezer.state", "THAWED"],
     ["cgroup.kill", "1"],
@@ -82,7 +82,7 @@ export function processesIn(group: string): readonly number[] {
   }
 }
 
-function removed(group: string): boolean {
+function tryRemove(group: string): boolean {
   try {
     rmdirSync(group);
     return true;

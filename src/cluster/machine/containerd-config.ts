@@ -1,4 +1,4 @@
-// What a node's containerd and its CNI plugins are told.
+// Configuration of a node's containerd and its CNI plugins.
 import { join } from "node:path";
 import { pauseReference } from "../images/pause.ts";
 
@@ -7,13 +7,13 @@ export interface ContainerdPaths {
   readonly runFolder: string;
   readonly socket: string;
   readonly pluginFolder: string;
-  /** Of the kernel: then containers get the profile of containerd unless they ask for another. */
+  /** Whether the kernel has AppArmor: then containerd's profile is the default for containers. */
   readonly hasAppArmor: boolean;
 }
 
-/** Where a node looks for what it is to know of registries: a folder for each, with a hosts.toml. */
+/** Folder of a node's registry configuration: a folder for each registry, with a hosts.toml. */
 export const registriesIn = (folder: string): string => join(folder, "registries");
-/** Then where whoever looks after this machine may have said so. */
+/** Then the system's own folders. */
 const systemRegistries = ["/etc/containerd/certs.d", "/etc/docker/certs.d"];
 
 /** Without the plugins that nothing of ours uses: each looks at the machine when it starts, some by running programs. */

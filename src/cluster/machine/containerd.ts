@@ -12,7 +12,7 @@ import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
 import { rotateIfLong } from "../log-rotation.ts";
 import { cniConfig, containerdConfig } from "./containerd-config.ts";
-import { containerdOf, endAll, type Home, removeFolders } from "./leftovers.ts";
+import { type ContainerdHome, containerdOf, endAll, removeFolders } from "./leftovers.ts";
 import type { NodeLocation } from "./node-location.ts";
 import { signalTo } from "./processes.ts";
 
@@ -30,22 +30,22 @@ export interface NodeContainerdOptions {
   readonly clock: Clock;
 }
 
-const startMs = 20_000;
-/** One that was there before us and is silent for so long is not about to start, but stuck. */
-const adoptMs = 5_000;
-const lookMs = 5;
-const again = { firstMs: 100, maxMs: 10_000 };
-/** One that ran for so long did not end because of how it was started. */
-const soundMs = 60_000;
+const startTimeoutMs = 20_000;
+/** How long a containerd that was already running may be silent before it counts as stuck. */
+const adoptTimeoutMs = 5_000;
+const pollMs = 5;
+const restartBackoff = { firstMs: 100, maxMs: 10_000 };
+/** A containerd that ran for so long resets the back-off of restarts. */
+const stableMs = 60_000;
 const lastBytes = 4096;
 
-/** What it makes in containers, such as folders to mount at, must not depend on the mask of whoever ran knarr. */
+/** A fixed umask: the modes of folders that containerd makes in containers must not depend on that of knarr's user. */
 const underOwnMask = 'umask 022; exec containerd --config "$0"';
 
 export class NodeContainerd {
   readonly socket: string;
   readonly #options: NodeContainerdOptions;
-  readonly #home: Home;
+  readonly #home: ContainerdHome;
   #starting: Promise<void> | undefined;
 
   constructor(options: NodeContainerdOptions) {
@@ -55,7 +55,7 @@ export class NodeContainerd {
     this.#home = { folder, runFolder, cgroup, socket: this.socket, config: join(folder, "containerd.toml") };
   }
 
-  /** Starts it unless it runs, and waits until it answers. Those who ask while it is being started wait for the same. */
+  /** Starts containerd unless it runs, and waits until it answers. Concurrent calls share one start. */
   start(signal: AbortSignal): Promise<void> {
     this.#starting ??= this.#start(signal).finally(() => {
       this.#starting = undefined;
@@ -67,13 +67,13 @@ export class NodeContainerd {
     const { location, clock } = this.#options;
     const pid = this.pid();
     if (pid !== undefined && location.holds(pid)) {
-      if ((await this.#listensWithin(adoptMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
+      if ((await this.#listensWithin(adoptTimeoutMs, undefined, signal)) && (await this.#hasPauseImage(signal))) return;
       signalTo(pid, "SIGKILL");
     }
-    // Pods in a namespace that was deleted or replaced meanwhile are reached by nobody.
+    // Pods in a namespace that was deleted or replaced meanwhile cannot be reached any more.
     else if (pid !== undefined) await endAll(this.#home, clock);
     const child = this.#spawn();
-    if (!((await this.#listensWithin(startMs, child, signal)) && (await this.#hasPauseImage(signal))))
+    if (!((await this.#listensWithin(startTimeoutMs, child, signal)) && (await this.#hasPauseImage(signal))))
       throw new Error(`containerd of ${location.name} does not answer: ${this.#lastWords()}`);
   }
 
@@ -84,14 +84,14 @@ export class NodeContainerd {
       const begun = clock.elapsed();
       try {
         await this.start(signal);
-        await this.#end(signal);
+        await this.#ended(signal);
         log.warn("containerd ended; starting it again", { node: location.name, said: this.#lastWords() });
       } catch (error) {
         signal.throwIfAborted();
         log.error("containerd could not be started; trying again", { node: location.name, error: explain(error) });
       }
-      if (clock.elapsed() - begun > soundMs) failures = 0;
-      await clock.sleep(backoffMs(again, failures), signal);
+      if (clock.elapsed() - begun > stableMs) failures = 0;
+      await clock.sleep(backoffMs(restartBackoff, failures), signal);
     }
   }
 
@@ -145,7 +145,7 @@ export class NodeContainerd {
 
   async #listensWithin(ms: number, child: ChildProcess | undefined, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
-    for (const until = clock.elapsed() + ms; clock.elapsed() < until; await clock.sleep(lookMs, signal)) {
+    for (const until = clock.elapsed() + ms; clock.elapsed() < until; await clock.sleep(pollMs, signal)) {
       const connection = await connectionTo(this.socket);
       connection?.destroy();
       if (connection) return true;
@@ -155,7 +155,7 @@ export class NodeContainerd {
   }
 
   /** Resolves when it has ended, or can be reached no more and so has been ended. Costs nothing while it runs. */
-  async #end(signal: AbortSignal): Promise<void> {
+  async #ended(signal: AbortSignal): Promise<void> {
     for (let pid = this.pid(); pid !== undefined; pid = this.pid()) {
       rotateIfLong(this.#log); // it complains for long if it complains at all
       const connection = await connectionTo(this.socket);
@@ -190,14 +190,14 @@ export class NodeContainerd {
     return `${words} (${this.#log})`;
   }
 
-  /** Brings it if it is not there. False if nobody answers. */
+  /** Loads the pause image if it is missing. False if containerd does not answer. */
   async #hasPauseImage(signal: AbortSignal): Promise<boolean> {
-    const { ensurePauseImage } = await import("./pause-image.ts"); // with gRPC, which those need not wait for who only end it
+    const { ensurePauseImage } = await import("./pause-image.ts"); // loaded late, since it brings gRPC, which stopping a node does not need
     return ensurePauseImage(this, this.#options, signal);
   }
 }
 
-/** Undefined if nobody listens. */
+/** Undefined if nothing listens. */
 function connectionTo(socket: string) {
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof connect> | undefined>();
   const connection = connect(socket);
@@ -218,6 +218,6 @@ function endOf(path: string): string {
       closeSync(file);
     }
   } catch {
-    return ""; // somebody removed it
+    return ""; // the file was removed
   }
 }

@@ -1,4 +1,4 @@
-// Nodes of a cluster whose folder somebody has removed, and whatever else: what is there under the names that only its nodes have.
+// Finds the nodes of a cluster whose folder was removed, by the names of namespaces that only its nodes have.
 
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { usual } from "../local/settings.ts";
 import { homeOf, namesakeOf } from "./home.ts";
 import { type LocalNodes, localNodes } from "./local-nodes.ts";
 import { plannedNetwork } from "./planned-network.ts";
-import { isRootedIn, networkAt, processes, type Running } from "./processes.ts";
+import { isRootedIn, networkAt, type ProcessInfo, processes } from "./processes.ts";
 
 const namespaceFolder = "/run/netns";
 
@@ -34,7 +34,7 @@ export function forgottenNodes(place: Place): LocalNodes | undefined {
   return localNodes(place, { ...usual, nodes: Math.max(1, ...numbers) });
 }
 
-const describe = ({ pid, args }: Running): string => `process ${pid} (${args.join(" ").slice(0, 80)})`;
+const describe = ({ pid, args }: ProcessInfo): string => `process ${pid} (${args.join(" ").slice(0, 80)})`;
 
 interface NodeNamespace {
   readonly name: string;
@@ -61,8 +61,8 @@ const runningNodes = (place: Place): readonly string[] =>
     return basename(args[0] ?? "") === "containerd" && config !== undefined ? basename(dirname(config)) : [];
   });
 
-/** Who is in these namespaces and has nothing to do with this cluster's folders. */
-function strangersIn(namespaces: readonly NodeNamespace[], place: Place): readonly Running[] {
+/** Processes in these namespaces that have nothing to do with this cluster's folders. */
+function strangersIn(namespaces: readonly NodeNamespace[], place: Place): readonly ProcessInfo[] {
   const networks = new Set(namespaces.map(({ name }) => networkAt(join(namespaceFolder, name))));
   const isBelow = (path: string) => [place.folder, place.runFolder].some((folder) => path.startsWith(`${folder}/`));
   return processes().filter((one) => {

@@ -1,4 +1,4 @@
-// Whose the nodes of a name are: names of links and namespaces have room for a cluster's name, not for its folder.
+// Notes which cluster folder the nodes of a name belong to: names of links and namespaces have room for a cluster's name, not for its folder.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

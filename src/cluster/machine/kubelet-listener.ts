@@ -19,7 +19,7 @@ import { type NodeLocation, thisMachine } from "./node-location.ts";
 export interface KubeletAccessOptions {
   readonly node: string;
   readonly handle: KubeletServer;
-  /** Acts as the node; asks who others are and what they may. */
+  /** Acts as the node; sends the reviews that authenticate and authorize clients. */
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
@@ -30,14 +30,14 @@ export interface KubeletListenerOptions extends KubeletAccessOptions {
   readonly location?: NodeLocation;
   readonly address: string;
   readonly port: number;
-  /** What it shows, in PEM. */
+  /** Serving certificate, in PEM. */
   readonly certificate: KeyPair;
-  /** Whose clients it knows by their certificates, in PEM. */
+  /** Authority of client certificates, in PEM. */
   readonly clientCa: string;
 }
 
-/** As upstream's defaults for a kubelet's webhooks. */
-const believed = { tokenMs: 2 * 60_000, allowedMs: 5 * 60_000, deniedMs: 30_000 };
+/** Cache TTLs of reviews, as upstream's defaults for a kubelet's webhooks. */
+const delegationTtls = { tokenMs: 2 * 60_000, allowedMs: 5 * 60_000, deniedMs: 30_000 };
 const closeMs = 2000;
 
 export interface KubeletListener extends Component {
@@ -72,9 +72,9 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
 export const kubeletCertificate = (certificates: Certificates, node: string, addresses: readonly string[]): KeyPair =>
   certificates.issue(`kubelet-${node}`, { ...identities.node(node), hosts: [...new Set([node, ...addresses])] });
 
-/** Answers those who may ask; others are told so, in upstream's words. */
+/** Refuses unauthorized requests with upstream's messages, and passes all others to the kubelet. */
 export function guardedKubelet({ node, handle, client, clock, log }: KubeletAccessOptions): HttpHandler {
-  const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...believed });
+  const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...delegationTtls });
   return async (request) => {
     const refused = await refusalOf(access, node, request, log);
     if (refused) return refused;

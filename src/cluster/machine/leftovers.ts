@@ -1,5 +1,5 @@
-// All that a node's containerd has on the machine, in its own folders and elsewhere, found whatever of it is alive: containerd, the shims,
-// both, or neither. What a part of it knew may be gone, so each thing is looked for in more than one way.
+// Finds and removes all that a node's containerd has on the machine, in its own folders and elsewhere, whether containerd, its shims,
+// both or neither are alive. State that one of them held may be lost, so each thing is looked for in more than one way.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -8,10 +8,10 @@ import { mountsBelow } from "#base/host/mounts.ts";
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
 import { parseJson } from "#schema/json.ts";
 import { removeCgroups } from "./cgroups.ts";
-import { isRootedIn, processes, type Running, signalTo, withDescendants } from "./processes.ts";
+import { isRootedIn, type ProcessInfo, processes, signalTo, withDescendants } from "./processes.ts";
 
 /** Where a node's containerd lives. */
-export interface Home {
+export interface ContainerdHome {
   readonly folder: string;
   readonly runFolder: string;
   readonly socket: string;
@@ -21,24 +21,24 @@ export interface Home {
 }
 
 /** What is killed needs a processor once more to end, and a busy machine may not have one for long. */
-const endMs = 60_000;
-const lookMs = 10;
-const unmountTries = 10;
+const timeoutMs = 60_000;
+const pollMs = 10;
+const maxUnmountTries = 10;
 const unmountedAtOnce = 200;
 /** Fixed in containerd and in the library it runs CNI plugins with. */
 const shimSockets = "/run/containerd/s";
 const cniResults = "/var/lib/cni/results";
 
 /** Ends containerd and all it runs, and removes what is left of that on the machine; its data stay. */
-export async function endAll(home: Home, clock: Clock): Promise<void> {
+export async function endAll(home: ContainerdHome, clock: Clock): Promise<void> {
   const bundles = bundlesOf(home);
   const running = processes();
-  const known = [...bundles.map(({ id, namespace }) => ({ id, namespace })), ...running.flatMap(shimOf(home))];
+  const shims = [...bundles.map(({ id, namespace }) => ({ id, namespace })), ...running.flatMap(shimOf(home))];
   const groups = [home.cgroup, ...bundles.flatMap(({ cgroup }) => cgroup ?? [])];
   await endProcesses(home, clock);
   await removeCgroups([...new Set(groups)], clock);
-  for (const { id, namespace } of known) rmSync(shimSocket(home, namespace, id), { force: true });
-  removeCniResults(home, new Set([...known.map(({ id }) => id), ...sandboxesOf(home)]));
+  for (const { id, namespace } of shims) rmSync(shimSocket(home, namespace, id), { force: true });
+  removeCniResults(home, new Set([...shims.map(({ id }) => id), ...sandboxesOf(home)]));
   await removeFolders(home.runFolder);
 }
 
@@ -49,7 +49,7 @@ export async function removeFolders(...folders: readonly string[]): Promise<void
       await runProgram(["umount", "--lazy", ...left.slice(0, unmountedAtOnce)]);
     } catch (error) {
       // One that goes takes others with it, which then are not mounted any more.
-      if (!(error instanceof ProgramFailed) || ++failures === unmountTries) throw error;
+      if (!(error instanceof ProgramFailed) || ++failures === maxUnmountTries) throw error;
     }
   // Only now: what was mounted there may be somebody's data.
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -57,33 +57,34 @@ export async function removeFolders(...folders: readonly string[]): Promise<void
 
 const programs: ReadonlySet<string> = new Set(["containerd", "containerd-shim-runc-v2", "runc", "ctr"]);
 
-const isContainerd = ({ args }: Running, { config }: Home): boolean =>
+const isContainerd = ({ args }: ProcessInfo, { config }: ContainerdHome): boolean =>
   basename(args[0] ?? "") === "containerd" && args.includes(config);
 
-export const containerdOf = (home: Home): Running | undefined => processes().find((one) => isContainerd(one, home));
+export const containerdOf = (home: ContainerdHome): ProcessInfo | undefined =>
+  processes().find((one) => isContainerd(one, home));
 
-function isOf(one: Running, home: Home): boolean {
-  const isProgram = programs.has(basename(one.args[0] ?? ""));
+function belongsTo(candidate: ProcessInfo, home: ContainerdHome): boolean {
+  const isProgram = programs.has(basename(candidate.args[0] ?? ""));
   const names = (arg: string) => arg === home.socket || arg === home.config || arg.startsWith(`${home.runFolder}/`);
   return (
-    (isProgram && (one.args.some(names) || one.cwd.startsWith(`${home.runFolder}/`))) ||
-    isRootedIn(one.pid, home.folder)
+    (isProgram && (candidate.args.some(names) || candidate.cwd.startsWith(`${home.runFolder}/`))) ||
+    isRootedIn(candidate.pid, home.folder)
   );
 }
 
-async function endProcesses(home: Home, clock: Clock): Promise<void> {
+async function endProcesses(home: ContainerdHome, clock: Clock): Promise<void> {
   // It must not start others while we look for those it has started.
   const daemons = processes().filter((one) => isContainerd(one, home));
   for (const { pid } of daemons) signalTo(pid, "SIGSTOP");
   for (const { pid } of withDescendants(daemons, processes())) signalTo(pid, "SIGKILL");
-  const until = clock.elapsed() + endMs;
+  const until = clock.elapsed() + timeoutMs;
   for (;;) {
-    const left = processes().filter((one) => isOf(one, home));
+    const left = processes().filter((one) => belongsTo(one, home));
     if (left.length === 0) return;
     for (const { pid } of left) signalTo(pid, "SIGKILL");
     if (clock.elapsed() > until)
       throw new Error(`processes of ${home.folder} do not end: ${left.map(({ pid }) => pid).join(", ")}`);
-    await clock.sleep(lookMs, new AbortController().signal);
+    await clock.sleep(pollMs, new AbortController().signal);
   }
 }
 
@@ -94,7 +95,7 @@ interface Bundle {
 }
 
 /** Of each container what its shim was started with. */
-const bundlesOf = ({ runFolder }: Home): readonly Bundle[] => {
+const bundlesOf = ({ runFolder }: ContainerdHome): readonly Bundle[] => {
   const tasks = join(runFolder, "containerd", "io.containerd.runtime.v2.task");
   return namesIn(tasks).flatMap((namespace) =>
     namesIn(join(tasks, namespace)).map((id) => ({
@@ -117,14 +118,14 @@ function cgroupOf(path: string): string | undefined {
 
 /** `containerd-shim-runc-v2 -namespace k8s.io -id 0123… -address /run/…/containerd.sock`. */
 const shimOf =
-  ({ socket }: Home) =>
-  ({ args }: Running) => {
+  ({ socket }: ContainerdHome) =>
+  ({ args }: ProcessInfo) => {
     const after = (flag: string) => args[args.indexOf(flag, 1) + 1];
     const [id, namespace] = [after("-id"), after("-namespace")];
     return after("-address") === socket && id !== undefined && namespace !== undefined ? [{ id, namespace }] : [];
   };
 
-const shimSocket = ({ socket }: Home, namespace: string, id: string): string =>
+const shimSocket = ({ socket }: ContainerdHome, namespace: string, id: string): string =>
   join(
     shimSockets,
     createHash("sha256")
@@ -132,18 +133,18 @@ const shimSocket = ({ socket }: Home, namespace: string, id: string): string =>
       .digest("hex"),
   );
 
-const sandboxesOf = ({ folder, runFolder }: Home): readonly string[] =>
+const sandboxesOf = ({ folder, runFolder }: ContainerdHome): readonly string[] =>
   [folder, runFolder].flatMap((one) => namesIn(join(one, "containerd", "io.containerd.grpc.v1.cri", "sandboxes")));
 
 /** Plugins' answers are kept outside of our folders; each holds the configuration it was made with, which names one of ours. */
-function removeCniResults({ folder }: Home, ids: ReadonlySet<string>): void {
+function removeCniResults({ folder }: ContainerdHome, ids: ReadonlySet<string>): void {
   const files = namesIn(cniResults);
-  const ours = files.flatMap((file) => {
+  const ownIds = files.flatMap((file) => {
     const id = /-([0-9a-f]{64})-\w+$/.exec(file)?.[1];
     if (id === undefined || ids.has(id)) return id ?? [];
     return configOf(join(cniResults, file)).includes(`"${folder}/`) ? id : [];
   });
-  for (const file of files) if (ours.some((id) => file.includes(id))) rmSync(join(cniResults, file), { force: true });
+  for (const file of files) if (ownIds.some((id) => file.includes(id))) rmSync(join(cniResults, file), { force: true });
 }
 
 function configOf(path: string): string {

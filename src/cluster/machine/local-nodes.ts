@@ -26,7 +26,7 @@ export class LocalNodes {
     this.#place = place;
   }
 
-  /** Makes what is missing of their network, and begins to start their containerds. Whoever runs a node waits for its own. */
+  /** Makes what is missing of their network, and starts their containerds in the background: `runNode` waits for its own. */
   async connect(signal: AbortSignal): Promise<void> {
     markHome(this.#place);
     await makeNetwork(this.network, { signal });

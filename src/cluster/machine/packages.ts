@@ -71,12 +71,12 @@ export function howToInstall(wanted: readonly PackageName[], distribution: Distr
     : `install what is missing with "${installers[family]} ${namesIn(family, wanted).join(" ")}"`;
 }
 
-function namesIn(family: Family, wanted: readonly PackageName[]): readonly string[] {
+function namesIn(family: Family, packages: readonly PackageName[]): readonly string[] {
   const called = (name: PackageName): string => {
     const own: Partial<Record<Family, string>> = names[name];
     return own[family] ?? name;
   };
-  return [...new Set(wanted.map(called))];
+  return [...new Set(packages.map(called))];
 }
 
 const tailLines = 15;
@@ -117,20 +117,20 @@ async function aptGet(
   const { promise, resolve, reject } = Promise.withResolvers<AptResult>();
   const child = spawn("apt-get", ["-q", "-o", "APT::Status-Fd=1", "-o", "DPkg::Lock::Timeout=60", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // Nobody is there to answer, and no service of others is to be restarted.
+    // Never prompt, and restart no services.
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive", NEEDRESTART_SUSPEND: "1", LC_ALL: "C.UTF-8" },
   });
-  const said: string[] = [];
+  const lines: string[] = [];
   const read = (line: string) => {
     const status = aptStatus(line);
     if (status !== undefined) progress(status);
-    else if (line.trim() !== "") said.push(line);
-    if (said.length > tailLines) said.shift();
+    else if (line.trim() !== "") lines.push(line);
+    if (lines.length > tailLines) lines.shift();
   };
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on("line", read);
   child.once("error", (cause) => reject(new Error("run apt-get", { cause })));
-  // An apt that is killed leaves packages half installed: whoever aborts waits for this one, and nothing more is started.
-  child.once("close", (code) => (signal.aborted ? reject(signal.reason) : resolve({ code, said })));
+  // A killed apt leaves packages half installed: an abort waits for this run, and starts no other.
+  child.once("close", (code) => (signal.aborted ? reject(signal.reason) : resolve({ code, said: lines })));
   return promise;
 }
 

@@ -12,11 +12,11 @@ export interface PauseImageOptions {
   readonly clock: Clock;
 }
 
-const patienceMs = 20_000;
-const lookMs = 5;
+const timeoutMs = 20_000;
+const pollMs = 5;
 const callMs = 5_000;
 
-/** Brings the image of sandboxes to a containerd that has none. False if nobody answers. */
+/** Loads the pause image into a containerd that has none. False if containerd does not answer. */
 export async function ensurePauseImage(
   containerd: NodeContainerd,
   { folder, clock }: PauseImageOptions,
@@ -24,14 +24,14 @@ export async function ensurePauseImage(
 ): Promise<boolean> {
   const connection = new CriConnection(`unix://${containerd.socket}`, clock);
   try {
-    for (const until = clock.elapsed() + patienceMs; ; await clock.sleep(lookMs, signal))
+    for (const until = clock.elapsed() + timeoutMs; ; await clock.sleep(pollMs, signal))
       try {
         const request = { image: { image: pauseReference } };
         const { image } = await connection.call(rpcs.imageStatus, request, { timeoutMs: callMs, signal });
         if (image) return true;
         break;
       } catch (error) {
-        // It refuses until it has found again what it ran before; one that says nothing is stuck.
+        // containerd refuses calls until it has recovered its containers; one that does not answer at all is stuck.
         if (!(error instanceof CriError)) throw error;
         if (error.code === criCode.deadlineExceeded || clock.elapsed() > until) return false;
       }

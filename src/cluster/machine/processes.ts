@@ -4,22 +4,22 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { hasCode } from "#base/errors.ts";
 import { mounts } from "#base/host/mounts.ts";
 
-export interface Running {
+export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   readonly args: readonly string[];
   readonly cwd: string;
 }
 
-/** Those that have a program: neither the kernel's own threads nor those that have ended and wait to be buried. */
-export const processes = (): readonly Running[] =>
+/** All processes except kernel threads and zombies. */
+export const processes = (): readonly ProcessInfo[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
         const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
         if (args.length === 0) return [];
-        // The name of the program is in brackets, and may hold any.
+        // The program's name is in parentheses, and may contain some.
         const parent = readFileSync(`/proc/${name}/stat`, "latin1").split(") ").at(-1)?.split(" ")[1];
         return [{ pid: Number(name), parent: Number(parent), args, cwd: readlinkSync(`/proc/${name}/cwd`) }];
       } catch {
@@ -27,17 +27,20 @@ export const processes = (): readonly Running[] =>
       }
     });
 
-/** Those of these processes, their children, and so on. */
-export function withDescendants(roots: readonly Running[], all: readonly Running[]): readonly Running[] {
+/** The roots and all their descendants. */
+export function withDescendants(
+  roots: readonly ProcessInfo[],
+  candidates: readonly ProcessInfo[],
+): readonly ProcessInfo[] {
   const family = new Set(roots.map(({ pid }) => pid));
   for (let size = 0; size < family.size; ) {
     size = family.size;
-    for (const { pid, parent } of all) if (family.has(parent)) family.add(pid);
+    for (const { pid, parent } of candidates) if (family.has(parent)) family.add(pid);
   }
-  return all.filter(({ pid }) => family.has(pid));
+  return candidates.filter(({ pid }) => family.has(pid));
 }
 
-/** Whether the root of its files is made of layers in this folder, as that of a container is. */
+/** Whether the root file system of the process is an overlay of layers in this folder, as a container's is. */
 export function isRootedIn(pid: number, folder: string): boolean {
   try {
     if (mountsAt(pid) === mountsAt("self")) return false; // most are: what is mounted takes long to read

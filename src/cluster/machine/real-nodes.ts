@@ -6,10 +6,10 @@ import { type Component, supervise } from "#base/supervise.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
 import type { ClusterNodes, NodeParts } from "../cluster.ts";
-import type { NodeWork, NodeWorkOptions } from "./node-work.ts";
+import type { NodeServices, NodeServicesOptions } from "./node-services.ts";
 import type { MachineNode } from "./run-node.ts";
 
-export interface RealNodesOptions extends NodeWorkOptions {
+export interface RealNodesOptions extends NodeServicesOptions {
   /** Resolves when the network of the nodes is there. */
   readonly connected: Promise<void>;
 }
@@ -67,16 +67,16 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
     setHealth: (name, health) => nodeOf(name).kubelet?.setHealth(health),
     async run(signal) {
       // Loaded late: it brings all that containers need, and the API server need not wait for that.
-      const [{ nodeWork }] = await Promise.all([import("./node-work.ts"), connected]);
-      const work = nodeWork(options, parts);
+      const [{ nodeServices }] = await Promise.all([import("./node-services.ts"), connected]);
+      const services = nodeServices(options, parts);
       const all = [...nodes.values()];
       const components = all.map(
         (switched): Component => ({
           name: switched.node.name,
-          run: (inner) => keepRunning(switched, () => peersOf(switched, all), work, parts, inner),
+          run: (inner) => keepRunning(switched, () => peersOf(switched, all), services, parts, inner),
         }),
       );
-      await supervise([...work.components, ...components], signal);
+      await supervise([...services.components, ...components], signal);
     },
   };
 }
@@ -85,7 +85,7 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
 async function keepRunning(
   switched: SwitchedNode,
   peers: () => readonly Kubelet[],
-  work: NodeWork,
+  services: NodeServices,
   { clock, log }: NodeParts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -102,7 +102,7 @@ async function keepRunning(
     const either = AbortSignal.any([signal, switched.off.signal]);
     const began = clock.elapsed();
     try {
-      await work.runNode({ node, peers, onKubelet }, either);
+      await services.runNode({ node, peers, onKubelet }, either);
     } catch (error) {
       if (either.aborted) continue;
       log.error("node failed; trying again", { node: node.name, error: explain(error) });

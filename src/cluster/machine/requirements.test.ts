@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { aptStatus, distributionOf, howToInstall, type PackageName } from "./packages.ts";
-import { ensureRequirements, findRequirements, isOlder, type Machine, versionIn } from "./requirements.ts";
+import { ensureRequirements, findRequirements, isOlder, type MachineFacts, versionIn } from "./requirements.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "knarr-requirements-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -17,14 +17,14 @@ const answers: Readonly<Record<string, string>> = {
   "/usr/lib/cni/ptp": '{"cniVersion":"1.0.0","supportedVersions":["0.3.1","0.4.0","1.0.0"]}',
 };
 
-interface Fake extends Partial<Omit<Machine, "run">> {
+interface Fake extends Partial<Omit<MachineFacts, "run">> {
   readonly without?: readonly string[];
   /** What programs say instead; undefined: they fail. */
   readonly says?: Readonly<Record<string, string | undefined>>;
 }
 
 /** A machine that has everything but what is said. */
-const machine = ({ without = [], says = {}, ...rest }: Fake = {}): Machine => ({
+const machine = ({ without = [], says = {}, ...rest }: Fake = {}): MachineFacts => ({
   platform: "linux",
   isRoot: true,
   osRelease: debian,

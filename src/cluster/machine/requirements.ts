@@ -1,5 +1,5 @@
-// What nodes of real containers need of this machine: programs, abilities of the kernel, root. What a machine has is asked by trying
-// it, in namespaces that end with the question. A containerd that runs already is nobody's business here: nodes have their own.
+// What nodes of real containers need of this machine: programs, kernel features, root. A feature is checked by trying
+// it, in namespaces that end with the check. A containerd that runs already does not matter: nodes have their own.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { explain } from "#base/errors.ts";
@@ -7,7 +7,7 @@ import { programPath, runProgram } from "#base/host/run-program.ts";
 import { type Distribution, distributionOf, howToInstall, installPackages, type PackageName } from "./packages.ts";
 
 /** A machine as far as requirements ask about it. */
-export interface Machine {
+export interface MachineFacts {
   readonly platform: string;
   readonly isRoot: boolean;
   /** The text of /etc/os-release, empty where there is none. */
@@ -22,14 +22,14 @@ export interface Machine {
 }
 
 /** Something that is missing, as a person reads it. */
-export interface Unmet {
+export interface UnmetRequirement {
   readonly problem: string;
   /** What would bring it; none for what the kernel lacks. */
   readonly package?: PackageName;
 }
 
-export interface Findings {
-  readonly unmet: readonly Unmet[];
+export interface RequirementsReport {
+  readonly unmet: readonly UnmetRequirement[];
   /** Where the CNI plugins are, or undefined if they are not all there. */
   readonly pluginFolder: string | undefined;
 }
@@ -59,29 +59,35 @@ const plugins = ["ptp", "host-local", "loopback", "portmap"];
 const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const pluginVersion = "0.4.0";
 /** All that is missing at once. `folder` is where nodes will keep their data. */
-export async function findRequirements(folder: string, machine: Machine = thisMachine()): Promise<Findings> {
+export async function findRequirements(
+  folder: string,
+  machine: MachineFacts = readMachine(),
+): Promise<RequirementsReport> {
   const [unmetPrograms, plugin, kernel] = await Promise.all([
     Promise.all(programs.map((program) => checkProgram(program, machine))),
     findPlugins(machine),
-    Promise.all(abilities(folder, machine).map((ability) => checkAbility(ability, machine))),
+    Promise.all(kernelFeatures(folder, machine).map((ability) => checkKernelFeature(ability, machine))),
   ]);
   return { unmet: [...unmetPrograms, plugin.unmet, ...kernel].filter(isUnmet), pluginFolder: plugin.folder };
 }
 
-const isUnmet = (found: Unmet | undefined): found is Unmet => found !== undefined;
+const isUnmet = (found: UnmetRequirement | undefined): found is UnmetRequirement => found !== undefined;
 
-async function checkProgram({ name, package: from, least }: Program, machine: Machine): Promise<Unmet | undefined> {
+async function checkProgram(
+  { name, package: from, least: minVersion }: Program,
+  machine: MachineFacts,
+): Promise<UnmetRequirement | undefined> {
   if (!machine.has(name)) return { problem: `${name} is not installed`, package: from };
-  if (least === undefined) return undefined;
-  let said: string;
+  if (minVersion === undefined) return undefined;
+  let output: string;
   try {
-    said = await machine.run([name, "--version"]);
+    output = await machine.run([name, "--version"]);
   } catch (error) {
     return { problem: `${name} does not run (${explain(error)})`, package: from };
   }
-  const version = versionIn(said);
-  return version !== undefined && isOlder(version, least)
-    ? { problem: `${name} is of version ${version}, and ${least} or newer is needed`, package: from }
+  const version = versionIn(output);
+  return version !== undefined && isOlder(version, minVersion)
+    ? { problem: `${name} is of version ${version}, and ${minVersion} or newer is needed`, package: from }
     : undefined;
 }
 
@@ -96,10 +102,10 @@ export function isOlder(version: string, least: string): boolean {
 
 interface Plugins {
   readonly folder?: string;
-  readonly unmet?: Unmet;
+  readonly unmet?: UnmetRequirement;
 }
 
-async function findPlugins(machine: Machine): Promise<Plugins> {
+async function findPlugins(machine: MachineFacts): Promise<Plugins> {
   const lacking = (folder: string) => plugins.filter((plugin) => !machine.exists(join(folder, plugin)));
   const folder = pluginFolders.find((candidate) => lacking(candidate).length === 0);
   const unmet = (problem: string): Plugins => ({ unmet: { problem, package: "cni-plugins" } });
@@ -121,15 +127,15 @@ async function findPlugins(machine: Machine): Promise<Plugins> {
   }
 }
 
-interface Ability {
+interface KernelFeature {
   /** Of the kernel: what it lacks if `test` rejects. */
   readonly lack: string;
-  /** Without these programs nothing can be said about it. */
+  /** Programs that the check needs; without them it is skipped. */
   readonly by: readonly string[];
   test(): Promise<unknown>;
 }
 
-function abilities(folder: string, machine: Machine): readonly Ability[] {
+function kernelFeatures(folder: string, machine: MachineFacts): readonly KernelFeature[] {
   const isolated = (...command: readonly string[]) => machine.run(["unshare", ...command]);
   return [
     {
@@ -175,8 +181,11 @@ async function mountOverlay(folder: string, isolated: (...command: readonly stri
   }
 }
 
-async function checkAbility(ability: Ability, machine: Machine): Promise<Unmet | undefined> {
-  if (!ability.by.every((program) => machine.has(program))) return undefined; // what is missing for the question is told already
+async function checkKernelFeature(
+  ability: KernelFeature,
+  machine: MachineFacts,
+): Promise<UnmetRequirement | undefined> {
+  if (!ability.by.every((program) => machine.has(program))) return undefined; // the missing program is reported already
   try {
     await ability.test();
     return undefined;
@@ -190,53 +199,53 @@ export interface EnsureOptions {
   readonly folder: string;
   /** Whether packages may be installed. */
   readonly install: boolean;
-  /** Told what is being done, a few words at a time. */
+  /** Called with what is being done, a few words at a time. */
   readonly progress: (text: string) => void;
 }
 
-const otherwise = "or use --runtime simulated, which needs nothing";
+const simulatedHint = "or use --runtime simulated, which needs nothing";
 
 /** Makes the machine fit for nodes, or throws an error that says what a person can do. Returns where the CNI plugins are. */
 export async function ensureRequirements(
   { folder, install, progress }: EnsureOptions,
   signal: AbortSignal,
-  machine: Machine = thisMachine(),
+  machine: MachineFacts = readMachine(),
 ): Promise<{ readonly pluginFolder: string }> {
   if (machine.platform !== "linux")
     throw new Error(`real containers need Linux, and this is ${machine.platform}: use --runtime simulated`);
-  if (!machine.isRoot) throw new Error(`real containers need root: run as root (sudo), ${otherwise}`);
+  if (!machine.isRoot) throw new Error(`real containers need root: run as root (sudo), ${simulatedHint}`);
   const distribution = distributionOf(machine.osRelease);
-  let found = await findRequirements(folder, machine);
-  const packages = packagesOf(found);
-  if (packages.length > 0 && install && distribution?.family === "debian" && found.unmet.every(isCurable)) {
+  let report = await findRequirements(folder, machine);
+  const packages = packagesOf(report);
+  if (packages.length > 0 && install && distribution?.family === "debian" && report.unmet.every(isCurable)) {
     progress(`installing ${packages.join(" ")}`);
     await installPackages(packages, progress, signal);
-    found = await findRequirements(folder, machine);
+    report = await findRequirements(folder, machine);
   }
-  if (found.unmet.length > 0 || found.pluginFolder === undefined)
-    throw new Error(refusal(found, distribution, { install }));
-  return { pluginFolder: found.pluginFolder };
+  if (report.unmet.length > 0 || report.pluginFolder === undefined)
+    throw new Error(refusal(report, distribution, { install }));
+  return { pluginFolder: report.pluginFolder };
 }
 
-const isCurable = (unmet: Unmet): boolean => unmet.package !== undefined;
-const packagesOf = ({ unmet }: Findings): readonly PackageName[] => [
+const isCurable = (unmet: UnmetRequirement): boolean => unmet.package !== undefined;
+const packagesOf = ({ unmet }: RequirementsReport): readonly PackageName[] => [
   ...new Set(unmet.flatMap(({ package: name }) => name ?? [])),
 ];
 
 /** Why there can be no nodes, and what would help. */
 export function refusal(
-  found: Findings,
+  report: RequirementsReport,
   distribution: Distribution | undefined,
   { install }: Pick<EnsureOptions, "install">,
 ): string {
-  const what = found.unmet.map(({ problem }) => problem).join("; ");
-  const cure = found.unmet.every(isCurable)
-    ? `${install ? "" : "--no-install was given, so "}${howToInstall(packagesOf(found), distribution)}, ${otherwise}`
+  const what = report.unmet.map(({ problem }) => problem).join("; ");
+  const cure = report.unmet.every(isCurable)
+    ? `${install ? "" : "--no-install was given, so "}${howToInstall(packagesOf(report), distribution)}, ${simulatedHint}`
     : "use --runtime simulated, which needs nothing";
   return `real containers cannot run here: ${what}; ${cure}`;
 }
 
-export function thisMachine(): Machine {
+export function readMachine(): MachineFacts {
   const text = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "");
   const path = programPath(process.env.PATH);
   return {

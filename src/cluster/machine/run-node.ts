@@ -45,9 +45,9 @@ export interface RunNodeOptions {
   readonly podRanges: readonly string[];
   /** Processes that a pod may have; negative for no limit. */
   readonly podPidsLimit: number;
-  /** What the kubelet shows at its port. */
+  /** The serving certificate of the kubelet's port. */
   readonly certificate: (node: MachineNode) => KeyPair;
-  /** Whose clients the kubelet knows by their certificates, in PEM. */
+  /** Authority of the client certificates that the kubelet accepts, in PEM. */
   readonly clientCa: string;
   readonly supply: ImageSupply;
   /** The kubelets of other nodes that share the disk and the memory of this one. */

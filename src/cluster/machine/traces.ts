@@ -9,7 +9,7 @@ import { processes } from "./processes.ts";
 export interface TraceOptions {
   /** Of which all files count. */
   readonly folders: readonly string[];
-  /** What counts, on a machine where others work as well; all unless told. */
+  /** Which traces count, on a machine that others use as well; defaults to all. */
   readonly isMine?: (trace: string) => boolean;
 }
 
@@ -28,19 +28,19 @@ const kinds = [
 export type Traces = Readonly<Record<(typeof kinds)[number], readonly string[]>>;
 
 export async function readTraces({ folders, isMine = () => true }: TraceOptions): Promise<Traces> {
-  const said = async (...command: readonly string[]) => (await runProgram(command)).split("\n");
-  const found: Traces = {
+  const linesOf = async (...command: readonly string[]) => (await runProgram(command)).split("\n");
+  const traces: Traces = {
     processes: processes().map(({ pid, args, cwd }) => `${args.join(" ")} in ${cwd} (process ${pid})`),
     namespaces: namesIn("/run/netns"),
     mounts: mounts().map(({ path, type, options }) => `${path} ${type} ${options}`),
-    links: (await said("ip", "-o", "link")).flatMap((line) => /^\d+: ([^@:]+)/.exec(line)?.[1] ?? []),
-    routes: await said("ip", "route", "show", "table", "all"),
+    links: (await linesOf("ip", "-o", "link")).flatMap((line) => /^\d+: ([^@:]+)/.exec(line)?.[1] ?? []),
+    routes: await linesOf("ip", "route", "show", "table", "all"),
     cgroups: cgroupTrees().flatMap(foldersBelow),
-    tables: await said("nft", "list", "tables"),
+    tables: await linesOf("nft", "list", "tables"),
     files: folders.flatMap(filesBelow),
     "shared memory": [...filesBelow("/dev/shm"), ...filesBelow("/dev/mqueue")],
   };
-  return of((kind) => found[kind].filter((one) => one.trim() !== "" && isMine(one)).sort());
+  return of((kind) => traces[kind].filter((one) => one.trim() !== "" && isMine(one)).sort());
 }
 
 /** What is there after that was not before, and what is there no more. */

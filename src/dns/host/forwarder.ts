@@ -1,9 +1,9 @@
-// Questions about names outside of the cluster go to the resolvers of the machine, one after the other until one answers.
+// Forwards queries for names outside of the cluster to the resolvers of the machine, one after the other until one answers.
 import { createSocket, type Socket } from "node:dgram";
 import { connect, isIP } from "node:net";
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
-import type { Way } from "../resolver.ts";
+import type { Transport } from "../resolver.ts";
 
 export interface ForwarderOptions {
   /** `10.0.0.2`, `fd00::2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
@@ -16,28 +16,28 @@ export interface ForwarderOptions {
 const rounds = 2;
 
 export function forwarder({ servers, clock, random, waitMs = 2_000 }: ForwarderOptions) {
-  const places = servers.map(placeOf);
-  return async (query: Uint8Array, way: Way): Promise<Uint8Array> => {
+  const addresses = servers.map(parseServer);
+  return async (query: Uint8Array, transport: Transport): Promise<Uint8Array> => {
     const failures: string[] = [];
     for (let round = 0; round < rounds; round++)
-      for (const place of places) {
-        const ask = way === "tcp" ? askByTcp : askByUdp;
+      for (const server of addresses) {
+        const ask = transport === "tcp" ? queryByTcp : queryByUdp;
         try {
-          return await withDeadline(clock, waitMs, (signal) => ask(place, withNumber(query, random), signal));
+          return await withDeadline(clock, waitMs, (signal) => ask(server, withRandomId(query, random), signal));
         } catch (error) {
-          failures.push(`${place.host}: ${error instanceof Error ? error.message : String(error)}`);
+          failures.push(`${server.host}: ${error instanceof Error ? error.message : String(error)}`);
         }
       }
     throw new Error(`no resolver answers: ${failures.join("; ") || "there is none"}`);
   };
 }
 
-interface Place {
+interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
-function placeOf(text: string): Place {
+function parseServer(text: string): ServerAddress {
   if (isIP(text) !== 0) return { host: text, port: 53 };
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
   const host = bracketed ?? plain ?? "";
@@ -45,8 +45,8 @@ function placeOf(text: string): Place {
   return { host, port: Number(port) };
 }
 
-/** A number nobody can guess, so that nobody else can answer. */
-function withNumber(query: Uint8Array, random: Random): Buffer {
+/** A random query id, so that answers cannot be forged. */
+function withRandomId(query: Uint8Array, random: Random): Buffer {
   const copy = Buffer.from(query);
   copy.set(random.bytes(2), 0);
   return copy;
@@ -62,7 +62,7 @@ async function withDeadline<T>(clock: Clock, ms: number, work: (signal: AbortSig
   }
 }
 
-function askByUdp({ host, port }: Place, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+function queryByUdp({ host, port }: ServerAddress, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const socket: Socket = createSocket(isIP(host) === 6 ? "udp6" : "udp4");
   socket.once("error", reject);
@@ -75,7 +75,7 @@ function askByUdp({ host, port }: Place, query: Buffer, signal: AbortSignal): Pr
   return promise.finally(() => socket.close());
 }
 
-function askByTcp({ host, port }: Place, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+function queryByTcp({ host, port }: ServerAddress, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const length = Buffer.alloc(2);
   length.writeUInt16BE(query.length);

@@ -45,14 +45,14 @@ export async function serveDns(options: DnsServerOptions): Promise<DnsServer> {
     stream.close();
     throw error;
   }
-  // A datagram to someone who is gone comes back as an error of the socket: it is nobody's concern.
+  // A datagram to a client that is gone comes back as an error of the socket, and is ignored.
   datagrams.on("error", (error) => options.log.debug("dns datagram was refused", { error: error.message }));
   return {
     port,
     async close() {
       datagrams.close();
       stream.close();
-      for (const socket of open) socket.destroy(); // those who ask nothing would keep it open
+      for (const socket of open) socket.destroy(); // idle connections would keep the server open
       await once(stream, "close");
     },
   };

@@ -1,4 +1,4 @@
-// What requests and limits come to in the kernel's terms. The arithmetic is upstream's.
+// Requests and limits in the kernel's units. The arithmetic is that of upstream's pkg/kubelet/cm/helpers_linux.go and qos/policy.go.
 import { type Amounts, isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -8,9 +8,9 @@ import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quanti
 
 /** Microseconds over which a quota of processor time counts. */
 export const cpuPeriod = 100_000;
-const leastShares = 2;
-const mostShares = 262_144;
-const leastQuota = 1000;
+const minShares = 2;
+const maxShares = 262_144;
+const minQuota = 1000;
 
 export const millisOf = (amount: string | undefined): number =>
   amount === undefined ? 0 : Number(quantityMilliValue(parseQuantity(amount)));
@@ -18,11 +18,11 @@ export const bytesOf = (amount: string | undefined): number =>
   amount === undefined ? 0 : Number(quantityValue(parseQuantity(amount)));
 
 export const sharesOf = (millis: number): number =>
-  Math.min(mostShares, Math.max(leastShares, Math.floor((millis * 1024) / 1000)));
+  Math.min(maxShares, Math.max(minShares, Math.floor((millis * 1024) / 1000)));
 
 /** 0 for no limit. */
 export const quotaOf = (millis: number): number =>
-  millis === 0 ? 0 : Math.max(leastQuota, Math.floor((millis * cpuPeriod) / 1000));
+  millis === 0 ? 0 : Math.max(minQuota, Math.floor((millis * cpuPeriod) / 1000));
 
 /** Limits of huge pages by their size, as the kernel writes it: `2MB`, `1GB`. */
 export function hugepageLimits(amounts: Iterable<readonly [string, string]>): readonly HugepageLimit[] {
@@ -57,7 +57,7 @@ export interface GroupLimits {
   readonly hugepages?: readonly HugepageLimit[];
 }
 
-/** Of the group that holds all of a pod. It is limited where all of its containers are, or where it says so as a whole. */
+/** Limits of a pod's cgroup. A resource is limited if all containers limit it, or if the pod does as a whole. */
 export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
   const { spec } = pod;
   const limits = podAmounts(pod, "limits");
@@ -67,7 +67,7 @@ export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
     (spec.resources?.limits?.[name] ?? all.every(({ resources }) => resources.limits?.[name])) && limits.has(name);
   const isBestEffort = qosClassOf(spec) === "BestEffort";
   return {
-    cpuShares: isBestEffort ? leastShares : sharesOf(millisOf(requests.get("cpu"))),
+    cpuShares: isBestEffort ? minShares : sharesOf(millisOf(requests.get("cpu"))),
     ...(isLimited("cpu") && { cpuQuota: quotaOf(millisOf(limits.get("cpu"))) }),
     ...(isLimited("memory") && { memoryBytes: bytesOf(limits.get("memory")) }),
     ...(pids !== undefined && pids > 0 && { pids }),
@@ -75,7 +75,7 @@ export function podLimits(pod: Pod, pids: number | undefined): GroupLimits {
   };
 }
 
-/** How early the kernel's killer takes a container: what the node needs goes last, what asks for nothing goes first. */
+/** The container's oom_score_adj: the kernel kills best-effort containers first, and those that the node needs last. */
 export function oomScore(pod: Pod, container: Container, memoryBytes: number): number {
   const { spec } = pod;
   const qos = qosClassOf(spec);

@@ -1,10 +1,10 @@
 import { environmentOf } from "../inputs/environment.ts";
-import type { InputSources, PodPlace } from "../inputs/sources.ts";
+import type { InputSources, PodContext } from "../inputs/sources.ts";
 import type { ContainerInputs } from "../runtime/cri-config.ts";
 import type { ContainerConfig } from "../runtime.ts";
 import type { Volumes } from "./volumes/volumes.ts";
 
-export interface InputsOptions extends Omit<PodPlace, "podIps"> {
+export interface InputsOptions extends Omit<PodContext, "podIps"> {
   readonly sources: InputSources;
   readonly volumes: Volumes;
 }
@@ -13,8 +13,8 @@ export interface InputsOptions extends Omit<PodPlace, "podIps"> {
 export const containerInputs =
   ({ sources, volumes, ...node }: InputsOptions) =>
   async ({ pod, container }: ContainerConfig, podIps: readonly string[]): Promise<ContainerInputs> => {
-    const place = { ...node, podIps };
-    const fileOf = (volume: string, path: string) => volumes.read(pod, volume, path, place);
-    const env = await environmentOf(pod, container, sources, { ...place, fileOf });
-    return { env, mounts: await volumes.mountsOf(pod, container, place, env) };
+    const context = { ...node, podIps };
+    const fileOf = (volume: string, path: string) => volumes.read(pod, volume, path, context);
+    const env = await environmentOf(pod, container, sources, { ...context, fileOf });
+    return { env, mounts: await volumes.mountsOf(pod, container, context, env) };
   };

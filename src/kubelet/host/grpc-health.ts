@@ -1,14 +1,14 @@
 // Asks a gRPC health service (grpc.health.v1) whether it serves.
 import { Client, status as codes, credentials, Metadata } from "@grpc/grpc-js";
 import { int, message, text } from "#base/host/protobuf.ts";
-import type { Outcome } from "../probes/ask.ts";
+import type { ProbeOutcome } from "../probes/run-probe.ts";
 
 const HealthRequest = message("HealthCheckRequest", { service: text(1) });
 const HealthResponse = message("HealthCheckResponse", { status: int(1) });
 const states = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 const serving = 1;
 
-export function askHealth(host: string, port: number, service: string, signal: AbortSignal): Promise<Outcome> {
+export function askHealth(host: string, port: number, service: string, signal: AbortSignal): Promise<ProbeOutcome> {
   const address = host.includes(":") ? `ipv6:[${host}]:${port}` : `ipv4:${host}:${port}`;
   const client = new Client(address, credentials.createInsecure(), {
     "grpc.use_local_subchannel_pool": 1,
@@ -16,7 +16,7 @@ export function askHealth(host: string, port: number, service: string, signal: A
     "grpc.enable_http_proxy": 0,
     "grpc.service_config_disable_resolution": 1,
   });
-  return new Promise<Outcome>((resolve, reject) => {
+  return new Promise<ProbeOutcome>((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const call = client.makeUnaryRequest<Uint8Array, { readonly status: number }>(
       "/grpc.health.v1.Health/Check",

@@ -1,4 +1,4 @@
-// A kubelet for a node of this machine, put together: its runtime, its volumes, its probes, and what it tells of the machine.
+// Assembles the kubelet of a node on this machine: CRI runtime, volumes, cgroups, logs, stats, image collection and eviction.
 import { mkdir, statfs } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ import { Evictor } from "../eviction.ts";
 import { ImageCollector, type ImageThresholds } from "../images/image-collector.ts";
 import { apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
-import type { Watched } from "../node/node-watch.ts";
+import type { NodeSensors } from "../node/node-health-monitor.ts";
 import { evictionThresholds } from "../node/pressure.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
 import { sandboxProfile } from "../runtime/sandbox-profile.ts";
@@ -47,35 +47,35 @@ import { VolumeMeter } from "./volumes/volume-meter.ts";
 import { Volumes } from "./volumes/volumes.ts";
 
 export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
-  /** For what must not be on a disk; in memory, or made so. */
+  /** For files that must not be on a disk; a tmpfs is mounted there unless it is on one. */
   readonly memoryFolder: string;
   /** Where the runtime keeps its images, if that is another disk. */
   readonly imageFolder?: string;
-  /** When images go that nobody uses; upstream's unless told. */
+  /** When unused images are removed; defaults to upstream's thresholds. */
   readonly imageThresholds?: ImageThresholds;
   /** Socket of the runtime: `unix:///run/containerd/containerd.sock`. */
   readonly endpoint: string;
   /** Acts as `system:node:NAME`. */
   readonly client: Client;
-  /** Of all services, where somebody follows them anyhow. */
+  /** An informer of all services, if the process has one already. */
   readonly services?: Informer<typeof Service>;
   /** Called when the node has come to the API. */
   readonly registered?: () => void;
   readonly dns?: NonNullable<CriSettings["dns"]>;
   readonly clusterDomain?: string;
-  /** Waits for an image that somebody else is about to bring to the node, and says whether it had to; nobody does unless told. */
+  /** Waits for an image that is being loaded into the node, and resolves with whether it had to; defaults to no waiting. */
   readonly imageComing?: CriRuntimeOptions["imageComing"];
   /** The node's own control group, `/knarr/CLUSTER/NODE`; without, pods are where the runtime puts them. */
   readonly cgroupRoot?: string;
-  /** Processes that a pod may have; as many as the machine allows if it is negative, or not said. */
+  /** Processes that a pod may have; negative, as the default, for as many as the machine allows. */
   readonly podPidsLimit?: number;
-  /** How the runtime's streaming server is reached; from here unless told. */
+  /** Connects to the runtime's streaming server; defaults to a connection from this process. */
   readonly dialRuntime?: DialRuntime;
-  /** `/proc/net` of the node's network; of this process unless told. */
+  /** `/proc/net` of the node's network; defaults to that of this process. */
   readonly procNet?: string;
   /** Other nodes of this machine, whose pods take from the same memory and disk. */
   readonly peers?: () => Iterable<Kubelet>;
-  /** A folder whose files are pods of the node's own; none unless told. */
+  /** A folder of static pod manifests; defaults to none. */
   readonly staticPodsFolder?: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -106,16 +106,16 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     { podsDirectory, hierarchy, memory: capacity.memory, inputs, profile },
     signal,
   );
-  const list = () => made.pods();
+  const list = () => node.pods();
   const logs = new PodLogs({ ...logFolders(folder), list, runtime, clock, log });
   const stats = machineStats(options, { hierarchy, list, runtime, logs, meter: new VolumeMeter(volumes, clock) });
-  const images = imageCollector(options, { runtime, kubelet: () => made });
+  const images = imageCollector(options, { runtime, kubelet: () => node });
   const cpuMillis = millisOf(capacity.cpu);
   const cgroups =
     cgroupRoot === undefined
       ? []
       : [new PodCgroups({ root: cgroupRoot, hierarchy, cpuMillis, pidsLimit: options.podPidsLimit, clock })];
-  const made: Kubelet = kubelet({
+  const node: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
     ...(options.registered && { registered: options.registered }),
@@ -124,17 +124,17 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     streams: criStreams(runtime, clock, options.dialRuntime),
     spdyCompression,
     inputs: { sources, volumes },
-    watched: watchedOf(options, { runtime, stats, images, kubelet: () => made }),
+    sensors: sensorsOf(options, { runtime, stats, images, kubelet: () => node }),
     ...staticPodsOf(options),
     stats: (which, stop) => stats.summary(which, stop),
-    grounds: [...cgroups, logs],
-    madeAtOnce: podsAtOnce,
-    parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => made })],
+    hostResources: [...cgroups, logs],
+    maxConcurrentStarts: podsAtOnce,
+    parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => node })],
     clock,
     random,
     log,
   });
-  return made;
+  return node;
 }
 
 /** How many pods a node makes at once. */
@@ -197,8 +197,8 @@ const connectionOf = (runtime: CriRuntime): Component => ({
   run: (stop) => unlessAborted(new Promise<void>(() => undefined), stop).finally(() => runtime.close()),
 });
 
-/** What the node looks at, and what it does when it runs out of something. */
-function watchedOf(
+/** What the health of the node is measured by, and what is done under pressure. */
+function sensorsOf(
   {
     folder,
     imageFolder = folder,
@@ -207,19 +207,19 @@ function watchedOf(
     clock,
     log,
   }: MachineKubeletOptions,
-  { runtime, stats, images, kubelet: ours }: WatchParts,
-): Watched {
+  { runtime, stats, images, kubelet: nodeKubelet }: SensorParts,
+): NodeSensors {
   const machine = () => machineState(folder, imageFolder);
   const evictor = new Evictor({
-    pods: () => ours().pods(),
+    pods: () => nodeKubelet().pods(),
     stats: (which, signal) => stats.summary(which, signal),
     peers: function* () {
       for (const { pods, stats: summary } of peers()) if (summary) yield { pods, stats: summary };
     },
     machine,
     freeImages: (signal) => images.freeAll(signal),
-    evict: (uid, ending) => ours().evict(uid, ending),
-    report: (reason, message) => ours().report("Warning", reason, message),
+    evict: (uid, termination) => nodeKubelet().evict(uid, termination),
+    report: (reason, message) => nodeKubelet().report("Warning", reason, message),
     reserve: new DiskReserve(join(folder, "disk.reserve")),
     thresholds,
     clock,
@@ -234,7 +234,7 @@ function watchedOf(
   };
 }
 
-interface WatchParts {
+interface SensorParts {
   readonly runtime: CriRuntime;
   readonly stats: MachineStats;
   readonly images: ImageCollector;
@@ -273,25 +273,25 @@ function machineStats(options: MachineKubeletOptions, { runtime, logs, meter, ..
 
 const imageCollector = (
   { folder, imageFolder = folder, imageThresholds, clock, log }: MachineKubeletOptions,
-  { runtime, kubelet: ours }: Pick<WatchParts, "runtime" | "kubelet">,
+  { runtime, kubelet: nodeKubelet }: Pick<SensorParts, "runtime" | "kubelet">,
 ): ImageCollector =>
   new ImageCollector({
     runtime,
     imageFs: () => fileSystem(imageFolder),
     ...(imageThresholds && { thresholds: imageThresholds }),
-    event: (reason, message) => ours().report("Warning", reason, message),
+    event: (reason, message) => nodeKubelet().report("Warning", reason, message),
     clock,
     log,
   });
 
 const storageLimits = (
   { clock, log }: MachineKubeletOptions,
-  { stats, kubelet: ours }: Pick<WatchParts, "stats" | "kubelet">,
+  { stats, kubelet: nodeKubelet }: Pick<SensorParts, "stats" | "kubelet">,
 ): StorageLimits =>
   new StorageLimits({
-    list: () => ours().pods(),
+    list: () => nodeKubelet().pods(),
     summary: (signal) => stats.summary("all", signal),
-    evict: (uid, ending) => ours().evict(uid, ending),
+    evict: (uid, termination) => nodeKubelet().evict(uid, termination),
     clock,
     log,
   });

@@ -1,4 +1,4 @@
-// This machine, as a node of it tells the API. With several nodes on one machine each of them has the whole machine.
+// Describes this machine as a node. Several nodes on one machine each report the whole machine.
 import { existsSync, readdirSync } from "node:fs";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { arch, availableParallelism, release } from "node:os";
@@ -21,7 +21,7 @@ export interface MachineOptions
   readonly runtime: { readonly name: string; readonly version: string };
   readonly kubeletVersion: string;
   readonly maxPods?: number;
-  /** When the node says that it runs out of something, and ends pods; upstream's unless told. */
+  /** Thresholds of pressure and eviction; defaults to upstream's. */
   readonly thresholds?: EvictionThresholds;
 }
 
@@ -96,7 +96,7 @@ export async function fileSystem(folder: string): Promise<FileSystemState> {
   };
 }
 
-/** From /proc/meminfo. What is cached of files that nobody has used lately can be taken back at any time. */
+/** From /proc/meminfo. Inactive page cache counts as available, since the kernel can reclaim it at any time. */
 export async function memoryInfo() {
   const text = await readFile("/proc/meminfo", "utf8");
   const bytes = (name: string) => Number(new RegExp(`^${name}: +(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024;

@@ -3,18 +3,18 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import { dialWords } from "#wire/host/dial-words.ts";
-import type { HttpProbe, Outcome, ProbeHandlers } from "../probes/ask.ts";
+import type { HttpProbe, ProbeHandlers, ProbeOutcome } from "../probes/run-probe.ts";
 import { askHealth } from "./grpc-health.ts";
 
 /** How much of an answer is shown. */
 const bodyLimit = 10 * 1024;
-const mostRedirects = 10;
+const maxRedirects = 10;
 
 export const probeHandlers: ProbeHandlers = { http: probeHttp, tcp: probeTcp, grpc: askHealth };
 
-const failure = (output: string): Outcome => ({ result: "failure", output });
+const failure = (output: string): ProbeOutcome => ({ result: "failure", output });
 
-async function probeHttp(probe: HttpProbe, signal: AbortSignal): Promise<Outcome> {
+async function probeHttp(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutcome> {
   let url = probe.url;
   for (let redirects = 0; ; redirects++) {
     const answer = await get({ ...probe, url }, signal);
@@ -25,7 +25,7 @@ async function probeHttp(probe: HttpProbe, signal: AbortSignal): Promise<Outcome
     if (!next) return { result: "success", output: body };
     if (next.hostname !== new URL(url).hostname)
       return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
-    if (redirects === mostRedirects) return failure(`Get ${JSON.stringify(next.href)}: stopped after 10 redirects`);
+    if (redirects === maxRedirects) return failure(`Get ${JSON.stringify(next.href)}: stopped after 10 redirects`);
     url = next.href;
   }
 }
@@ -70,11 +70,11 @@ function get({ url, headers }: HttpProbe, signal: AbortSignal): Promise<Answer |
   });
 }
 
-function probeTcp(host: string, port: number, signal: AbortSignal): Promise<Outcome> {
+function probeTcp(host: string, port: number, signal: AbortSignal): Promise<ProbeOutcome> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const socket = connect({ host, port });
-    const finish = (outcome: Outcome) => {
+    const finish = (outcome: ProbeOutcome) => {
       signal.removeEventListener("abort", aborted);
       socket.destroy();
       resolve(outcome);

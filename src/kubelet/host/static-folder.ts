@@ -1,4 +1,4 @@
-// A folder of the node whose files are pods.
+// Static pods from a folder of manifests, as upstream's pkg/kubelet/config/file.go reads them.
 import { mkdir, open, readdir, watch } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -18,7 +18,7 @@ export interface StaticFolderOptions {
 
 /** As upstream's fileCheckFrequency. */
 const rescanMs = 20_000;
-const mostBytes = 10 * 2 ** 20;
+const maxBytes = 10 * 2 ** 20;
 
 export class StaticFolder implements StaticPodSource, Component {
   readonly name = "static pods";
@@ -26,7 +26,7 @@ export class StaticFolder implements StaticPodSource, Component {
   readonly #options: StaticFolderOptions;
   /** What each file described when it was last understood. */
   #known = new Map<string, Pod>();
-  /** Files that are not understood, and why: said once. */
+  /** Files that cannot be parsed, and why; each is logged once. */
   readonly #bad = new Map<string, string>();
 
   constructor(options: StaticFolderOptions) {
@@ -36,21 +36,21 @@ export class StaticFolder implements StaticPodSource, Component {
   /** The pods of the folder. A file that makes no sense any more keeps the pod it had: it may be half written. */
   async read(): Promise<readonly Pod[]> {
     const { folder } = this.#options;
-    const found = new Map<string, Pod>();
+    const pods = new Map<string, Pod>();
     for (const path of await this.#files(folder)) {
       const before = this.#known.get(path);
       try {
         const pod = await this.#pod(path);
-        found.set(path, before?.metadata.uid === pod.metadata.uid ? before : pod);
+        pods.set(path, before?.metadata.uid === pod.metadata.uid ? before : pod);
         this.#bad.delete(path);
       } catch (error) {
-        if (before) found.set(path, before);
+        if (before) pods.set(path, before);
         this.#complain("a static pod is not understood", path, error);
       }
     }
-    this.#known = found;
+    this.#known = pods;
     return [
-      ...new Map([...found.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod])).values(),
+      ...new Map([...pods.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod])).values(),
     ];
   }
 
@@ -84,7 +84,7 @@ export class StaticFolder implements StaticPodSource, Component {
     throw signal.reason;
   }
 
-  /** Whoever removes the folder has it made anew, and watched again. */
+  /** If the folder is removed, it is made again and watched again. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { folder, clock } = this.#options;
     for (;;) {
@@ -113,7 +113,7 @@ export class StaticFolder implements StaticPodSource, Component {
     const file = await open(path);
     try {
       const { size } = await file.stat();
-      if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);
+      if (size > maxBytes) throw new Error(`${path} has ${size} bytes, more than ${maxBytes}`);
       const { node, clock } = this.#options;
       return staticPod(await file.readFile(), { path, node, now: clock.now() });
     } finally {

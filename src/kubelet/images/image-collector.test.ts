@@ -41,17 +41,17 @@ test("images go when the disk is 85 % full, the longest unused first, until it i
     [image("a", 60), image("b", 60), image("c", 60)],
     ["example/a:1"],
   );
-  await collector.look(signal);
+  await collector.check(signal);
   await clock.advance(200_000);
   state.used = ["b"];
-  await collector.look(signal);
+  await collector.check(signal);
   await clock.advance(200_000);
   state.used = [];
   state.availableBytes = 160;
-  await collector.look(signal);
+  await collector.check(signal);
   assert.deepEqual(removed, [], "84 % is not too much");
   state.availableBytes = 100;
-  await collector.look(signal);
+  await collector.check(signal);
   assert.deepEqual(removed, ["c", "a"]);
   assert.deepEqual(events, []);
 });
@@ -69,11 +69,11 @@ test("images stay that are used, pinned, young, or could not be pulled again", a
     ],
     ["example/used:1"],
   );
-  await collector.look(signal);
+  await collector.check(signal);
   await clock.advance(120_000);
   state.images = [...state.images, image("young")];
   state.availableBytes = 0;
-  await collector.look(signal);
+  await collector.check(signal);
   assert.deepEqual(removed, ["old", "nameless"]);
   assert.match(
     events[0] ?? "",
@@ -83,12 +83,12 @@ test("images stay that are used, pinned, young, or could not be pulled again", a
 
 test("a node may be more patient", async () => {
   const { clock, state, removed, collector } = node([image("a", 60)], [], { highPercent: 98, lowPercent: 97 });
-  await collector.look(signal);
+  await collector.check(signal);
   await clock.advance(200_000);
   state.availableBytes = 30;
-  await collector.look(signal);
+  await collector.check(signal);
   assert.deepEqual(removed, []);
   state.availableBytes = 10;
-  await collector.look(signal);
+  await collector.check(signal);
   assert.deepEqual(removed, ["a"]);
 });

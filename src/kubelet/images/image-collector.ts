@@ -1,5 +1,5 @@
-// Removes images that nobody uses when the disk they are on gets full: those first that have been unused for longest. What was never
-// pulled stays: it came from an archive, and no registry would bring it again.
+// Image garbage collection, as in upstream's pkg/kubelet/images/image_gc_manager.go: when the disk of the images gets full, unused images
+// are removed, least recently used first. Images that were imported from an archive stay: no registry would bring them again.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -15,26 +15,26 @@ export interface ImageCollectorOptions {
     removeImage(id: string, signal: AbortSignal): Promise<void>;
   };
   readonly imageFs: () => Promise<FileSystemState>;
-  /** Upstream's unless told. */
+  /** Defaults to upstream's. */
   readonly thresholds?: ImageThresholds;
-  /** Told to people, about the node. */
+  /** Writes an event about the node. */
   readonly event: (reason: string, message: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** From which use of the disk on images go, and until when. */
+/** Percent of the disk at which collection begins, and down to which it frees. */
 export interface ImageThresholds {
   readonly highPercent: number;
   readonly lowPercent: number;
 }
 
 /** As upstream's imageGCHighThresholdPercent, imageGCLowThresholdPercent and imageMinimumGCAge. */
-const usualThresholds: ImageThresholds = { highPercent: 85, lowPercent: 80 };
-const leastAgeMs = 120_000;
+const defaultThresholds: ImageThresholds = { highPercent: 85, lowPercent: 80 };
+const minAgeMs = 120_000;
 const periodMs = 300_000;
 
-interface Known {
+interface ImageUse {
   readonly firstSeen: number;
   lastUsed: number;
 }
@@ -42,7 +42,7 @@ interface Known {
 export class ImageCollector implements Component {
   readonly name = "image collection";
   readonly #options: ImageCollectorOptions;
-  readonly #known = new Map<string, Known>();
+  readonly #uses = new Map<string, ImageUse>();
 
   constructor(options: ImageCollectorOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class ImageCollector implements Component {
     const { clock, log } = this.#options;
     for (;;) {
       try {
-        await this.look(signal);
+        await this.check(signal);
       } catch (error) {
         signal.throwIfAborted();
         log.warn("images were not looked through", { error: explain(error) });
@@ -61,9 +61,9 @@ export class ImageCollector implements Component {
     }
   }
 
-  /** Frees what has to be freed. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { imageFs, event, thresholds: { highPercent, lowPercent } = usualThresholds } = this.#options;
+  /** Collects if the disk is above the high threshold. */
+  async check(signal: AbortSignal): Promise<void> {
+    const { imageFs, event, thresholds: { highPercent, lowPercent } = defaultThresholds } = this.#options;
     const unused = await this.#unused(signal);
     const { capacityBytes, availableBytes } = await imageFs();
     if (capacityBytes === 0) return event("InvalidDiskCapacity", "invalid capacity 0 on image filesystem");
@@ -80,7 +80,7 @@ export class ImageCollector implements Component {
       );
   }
 
-  /** Removes all that nobody uses: the node runs out of disk. Resolves with the bytes that it freed. */
+  /** Removes all unused images, since the node runs out of disk. Resolves with the bytes freed. */
   async freeAll(signal: AbortSignal): Promise<number> {
     return this.#free(await this.#unused(signal), Number.POSITIVE_INFINITY, signal);
   }
@@ -91,19 +91,19 @@ export class ImageCollector implements Component {
     const now = clock.elapsed();
     const images = await runtime.images(signal);
     const inUse = await runtime.imagesInUse(signal);
-    for (const id of this.#known.keys()) if (!images.some((image) => image.id === id)) this.#known.delete(id);
+    for (const id of this.#uses.keys()) if (!images.some((image) => image.id === id)) this.#uses.delete(id);
     for (const { id, names } of images) {
-      const known = this.#known.get(id) ?? { firstSeen: now, lastUsed: Number.NEGATIVE_INFINITY };
+      const known = this.#uses.get(id) ?? { firstSeen: now, lastUsed: Number.NEGATIVE_INFINITY };
       if ([id, ...names].some((name) => inUse.has(name))) known.lastUsed = now;
-      this.#known.set(id, known);
+      this.#uses.set(id, known);
     }
     const stays = ({ id, names, isPinned }: Image): boolean => {
-      const { firstSeen = now, lastUsed = now } = this.#known.get(id) ?? {};
+      const { firstSeen = now, lastUsed = now } = this.#uses.get(id) ?? {};
       return (
-        isPinned === true || lastUsed >= now || now - firstSeen < leastAgeMs || names.some(isPause) || !wasPulled(names)
+        isPinned === true || lastUsed >= now || now - firstSeen < minAgeMs || names.some(isPause) || !wasPulled(names)
       );
     };
-    const order = (image: Image) => this.#known.get(image.id) ?? { firstSeen: now, lastUsed: now };
+    const order = (image: Image) => this.#uses.get(image.id) ?? { firstSeen: now, lastUsed: now };
     return images
       .filter((image) => !stays(image))
       .sort((a, b) => order(a).lastUsed - order(b).lastUsed || order(a).firstSeen - order(b).firstSeen);

@@ -11,7 +11,7 @@ const tag = "\\w[\\w.-]{0,127}";
 const digest = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
 const reference = new RegExp(`^(?:${domain}/)?(${path})(?::${tag})?(?:@(${digest}))?$`);
 
-const mostCharacters = 255;
+const maxCharacters = 255;
 const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
 
 /** Undefined if nothing is wrong with it. */
@@ -25,7 +25,7 @@ export function imageNameProblem(image: string): string | undefined {
   const found = reference.exec(full);
   if (!found) return "invalid reference format";
   const [, name = "", sum] = found;
-  if (name.length > mostCharacters) return `repository name must not be more than ${mostCharacters} characters`;
+  if (name.length > maxCharacters) return `repository name must not be more than ${maxCharacters} characters`;
   if (sum === undefined) return undefined;
   const [algorithm = "", value = ""] = sum.split(":");
   const length = Object.hasOwn(digestLengths, algorithm) ? own(digestLengths, algorithm) : undefined;

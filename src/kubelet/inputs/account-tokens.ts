@@ -1,5 +1,5 @@
-// Tokens of the service accounts of pods, bound to the pod. One is good for all files and all reads that ask for the same; a new one
-// is asked for when four fifths of its life are over, or a day.
+// A cache of service account tokens that are bound to pods, as upstream's pkg/kubelet/token/token_manager.go. A token is renewed after 80 %
+// of its life, or after a day.
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
@@ -8,40 +8,40 @@ import type { Random } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
 import { millisOf } from "#schema/time.ts";
 
-interface Held {
+interface CachedToken {
   readonly text: string;
   readonly dueAt: number;
   readonly endsAt: number;
 }
 
 const renewAt = 0.8;
-const longestMs = 24 * 3600 * 1000;
+const maxAgeMs = 24 * 3600 * 1000;
 /** So that the tokens of pods that started together are not renewed together. */
-const spreadMs = 10_000;
+const jitterMs = 10_000;
 
 export class AccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random };
-  /** By pod, then by what was asked for. */
-  readonly #held = new Map<string, Map<string, Held>>();
+  /** By pod uid, then by audience and expiration. */
+  readonly #cache = new Map<string, Map<string, CachedToken>>();
 
   constructor(options: { readonly client: Client; readonly clock: Clock; readonly random: Random }) {
     this.#options = options;
   }
 
-  /** A token that is not due yet; one that is due but good if there is no other to be had. */
+  /** A token that need not be renewed yet. If renewal fails, the old token is used until it expires. */
   async of(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<string> {
     const { clock } = this.#options;
     const uid = pod.metadata.uid ?? "";
     const key = `${expirationSeconds} ${audience ?? ""}`;
-    const held = this.#held.get(uid)?.get(key);
-    if (held && clock.now() < held.dueAt) return held.text;
+    const cached = this.#cache.get(uid)?.get(key);
+    if (cached && clock.now() < cached.dueAt) return cached.text;
     try {
-      const fresh = await this.#ask(pod, audience, expirationSeconds);
-      const tokens = this.#held.get(uid) ?? new Map<string, Held>();
-      this.#held.set(uid, tokens.set(key, fresh));
+      const fresh = await this.#request(pod, audience, expirationSeconds);
+      const tokens = this.#cache.get(uid) ?? new Map<string, CachedToken>();
+      this.#cache.set(uid, tokens.set(key, fresh));
       return fresh.text;
     } catch (error) {
-      if (held && clock.now() < held.endsAt) return held.text;
+      if (cached && clock.now() < cached.endsAt) return cached.text;
       throw error;
     }
   }
@@ -49,18 +49,22 @@ export class AccountTokens {
   /** When the first of the pod's tokens is due; Infinity if it has none. */
   dueAt(podUid: string): number {
     let first = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#held.get(podUid)?.values() ?? []) first = Math.min(first, dueAt);
+    for (const { dueAt } of this.#cache.get(podUid)?.values() ?? []) first = Math.min(first, dueAt);
     return first;
   }
 
   forget(podUid: string): void {
-    this.#held.delete(podUid);
+    this.#cache.delete(podUid);
   }
 
-  async #ask({ metadata, spec }: Pod, audience: string | undefined, expirationSeconds: number): Promise<Held> {
+  async #request(
+    { metadata, spec }: Pod,
+    audience: string | undefined,
+    expirationSeconds: number,
+  ): Promise<CachedToken> {
     const { client, clock, random } = this.#options;
     const { namespace, name, uid = "" } = metadata;
-    const asked = {
+    const request = {
       metadata: { namespace, name: spec.serviceAccountName || "default" },
       spec: {
         audiences: audience ? [audience] : [],
@@ -69,11 +73,11 @@ export class AccountTokens {
       },
     };
     const now = clock.now();
-    const { status } = await client.create(TokenRequest, asked, { of: ServiceAccount, subresource: "token" });
+    const { status } = await client.create(TokenRequest, request, { of: ServiceAccount, subresource: "token" });
     const endsAt = millisOf(status.expirationTimestamp ?? "");
     if (Number.isNaN(endsAt))
-      throw new Error(`a token of ${namespace}/${asked.metadata.name} without an end was given`);
-    const dueAt = now + Math.min((endsAt - now) * renewAt, longestMs) - random.below(spreadMs);
+      throw new Error(`a token of ${namespace}/${request.metadata.name} without an end was given`);
+    const dueAt = now + Math.min((endsAt - now) * renewAt, maxAgeMs) - random.below(jitterMs);
     return { text: status.token, dueAt, endsAt };
   }
 }

@@ -16,7 +16,7 @@ export interface ApiSources extends InputSources, Component {
 }
 
 export interface ApiSourcesOptions extends InformerContext {
-  /** Of all services, where somebody follows them anyhow. */
+  /** An informer of all services, if the process has one already. */
   readonly services?: Informer<typeof Service>;
 }
 

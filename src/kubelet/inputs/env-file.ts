@@ -1,7 +1,7 @@
 // Files of variables that an init container wrote: NAME='value' in each line, as a shell would read it, and nothing that it would expand.
 
 /** The value of a variable; empty if the file does not have it. Throws if a line before it cannot be read. */
-export function envFileValue(text: string, wanted: string): string {
+export function envFileValue(text: string, key: string): string {
   const lines = text.split(/\r?\n/);
   for (let i = 0; i < lines.length; i++) {
     const line = (lines[i] ?? "").replace(/^[ \t]+/, "");
@@ -14,12 +14,12 @@ export function envFileValue(text: string, wanted: string): string {
     if (/[ \t]$/.test(name)) throw new Error(`${where} whitespace before '=' is not allowed`);
     const rest = line.slice(equals + 1);
     if (/^[ \t]/.test(rest)) {
-      if (name === wanted) return ""; // to a shell, what follows is another word
+      if (name === key) return ""; // to a shell, what follows is another word
       continue;
     }
     if (!rest.startsWith("'")) throw new Error(`${where} value must be enclosed in single quotes`);
     const { value, end } = quoted(lines, i, rest.slice(1));
-    if (name === wanted) return value;
+    if (name === key) return value;
     i = end;
   }
   return "";

@@ -1,5 +1,5 @@
-// The variables of a container, from all their sources and in the order in which later ones replace earlier ones.
-
+// The environment variables of a container; later sources replace earlier ones. Follows upstream's makeEnvironmentVariables
+// (pkg/kubelet/kubelet_pods.go) and pkg/kubelet/envvars.
 import type { Container } from "#api/core/v1/container.ts";
 import type { FileKeySelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -9,7 +9,7 @@ import { clusterAddresses } from "#rules/services.ts";
 import { decodeUtf8 } from "#schema/json.ts";
 import { envFileValue } from "./env-file.ts";
 import { amountOf, fieldOf } from "./fields.ts";
-import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
+import { InputMissing, type InputSources, type PodContext } from "./sources.ts";
 
 export interface Variable {
   readonly name: string;
@@ -20,18 +20,18 @@ export async function environmentOf(
   pod: Pod,
   container: Container,
   sources: InputSources,
-  place: PodPlace,
+  context: PodContext,
 ): Promise<readonly Variable[]> {
-  const found = new Map<string, string>();
-  for (const [name, value] of await serviceVariables(pod, sources)) found.set(name, value);
-  for (const [name, value] of await fromWholeObjects(pod, container, sources)) found.set(name, value);
+  const variables = new Map<string, string>();
+  for (const [name, value] of await serviceVariables(pod, sources)) variables.set(name, value);
+  for (const [name, value] of await fromWholeObjects(pod, container, sources)) variables.set(name, value);
   for (const { name, value, valueFrom } of container.env ?? []) {
     const text = valueFrom
-      ? await sourcedValue(pod, container, valueFrom, sources, place)
-      : expandVariables(value ?? "", found);
-    if (text !== undefined) found.set(name, text);
+      ? await sourcedValue(pod, container, valueFrom, sources, context)
+      : expandVariables(value ?? "", variables);
+    if (text !== undefined) variables.set(name, text);
   }
-  return [...found].map(([name, value]) => ({ name, value }));
+  return [...variables].map(([name, value]) => ({ name, value }));
 }
 
 const reference = /\$(\$|\(([^)]*)\))/g;
@@ -51,11 +51,11 @@ async function sourcedValue(
   container: Container,
   { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef }: ValueSource,
   sources: InputSources,
-  place: PodPlace,
+  context: PodContext,
 ): Promise<string | undefined> {
   const namespace = pod.metadata.namespace ?? "";
-  if (fieldRef) return fieldOf(pod, fieldRef.fieldPath, place);
-  if (resourceFieldRef) return amountOf(containersOf(pod), resourceFieldRef, container, place);
+  if (fieldRef) return fieldOf(pod, fieldRef.fieldPath, context);
+  if (resourceFieldRef) return amountOf(containersOf(pod), resourceFieldRef, container, context);
   if (configMapKeyRef) {
     const { name = "", key, optional } = configMapKeyRef;
     const { data } = (await sources.configMap(namespace, name)) ?? absent(`configmap "${name}" not found`, optional);
@@ -67,14 +67,14 @@ async function sourcedValue(
     const value = data?.[key];
     return value === undefined ? keyAbsent(key, `Secret ${namespace}/${name}`, optional) : textIn(value);
   }
-  if (fileKeyRef && place.fileOf) return fileValue(fileKeyRef, place.fileOf);
+  if (fileKeyRef && context.fileOf) return fileValue(fileKeyRef, context.fileOf);
   throw new InputMissing("a variable has a source that this kubelet does not know");
 }
 
 /** An empty value is as good as none. */
 async function fileValue(
   { volumeName, path, key, optional }: FileKeySelector,
-  fileOf: NonNullable<PodPlace["fileOf"]>,
+  fileOf: NonNullable<PodContext["fileOf"]>,
 ): Promise<string | undefined> {
   let value: string;
   try {
@@ -103,15 +103,15 @@ async function fromWholeObjects(
   sources: InputSources,
 ): Promise<[string, string][]> {
   const namespace = pod.metadata.namespace ?? "";
-  const found: [string, string][] = [];
+  const variables: [string, string][] = [];
   for (const { prefix = "", configMapRef, secretRef } of envFrom) {
     const { name = "", optional } = configMapRef ?? secretRef ?? {};
     const object = configMapRef ? await sources.configMap(namespace, name) : await sources.secret(namespace, name);
     const { data = {} } = object ?? absent(`${configMapRef ? "configmap" : "secret"} "${name}" not found`, optional);
     for (const [key, value] of Object.entries(data))
-      if (isVariableName(key)) found.push([`${prefix}${key}`, configMapRef ? value : textIn(value)]);
+      if (isVariableName(key)) variables.push([`${prefix}${key}`, configMapRef ? value : textIn(value)]);
   }
-  return found;
+  return variables;
 }
 
 /** Names that no shell could take are left out; the relaxed rule is the API's. */
@@ -141,12 +141,12 @@ function variablesOf({ metadata, spec }: Service): readonly [string, string][] {
     ),
     [`${prefix}_PORT`, urlOf(first)],
     ...ports.flatMap((port): [string, string][] => {
-      const one = `${prefix}_PORT_${port.port}_${port.protocol}`;
+      const portPrefix = `${prefix}_PORT_${port.port}_${port.protocol}`;
       return [
-        [one, urlOf(port)],
-        [`${one}_PROTO`, port.protocol.toLowerCase()],
-        [`${one}_PORT`, String(port.port)],
-        [`${one}_ADDR`, clusterIP],
+        [portPrefix, urlOf(port)],
+        [`${portPrefix}_PROTO`, port.protocol.toLowerCase()],
+        [`${portPrefix}_PORT`, String(port.port)],
+        [`${portPrefix}_ADDR`, clusterIP],
       ];
     }),
   ];

@@ -1,12 +1,12 @@
-// Fields of a pod and amounts of its containers, as variables and files show them.
+// The downward API: fields of a pod and resources of its containers as text, as upstream's pkg/fieldpath has them.
 import type { Container } from "#api/core/v1/container.ts";
 import type { ResourceFieldSelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { parseQuantity, quantityMilliValue } from "#schema/quantity.ts";
-import { InputMissing, type PodPlace } from "./sources.ts";
+import { InputMissing, type PodContext } from "./sources.ts";
 
 /** `metadata.labels['app']`, `status.podIP`: what stands there, as text. */
-export function fieldOf({ metadata, spec }: Pod, path: string, { podIps, hostIps }: PodPlace): string {
+export function fieldOf({ metadata, spec }: Pod, path: string, { podIps, hostIps }: PodContext): string {
   const keyed = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path);
   if (keyed) return (keyed[1] === "labels" ? metadata.labels : metadata.annotations)?.[keyed[2] ?? ""] ?? "";
   switch (path) {
@@ -49,7 +49,7 @@ export function amountOf(
   containers: readonly Container[],
   { containerName, resource, divisor }: ResourceFieldSelector,
   own: Container | undefined,
-  { allocatable }: PodPlace,
+  { allocatable }: PodContext,
 ): string {
   const container = containerName ? containers.find(({ name }) => name === containerName) : own;
   if (!container) throw new InputMissing(`container ${containerName} not found`);

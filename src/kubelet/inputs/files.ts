@@ -3,14 +3,14 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { fromBase64 } from "#base/base64.ts";
 import { amountOf, fieldOf } from "./fields.ts";
-import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
+import { InputMissing, type InputSources, type PodContext } from "./sources.ts";
 
 export interface VolumeFile {
   /** Relative to the volume. */
   readonly path: string;
   readonly content: Uint8Array;
   readonly mode: number;
-  /** Whose it is; root's unless told. */
+  /** The owner's uid; defaults to root. */
   readonly uid?: number;
 }
 
@@ -19,9 +19,9 @@ export async function filesOf(
   pod: Pod,
   volume: Volume,
   sources: InputSources,
-  place: PodPlace,
+  context: PodContext,
 ): Promise<readonly VolumeFile[] | undefined> {
-  const from = new FileSources(pod, sources, place);
+  const from = new FileSources(pod, sources, context);
   const { configMap, secret, downwardAPI, projected } = volume;
   if (configMap) return from.configMap(configMap, configMap.defaultMode);
   if (secret) return from.secret({ ...secret, name: secret.secretName }, secret.defaultMode);
@@ -46,12 +46,12 @@ interface KeyedSource {
 class FileSources {
   readonly #pod: Pod;
   readonly #sources: InputSources;
-  readonly #place: PodPlace;
+  readonly #context: PodContext;
 
-  constructor(pod: Pod, sources: InputSources, place: PodPlace) {
+  constructor(pod: Pod, sources: InputSources, context: PodContext) {
     this.#pod = pod;
     this.#sources = sources;
-    this.#place = place;
+    this.#context = context;
   }
 
   get #namespace(): string {
@@ -92,12 +92,12 @@ class FileSources {
     }[],
     mode: number,
   ): readonly VolumeFile[] {
-    const all = [...(this.#pod.spec.initContainers ?? []), ...this.#pod.spec.containers];
+    const containers = [...(this.#pod.spec.initContainers ?? []), ...this.#pod.spec.containers];
     return items.map(({ path, mode: own = mode, fieldRef, resourceFieldRef }) => {
       const text = fieldRef
-        ? fieldOf(this.#pod, fieldRef.fieldPath, this.#place)
+        ? fieldOf(this.#pod, fieldRef.fieldPath, this.#context)
         : resourceFieldRef
-          ? amountOf(all, resourceFieldRef, undefined, this.#place)
+          ? amountOf(containers, resourceFieldRef, undefined, this.#context)
           : "";
       return { path, mode: own, content: new TextEncoder().encode(text) };
     });
@@ -123,23 +123,23 @@ class FileSources {
     { name = "", items, optional }: KeyedSource,
     mode: number,
     data: ReadonlyMap<string, Uint8Array> | undefined,
-    what: string,
+    kindName: string,
   ): readonly VolumeFile[] {
     if (!data) {
       if (optional) return [];
-      throw new InputMissing(`${what} "${name}" not found`);
+      throw new InputMissing(`${kindName} "${name}" not found`);
     }
     const wanted = items ?? [...data.keys()].map((key) => ({ key, path: key, mode: undefined }));
     return wanted.flatMap(({ key, path, mode: own = mode }) => {
       const content = data.get(key);
       if (content !== undefined) return [{ path, content, mode: own }];
       if (optional) return [];
-      throw new InputMissing(`references non-existent ${what} key: ${key}`);
+      throw new InputMissing(`references non-existent ${kindName} key: ${key}`);
     });
   }
 }
 
-/** Whom all containers of a pod run as, if its spec says so: then nobody else need read its tokens. */
+/** The user that all containers of a pod run as, if its spec says so: then only that user need read its tokens. */
 function userOf({ spec }: Pod): number | undefined {
   const { securityContext, initContainers = [], containers, ephemeralContainers = [] } = spec;
   const users = [...initContainers, ...containers, ...ephemeralContainers].map(

@@ -1,9 +1,9 @@
-// What a pod calls itself.
+// The host name and domain of a pod, as upstream's GeneratePodHostNameAndDomain (pkg/kubelet/kubelet_pods.go) gives them.
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface HostName {
   readonly name: string;
-  /** What is behind its name when others call it: `db.shop.svc.cluster.local`; empty if nobody can. */
+  /** The domain of its DNS name: `db.shop.svc.cluster.local`; empty if it has none. */
   readonly domain: string;
 }
 
@@ -19,7 +19,7 @@ export function hostNameOf({ metadata, spec }: Pod, clusterDomain: string): Host
   return { name: fitting(hostname || metadata.name), domain };
 }
 
-/** What the kernel is to call it: the node's own name in the node's network, which nobody says then. */
+/** The host name that the kernel is given; empty for a pod in the node's network, which has the node's. */
 export function kernelNameOf(pod: Pod, clusterDomain = ""): string {
   if (pod.spec.hostNetwork) return "";
   const { name, domain } = hostNameOf(pod, clusterDomain);

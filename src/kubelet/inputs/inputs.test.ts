@@ -7,7 +7,7 @@ import { world } from "#client/testing.ts";
 import { podOf } from "../testing.ts";
 import { environmentOf, expandVariables } from "./environment.ts";
 import { filesOf } from "./files.ts";
-import { InputMissing, type InputSources, type PodPlace } from "./sources.ts";
+import { InputMissing, type InputSources, type PodContext } from "./sources.ts";
 
 const w = world();
 const namespace = "default";
@@ -30,7 +30,11 @@ const sources: InputSources = {
   claim: async () => undefined,
   persistentVolume: async () => undefined,
 };
-const place: PodPlace = { podIps: ["10.244.0.5"], hostIps: ["172.31.0.10"], allocatable: { cpu: "2", memory: "1Gi" } };
+const place: PodContext = {
+  podIps: ["10.244.0.5"],
+  hostIps: ["172.31.0.10"],
+  allocatable: { cpu: "2", memory: "1Gi" },
+};
 
 async function variables(container: object, spec: object = {}): Promise<Record<string, string>> {
   const pod = podOf({ enableServiceLinks: false, ...spec, containers: [{ name: "c", image: "i", ...container }] });

@@ -11,9 +11,9 @@ export interface FileReference {
 /** The objects whose changes have to show in the volumes of a running pod. Variables are read once, when a container starts. */
 export function fileReferences({ metadata, spec }: Pod): readonly FileReference[] {
   const namespace = metadata.namespace ?? "";
-  const found = new Map<string, FileReference>();
+  const references = new Map<string, FileReference>();
   const note = (kind: FileReference["kind"], name: string | undefined) => {
-    if (name) found.set(`${kind}/${name}`, { kind, namespace, name });
+    if (name) references.set(`${kind}/${name}`, { kind, namespace, name });
   };
   for (const { configMap, secret, projected } of spec.volumes ?? []) {
     note("ConfigMap", configMap?.name);
@@ -23,11 +23,11 @@ export function fileReferences({ metadata, spec }: Pod): readonly FileReference[
       note("Secret", source.secret?.name);
     }
   }
-  return [...found.values()];
+  return [...references.values()];
 }
 
-/** Whether a volume consists of files made of objects: nobody but the kubelet may write it. */
-export const isOfObjects = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
+/** Whether the files of a volume are made of API objects: only the kubelet may write it. */
+export const isMadeOfObjects = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
   Boolean(configMap ?? secret ?? downwardAPI ?? projected);
 
 /** Whether a volume shows fields of the pod itself. */

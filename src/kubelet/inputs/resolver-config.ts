@@ -1,4 +1,4 @@
-// What a pod's resolv.conf says.
+// The resolv.conf of a pod, by its dnsPolicy and dnsConfig, as upstream's pkg/kubelet/network/dns/dns.go makes it.
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface ResolverConfig {
@@ -16,7 +16,7 @@ export interface ClusterResolver {
 }
 
 /** What C libraries read of it; more would be ignored, or taken for an error. */
-const most = { servers: 3, searches: 32, searchCharacters: 2048 };
+const limits = { servers: 3, searches: 32, searchCharacters: 2048 };
 const clusterOptions = ["ndots:5"];
 
 export function resolverConfigOf(
@@ -40,8 +40,8 @@ export function resolverConfigOf(
   const nameOf = (option: string) => option.split(":")[0];
   const overridden = new Set(chosen.map(nameOf));
   return {
-    servers: unique([...base.servers, ...(dnsConfig?.nameservers ?? [])]).slice(0, most.servers),
-    searches: fitting(unique([...base.searches, ...(dnsConfig?.searches ?? [])]).slice(0, most.searches)),
+    servers: unique([...base.servers, ...(dnsConfig?.nameservers ?? [])]).slice(0, limits.servers),
+    searches: fitting(unique([...base.searches, ...(dnsConfig?.searches ?? [])]).slice(0, limits.searches)),
     options: [...base.options.filter((option) => !overridden.has(nameOf(option))), ...chosen],
   };
 }
@@ -75,6 +75,6 @@ function fitting(searches: readonly string[]): readonly string[] {
   let length = -1;
   return searches.filter((one) => {
     length += one.length + 1;
-    return length <= most.searchCharacters;
+    return length <= limits.searchCharacters;
   });
 }

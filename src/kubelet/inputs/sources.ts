@@ -17,13 +17,13 @@ export interface InputSources {
   persistentVolume(name: string): Promise<PersistentVolume | undefined>;
 }
 
-/** What is known of a pod only where it runs. */
-export interface PodPlace {
+/** What only the node knows of a pod. */
+export interface PodContext {
   readonly podIps: readonly string[];
   readonly hostIps: readonly string[];
   /** What the node has for pods, for limits that are not set. */
   readonly allocatable: Readonly<Record<string, string>>;
-  /** What a file of one of the pod's volumes says; no volume can be read unless told. */
+  /** Reads a file of one of the pod's volumes; without it, no volume can be read. */
   readonly fileOf?: (volume: string, path: string) => Promise<string>;
 }
 

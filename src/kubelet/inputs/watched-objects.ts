@@ -1,4 +1,4 @@
-// Config maps and secrets that pods of this node have files of: one watch for each, for as long as a pod needs it. A kubelet may watch
+// Watches of the config maps and secrets that pods of this node mount: one for each object, for as long as a pod needs it. A kubelet may watch
 // no others, and an idle one costs nothing.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
@@ -10,7 +10,7 @@ import type { FileReference } from "./references.ts";
 
 const kinds = { ConfigMap, Secret } as const;
 
-interface Watched {
+interface ObjectWatch {
   readonly informer: Informer<typeof ConfigMap> | Informer<typeof Secret>;
   /** Uids of pods. */
   readonly holders: Set<string>;
@@ -22,10 +22,10 @@ const textOf = ({ kind, namespace, name }: FileReference): string => `${kind}/${
 export class WatchedObjects implements Component {
   readonly name = "objects of pods";
   readonly #context: InformerContext;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, ObjectWatch>();
   readonly #held = new Map<string, readonly string[]>();
   readonly #running = new Set<Promise<void>>();
-  /** Told the pods whose files may have changed. */
+  /** Called with each pod whose files may have changed. */
   changed: (podUid: string) => void = () => undefined;
   #signal: AbortSignal | undefined;
 
@@ -38,8 +38,8 @@ export class WatchedObjects implements Component {
     return this.#watched.size;
   }
 
-  /** The pod needs these from now on, and no others. */
-  hold(podUid: string, references: readonly FileReference[]): void {
+  /** Watches these objects for the pod, and no others. */
+  retain(podUid: string, references: readonly FileReference[]): void {
     const before = this.#held.get(podUid) ?? [];
     const wanted = references.map(textOf);
     for (const [i, reference] of references.entries()) this.#watch(wanted[i] ?? "", reference).holders.add(podUid);
@@ -79,7 +79,7 @@ export class WatchedObjects implements Component {
     return this.#context.client.find(kind, { namespace, name });
   }
 
-  #watch(key: string, { kind, namespace, name }: FileReference): Watched {
+  #watch(key: string, { kind, namespace, name }: FileReference): ObjectWatch {
     const present = this.#watched.get(key);
     if (present) return present;
     const selection = { namespace, fieldSelector: `metadata.name=${name}` };
@@ -87,19 +87,19 @@ export class WatchedObjects implements Component {
       kind === "ConfigMap"
         ? new Informer(kinds[kind], { ...this.#context, ...selection })
         : new Informer(kinds[kind], { ...this.#context, ...selection });
-    const made: Watched = { informer, holders: new Set(), stop: new AbortController() };
-    this.#watched.set(key, made);
+    const watch: ObjectWatch = { informer, holders: new Set(), stop: new AbortController() };
+    this.#watched.set(key, watch);
     const tell = ({ object }: Change<{ readonly immutable?: boolean | undefined }>) => {
-      for (const uid of made.holders) this.changed(uid);
-      if (object?.immutable) made.stop.abort(new Error("it does not change any more"));
+      for (const uid of watch.holders) this.changed(uid);
+      if (object?.immutable) watch.stop.abort(new Error("it does not change any more"));
     };
     if (informer.kind === ConfigMap) (informer as Informer<typeof ConfigMap>).onChange(tell);
     else (informer as Informer<typeof Secret>).onChange(tell);
-    this.#start(made);
-    return made;
+    this.#start(watch);
+    return watch;
   }
 
-  #start({ informer, stop }: Watched): void {
+  #start({ informer, stop }: ObjectWatch): void {
     if (!this.#signal) return;
     const signal = AbortSignal.any([this.#signal, stop.signal]);
     // It only ends when it is told to; what the server refuses is tried again.

@@ -1,4 +1,4 @@
-// What a kubelet tells of its node.
+// The Node object that a kubelet registers, and its status. Follows upstream's pkg/kubelet/nodestatus/setters.go.
 import type { Amounts } from "#api/core/v1/amounts.ts";
 import type {
   ContainerImage,
@@ -20,7 +20,7 @@ export interface NodeDescription {
   /** Of a node that registers for the first time. */
   readonly taints?: readonly Taint[];
   readonly capacity: Amounts;
-  /** The capacity unless told. */
+  /** Defaults to the capacity. */
   readonly allocatable?: Amounts;
   readonly addresses: readonly { readonly type: string; readonly address: string }[];
   readonly system: NodeSystemInfo;
@@ -28,11 +28,11 @@ export interface NodeDescription {
   readonly podCidrs?: readonly string[];
   readonly port: number;
   readonly features?: NodeFeatures;
-  /** Whether the kernel confines processes by AppArmor; taken for granted unless told. */
+  /** Whether the kernel has AppArmor; defaults to true. */
   readonly hasAppArmor?: boolean;
 }
 
-/** What is known of how the node is; all is well where nothing is said. */
+/** The health of a node. An empty object is a healthy node. */
 export interface NodeHealth {
   /** Why the node is not ready. */
   readonly notReady?: string;

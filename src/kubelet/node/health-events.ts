@@ -11,7 +11,7 @@ const pressureReasons: readonly (readonly [Flag, string, string])[] = [
   ["pidPressure", "NodeHasInsufficientPID", "NodeHasSufficientPID"],
 ];
 
-/** What is news, in upstream's words; all of it at first. */
+/** Reasons of the events for a change of health; for the first health, those of all conditions. */
 export function healthEvents(before: NodeHealth | undefined, after: NodeHealth): readonly string[] {
   const news = pressureReasons.flatMap(([flag, pressed, well]) => {
     const isPressed = after[flag] === true;
@@ -22,7 +22,7 @@ export function healthEvents(before: NodeHealth | undefined, after: NodeHealth):
   return news;
 }
 
-/** What is news of whether it takes pods; nothing of one that does from the start. */
+/** The reason of the event for a change of `spec.unschedulable`; none for a node that is schedulable from the start. */
 export function schedulingEvent(before: Node | undefined, after: Node | undefined): string | undefined {
   const [was, is] = [before, after].map((node) => node?.spec.unschedulable === true);
   if (was === is || !after) return undefined;

@@ -1,6 +1,5 @@
-// One node in the API: registers it, renews its lease, tells how it is. It has no timer of its own: it says when it wants to be
-// called next, so that thousands of nodes can share one.
-
+// One node in the API: registers it, renews its lease, reports its status, as upstream's pkg/kubelet/kubelet_node_status.go does. It has no
+// timer of its own: it returns when it wants to be called next, so that thousands of nodes can share one.
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node, type NodeCondition } from "#api/core/v1/node.ts";
 import type { Clock } from "#base/clock.ts";
@@ -21,9 +20,9 @@ export interface NodeAgentOptions {
   /** How long others wait for a renewal, in seconds. */
   readonly leaseSeconds?: number;
   readonly renewMs?: number;
-  /** How often the status is told when nothing has changed. */
+  /** How often the status is reported when nothing has changed. */
   readonly reportMs?: number;
-  /** Where in each such time it renews, so that the nodes of a group do not renew together, however soon they were registered. */
+  /** Offset of the renewal within that period, so that the nodes of a group do not renew at the same time. */
   readonly phaseMs?: number;
 }
 
@@ -34,7 +33,7 @@ const retryMs = 1000;
 export class NodeAgent {
   readonly #options: Required<NodeAgentOptions>;
   #health: NodeHealth = {};
-  /** Of the node, once it is registered. No more is kept of it: there may be thousands. */
+  /** Uid of the registered node. The object is not kept, since there may be thousands. */
   #uid: string | undefined;
   #conditions: readonly NodeCondition[] = [];
   #lease: Lease | undefined;
@@ -59,15 +58,15 @@ export class NodeAgent {
     return this.#uid !== undefined;
   }
 
-  /** Notes how the node is; the next call tells it, if it is news. */
+  /** Sets the health, which the next `sync` reports if it has changed. */
   set health(health: NodeHealth) {
     if (equal(health, this.#health)) return;
     this.#health = health;
     this.#reportAt = 0;
   }
 
-  /** Does what is due. Resolves with the milliseconds until the next time; throws if the API would not have it. */
-  async act(signal: AbortSignal): Promise<number> {
+  /** Does what is due, and resolves with the milliseconds until the next call. Rejects if the API refuses. */
+  async sync(signal: AbortSignal): Promise<number> {
     const { clock, phaseMs, renewMs, reportMs, random } = this.#options;
     const api = this.#options.client.bound({ signal });
     if (!this.isRegistered) {
@@ -90,15 +89,15 @@ export class NodeAgent {
     return Math.min(this.#renewAt, this.#reportAt) - clock.elapsed();
   }
 
-  /** How long to wait after `act` has thrown. */
-  failed(): number {
+  /** How long to wait after `sync` has rejected. */
+  retryDelayMs(): number {
     return this.isRegistered ? retryMs : backoffMs(registrationRetry, this.#failures++);
   }
 
   async #register(api: Client): Promise<void> {
     const { description, clock } = this.#options;
     try {
-      this.#saw(await api.create(Node, nodeObject(description, this.#health, clock.now())));
+      this.#noteNode(await api.create(Node, nodeObject(description, this.#health, clock.now())));
     } catch (error) {
       if (!isReason(error, "AlreadyExists")) throw error;
       await this.#takeOver(api);
@@ -119,10 +118,10 @@ export class NodeAgent {
   async #report(api: Client): Promise<void> {
     const { description, clock } = this.#options;
     const status = nodeStatus(description, this.#health, this.#conditions, clock.now());
-    this.#saw(await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" }));
+    this.#noteNode(await api.patch(Node, { name: this.name }, "strategic", { status }, { subresource: "status" }));
   }
 
-  #saw({ metadata, status }: Node): void {
+  #noteNode({ metadata, status }: Node): void {
     this.#uid = metadata.uid;
     this.#conditions = status.conditions ?? [];
   }
@@ -131,13 +130,13 @@ export class NodeAgent {
     const { clock, leaseSeconds } = this.#options;
     const spec = { holderIdentity: this.name, leaseDurationSeconds: leaseSeconds, renewTime: microTimeOf(clock.now()) };
     const place = { namespace: leaseNamespace, name: this.name };
-    const known = this.#lease ?? (await api.find(Lease, place));
-    if (!known) {
+    const lease = this.#lease ?? (await api.find(Lease, place));
+    if (!lease) {
       this.#lease = await api.create(Lease, { ...leaseName, metadata: { ...place, ...this.#owner }, spec });
       return;
     }
     try {
-      this.#lease = await api.update(Lease, { ...known, spec: { ...known.spec, ...spec } });
+      this.#lease = await api.update(Lease, { ...lease, spec: { ...lease.spec, ...spec } });
     } catch (error) {
       this.#lease = undefined; // it was changed or deleted: the next try begins with what is there
       if (!isConflict(error) && !isNotFound(error)) throw error;

@@ -1,4 +1,4 @@
-// When a node says that it is running out of something. Thresholds are upstream's defaults.
+// When a node is under pressure. Thresholds are those of upstream's pkg/kubelet/eviction/defaults_linux.go.
 
 export interface FileSystemState {
   readonly capacityBytes: number;
@@ -42,24 +42,24 @@ export type Pressure = "memoryPressure" | "diskPressure" | "pidPressure";
 
 /** What there is too little of right now. */
 export function pressuresOf(machine: MachineState, thresholds: EvictionThresholds): ReadonlySet<Pressure> {
-  const found = new Set<Pressure>();
+  const pressures = new Set<Pressure>();
   const { memoryAvailableBytes, nodeFs, imageFs, pids } = machine;
-  if (memoryAvailableBytes < thresholds.memoryAvailableBytes) found.add("memoryPressure");
+  if (memoryAvailableBytes < thresholds.memoryAvailableBytes) pressures.add("memoryPressure");
   if (
     isLow(nodeFs, thresholds.nodeFsAvailable, thresholds.nodeFsInodesFree) ||
     isLow(imageFs, thresholds.imageFsAvailable, thresholds.imageFsInodesFree)
   )
-    found.add("diskPressure");
+    pressures.add("diskPressure");
   const { pidsAvailable = 0 } = thresholds;
-  if (pids && pids.most - pids.used < pids.most * pidsAvailable) found.add("pidPressure");
-  return found;
+  if (pids && pids.most - pids.used < pids.most * pidsAvailable) pressures.add("pidPressure");
+  return pressures;
 }
 
 /** A file system without a number of inodes has no limit of them. */
 const isLow = (fs: FileSystemState, available: number, inodesFree: number): boolean =>
   fs.availableBytes < fs.capacityBytes * available || (fs.inodes > 0 && fs.inodesFree < fs.inodes * inodesFree);
 
-/** A node that was pressed is called so for a while longer, so that pods do not come back at once. */
+/** Pressure is reported for a while after it has ended, so that pods do not come back at once. */
 export const pressureLastsMs = 300_000;
 
 export class PressureMemory {

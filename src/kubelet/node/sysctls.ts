@@ -1,4 +1,4 @@
-// Kernel parameters that pods may set: those that are of their own namespaces and disturb no other pod.
+// Sysctls that pods may set: those of their own namespaces that affect no other pod. The list is upstream's (pkg/kubelet/sysctl).
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Rejection } from "../pods.ts";
 

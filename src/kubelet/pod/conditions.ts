@@ -1,4 +1,4 @@
-// The conditions a kubelet keeps in a pod's status. What others put there stays.
+// The conditions that a kubelet keeps in a pod's status, as upstream's pkg/kubelet/status/generate.go. Those of others stay.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod, PodCondition } from "#api/core/v1/pod.ts";
@@ -39,12 +39,12 @@ const holds: Finding = { status: "True" };
 
 export function podConditions(input: ConditionInput): PodCondition[] {
   const { pod, before, hasSandbox } = input;
-  const others = othersConditions(pod);
+  const foreignConditions = othersConditions(pod);
   const ready = containersReady(input);
   const findings: [string, Finding][] = [
     ["PodReadyToStartContainers", hasSandbox ? holds : { status: "False" }],
     ["Initialized", initialized(input)],
-    ["Ready", ready.status === "True" ? gatesReady(pod, others) : ready],
+    ["Ready", ready.status === "True" ? gatesReady(pod, foreignConditions) : ready],
     ["ContainersReady", ready],
     ["PodScheduled", holds],
   ];
@@ -52,7 +52,7 @@ export function podConditions(input: ConditionInput): PodCondition[] {
   if (resize) findings.push([resize.type, { ...resize, status: "True" }]);
   if (couldRestartAll(pod)) findings.push(["AllContainersRestarting", restartingAll(input)]);
   const generation = pod.metadata.generation;
-  const kept = findings.map(([type, { status, reason, message }]): PodCondition => {
+  const conditions = findings.map(([type, { status, reason, message }]): PodCondition => {
     const old = before.find((condition) => condition.type === type);
     return {
       type,
@@ -64,7 +64,7 @@ export function podConditions(input: ConditionInput): PodCondition[] {
       message,
     };
   });
-  return [...others, ...kept];
+  return [...foreignConditions, ...conditions];
 }
 
 /** What others keep in the pod's status. */

@@ -1,4 +1,5 @@
-// What is told of each container: from what the runtime has, from what keeps it waiting, and from what was told before.
+// The status of each container: from what the runtime has, from what keeps it waiting, and from the status before. Follows upstream's
+// convertToAPIContainerStatuses (pkg/kubelet/kubelet_pods.go).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container, VolumeMount } from "#api/core/v1/container.ts";
 import type { ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from "#api/core/v1/container-status.ts";
@@ -39,7 +40,7 @@ function statusOf(
   const given = givenTo(idOf(input, current), old, input.resized.get(current.id)) ?? container.resources;
   const isPending = input.resize?.type === "PodResizePending";
   const lastState = previous ? stateOf(input, previous, undefined) : remembered(input, current, old);
-  const told: ContainerStatus = {
+  const reported: ContainerStatus = {
     name,
     state,
     lastState,
@@ -56,7 +57,7 @@ function statusOf(
     allocatedResourcesStatus: undefined,
     stopSignal: undefined,
   };
-  return withProbes(input, kind, container, current, held(input, current, told));
+  return withProbes(input, kind, container, current, held(input, current, reported));
 }
 
 const idOf = ({ runtimeName }: StatusInput, { id }: ContainerState): string => `${runtimeName}://${id}`;
@@ -113,23 +114,7 @@ function missing(
   old: ContainerStatus | undefined,
 ): ContainerStatus {
   const { pod, plan } = input;
-  const base: ContainerStatus = {
-    name: container.name,
-    state: waitingState(input, container.name),
-    lastState: old?.lastState ?? noState,
-    ready: false,
-    restartCount: old?.restartCount ?? 0,
-    image: container.image ?? "",
-    imageID: "",
-    containerID: undefined,
-    started: undefined,
-    allocatedResources: undefined,
-    resources: undefined,
-    volumeMounts: mountsOf(container),
-    user: undefined,
-    allocatedResourcesStatus: undefined,
-    stopSignal: undefined,
-  };
+  const base = waitingStatus(input, container, old);
   if (!old) return base;
   if (plan.isRestartingAll && !old.state.waiting) {
     const message = "The container is removed because RestartAllContainers in place";
@@ -168,6 +153,28 @@ function missing(
   };
 }
 
+const waitingStatus = (
+  input: StatusInput,
+  container: Container,
+  old: ContainerStatus | undefined,
+): ContainerStatus => ({
+  name: container.name,
+  state: waitingState(input, container.name),
+  lastState: old?.lastState ?? noState,
+  ready: false,
+  restartCount: old?.restartCount ?? 0,
+  image: container.image ?? "",
+  imageID: "",
+  containerID: undefined,
+  started: undefined,
+  allocatedResources: undefined,
+  resources: undefined,
+  volumeMounts: mountsOf(container),
+  user: undefined,
+  allocatedResourcesStatus: undefined,
+  stopSignal: undefined,
+});
+
 const hasCreatedApp = ({ pod, state }: StatusInput): boolean =>
   pod.spec.containers.some(({ name }) => state.containers.some((one) => one.name === name));
 
@@ -182,13 +189,13 @@ function waitingState({ pod, plan }: StatusInput, name: string): State {
 }
 
 /** A container that will be started again and is kept from it waits, whatever became of its last run. */
-function held({ plan }: StatusInput, current: ContainerState, told: ContainerStatus): ContainerStatus {
-  const why = plan.waiting.get(told.name);
-  if (!why || current.phase === "running") return told;
+function held({ plan }: StatusInput, current: ContainerState, reported: ContainerStatus): ContainerStatus {
+  const why = plan.waiting.get(reported.name);
+  if (!why || current.phase === "running") return reported;
   return {
-    ...told,
+    ...reported,
     state: only({ waiting: { reason: why.reason, message: why.message || undefined } }),
-    lastState: told.state.terminated ? told.state : told.lastState,
+    lastState: reported.state.terminated ? reported.state : reported.lastState,
   };
 }
 
@@ -198,16 +205,16 @@ function withProbes(
   kind: ContainerKind,
   container: Container,
   current: ContainerState | undefined,
-  told: ContainerStatus,
+  reported: ContainerStatus,
 ): ContainerStatus {
-  if (kind === "ephemeral") return told;
+  if (kind === "ephemeral") return reported;
   const results = current && probes.get(current.id);
-  const isRunning = told.state.running !== undefined && !starting.has(told.name);
+  const isRunning = reported.state.running !== undefined && !starting.has(reported.name);
   const started = isRunning && (container.startupProbe === undefined || results?.startup === "success");
   const isReady = started && (container.readinessProbe === undefined || results?.readiness === "success");
-  const hasSucceeded = kind === "init" && !isSidecar(container) && told.state.terminated?.exitCode === 0;
+  const hasSucceeded = kind === "init" && !isSidecar(container) && reported.state.terminated?.exitCode === 0;
   const ready = kind === "init" && !isSidecar(container) ? hasSucceeded : isReady;
-  return told.started === started && told.ready === ready ? told : { ...told, started, ready };
+  return reported.started === started && reported.ready === ready ? reported : { ...reported, started, ready };
 }
 
 function mountsOf({ volumeMounts }: Container): VolumeMountStatus[] | undefined {

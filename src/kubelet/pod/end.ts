@@ -1,11 +1,11 @@
-// The end of a pod: containers are told, asked and at last killed; sidecars when the containers they serve are gone, the last to
-// start first; then the sandbox goes.
+// Plans the end of a pod: preStop hooks, SIGTERM, and SIGKILL after the grace period; sidecars follow the containers they serve, the last to
+// start first; then the sandbox goes. The order is that of upstream's pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { type ContainerState, isLive } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
-import { type Draft, graceOf, leastGraceMs, stopMessage } from "./draft.ts";
+import { graceOf, minGraceMs, type PlanBuilder, stopMessage } from "./plan-builder.ts";
 import type { Plan } from "./view.ts";
 
 export interface EndReason {
@@ -14,33 +14,33 @@ export interface EndReason {
   readonly graceSeconds?: number;
 }
 
-export function planEnd(draft: Draft, { reason, message, graceSeconds }: EndReason): Plan {
-  const { view } = draft;
+export function planEnd(builder: PlanBuilder, { reason, message, graceSeconds }: EndReason): Plan {
+  const { view } = builder;
   const { state, starting, pod } = view;
   const ended = {
-    isEnding: true,
-    ending: reason === undefined ? undefined : { reason, message: message ?? "" },
+    isTerminating: true,
+    terminationReason: reason === undefined ? undefined : { reason, message: message ?? "" },
   };
-  draft.wakeAt = Number.POSITIVE_INFINITY;
-  for (const name of starting) draft.actions.push({ type: "abortStart", name });
+  builder.wakeAt = Number.POSITIVE_INFINITY;
+  for (const name of starting) builder.actions.push({ type: "abortStart", name });
   const graceMs = Math.max(1000, graceSeconds === undefined ? graceOf(pod) : graceSeconds * 1000);
   const running = state.containers.filter(isLive);
   if (running.length > 0) {
-    stopInOrder(draft, running, graceMs);
-    return draft.plan(ended);
+    stopInOrder(builder, running, graceMs);
+    return builder.plan(ended);
   }
-  if (starting.size > 0 || view.isSandboxBusy) return draft.plan(ended);
+  if (starting.size > 0 || view.isSandboxBusy) return builder.plan(ended);
   const ready = state.sandboxes.find(({ isReady }) => isReady);
   if (ready) {
-    draft.actions.push({ type: "stopSandbox", id: ready.id });
-    return draft.plan(ended);
+    builder.actions.push({ type: "stopSandbox", id: ready.id });
+    return builder.plan(ended);
   }
-  return draft.plan({ ...ended, isFinished: true });
+  return builder.plan({ ...ended, isFinished: true });
 }
 
-/** All are told at once; each is asked when its turn has come, or when the time for all of them is over. */
-function stopInOrder(draft: Draft, running: readonly ContainerState[], graceMs: number): void {
-  const { view } = draft;
+/** The hooks of all containers run at once; each container is stopped when its turn has come, or when the pod's grace period is over. */
+function stopInOrder(builder: PlanBuilder, running: readonly ContainerState[], graceMs: number): void {
+  const { view } = builder;
   const { spec } = view.pod;
   const specs = containersIn(spec);
   const names = new Set(running.map(({ name }) => name));
@@ -51,7 +51,7 @@ function stopInOrder(draft: Draft, running: readonly ContainerState[], graceMs: 
     const killAt = (record?.since ?? view.now) + grace;
     const hook = hookOf(container, phase === "running");
     if (!record)
-      draft.actions.push({
+      builder.actions.push({
         type: "beginStop",
         id,
         name,
@@ -63,12 +63,12 @@ function stopInOrder(draft: Draft, running: readonly ContainerState[], graceMs: 
     const isTold = record ? record.isHookDone : hook === undefined;
     const isDue = view.now >= killAt || (isTold && !mustWait(spec, name, names));
     if (!isDue) {
-      draft.wake(killAt);
+      builder.wake(killAt);
       continue;
     }
-    const left = Math.max(killAt - view.now, leastGraceMs);
+    const left = Math.max(killAt - view.now, minGraceMs);
     if (record?.killAt === undefined || record.killAt > view.now + left)
-      draft.actions.push({ type: "stopContainer", id, graceMs: left });
+      builder.actions.push({ type: "stopContainer", id, graceMs: left });
   }
 }
 

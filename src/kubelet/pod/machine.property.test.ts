@@ -12,7 +12,7 @@ import { podOf, now as start, viewOf } from "../testing.ts";
 import { planPod } from "./machine.ts";
 import type { Delay } from "./restart.ts";
 import { podStatus } from "./status.ts";
-import type { Action, Plan, StartFailure, Stopping } from "./view.ts";
+import type { Action, Plan, StartFailure, StopProgress } from "./view.ts";
 
 /** Things that go on, each to be done or to fail at some later step. */
 class World {
@@ -24,7 +24,7 @@ class World {
   sandboxes: SandboxState[] = [];
   containers: ContainerState[] = [];
   readonly starting = new Map<string, Start>();
-  readonly stopping = new Map<string, Stopping>();
+  readonly stopping = new Map<string, StopProgress>();
   readonly removing = new Set<string>();
   readonly restarting = new Set<string>();
   readonly delays = new Map<string, Delay>();
@@ -173,7 +173,7 @@ class World {
     if (sandbox?.isReady && this.#random.next() < this.chaos / 10) this.#loseSandbox(sandbox.id);
   }
 
-  #start(name: string, { container, sandbox, attempt, made }: Start, fails: boolean): void {
+  #start(name: string, { container, sandbox, attempt, existing: made }: Start, fails: boolean): void {
     this.starting.delete(name);
     if (this.#aborted.delete(name)) return;
     const isStartable = made === undefined || (!this.#late.has(made) && this.#phaseOf(made) === "created");
@@ -241,7 +241,7 @@ class World {
     for (const action of this.starting.values()) {
       const fate = ["not made", "made", "aborted", "late"][this.#random.below(4)];
       if (fate === "not made") continue;
-      const id = action.made ?? this.#make(action);
+      const id = action.existing ?? this.#make(action);
       if (this.#phaseOf(id) !== "created" || this.#late.has(id)) continue;
       if (fate === "late") this.#late.add(id);
       if (fate === "aborted")

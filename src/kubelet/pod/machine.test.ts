@@ -12,7 +12,7 @@ function told(plan: Plan): readonly string[] {
   const words = plan.actions.map(wordsOf);
   for (const [name, { reason }] of plan.waiting) words.push(`${name} waits: ${reason}`);
   if (plan.isFinished) words.push("finished");
-  else if (plan.isEnding) words.push("ends");
+  else if (plan.isTerminating) words.push("ends");
   return words;
 }
 
@@ -24,7 +24,7 @@ function wordsOf(action: Action): string {
       return [
         `start ${action.container.name}`,
         ...(action.attempt === 0 ? [] : [`#${action.attempt}`]),
-        ...(action.made === undefined ? [] : [`as ${action.made}`]),
+        ...(action.existing === undefined ? [] : [`as ${action.existing}`]),
         ...(action.isStarted ? ["by its hook"] : []),
       ].join(" ");
     case "beginStop":
@@ -673,7 +673,7 @@ test("a pod ends when its deadline has passed, when it is put out, and when it h
     {
       name: "put out",
       state: stateOf(["web running"]),
-      view: { ending: { reason: "Evicted", message: "low", graceSeconds: 5 } },
+      view: { termination: { reason: "Evicted", message: "low", graceSeconds: 5 } },
       does: ["kill web: Stopping container web", "stop web-0 5s", "ends"],
     },
   ]);

@@ -9,35 +9,35 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { type ContainerState, hasRun, isLive, latest, type SandboxState } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
-import { Draft, graceOf, isHookDue, mustStop, stopMessage } from "./draft.ts";
 import { type EndReason, planEnd } from "./end.ts";
 import { planInit } from "./init.ts";
+import { graceOf, isHookDue, mustStop, PlanBuilder, stopMessage } from "./plan-builder.ts";
 import { restartPolicyOf, restartsAfter, restartsAll } from "./restart.ts";
 import type { Plan, PodView } from "./view.ts";
 
 export function planPod(view: PodView): Plan {
-  const draft = new Draft(view);
-  const ending = endingOf(view, draft);
-  if (ending) return planEnd(draft, ending);
-  if (isRestartingAll(view)) return planRestartOfAll(draft);
+  const builder = new PlanBuilder(view);
+  const termination = terminationOf(view, builder);
+  if (termination) return planEnd(builder, termination);
+  if (isRestartingAll(view)) return planRestartOfAll(builder);
   const sandbox = currentSandbox(view);
-  if (!sandbox) return planSandbox(draft);
-  discardOld(draft, sandbox);
+  if (!sandbox) return planSandbox(builder);
+  discardOld(builder, sandbox);
   for (const container of view.pod.spec.ephemeralContainers ?? []) {
     const current = latest(view.state, container.name);
     if (current ? !hasRun(current) : !hasEndedBefore(view.pod, container.name))
-      draft.start("ephemeral", container, sandbox);
+      builder.start("ephemeral", container, sandbox);
   }
-  const initialized = planInit(draft, sandbox);
-  if (initialized === "failed") return planEnd(new Draft(view), {});
-  if (initialized === "busy") return draft.plan();
-  return planContainers(draft, sandbox) ? draft.plan() : planEnd(new Draft(view), {});
+  const initialized = planInit(builder, sandbox);
+  if (initialized === "failed") return planEnd(new PlanBuilder(view), {});
+  if (initialized === "busy") return builder.plan();
+  return planContainers(builder, sandbox) ? builder.plan() : planEnd(new PlanBuilder(view), {});
 }
 
 /** What makes the pod end, if anything does. */
-function endingOf(view: PodView, draft: Draft): EndReason | undefined {
-  const { pod, ending, now, acceptedAt } = view;
-  if (ending) return ending;
+function terminationOf(view: PodView, builder: PlanBuilder): EndReason | undefined {
+  const { pod, termination, now, acceptedAt } = view;
+  if (termination) return termination;
   const { activeDeadlineSeconds } = pod.spec;
   if (activeDeadlineSeconds !== undefined) {
     const deadline = acceptedAt + activeDeadlineSeconds * 1000;
@@ -46,7 +46,7 @@ function endingOf(view: PodView, draft: Draft): EndReason | undefined {
         reason: "DeadlineExceeded",
         message: "Pod was active on the node longer than the specified deadline",
       };
-    draft.wake(deadline);
+    builder.wake(deadline);
   }
   if (pod.metadata.deletionTimestamp !== undefined) return {};
   if (hasEnded(pod)) return {};
@@ -61,11 +61,11 @@ export function currentSandbox({ pod, state }: Pick<PodView, "pod" | "state">): 
 }
 
 /** All that was in another sandbox goes, then a new one is made, unless nothing would run in it. */
-function planSandbox(draft: Draft): Plan {
-  const { view } = draft;
+function planSandbox(builder: PlanBuilder): Plan {
+  const { view } = builder;
   const { pod, state } = view;
   const [newest] = state.sandboxes;
-  if (view.isSandboxBusy) return draft.plan();
+  if (view.isSandboxBusy) return builder.plan();
   const wouldRun = pod.spec.containers.some((container) => {
     const before = latest(state, container.name);
     return !(
@@ -77,63 +77,63 @@ function planSandbox(draft: Draft): Plan {
   const isOver =
     (newest !== undefined && state.containers.some(hasRun) && pod.spec.restartPolicy === "Never") ||
     (!wouldRun && pod.spec.containers.some(({ name }) => latest(state, name) !== undefined));
-  if (isOver) return planEnd(draft, {});
-  for (const name of view.starting) draft.actions.push({ type: "abortStart", name });
+  if (isOver) return planEnd(builder, {});
+  for (const name of view.starting) builder.actions.push({ type: "abortStart", name });
   const live = state.containers.filter(isLive);
   for (const container of live) {
     const spec = containersIn(pod.spec).get(container.name);
     if (spec)
-      draft.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: true });
+      builder.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: true });
     else if (!view.stopping.has(container.id))
-      draft.actions.push({ type: "stopContainer", id: container.id, graceMs: graceOf(pod) });
+      builder.actions.push({ type: "stopContainer", id: container.id, graceMs: graceOf(pod) });
   }
-  if (live.length > 0 || view.starting.size > 0) return draft.plan();
+  if (live.length > 0 || view.starting.size > 0) return builder.plan();
   const ready = state.sandboxes.find(({ isReady }) => isReady);
-  if (ready) draft.actions.push({ type: "stopSandbox", id: ready.id });
-  else if (view.now < view.sandboxRetryAt) draft.wake(view.sandboxRetryAt);
-  else draft.actions.push({ type: "createSandbox", attempt: newest ? newest.attempt + 1 : 0 });
-  return draft.plan();
+  if (ready) builder.actions.push({ type: "stopSandbox", id: ready.id });
+  else if (view.now < view.sandboxRetryAt) builder.wake(view.sandboxRetryAt);
+  else builder.actions.push({ type: "createSandbox", attempt: newest ? newest.attempt + 1 : 0 });
+  return builder.plan();
 }
 
 /** Whether any container is there, runs or will: false means that the pod is done. */
-function planContainers(draft: Draft, sandbox: SandboxState): boolean {
-  const { view } = draft;
+function planContainers(builder: PlanBuilder, sandbox: SandboxState): boolean {
+  const { view } = builder;
   const { pod, state } = view;
   let isAlive = false;
   for (const container of pod.spec.containers) {
     const { name } = container;
     const current = latest(state, name);
     if (view.starting.has(name) || !current || !hasRun(current) || isHookDue(view, current, sandbox)) {
-      draft.start("app", container, sandbox);
+      builder.start("app", container, sandbox);
       isAlive = true;
     } else if (current.phase === "exited") {
       if (!view.restarting.has(name) && !restartsAfter(container, pod.spec, current.exitCode)) continue;
-      draft.start("app", container, sandbox);
+      builder.start("app", container, sandbox);
       isAlive = true;
     } else {
       isAlive = true;
       const why = view.stopping.has(current.id) ? undefined : mustStop(view, container, current, "Container");
-      if (why) draft.stop(current, container, why);
+      if (why) builder.stop(current, container, why);
       else if (view.stopping.has(current.id))
-        draft.stop(current, container, { graceMs: 0, message: "", restart: false });
+        builder.stop(current, container, { graceMs: 0, message: "", restart: false });
     }
   }
   return isAlive;
 }
 
 /** Of each name the newest container and the one before are kept: the second is the status' lastState. */
-function discardOld(draft: Draft, sandbox: SandboxState): void {
-  const { view } = draft;
+function discardOld(builder: PlanBuilder, sandbox: SandboxState): void {
+  const { view } = builder;
   if (view.state.containers.length > 2 || view.state.sandboxes.length > 1) {
     const seen = new Map<string, number>();
     for (const container of view.state.containers) {
       const count = (seen.get(container.name) ?? 0) + 1;
       seen.set(container.name, count);
-      if (count > 2 && !isLive(container)) draft.discard(container);
+      if (count > 2 && !isLive(container)) builder.discard(container);
     }
     const inUse = new Set(view.state.containers.map((container) => container.sandbox));
     const unused = view.state.sandboxes.find(({ id }) => id !== sandbox.id && !inUse.has(id));
-    if (unused && !view.isSandboxBusy) draft.actions.push({ type: "removeSandbox", id: unused.id });
+    if (unused && !view.isSandboxBusy) builder.actions.push({ type: "removeSandbox", id: unused.id });
   }
 }
 
@@ -148,25 +148,25 @@ function isRestartingAll({ pod, state }: PodView): boolean {
 }
 
 /** Everything is stopped and removed, the sandbox stays; then the pod begins again with its first init container. */
-function planRestartOfAll(draft: Draft): Plan {
-  const { view } = draft;
+function planRestartOfAll(builder: PlanBuilder): Plan {
+  const { view } = builder;
   const { pod, state } = view;
   const specs = containersIn(pod.spec);
   const isCause = ({ name, phase, exitCode }: ContainerState): boolean => {
     const spec = specs.get(name);
     return spec !== undefined && phase === "exited" && restartsAll(spec, exitCode);
   };
-  for (const name of view.starting) draft.actions.push({ type: "abortStart", name });
+  for (const name of view.starting) builder.actions.push({ type: "abortStart", name });
   const counted = state.containers.filter(({ name }) => specs.has(name) && !isEphemeral(pod, name));
   const others = counted.filter((container) => !isCause(container));
   for (const container of others) {
     const spec = specs.get(container.name);
     if (spec && isLive(container))
-      draft.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: false });
+      builder.stop(container, spec, { graceMs: graceOf(pod), message: stopMessage(container.name), restart: false });
   }
   if (view.starting.size === 0 && !others.some(isLive))
-    for (const container of others.length > 0 ? others : counted) draft.discard(container);
-  return draft.plan({ isRestartingAll: true });
+    for (const container of others.length > 0 ? others : counted) builder.discard(container);
+  return builder.plan({ isRestartingAll: true });
 }
 
 /** Whether an ephemeral container has ended by what was told of it: it is never started again, though the runtime has forgotten it. */

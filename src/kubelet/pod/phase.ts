@@ -1,4 +1,4 @@
-// Where a pod is in its life, from the statuses of its containers. The cases are those of upstream's getPhase.
+// The phase of a pod, from the statuses of its containers. The cases are those of upstream's getPhase (pkg/kubelet/kubelet_pods.go).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
@@ -12,12 +12,12 @@ export interface PhaseInput {
   readonly init: readonly ContainerStatus[];
   readonly apps: readonly ContainerStatus[];
   /** Whether nothing will be started any more. */
-  readonly isEnding: boolean;
+  readonly isTerminating: boolean;
   /** Whether containers have been started in the present sandbox, so that initialization is over. */
   readonly hasInitialized: boolean;
 }
 
-export function phaseOf({ spec, init, apps, isEnding, hasInitialized }: PhaseInput): Phase {
+export function phaseOf({ spec, init, apps, isTerminating, hasInitialized }: PhaseInput): Phase {
   const initContainers = spec.initContainers ?? [];
   const pairs = initContainers.map((container, i) => ({ container, status: init[i] }));
   const once = pairs.filter(({ container }) => !isSidecar(container));
@@ -37,7 +37,7 @@ export function phaseOf({ spec, init, apps, isEnding, hasInitialized }: PhaseInp
     const end = endOf(apps[i]);
     return end !== undefined && isRestartable(container, spec, end);
   });
-  if (!isEnding && isBound) return "Running";
+  if (!isTerminating && isBound) return "Running";
   return hasSucceeded ? "Succeeded" : "Failed";
 }
 

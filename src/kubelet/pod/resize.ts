@@ -1,4 +1,5 @@
-// A change of what the containers of a pod may use while they run: in place, or by a restart for those that ask for one.
+// Changes of container resources while a pod runs: in place, or by a restart where resizePolicy says so. Follows upstream's
+// pkg/kubelet/allocation/allocation_manager.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
@@ -36,12 +37,12 @@ export interface ResizeView {
 export function dueResizes({ pod, state, runtimeName, starting, stopping, resized }: ResizeView): readonly Resize[] {
   const { initContainers = [], containers } = pod.spec;
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status;
-  const told = new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status]));
+  const statuses = new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status]));
   return [...initContainers.filter(isSidecar), ...containers].flatMap((container) => {
     const { name, resources } = container;
     const current = latest(state, name);
     if (current?.phase !== "running" || starting.has(name) || stopping.has(current.id)) return [];
-    const given = givenTo(`${runtimeName}://${current.id}`, told.get(name), resized.get(current.id));
+    const given = givenTo(`${runtimeName}://${current.id}`, statuses.get(name), resized.get(current.id));
     if (given === undefined || equal(given, resources)) return [];
     return [{ state: current, container, restarts: wantsRestart(container, given) }];
   });
@@ -53,7 +54,7 @@ export const isToldOf = ({ status }: Pod, containerId: string, resources: Resour
     (told) => told.containerID === containerId && equal(told.resources, resources),
   );
 
-/** What a container was given when it was made or last changed; undefined if nobody has told yet: then it is what its spec says. */
+/** Resources that a container was given when it was created or last resized; undefined before the first status: then those of its spec. */
 export const givenTo = (
   containerId: string,
   told: ContainerStatus | undefined,

@@ -1,4 +1,4 @@
-// When a container that has ended is started again, and how long that waits.
+// Whether a container that has ended is restarted, and its back-off.
 import type { Container, ContainerRestartRule } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 

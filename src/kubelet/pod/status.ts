@@ -1,4 +1,5 @@
-// What a kubelet tells of a pod: a pure function of the pod, of what is observed, and of what was told before.
+// The status of a pod: a pure function of the pod, of what is observed, and of the status before. Follows upstream's
+// generateAPIPodStatus (pkg/kubelet/kubelet_pods.go).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod, PodCondition, PodStatus } from "#api/core/v1/pod.ts";
@@ -11,11 +12,11 @@ import { containerStatuses, lost } from "./container-status.ts";
 import { currentSandbox } from "./machine.ts";
 import { type Phase, phaseOf } from "./phase.ts";
 import type { ResizeProgress, Resources } from "./resize.ts";
-import type { Plan, ProbeResults, Waiting } from "./view.ts";
+import type { Plan, ProbeResults, WaitingReason } from "./view.ts";
 
 export interface StatusInput {
   readonly pod: Pod;
-  /** What was told last, which the API may not show yet. */
+  /** The status that was written last, which the API may not show yet. */
   readonly old: PodStatus;
   readonly state: PodState;
   readonly plan: Plan;
@@ -51,8 +52,8 @@ export function podStatus(input: StatusInput): PodStatus {
   const hasInitialized = state.containers.some(
     ({ name, sandbox: id }) => id === sandbox?.id && spec.containers.some((container) => container.name === name),
   );
-  const found = phaseOf({ spec, init, apps, isEnding: plan.isEnding, hasInitialized });
-  const { phase, why, shown } = settle(input, found);
+  const found = phaseOf({ spec, init, apps, isTerminating: plan.isTerminating, hasInitialized });
+  const { phase, why, shown: shownPhase } = decidePhase(input, found);
   const conditions = podConditions({
     pod,
     before: old.conditions ?? [],
@@ -69,8 +70,11 @@ export function podStatus(input: StatusInput): PodStatus {
   return {
     ...old,
     observedGeneration: pod.metadata.generation,
-    phase: shown,
-    conditions: plan.ending?.reason === "Evicted" ? withDisruption(conditions, plan.ending.message, input) : conditions,
+    phase: shownPhase,
+    conditions:
+      plan.terminationReason?.reason === "Evicted"
+        ? withDisruption(conditions, plan.terminationReason.message, input)
+        : conditions,
     message: why?.message || undefined,
     reason: why?.reason,
     hostIP: input.hostIps[0],
@@ -85,7 +89,7 @@ export function podStatus(input: StatusInput): PodStatus {
   };
 }
 
-/** Says to whoever counts failures that this one was the node's. */
+/** Adds the condition by which controllers know that the node caused this failure. */
 function withDisruption(
   conditions: readonly PodCondition[],
   message: string,
@@ -93,7 +97,7 @@ function withDisruption(
 ): PodCondition[] {
   const [type, status] = ["DisruptionTarget", "True"] as const;
   if (conditions.some((condition) => condition.type === type && condition.status === status)) return [...conditions];
-  const told: PodCondition = {
+  const condition: PodCondition = {
     type,
     status,
     observedGeneration: pod.metadata.generation,
@@ -102,25 +106,28 @@ function withDisruption(
     reason: "TerminationByKubelet",
     message,
   };
-  return [...conditions.filter((condition) => condition.type !== type), told];
+  return [...conditions.filter((condition) => condition.type !== type), condition];
 }
 
-interface Settled {
-  /** What the pod has come to. */
+interface PhaseDecision {
+  /** The phase that the containers' states amount to. */
   readonly phase: Phase;
-  /** What is told: nobody hears of an end before nothing runs any more. */
+  /** The phase that is reported: a terminal phase only when nothing runs any more. */
   readonly shown: Phase;
-  readonly why: Waiting | { readonly reason: string | undefined; readonly message: string | undefined } | undefined;
+  readonly why:
+    | WaitingReason
+    | { readonly reason: string | undefined; readonly message: string | undefined }
+    | undefined;
 }
 
-function settle({ pod, old, plan }: StatusInput, found: Phase): Settled {
+function decidePhase({ pod, old, plan }: StatusInput, found: Phase): PhaseDecision {
   const before = terminal(old.phase) ?? terminal(pod.status.phase);
-  const phase = before ?? (plan.ending || (plan.isFinished && !terminal(found)) ? "Failed" : found);
+  const phase = before ?? (plan.terminationReason || (plan.isFinished && !terminal(found)) ? "Failed" : found);
   const isHeld = terminal(phase) !== undefined && before === undefined && !plan.isFinished;
   const shown = isHeld ? phaseBefore(old.phase) : phase;
   const kept = { reason: old.reason, message: old.message };
   if (shown === old.phase) return { phase, shown, why: kept };
-  return { phase, shown, why: terminal(shown) ? plan.ending : undefined };
+  return { phase, shown, why: terminal(shown) ? plan.terminationReason : undefined };
 }
 
 const terminal = (phase: PodStatus["phase"]): Phase | undefined =>
@@ -160,8 +167,8 @@ const asLost = (status: ContainerStatus): ContainerStatus => ({
   started: false,
 });
 
-/** Of a pod the node does not take: no container was ever thought of. */
-export const rejectedStatus = (pod: Pod, { reason, message }: Waiting, now: number): PodStatus => ({
+/** The status of a pod that the node does not admit: it has no container statuses. */
+export const rejectedStatus = (pod: Pod, { reason, message }: WaitingReason, now: number): PodStatus => ({
   ...pod.status,
   observedGeneration: pod.metadata.generation,
   phase: "Failed",

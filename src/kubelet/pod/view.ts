@@ -1,4 +1,4 @@
-// What the pod machine is told, and what it answers with.
+// Input and output of the pod machine: a view of the pod, and a plan.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodState } from "../runtime.ts";
@@ -15,30 +15,30 @@ export interface ProbeResults {
 }
 
 /** Why a container waits, as its status tells it. */
-export interface Waiting {
+export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
 }
 
 /** A start that went wrong. */
-export interface StartFailure extends Waiting {
+export interface StartFailure extends WaitingReason {
   readonly retryAt: number;
-  /** What is told from a moment on: a failed pull becomes a back-off. */
-  readonly later?: Waiting & { readonly at: number };
+  /** The reason that replaces this one after a while: a failed pull becomes a back-off. */
+  readonly later?: WaitingReason & { readonly at: number };
 }
 
-/** A container that is on its way out. */
-export interface Stopping {
+/** A container that is being stopped. */
+export interface StopProgress {
   readonly since: number;
   readonly graceMs: number;
-  /** Whether it was told what it had to be told before it may be asked to end. */
+  /** Whether its preStop hook has run, so that it may be sent SIGTERM. */
   readonly isHookDone: boolean;
-  /** When it will be killed; undefined until it was asked to end. */
+  /** When it will be killed; undefined before SIGTERM. */
   readonly killAt: number | undefined;
 }
 
-/** Why the pod has to end, where neither its spec nor its containers say so. */
-export interface Ending {
+/** Why the node terminates the pod: eviction, rejection, a deadline. */
+export interface Termination {
   readonly reason: string;
   readonly message: string;
   readonly graceSeconds?: number;
@@ -55,7 +55,7 @@ export interface PodView {
   /** Names of containers that are being started. */
   readonly starting: ReadonlySet<string>;
   /** By container id. */
-  readonly stopping: ReadonlyMap<string, Stopping>;
+  readonly stopping: ReadonlyMap<string, StopProgress>;
   /** Ids of containers that are being removed. */
   readonly removing: ReadonlySet<string>;
   /** Names of containers that were stopped in order to be started again, whatever their restart policy. */
@@ -65,7 +65,7 @@ export interface PodView {
   /** By name. */
   readonly delays: ReadonlyMap<string, Delay>;
   readonly failures: ReadonlyMap<string, StartFailure>;
-  readonly ending: Ending | undefined;
+  readonly termination: Termination | undefined;
   /** When the kubelet took the pod on. */
   readonly acceptedAt: number;
   readonly crashDelays: DelayLimits;
@@ -90,14 +90,14 @@ export interface StartContainer {
   readonly sandbox: string;
   readonly attempt: number;
   /** The container, if it was made before and has only to be started. */
-  readonly made: string | undefined;
+  readonly existing: string | undefined;
   /** Whether even that was done, and only the hook is left. */
   readonly isStarted: boolean;
   /** What to wait after its next end; undefined to leave that as it is. */
   readonly delay: Delay | undefined;
 }
 
-/** Tells people that a container ends and why, and runs its hook. */
+/** Writes the event that a container is stopped and why, and runs its preStop hook. */
 export interface BeginStop {
   readonly type: "beginStop";
   readonly id: string;
@@ -111,17 +111,17 @@ export interface BeginStop {
 }
 
 export interface Plan {
-  /** To be begun now; those that take time are told in the next view. */
+  /** To be begun now; those in progress are part of the next view. */
   readonly actions: readonly Action[];
   /** When to plan again if nothing happens before; Infinity for never. */
   readonly wakeAt: number;
   /** Why containers that should run do not, by name. */
-  readonly waiting: ReadonlyMap<string, Waiting>;
+  readonly waiting: ReadonlyMap<string, WaitingReason>;
   /** Whether nothing will be started any more. */
-  readonly isEnding: boolean;
+  readonly isTerminating: boolean;
   /** Whether nothing of the pod runs any more, nor will. */
   readonly isFinished: boolean;
   /** Why it ends, where that is told in the pod's status. */
-  readonly ending: Waiting | undefined;
+  readonly terminationReason: WaitingReason | undefined;
   readonly isRestartingAll: boolean;
 }

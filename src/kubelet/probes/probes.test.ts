@@ -6,14 +6,14 @@ import { turn } from "#base/breathe.ts";
 import { ManualClock } from "#base/clock.ts";
 import type { Draft } from "#schema/infer.ts";
 import { now, podOf, stateOf } from "../testing.ts";
-import { expand, httpProbeOf, type Outcome, type ProbeHandlers, portOf } from "./ask.ts";
 import { Prober } from "./prober.ts";
-import { counted, freshTally } from "./tally.ts";
+import { expand, httpProbeOf, type ProbeHandlers, type ProbeOutcome, portOf } from "./run-probe.ts";
+import { countResult, freshTally } from "./tally.ts";
 
 test("a probe is believed when it has said the same often enough", () => {
   const probe = { failureThreshold: 3, successThreshold: 2 };
   const say = (text: string) =>
-    [...text].reduce((tally, letter) => counted(tally, letter === "s" ? "success" : "failure", probe), freshTally)
+    [...text].reduce((tally, letter) => countResult(tally, letter === "s" ? "success" : "failure", probe), freshTally)
       .result;
   const table: readonly [string, string | undefined][] = [
     ["", undefined],
@@ -83,7 +83,7 @@ interface ProberWorld {
   readonly events: string[];
   readonly asked: string[];
   readonly changed: string[];
-  answer: Outcome["result"] | "error" | "silence";
+  answer: ProbeOutcome["result"] | "error" | "silence";
   look(containers?: readonly string[]): readonly unknown[];
   advance(ms: number): Promise<void>;
   readonly stop: AbortController;
@@ -112,7 +112,7 @@ function world(container: Draft<PodSpec["containers"][number]>): ProberWorld {
   };
   const tell =
     (what: string) =>
-    async (...args: unknown[]): Promise<Outcome> => {
+    async (...args: unknown[]): Promise<ProbeOutcome> => {
       const signal = args.at(-1) as AbortSignal;
       w.asked.push(what);
       if (w.answer === "error") throw new Error("no route");

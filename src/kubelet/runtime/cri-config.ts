@@ -1,11 +1,12 @@
-// Pods and containers as CRI wants them described. Pure: what has to be fetched or mounted for them is given.
+// Pods and containers as CRI messages. Pure: what has to be fetched or mounted is given. Follows upstream's kuberuntime_sandbox.go and
+// kuberuntime_container.go (pkg/kubelet/kuberuntime).
 
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { own } from "#base/collections.ts";
 import { bytesOf, cpuPeriod, hugepageLimits, millisOf, oomScore, quotaOf, sharesOf } from "../cgroups/limits.ts";
 import { kernelNameOf } from "../inputs/host-name.ts";
-import { expand } from "../probes/ask.ts";
+import { expand } from "../probes/run-probe.ts";
 import type { ContainerConfig, SandboxConfig } from "../runtime.ts";
 import { containerSecurity, sandboxSecurity } from "./cri-security.ts";
 
@@ -15,19 +16,19 @@ export interface CriSettings {
   readonly logsDirectory: string;
   /** Where seccomp profiles of the node's own are: `/var/lib/kubelet/seccomp`. */
   readonly seccompDirectory: string;
-  /** The file of a seccomp filter for sandboxes; the runtime's own filter unless told. */
+  /** The file of a seccomp filter for sandboxes; defaults to the runtime's own filter. */
   readonly sandboxProfile?: string;
-  /** Where processors of the machine tell how hot they are: `/sys/devices/system/cpu/cpu0/thermal_throttle`; none unless told. */
+  /** Folders with temperatures of processors, to be masked: `/sys/devices/system/cpu/cpu0/thermal_throttle`; defaults to none. */
   readonly throttleFolders?: readonly string[];
-  /** The control group that holds all of a pod; the runtime's choice unless told. */
+  /** The cgroup of a pod; defaults to the runtime's choice. */
   readonly cgroupOf?: (pod: Pod) => string;
   /** Whether groups are of the second version alone, where all of a container is killed when it runs out of memory. */
   readonly isUnified?: boolean;
-  /** The domain that the names of pods are in; none unless told. */
+  /** The domain of pod host names; defaults to none. */
   readonly clusterDomain?: string;
   /** Memory of the node, by which scores for the kernel's killer are made. */
   readonly memoryBytes: number;
-  /** What a pod's resolv.conf says; the node's own unless told. */
+  /** The resolv.conf of a pod; defaults to the node's own. */
   readonly dns?: (pod: Pod) => {
     readonly servers: readonly string[];
     readonly searches: readonly string[];
@@ -74,13 +75,13 @@ export const logDirectoryOf = ({ metadata }: Pod, { logsDirectory }: Pick<CriSet
 
 export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSettings) {
   const { metadata, spec } = pod;
-  const all = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
   return {
     metadata: { name: metadata.name, uid: metadata.uid ?? "", namespace: metadata.namespace ?? "", attempt },
     hostname: kernelNameOf(pod, settings.clusterDomain),
     logDirectory: logDirectoryOf(pod, settings),
     ...(settings.dns && { dnsConfig: settings.dns(pod) }),
-    portMappings: all.flatMap(({ ports = [] }) =>
+    portMappings: containers.flatMap(({ ports = [] }) =>
       ports.flatMap(({ hostPort = 0, containerPort, protocol, hostIP = "" }) =>
         hostPort && !spec.hostNetwork
           ? [{ protocol: own(protocols, protocol) ?? 0, containerPort, hostPort, hostIp: hostIP }]
@@ -99,12 +100,15 @@ export function criSandbox({ pod, attempt }: SandboxConfig, settings: CriSetting
 
 export function criContainer(config: ContainerConfig, inputs: ContainerInputs, settings: CriSettings) {
   const { pod, container, attempt, imageId } = config;
-  const known = { ...container, env: inputs.env.map(({ name, value }) => ({ name, value, valueFrom: undefined })) };
+  const withValues = {
+    ...container,
+    env: inputs.env.map(({ name, value }) => ({ name, value, valueFrom: undefined })),
+  };
   return {
     metadata: { name: container.name, attempt },
     image: { image: imageId, userSpecifiedImage: container.image ?? "" },
-    command: expand(container.command ?? [], known),
-    args: expand(container.args ?? [], known),
+    command: expand(container.command ?? [], withValues),
+    args: expand(container.args ?? [], withValues),
     workingDir: container.workingDir ?? "",
     envs: inputs.env.map(({ name, value }) => ({ key: name, value })),
     mounts: inputs.mounts,

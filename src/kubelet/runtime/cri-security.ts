@@ -1,4 +1,4 @@
-// What containers may do, as CRI wants it described. A container's own say goes before its pod's.
+// Security contexts as CRI messages; the container's overrides the pod's. Follows upstream's pkg/kubelet/kuberuntime/security_context.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { AppArmorProfile, SELinuxOptions, SeccompProfile } from "#api/core/v1/security-context.ts";
@@ -15,7 +15,7 @@ const namespacesOf = ({ hostNetwork, hostPID, hostIPC, shareProcessNamespace }: 
   ipc: hostIPC ? namespaceMode.node : namespaceMode.pod,
 });
 
-/** `profile` is the file of a filter for sandboxes; the runtime's own unless told. */
+/** `profile` is the file of a seccomp filter for sandboxes; defaults to the runtime's own. */
 export function sandboxSecurity(pod: Pod, profile: string | undefined) {
   const { securityContext, initContainers = [], containers } = pod.spec;
   const { runAsUser, runAsGroup, seLinuxOptions } = securityContext ?? {};
@@ -31,7 +31,7 @@ export function sandboxSecurity(pod: Pod, profile: string | undefined) {
 
 export interface ContainerSurroundings {
   readonly seccompDirectory: string;
-  /** Where processors of the machine tell how hot they are; none unless told. */
+  /** Folders with temperatures of processors, to be masked; defaults to none. */
   readonly throttleFolders?: readonly string[];
   /** Id of the container whose processes the container is to see. */
   readonly target?: string | undefined;
@@ -39,28 +39,31 @@ export interface ContainerSurroundings {
 
 export function containerSecurity(
   pod: Pod,
-  { securityContext: own }: Container,
+  { securityContext: containerContext }: Container,
   { seccompDirectory, throttleFolders = [], target }: ContainerSurroundings,
 ) {
-  const all = pod.spec.securityContext;
-  const privileged = own?.privileged ?? false;
-  const isBare = privileged || own?.procMount === "Unmasked";
+  const podContext = pod.spec.securityContext;
+  const privileged = containerContext?.privileged ?? false;
+  const isBare = privileged || containerContext?.procMount === "Unmasked";
   return {
-    capabilities: { add: own?.capabilities?.add ?? [], drop: own?.capabilities?.drop ?? [] },
+    capabilities: { add: containerContext?.capabilities?.add ?? [], drop: containerContext?.capabilities?.drop ?? [] },
     privileged,
     namespaceOptions: {
       ...namespacesOf(pod.spec),
       ...(target !== undefined && { pid: namespaceMode.target, targetId: target }),
     },
-    readonlyRootfs: own?.readOnlyRootFilesystem ?? false,
-    noNewPrivs: own?.allowPrivilegeEscalation === false,
+    readonlyRootfs: containerContext?.readOnlyRootFilesystem ?? false,
+    noNewPrivs: containerContext?.allowPrivilegeEscalation === false,
     maskedPaths: isBare ? [] : [...masked, ...throttleFolders],
     readonlyPaths: isBare ? [] : readOnly,
-    seccomp: seccompOf(own?.seccompProfile ?? all?.seccompProfile, seccompDirectory),
-    ...appArmorOf(own?.appArmorProfile ?? all?.appArmorProfile),
-    ...labelOf(own?.seLinuxOptions ?? all?.seLinuxOptions),
+    seccomp: seccompOf(containerContext?.seccompProfile ?? podContext?.seccompProfile, seccompDirectory),
+    ...appArmorOf(containerContext?.appArmorProfile ?? podContext?.appArmorProfile),
+    ...labelOf(containerContext?.seLinuxOptions ?? podContext?.seLinuxOptions),
     ...groupsOf(pod),
-    ...idsOf(own?.runAsUser ?? all?.runAsUser, own?.runAsGroup ?? all?.runAsGroup),
+    ...idsOf(
+      containerContext?.runAsUser ?? podContext?.runAsUser,
+      containerContext?.runAsGroup ?? podContext?.runAsGroup,
+    ),
   };
 }
 

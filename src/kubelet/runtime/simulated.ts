@@ -2,10 +2,10 @@
 // thousands of nodes, with one timer.
 
 import type { Pod } from "#api/core/v1/pod.ts";
-import { Alarm } from "#base/alarm.ts";
 import type { Clock } from "#base/clock.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
+import { TimerQueue } from "#base/timer-queue.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { millisOf } from "#schema/time.ts";
 import { InputMissing } from "../inputs/sources.ts";
@@ -29,9 +29,9 @@ export interface SimulatedRuntimeOptions {
   /** Addresses for a new pod of a node. Throws if there are none left. */
   readonly allocate: (node: string) => readonly string[];
   readonly release: (node: string, ips: readonly string[]) => void;
-  /** Rejects if something is missing that a container is to be given; nothing is unless told. */
+  /** Rejects if an input of a container is missing; by default none is. */
   readonly inputs?: (pod: Pod, container: ContainerConfig["container"]) => Promise<void>;
-  /** What a container does; by its annotations unless told. */
+  /** What a container does; defaults to what its pod's annotations say. */
   readonly script?: (config: Pick<ContainerConfig, "pod" | "container" | "kind">) => ContainerScript;
 }
 
@@ -48,10 +48,10 @@ interface SimulatedContainer {
   readonly cpuCores: number;
   readonly memoryBytes: number;
   /** The end that is coming, if any. */
-  end: End | undefined;
+  end: ScheduledEnd | undefined;
 }
 
-interface End {
+interface ScheduledEnd {
   readonly id: string;
   readonly at: number;
   readonly exitCode: number;
@@ -71,10 +71,10 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #images = new Map<string, Image>();
   readonly #pulls = new Map<string, number>();
   readonly #feed = new ChangeFeed();
-  /** Who wants to know when a container ends, by its id. */
+  /** Callbacks for the end of a container, by its id. */
   readonly #watchers = new Map<string, Set<() => void>>();
-  readonly #ends: Alarm<End>;
-  readonly #sleepers: Alarm<() => void>;
+  readonly #ends: TimerQueue<ScheduledEnd>;
+  readonly #sleepers: TimerQueue<() => void>;
   /** In which ids differ from those of a process before this one: pods outlive it. */
   readonly #epoch: string;
   #made = 0;
@@ -82,8 +82,8 @@ export class SimulatedRuntime implements ContainerRuntime {
   constructor(options: SimulatedRuntimeOptions) {
     this.#options = options;
     this.#epoch = options.clock.now().toString(16);
-    this.#ends = new Alarm(options.clock, (end) => this.#exit(end));
-    this.#sleepers = new Alarm(options.clock, (wake) => wake());
+    this.#ends = new TimerQueue(options.clock, (end) => this.#exit(end));
+    this.#sleepers = new TimerQueue(options.clock, (wake) => wake());
   }
 
   async observe(podUid: string): Promise<PodState> {
@@ -201,18 +201,18 @@ export class SimulatedRuntime implements ContainerRuntime {
     const { pod, container } = config;
     const { containers } = this.#pods.get(uid) ?? nothingObserved;
     const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
-    const told = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container.name);
-    if (!told?.state.running || containers.some(({ name }) => name === container.name)) return [];
-    const id = told.containerID?.replace(`${this.name}://`, "") ?? "";
+    const reported = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container.name);
+    if (!reported?.state.running || containers.some(({ name }) => name === container.name)) return [];
+    const id = reported.containerID?.replace(`${this.name}://`, "") ?? "";
     if (id === "" || this.#containers.has(id)) return [];
     this.#containers.set(id, { uid, script: this.#script(config), cpuCores: 0, memoryBytes: 0, end: undefined });
-    const { startedAt } = told.state.running;
+    const { startedAt } = reported.state.running;
     return [
       {
         id,
         sandbox,
         name: container.name,
-        attempt: told.restartCount,
+        attempt: reported.restartCount,
         phase: "exited",
         createdAt: 0,
         startedAt: startedAt === undefined ? 0 : millisOf(startedAt),
@@ -220,8 +220,8 @@ export class SimulatedRuntime implements ContainerRuntime {
         exitCode: 255,
         reason: "Unknown",
         message: "",
-        image: told.image,
-        imageId: told.imageID,
+        image: reported.image,
+        imageId: reported.imageID,
       },
     ];
   }
@@ -381,12 +381,12 @@ export class SimulatedRuntime implements ContainerRuntime {
     });
   }
 
-  #endIn(id: string, ms: number, exitCode: number, reason: string | undefined): End {
+  #endIn(id: string, ms: number, exitCode: number, reason: string | undefined): ScheduledEnd {
     const container = this.#known(id);
     const at = this.#options.clock.elapsed() + ms;
     const before = container.end;
     if (before && before.at <= at) return before;
-    const end: End = { id, at, exitCode, reason, waiters: before?.waiters ?? [] };
+    const end: ScheduledEnd = { id, at, exitCode, reason, waiters: before?.waiters ?? [] };
     if (before) this.#ends.delete(before);
     container.end = end;
     this.#ends.set(end, ms);
@@ -401,7 +401,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#exit({ id, at: 0, exitCode, reason: undefined, waiters: before?.waiters ?? [] });
   }
 
-  #exit({ id, exitCode, reason, waiters }: End): void {
+  #exit({ id, exitCode, reason, waiters }: ScheduledEnd): void {
     const container = this.#containers.get(id);
     if (container) {
       container.end = undefined;

@@ -1,4 +1,4 @@
-// What containers use under the names that cAdvisor gave it, for those who scrape /metrics/cadvisor. Only what the runtime tells.
+// /metrics/cadvisor: the resource use of containers under cAdvisor's names, as far as the runtime reports it.
 import { MetricRegistry } from "#base/metrics.ts";
 import type { ContainerRuntime } from "../runtime.ts";
 import type { ServedPod } from "./server.ts";
@@ -27,7 +27,7 @@ export async function cadvisorMetrics(
   const gauge = (name: string, help: string) => registry.gauge({ name: `container_${name}`, help, labels });
   const memory = gauge("memory_working_set_bytes", "Current working set in bytes.");
   const started = gauge("start_time_seconds", "Start time of the container since unix epoch in seconds.");
-  const seen = gauge("last_seen", "Last time a container was seen by the exporter");
+  const lastSeen = gauge("last_seen", "Last time a container was seen by the exporter");
   for (const { pod, container } of running) {
     const used = usage.get(container.id);
     if (!used) continue;
@@ -37,7 +37,7 @@ export async function cadvisorMetrics(
     cpu.of(...values, "total").add(used.cpuSeconds);
     memory.of(...values).set(used.memoryBytes);
     started.of(...values).set(container.startedAt / 1000);
-    seen.of(...values).set(Math.floor(now / 1000));
+    lastSeen.of(...values).set(Math.floor(now / 1000));
   }
   return registry.text();
 }

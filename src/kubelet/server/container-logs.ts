@@ -3,25 +3,25 @@ import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { containersIn } from "../pod/containers.ts";
-import { type Asked, text } from "./answers.ts";
 import { type LogOptions, logOptions, logText } from "./logs.ts";
+import { type RouteRequest, text } from "./responses.ts";
 import type { KubeletServerOptions, ServedPod } from "./server.ts";
 
 export async function containerLogs(
-  { words, query, signal }: Asked,
+  { words, query, signal }: RouteRequest,
   { find, clock, streams, runtime }: KubeletServerOptions,
 ): Promise<HttpResponse> {
   const [namespace = "", name = "", container = ""] = words;
-  const asked = logOptions(query, clock.now());
-  if ("why" in asked) return text(asked.code, asked.why);
+  const logRequest = logOptions(query, clock.now());
+  if ("why" in logRequest) return text(logRequest.code, logRequest.why);
   const served = find(namespace, name);
   if (!served) return text(404, `pod ${JSON.stringify(name)} does not exist`);
   if (!containersIn(served.pod.spec).has(container))
     return text(404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`);
-  const id = loggedContainer(served, container, asked, runtime.name);
+  const id = loggedContainer(served, container, logRequest, runtime.name);
   if (typeof id !== "string") return text(400, id.why);
-  const log = await streams.log(id, asked, signal);
-  return { code: 200, headers: { "content-type": "text/plain" }, body: logText(log, asked) };
+  const log = await streams.log(id, logRequest, signal);
+  return { code: 200, headers: { "content-type": "text/plain" }, body: logText(log, logRequest) };
 }
 /** Of which run of a container the log is meant, or why there is none. */
 function loggedContainer(

@@ -64,7 +64,7 @@ export async function* logText(
   { since, timestamps, limitBytes = Number.POSITIVE_INFINITY }: LogOptions,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  let left = limitBytes;
+  let bytesLeft = limitBytes;
   let isNewLine = true;
   for await (const entries of log) {
     const pieces: Uint8Array[] = [];
@@ -74,9 +74,9 @@ export async function* logText(
       pieces.push(bytes);
       isNewLine = bytes.length === 0 || bytes.at(-1) === 10;
     }
-    const text = concat(...pieces).subarray(0, left);
+    const text = concat(...pieces).subarray(0, bytesLeft);
     if (text.length > 0) yield text;
-    left -= text.length;
-    if (left <= 0) return;
+    bytesLeft -= text.length;
+    if (bytesLeft <= 0) return;
   }
 }

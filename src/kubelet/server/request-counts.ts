@@ -1,21 +1,21 @@
-// How often a kubelet is asked for what, and how long it takes.
+// Counts requests to a kubelet, and measures how long they take.
 import type { Clock } from "#base/clock.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import { type HttpResponse, isStream } from "#wire/http.ts";
 import type { KubeletServer } from "./server.ts";
 
 const methods: ReadonlySet<string> = new Set(["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"]);
-/** Those that last as long as their clients like. */
+/** Paths whose requests last as long as their clients like. */
 const long: ReadonlySet<string> = new Set(["exec", "attach", "portForward", "containerLogs", "run"]);
 const kinds: ReadonlySet<string> = new Set(["resource", "probes", "cadvisor"]);
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts what goes through a server. `known` are the paths that are told apart. */
+/** Counts requests to a server. `knownPaths` are counted apart, all others together. */
 export function countRequests(
   serve: KubeletServer,
   metrics: MetricRegistry,
   clock: Clock,
-  known: ReadonlySet<string>,
+  knownPaths: ReadonlySet<string>,
 ): KubeletServer {
   const labels = ["method", "path", "server_type", "long_running"];
   const declare = (name: string, help: string) => ({
@@ -33,7 +33,7 @@ export function countRequests(
     buckets: seconds,
   });
   return async (request) => {
-    const path = pathOf(request.url, known);
+    const path = pathOf(request.url, knownPaths);
     const method = methods.has(request.method) ? request.method : "other";
     const values = [method, path, "readwrite", String(long.has(path))];
     const begun = clock.elapsed();

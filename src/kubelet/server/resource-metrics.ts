@@ -36,12 +36,12 @@ export async function resourceMetrics(
   );
   const node = { cpuSeconds: 0, memoryBytes: 0 };
   for (const { pod, containers } of running) {
-    const place = { namespace: pod.metadata.namespace ?? "", pod: pod.metadata.name };
+    const podLabels = { namespace: pod.metadata.namespace ?? "", pod: pod.metadata.name };
     const total = { cpuSeconds: 0, memoryBytes: 0 };
     for (const { id, name, startedAt } of containers) {
       const used = usage.get(id);
       if (!used) continue;
-      const labels = { container: name, ...place };
+      const labels = { container: name, ...podLabels };
       add(containerCpu, labels, used.cpuSeconds);
       add(containerMemory, labels, used.memoryBytes);
       add(starts, labels, startedAt / 1000);
@@ -49,8 +49,8 @@ export async function resourceMetrics(
       total.memoryBytes += used.memoryBytes;
     }
     if (containers.length === 0) continue;
-    add(podCpu, place, total.cpuSeconds);
-    add(podMemory, place, total.memoryBytes);
+    add(podCpu, podLabels, total.cpuSeconds);
+    add(podMemory, podLabels, total.memoryBytes);
     node.cpuSeconds += total.cpuSeconds;
     node.memoryBytes += total.memoryBytes;
   }

@@ -1,4 +1,4 @@
-// What someone must be allowed to do with the node, to ask its kubelet for something.
+// Which permission on the node a request to its kubelet needs, as upstream's pkg/kubelet/server/auth.go decides it.
 
 /** The subresources of the node of which one suffices: the narrow one of a path, and the one that stands for all of them. */
 export interface Rights {

@@ -3,36 +3,36 @@ import type { HttpResponse } from "#wire/http.ts";
 import { servePortForward } from "#wire/streams/port-forward.ts";
 import { remoteCommandOptions, serveRemoteCommand } from "#wire/streams/remote-command.ts";
 import type { ContainerState } from "../runtime.ts";
-import { type Asked, text } from "./answers.ts";
+import { type RouteRequest, text } from "./responses.ts";
 import type { KubeletServerOptions, ServedPod } from "./server.ts";
 
 /** Runs a command in a container, with streams. */
-export const exec = (asked: Asked, options: KubeletServerOptions): Promise<HttpResponse> =>
+export const exec = (asked: RouteRequest, options: KubeletServerOptions): Promise<HttpResponse> =>
   connected(asked, options, (target, io, signal) =>
     options.streams.exec(target, asked.query.getAll("command"), io, signal),
   );
 
 /** Joins a container's own process. */
-export const attach = (asked: Asked, options: KubeletServerOptions): Promise<HttpResponse> =>
+export const attach = (asked: RouteRequest, options: KubeletServerOptions): Promise<HttpResponse> =>
   connected(asked, options, options.streams.attach);
 
 async function connected(
-  { words, query, headers }: Asked,
+  { words, query, headers }: RouteRequest,
   { find, clock, compression }: KubeletServerOptions,
   connect: KubeletServerOptions["streams"]["attach"],
 ): Promise<HttpResponse> {
-  const wanted = remoteCommandOptions(query);
-  if (typeof wanted === "string") return text(400, wanted);
+  const command = remoteCommandOptions(query);
+  if (typeof command === "string") return text(400, command);
   const found = containerAt(words, find);
   if ("code" in found) return found;
-  const target = { id: found.id, options: wanted };
+  const target = { id: found.id, options: command };
   const run: Parameters<typeof serveRemoteCommand>[1]["run"] = (io, signal) => connect(target, io, signal);
-  return serveRemoteCommand({ headers }, { streams: wanted, compression, clock, run });
+  return serveRemoteCommand({ headers }, { streams: command, compression, clock, run });
 }
 
 /** Runs a command to its end and answers what it wrote; how clients did it before there were streams. */
 export async function run(
-  { words, query, signal }: Asked,
+  { words, query, signal }: RouteRequest,
   { find, runtime }: KubeletServerOptions,
 ): Promise<HttpResponse> {
   const found = containerAt(words, find);
@@ -44,7 +44,7 @@ export async function run(
 }
 
 export async function portForward(
-  { words, query, headers }: Asked,
+  { words, query, headers }: RouteRequest,
   { find, clock, streams, compression }: KubeletServerOptions,
 ): Promise<HttpResponse> {
   const [namespace = "", name = "", uid] = words;

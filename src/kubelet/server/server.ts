@@ -1,15 +1,16 @@
-// What a kubelet answers over HTTP: logs, exec, attach, port-forward, its pods, its health, what is used. Who may ask was decided before.
+// The HTTP API of a kubelet: logs, exec, attach, port-forward, pods, health, metrics. Requests have been authorized before. The paths are
+// those of upstream's pkg/kubelet/server/server.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import type { ContainerRuntime, PodState } from "../runtime.ts";
-import { type Asked, json, text } from "./answers.ts";
 import { cadvisorMetrics } from "./cadvisor-metrics.ts";
 import { containerLogs } from "./container-logs.ts";
 import { countRequests } from "./request-counts.ts";
 import { resourceMetrics } from "./resource-metrics.ts";
+import { json, type RouteRequest, text } from "./responses.ts";
 import { wordsOf } from "./rights.ts";
 import { attach, exec, portForward, run } from "./run-in-pods.ts";
 import type { ContainerStreams } from "./streams.ts";
@@ -47,7 +48,7 @@ export interface KubeletServerOptions {
 
 export type KubeletServer = (request: KubeletRequest) => Promise<HttpResponse>;
 
-type Answer = (asked: Asked, options: KubeletServerOptions) => HttpResponse | Promise<HttpResponse>;
+type Answer = (asked: RouteRequest, options: KubeletServerOptions) => HttpResponse | Promise<HttpResponse>;
 interface Route {
   readonly methods: readonly string[];
   /** How many words may follow the first. */
@@ -95,7 +96,7 @@ const notFound = (): HttpResponse => text(404, "404 page not found\n");
 
 const checks: ReadonlySet<string> = new Set(["ping", "log", "syncloop"]);
 
-function health({ words, query }: Asked): HttpResponse {
+function health({ words, query }: RouteRequest): HttpResponse {
   const [only] = words;
   if (only) return checks.has(only) ? text(200, "ok") : notFound();
   if (!query.has("verbose")) return text(200, "ok");
@@ -118,33 +119,37 @@ const runningPods = (list: KubeletServerOptions["list"]): HttpResponse =>
     }).filter(({ spec }) => spec.containers.length > 0),
   );
 
-async function metrics({ words, signal }: Asked, options: KubeletServerOptions): Promise<HttpResponse> {
+async function metrics({ words, signal }: RouteRequest, options: KubeletServerOptions): Promise<HttpResponse> {
   const { list, runtime, clock } = options;
-  const shown = (body: string): HttpResponse => ({ code: 200, headers: { "content-type": metricsMediaType }, body });
+  const metricsText = (body: string): HttpResponse => ({
+    code: 200,
+    headers: { "content-type": metricsMediaType },
+    body,
+  });
   switch (words[0] ?? "") {
     case "":
-      return shown((await options.metrics?.text()) ?? "");
+      return metricsText((await options.metrics?.text()) ?? "");
     case "resource":
-      return shown(await resourceMetrics(list(), runtime, signal));
+      return metricsText(await resourceMetrics(list(), runtime, signal));
     case "probes":
-      return shown((await options.probeMetrics?.text()) ?? "");
+      return metricsText((await options.probeMetrics?.text()) ?? "");
     case "cadvisor":
-      return shown(await cadvisorMetrics(list(), runtime, clock.now(), signal));
+      return metricsText(await cadvisorMetrics(list(), runtime, clock.now(), signal));
     default:
       return notFound();
   }
 }
 
-async function stats({ words, query, signal }: Asked, options: KubeletServerOptions): Promise<HttpResponse> {
+async function stats({ words, query, signal }: RouteRequest, options: KubeletServerOptions): Promise<HttpResponse> {
   if (words[0] !== "summary" || !options.stats) return notFound();
   return json(await options.stats(query.get("only_cpu_and_memory") === "true" ? "cpu and memory" : "all", signal));
 }
 
-function configz(_: Asked, { configuration }: KubeletServerOptions): HttpResponse {
+function configz(_: RouteRequest, { configuration }: KubeletServerOptions): HttpResponse {
   return json(configuration ? { kubeletconfig: configuration() } : {});
 }
 
-function disabledDebugging({ words }: Asked): HttpResponse {
+function disabledDebugging({ words }: RouteRequest): HttpResponse {
   if (words[0] === "pprof") return text(405, "profiling endpoint is disabled.\n");
   return words[0] === "flags" ? text(405, "flags endpoint is disabled.\n") : notFound();
 }

@@ -13,7 +13,7 @@ export interface LogEntry {
 export interface LogQuery {
   /** Whether to go on with what is written from now on, until the container ends. */
   readonly follow: boolean;
-  /** With how many of the last lines to begin; with the first unless told. */
+  /** How many of the last lines to begin with; defaults to the whole log. */
   readonly tailLines: number | undefined;
 }
 

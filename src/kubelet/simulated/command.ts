@@ -11,12 +11,12 @@ export interface CommandAnswer {
 }
 
 /** Whom the command is run in, as far as it is known. */
-export interface CommandPlace {
+export interface CommandContext {
   readonly pod?: Pod | undefined;
   readonly container?: Container | undefined;
 }
 
-const commands: Readonly<Record<string, (args: readonly string[], config: CommandPlace) => CommandAnswer>> = {
+const commands: Readonly<Record<string, (args: readonly string[], config: CommandContext) => CommandAnswer>> = {
   echo: (args) => ({ exitCode: 0, output: `${args.join(" ")}\n` }),
   hostname: (_, { pod }) => ({ exitCode: 0, output: `${pod?.spec.hostname ?? pod?.metadata.name ?? ""}\n` }),
   env: (_, { container }) => ({
@@ -28,7 +28,7 @@ const commands: Readonly<Record<string, (args: readonly string[], config: Comman
   sh: (args, place) => shell(args, place),
 };
 
-export function answerCommand([program = "", ...args]: readonly string[], place: CommandPlace = {}): CommandAnswer {
+export function answerCommand([program = "", ...args]: readonly string[], place: CommandContext = {}): CommandAnswer {
   const name = program.slice(program.lastIndexOf("/") + 1);
   const command = Object.hasOwn(commands, name) ? own(commands, name) : undefined;
   return command?.(args, place) ?? unknown(program);
@@ -49,7 +49,7 @@ export const isShellCommand = ([program = "", ...args]: readonly string[]): bool
 /** What a shell does with what is typed: a command on each line, until nothing more comes. Returns the code it ends with. */
 export async function runShell(
   { stdin, stdout, stderr }: Pick<RemoteCommandStreams, "stdin" | "stdout" | "stderr">,
-  place: CommandPlace,
+  context: CommandContext,
 ): Promise<number> {
   const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
   let exitCode = 0;
@@ -60,7 +60,7 @@ export async function runShell(
     if (word === "exit") exitCode = code === undefined ? exitCode : Number.parseInt(code, 10) || 0;
     if (word === "exit" || word === endOfInput) return false;
     if (!word) return true;
-    const answer = answerCommand(["sh", "-c", line], place);
+    const answer = answerCommand(["sh", "-c", line], context);
     exitCode = answer.exitCode;
     await (exitCode === 127 ? (stderr ?? stdout) : stdout)?.(encoder.encode(answer.output));
     return true;
@@ -80,7 +80,7 @@ const longestLine = 4096;
 const endOfInput = "\u0004";
 
 /** `sh -c` with one plain command. */
-function shell([option, line = ""]: readonly string[], place: CommandPlace): CommandAnswer {
+function shell([option, line = ""]: readonly string[], place: CommandContext): CommandAnswer {
   const words = line.trim().split(/\s+/);
   const isPlain = option === "-c" && words[0] !== "sh" && !/[|&;<>()$`\\"'*?[\]{}]/.test(line);
   return isPlain ? answerCommand(words, place) : unknown("sh");

@@ -1,4 +1,4 @@
-// What simulated containers would be given. Nobody is given anything, but a ConfigMap, a Secret or a key that is missing keeps a pod from
+// Inputs of simulated containers. They are not used, but checked: a ConfigMap, a Secret or a key that is missing keeps a pod from
 // starting as it does on a real node, with the same words, and its coming lets the pod start.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import type { Container } from "#api/core/v1/container.ts";
@@ -6,26 +6,26 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import type { Client } from "#client/client.ts";
 import type { Informers } from "#client/informers.ts";
-import type { PodGround } from "../grounds.ts";
+import type { HostResource } from "../host-resource.ts";
 import { environmentOf } from "../inputs/environment.ts";
 import { filesOf } from "../inputs/files.ts";
-import { isOfObjects } from "../inputs/references.ts";
-import type { InputSources, PodPlace } from "../inputs/sources.ts";
-import { failedMount, VolumeFailed } from "../volume-ground.ts";
+import { isMadeOfObjects } from "../inputs/references.ts";
+import type { InputSources, PodContext } from "../inputs/sources.ts";
+import { failedMount, VolumeFailed } from "../volume-lifecycle.ts";
 
 export interface SimulatedInputsOptions {
-  /** What they know is believed; what they do not know is asked for. */
+  /** Objects are taken from their caches; what is not there is fetched. */
   readonly informers: Informers;
   readonly clientOf: (node: string) => Client;
   /** What nodes have, for limits that are not set. */
-  readonly allocatable: PodPlace["allocatable"];
-  /** Told the pods that may be started now, if they could not be before. */
+  readonly allocatable: PodContext["allocatable"];
+  /** Called with each pod that may have what it lacked. */
   readonly changed: (podUid: string) => void;
 }
 
-export class SimulatedInputs implements PodGround {
+export class SimulatedInputs implements HostResource {
   readonly #options: SimulatedInputsOptions;
-  readonly #place: PodPlace;
+  readonly #podContext: PodContext;
   /** Pods that wait for something, by namespace. */
   readonly #waiting = new Map<string, Set<string>>();
   /** Kinds whose changes are heard of. */
@@ -33,16 +33,16 @@ export class SimulatedInputs implements PodGround {
 
   constructor(options: SimulatedInputsOptions) {
     this.#options = options;
-    this.#place = { podIps: [], hostIps: [], allocatable: options.allocatable };
+    this.#podContext = { podIps: [], hostIps: [], allocatable: options.allocatable };
   }
 
   /** The files of volumes. */
   async prepare(pod: Pod): Promise<void> {
     const { namespace = "", uid } = pod.metadata;
     for (const volume of pod.spec.volumes ?? [])
-      if (isOfObjects(volume))
+      if (isMadeOfObjects(volume))
         try {
-          await filesOf(pod, volume, this.#sources(pod), this.#place);
+          await filesOf(pod, volume, this.#sources(pod), this.#podContext);
         } catch (error) {
           const waiting = this.#waiting.get(namespace) ?? new Set();
           this.#waiting.set(namespace, waiting.add(uid));
@@ -55,7 +55,7 @@ export class SimulatedInputs implements PodGround {
   async check(pod: Pod, container: Container): Promise<void> {
     const env = container.env?.filter(({ valueFrom }) => valueFrom?.configMapKeyRef ?? valueFrom?.secretKeyRef) ?? [];
     if (env.length === 0 && !container.envFrom?.length) return;
-    await environmentOf(pod, { ...container, env }, this.#sources(pod), this.#place);
+    await environmentOf(pod, { ...container, env }, this.#sources(pod), this.#podContext);
   }
 
   async remove(podUid: string): Promise<void> {

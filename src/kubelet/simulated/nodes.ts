@@ -12,11 +12,11 @@ import type { Informers } from "#client/informers.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import { assembleNode } from "../assemble-node.ts";
-import { type EventPace, kubeletPace } from "../events.ts";
+import { type EventRate, kubeletEventRate } from "../events.ts";
 import type { NodeDescription, NodeHealth } from "../node/description.ts";
 import { NodeGroup, type PodParts } from "../node-group.ts";
 import { NodeUnreachable } from "../node-unreachable.ts";
-import type { Pods, TellEvent } from "../pods.ts";
+import type { Pods, RecordEvent } from "../pods.ts";
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from "../runtime/simulated.ts";
 import type { KubeletRequest } from "../server/server.ts";
 import { AddressPool, addressIn, partOf } from "./addresses.ts";
@@ -32,7 +32,7 @@ export interface SimulatedNodesOptions {
   /** The client of a node: it acts as `system:node:NAME`. */
   readonly clientFor: (node: string) => Client;
   readonly informers: Informers;
-  /** Told each node that has come to the API. */
+  /** Called with each node that has been registered. */
   readonly registered?: (node: string) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,12 +46,12 @@ export interface SimulatedNodesOptions {
   readonly podRange?: string;
   readonly podMask?: number;
   readonly kubeletVersion?: string;
-  readonly events?: EventPace;
+  readonly events?: EventRate;
   /** Header compression for clients that speak SPDY; they are refused without. */
   readonly spdyCompression?: () => SpdyCompression;
   /** How often leases are renewed. */
   readonly renewMs?: number;
-  /** What a container does; by its annotations unless told. */
+  /** What a container does; defaults to what its pod's annotations say. */
   readonly script?: NonNullable<SimulatedRuntimeOptions["script"]>;
 }
 
@@ -138,8 +138,8 @@ function simulatedGroup(
     pods: informers.of(Pod),
     nodes: informers.of(Node),
     eventClient: clientFor("events"),
-    eventRate: options.events ?? kubeletPace,
-    podParts: ({ event }) => ({ ...podParts(runtime, event), grounds: [inputs] }),
+    eventRate: options.events ?? kubeletEventRate,
+    podParts: ({ event }) => ({ ...podParts(runtime, event), hostResources: [inputs] }),
     runtime,
     streams: simulatedStreams(runtime, (uid) => group.pods.workerOf(uid)?.pod),
     spdyCompression: options.spdyCompression ?? noSpdy,
@@ -163,7 +163,7 @@ function simulatedGroup(
   return { group, runtime };
 }
 
-const podParts = (runtime: SimulatedRuntime, event: TellEvent): PodParts => ({
+const podParts = (runtime: SimulatedRuntime, event: RecordEvent): PodParts => ({
   probes: simulatedProbes((id) => runtime.scriptOf(id), event),
   hooks: {
     run: ({ handler, timeoutMs }, signal) =>

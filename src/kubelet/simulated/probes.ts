@@ -4,27 +4,27 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { ProbeResults } from "../pod/view.ts";
-import type { TellEvent } from "../pods.ts";
-import { type Findings, hasProbes, noFindings, type Probes } from "../probes/probes.ts";
+import type { RecordEvent } from "../pods.ts";
+import { hasProbes, noFindings, type ProbeFindings, type Probes } from "../probes/probes.ts";
 import type { PodState } from "../runtime.ts";
 import type { ContainerScript } from "./script.ts";
 
 export function simulatedProbes(
   scriptOf: (containerId: string) => ContainerScript | undefined,
-  event: TellEvent,
+  event: RecordEvent,
 ): Probes {
   /** What was told of failures, by pod: each once for a run of a container, where a kubelet would go on telling. */
-  const told = new Map<string, Set<string>>();
+  const reported = new Map<string, Set<string>>();
   const tellOnce = (pod: Pod, container: Container, id: string, text: string): void => {
     const { uid = "" } = pod.metadata;
-    const known = told.get(uid) ?? new Set();
+    const known = reported.get(uid) ?? new Set();
     const key = `${id} ${text}`;
     if (known.has(key)) return;
-    told.set(uid, known.add(key));
+    reported.set(uid, known.add(key));
     event(pod, "Warning", "Unhealthy", text, container.name);
   };
   return {
-    results(pod: Pod, state: PodState, now: number): Findings {
+    results(pod: Pod, state: PodState, now: number): ProbeFindings {
       if (!isProbed(pod)) return noFindings;
       const specs = containersIn(pod.spec);
       const results = new Map<string, ProbeResults>();
@@ -48,7 +48,7 @@ export function simulatedProbes(
       }
       return { results, wakeAt };
     },
-    forget: (uid) => void told.delete(uid),
+    forget: (uid) => void reported.delete(uid),
   };
 }
 

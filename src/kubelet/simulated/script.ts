@@ -5,7 +5,7 @@
 //       simulated.knarr.dev/run-for: 30s           # all containers of the pod
 //       web.simulated.knarr.dev/exit-code: "1"     # the container called web
 //
-// | annotation     | value    | what it does                                                         | unless told               |
+// | annotation     | value    | what it does                                                         | default                   |
 // |----------------|----------|----------------------------------------------------------------------|---------------------------|
 // | pull-delay     | duration | a pull takes this long                                               | 0s                        |
 // | pull-error     | text     | pulls fail with this message                                         | they succeed              |

@@ -24,12 +24,12 @@ export interface SimulatedStatsOptions {
   readonly clock: Clock;
 }
 
-interface Used extends Usage {
+interface SimulatedUsage extends Usage {
   /** Processor time per time. */
   readonly cores: number;
 }
 
-const nothing: Used = { cpuSeconds: 0, memoryBytes: 0, cores: 0 };
+const nothing: SimulatedUsage = { cpuSeconds: 0, memoryBytes: 0, cores: 0 };
 
 export async function simulatedSummary(
   { node, startedAt, capacity, list, runtime, clock }: SimulatedStatsOptions,
@@ -45,7 +45,7 @@ export async function simulatedSummary(
     running.flatMap(({ containers }) => containers.map(({ id }) => id)),
     signal,
   );
-  const usedBy = ({ id, startedAt: since }: ContainerState): Used => {
+  const usedBy = ({ id, startedAt: since }: ContainerState): SimulatedUsage => {
     const used = usage.get(id);
     return used ? { ...used, cores: now > since ? (used.cpuSeconds * 1000) / (now - since) : 0 } : nothing;
   };
@@ -81,7 +81,7 @@ export async function simulatedSummary(
 }
 
 function measured(
-  { cpuSeconds, cores, memoryBytes }: Used,
+  { cpuSeconds, cores, memoryBytes }: SimulatedUsage,
   time: string,
   ofBytes?: number,
 ): { readonly cpu: CpuStats; readonly memory: MemoryStats } {
@@ -99,7 +99,7 @@ function measured(
   };
 }
 
-const sumOf = (all: readonly Used[]): Used =>
+const sumOf = (all: readonly SimulatedUsage[]): SimulatedUsage =>
   all.reduce(
     (sum, one) => ({
       cpuSeconds: sum.cpuSeconds + one.cpuSeconds,

@@ -1,5 +1,4 @@
-// Tells the API about static pods, through the pods there that stand for them.
-
+// Mirror pods: shows static pods in the API, as upstream's pkg/kubelet/pod/mirror_client.go does.
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { isConflict, isNotFound, isReason } from "#base/errors.ts";
@@ -7,25 +6,26 @@ import type { Client } from "#client/client.ts";
 import type { PodWorker } from "../pod-worker.ts";
 import { mirroredHash, mirrorOf } from "./static-pod.ts";
 
-export interface MirrorPlace {
+export interface MirrorContext {
   readonly client: Client;
   /** The pod of that name in the API, if there is one. */
-  readonly present: Pod | undefined;
+  readonly presentMirror: Pod | undefined;
   readonly node: { readonly name: string; readonly uid: string };
 }
 
 /** Makes the mirror if it is missing, was deleted or stands for an earlier file, and writes what there is to tell. */
-export async function writeMirror(worker: PodWorker, place: MirrorPlace, signal: AbortSignal): Promise<void> {
-  const { client, present, node } = place;
+export async function writeMirror(worker: PodWorker, context: MirrorContext, signal: AbortSignal): Promise<void> {
+  const { client, presentMirror, node } = context;
   const status = worker.status();
   if (!status) return;
   const { pod, uid } = worker;
   worker.pod = { ...pod, status }; // there is no other place where it could be remembered
   const api = client.bound({ signal });
-  const isGood = present && mirroredHash(present) === uid && present.metadata.deletionTimestamp === undefined;
-  if (present && !isGood) await removeMirror(present, client, signal);
+  const isGood =
+    presentMirror && mirroredHash(presentMirror) === uid && presentMirror.metadata.deletionTimestamp === undefined;
+  if (presentMirror && !isGood) await removeMirror(presentMirror, client, signal);
   try {
-    const mirror = isGood ? present : await api.create(Pod, mirrorOf(pod, node));
+    const mirror = isGood ? presentMirror : await api.create(Pod, mirrorOf(pod, node));
     if (!equal(mirror.status, status)) await api.update(Pod, { ...mirror, status }, "status");
   } catch (error) {
     // Somebody was there before: the informer will tell, and the worker is woken by that.

@@ -1,4 +1,4 @@
-// Pods that come from files of the node and not from the API, and the pods there that stand for them.
+// Static pods, which come from files of the node and not from the API, and their mirror pods there.
 //
 // A static pod is known by a checksum of what its file says: a file that was changed is another pod. The API sees it through a mirror
 // pod of the same name, which carries that checksum. The mirror is only looked at: to delete it ends nothing, and it is made again.

@@ -45,19 +45,19 @@ export interface NetworkStats extends InterfaceStats {
   readonly interfaces: readonly InterfaceStats[];
 }
 
-interface Measured {
+interface TimedStats {
   readonly startTime: string;
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
 }
 
-export interface ContainerStats extends Measured {
+export interface ContainerStats extends TimedStats {
   readonly name: string;
   readonly rootfs?: FsStats;
   readonly logs?: FsStats;
 }
 
-export interface PodStats extends Measured {
+export interface PodStats extends TimedStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly containers: readonly ContainerStats[];
   readonly network?: NetworkStats;
@@ -66,7 +66,7 @@ export interface PodStats extends Measured {
   readonly process_stats?: { readonly process_count: number };
 }
 
-export interface NodeStats extends Measured {
+export interface NodeStats extends TimedStats {
   readonly nodeName: string;
   readonly network?: NetworkStats;
   readonly fs?: FsStats;
@@ -98,14 +98,14 @@ interface Sample {
   readonly rate: number | undefined;
 }
 
-/** Processor time per time, from how it grows between two looks. */
+/** CPU use in nanocores, from how the counter grows between two measurements. */
 export class Rates {
   readonly #samples = new Map<string, Sample>();
 
   /** Nanoseconds per second; undefined at the first look, and what was last found when it is asked for again at once. */
   of(key: string, at: number, totalNanos: number): number | undefined {
     const before = this.#samples.get(key);
-    if (before && at - before.at < leastMs) return before.rate;
+    if (before && at - before.at < minIntervalMs) return before.rate;
     const rate =
       before && totalNanos >= before.total
         ? Math.round(((totalNanos - before.total) * 1000) / (at - before.at))
@@ -120,7 +120,7 @@ export class Rates {
   }
 }
 
-const leastMs = 1000;
+const minIntervalMs = 1000;
 
 /** The interfaces that `/proc/net/dev` lists, but not the one that leads nowhere. */
 export function interfacesIn(text: string): readonly InterfaceStats[] {

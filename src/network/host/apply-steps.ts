@@ -11,7 +11,7 @@ export interface ApplyOptions {
 /** More would wait for each other: the kernel changes one thing of its networks at a time. */
 const programsAtOnce = 8;
 
-/** Does the stages one after the other; what is done already is fine. */
+/** Runs the stages one after the other. A step that was done already is no error. */
 export async function applySteps(stages: Stages, { signal, prefix = [] }: ApplyOptions = {}): Promise<void> {
   for (const steps of stages) await inBatches(programsAtOnce, steps, (step) => applyStep(step, prefix, signal));
 }

@@ -114,7 +114,7 @@ function nameServers(): readonly string[] {
       ([, address]) => address ?? [],
     );
   } catch {
-    return []; // the machine asks nobody for names
+    return []; // the machine has no resolver
   }
 }
 

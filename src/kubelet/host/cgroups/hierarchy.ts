@@ -7,13 +7,13 @@ import { mounts } from "#base/host/mounts.ts";
 import { cpuPeriod, type GroupLimits } from "../../cgroups/limits.ts";
 
 const needed = ["cpu", "memory", "pids", "hugetlb", "cpuset", "io"];
-const endTries = 100;
-const lookMs = 20;
+const maxKills = 100;
+const pollMs = 20;
 
 export class Hierarchy {
-  /** Where each controller of the first version is. */
+  /** Mount point of each cgroup v1 controller. */
   readonly #byController: ReadonlyMap<string, string>;
-  /** Where all controllers are, if the machine has only the second version. */
+  /** Mount point of the cgroup v2 hierarchy, if the machine has no v1 controllers. */
   readonly #unified: string | undefined;
   readonly #roots: readonly string[];
 
@@ -30,7 +30,7 @@ export class Hierarchy {
   }
 
   /** Where a controller's files of a group are; undefined if the machine has no such controller. */
-  placeOf(controller: string, group: string): string | undefined {
+  folderOf(controller: string, group: string): string | undefined {
     const root = this.#unified ?? this.#byController.get(controller);
     return root === undefined ? undefined : join(root, group);
   }
@@ -39,10 +39,10 @@ export class Hierarchy {
   async set(group: string, limits: GroupLimits): Promise<void> {
     if (this.#unified !== undefined) return this.#setUnified(this.#unified, group, limits);
     const write = async (controller: string, files: Readonly<Record<string, number>>) => {
-      const place = this.placeOf(controller, group);
-      if (place === undefined) return;
-      await mkdir(place, { recursive: true });
-      for (const [file, value] of Object.entries(files)) await writeFile(join(place, file), String(value));
+      const folder = this.folderOf(controller, group);
+      if (folder === undefined) return;
+      await mkdir(folder, { recursive: true });
+      for (const [file, value] of Object.entries(files)) await writeFile(join(folder, file), String(value));
     };
     const hugepages = limits.hugepages?.map(({ pageSize, limit }) => [`hugetlb.${pageSize}.limit_in_bytes`, limit]);
     await Promise.all([
@@ -58,10 +58,10 @@ export class Hierarchy {
   }
 
   async #setUnified(root: string, group: string, limits: GroupLimits): Promise<void> {
-    const place = join(root, group);
-    await mkdir(place, { recursive: true });
-    await this.#enable(root, place);
-    const write = (file: string, value: string) => writeFile(join(place, file), value);
+    const folder = join(root, group);
+    await mkdir(folder, { recursive: true });
+    await this.#enable(root, folder);
+    const write = (file: string, value: string) => writeFile(join(folder, file), value);
     await write("cpu.weight", String(1 + Math.floor(((limits.cpuShares - 2) * 9999) / 262_142)));
     await write("cpu.max", `${limits.cpuQuota || "max"} ${cpuPeriod}`);
     await write("memory.max", limits.memoryBytes ? String(limits.memoryBytes) : "max");
@@ -70,13 +70,13 @@ export class Hierarchy {
   }
 
   /** Lets the groups below have controllers, from the top down. */
-  async #enable(root: string, place: string): Promise<void> {
-    if (place !== root) await this.#enable(root, dirname(place));
-    const words = async (file: string) => (await readFile(join(place, file), "utf8")).trim().split(" ");
+  async #enable(root: string, folder: string): Promise<void> {
+    if (folder !== root) await this.#enable(root, dirname(folder));
+    const words = async (file: string) => (await readFile(join(folder, file), "utf8")).trim().split(" ");
     const [able, on] = [await words("cgroup.controllers"), await words("cgroup.subtree_control")];
     const missing = needed.filter((name) => able.includes(name) && !on.includes(name));
     if (missing.length > 0)
-      await writeFile(join(place, "cgroup.subtree_control"), missing.map((name) => `+${name}`).join(" "));
+      await writeFile(join(folder, "cgroup.subtree_control"), missing.map((name) => `+${name}`).join(" "));
   }
 
   /** Names of the groups directly below, in any tree. */
@@ -85,20 +85,20 @@ export class Hierarchy {
     return [...new Set(found.flat())];
   }
 
-  /** Removes a group and those below from all trees. What still runs in it is killed: nobody else looks after it any more. */
+  /** Removes a group and those below from all trees. Processes that are left in it are killed. */
   async remove(group: string, clock: Clock, signal: AbortSignal): Promise<void> {
     for (const root of this.#roots)
-      for (let tries = 0; !(await removed(join(root, group))); tries++) {
-        if (tries === endTries) throw new Error(`control group ${join(root, group)} does not empty`);
-        await endAllIn(join(root, group));
-        await clock.sleep(lookMs, signal);
+      for (let tries = 0; !(await tryRemove(join(root, group))); tries++) {
+        if (tries === maxKills) throw new Error(`control group ${join(root, group)} does not empty`);
+        await killAllIn(join(root, group));
+        await clock.sleep(pollMs, signal);
       }
   }
 }
 
-async function childrenOf(place: string): Promise<readonly string[]> {
+async function childrenOf(folder: string): Promise<readonly string[]> {
   try {
-    const entries = await readdir(place, { withFileTypes: true });
+    const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENODEV")) return [];
@@ -107,12 +107,12 @@ async function childrenOf(place: string): Promise<readonly string[]> {
 }
 
 /** Whether it is gone by now, with all below. */
-async function removed(place: string): Promise<boolean> {
+async function tryRemove(folder: string): Promise<boolean> {
   let isEmpty = true;
-  for (const name of await childrenOf(place)) if (!(await removed(join(place, name)))) isEmpty = false;
+  for (const name of await childrenOf(folder)) if (!(await tryRemove(join(folder, name)))) isEmpty = false;
   if (!isEmpty) return false;
   try {
-    await rmdir(place);
+    await rmdir(folder);
   } catch (error) {
     if (hasCode(error, "EBUSY", "ENOTEMPTY")) return false;
     if (!hasCode(error, "ENOENT")) throw error;
@@ -120,9 +120,9 @@ async function removed(place: string): Promise<boolean> {
   return true;
 }
 
-async function endAllIn(place: string): Promise<void> {
-  for (const name of await childrenOf(place)) await endAllIn(join(place, name));
-  const text = await readFile(join(place, "cgroup.procs"), "utf8").catch(() => ""); // it has just gone
+async function killAllIn(folder: string): Promise<void> {
+  for (const name of await childrenOf(folder)) await killAllIn(join(folder, name));
+  const text = await readFile(join(folder, "cgroup.procs"), "utf8").catch(() => ""); // it has just gone
   for (const pid of text.split("\n").filter(Boolean).map(Number))
     try {
       if (pid > 1) process.kill(pid, "SIGKILL");

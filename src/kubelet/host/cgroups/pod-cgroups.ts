@@ -1,4 +1,5 @@
-// The control groups of a node's pods: made before the sandbox, removed when nothing of the pod runs any more.
+// The control groups of a node's pods: made before the sandbox, removed when nothing of the pod runs any more. Follows upstream's
+// pkg/kubelet/cm/pod_container_manager_linux.go and qos_container_manager_linux.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
 import type { Clock } from "#base/clock.ts";
@@ -6,7 +7,7 @@ import { explain } from "#base/errors.ts";
 import { podAmounts } from "#rules/pod-amounts.ts";
 import { millisOf, podLimits, sharesOf } from "../../cgroups/limits.ts";
 import { podGroup, podsGroup, qosGroups, uidOfGroup } from "../../cgroups/tree.ts";
-import { GroundError, type PodGround } from "../../grounds.ts";
+import { type HostResource, HostResourceError } from "../../host-resource.ts";
 import type { Hierarchy } from "./hierarchy.ts";
 
 export interface PodCgroupsOptions {
@@ -15,14 +16,14 @@ export interface PodCgroupsOptions {
   readonly hierarchy: Hierarchy;
   /** Of the node, for its pods together. */
   readonly cpuMillis: number;
-  /** Processes that a pod may have; as many as the machine allows unless told. */
+  /** Processes that a pod may have; defaults to as many as the machine allows. */
   readonly pidsLimit?: number | undefined;
   readonly clock: Clock;
 }
 
-export class PodCgroups implements PodGround {
+export class PodCgroups implements HostResource {
   readonly #options: PodCgroupsOptions;
-  /** Processor time that pods of the middle class ask for, by uid. */
+  /** CPU requests of burstable pods in shares, by uid. */
   readonly #burstable = new Map<string, number>();
   #isMade = false;
 
@@ -37,7 +38,7 @@ export class PodCgroups implements PodGround {
       if (this.#note(pod)) await this.#weighBurstable();
       await hierarchy.set(podGroup(root, pod), podLimits(pod, pidsLimit));
     } catch (error) {
-      throw new GroundError(
+      throw new HostResourceError(
         "FailedToCreatePodContainer",
         `unable to ensure pod container exists: ${explain(error)}`,
         error,
@@ -46,7 +47,7 @@ export class PodCgroups implements PodGround {
   }
 
   /** A pod that ran before this kubelet did counts, too. */
-  keep(pod: Pod): void {
+  update(pod: Pod): void {
     this.#note(pod);
   }
 
@@ -95,7 +96,7 @@ export class PodCgroups implements PodGround {
     return true;
   }
 
-  /** Pods of the middle class have together what they ask for. */
+  /** The burstable class gets the sum of the requests of its pods. */
   async #weighBurstable(): Promise<void> {
     const { root, hierarchy } = this.#options;
     const millis = [...this.#burstable.values()].reduce((sum, one) => sum + one, 0);

@@ -1,4 +1,4 @@
-// What a runtime answers, in the kubelet's words.
+// Translates responses of a CRI runtime into the kubelet's types.
 import type { Decoded } from "#base/host/protobuf.ts";
 import type { ContainerPhase, Image } from "../../runtime.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
@@ -21,14 +21,14 @@ export function phaseOf({ state, startedAt, reason, message }: Decoded<typeof Co
 export const isNotFound = (error: unknown): boolean => error instanceof CriError && error.code === criCode.notFound;
 
 export function usageOf({ cpu, memory, writableLayer }: Decoded<typeof Stats>): ContainerUsage {
-  const known = (value: { readonly value: bigint } | undefined) => value && Number(value.value);
+  const numberOf = (value: { readonly value: bigint } | undefined) => value && Number(value.value);
   const { usageBytes, rssBytes, pageFaults, majorPageFaults } = memory ?? {};
   const more = { usageBytes, rssBytes, pageFaults, majorPageFaults };
   return {
-    cpuNanos: known(cpu?.usageCoreNanoSeconds) ?? 0,
-    workingSetBytes: known(memory?.workingSetBytes) ?? 0,
-    layerBytes: known(writableLayer?.usedBytes) ?? 0,
-    ...Object.fromEntries(Object.entries(more).flatMap(([key, value]) => (value ? [[key, known(value)]] : []))),
+    cpuNanos: numberOf(cpu?.usageCoreNanoSeconds) ?? 0,
+    workingSetBytes: numberOf(memory?.workingSetBytes) ?? 0,
+    layerBytes: numberOf(writableLayer?.usedBytes) ?? 0,
+    ...Object.fromEntries(Object.entries(more).flatMap(([key, value]) => (value ? [[key, numberOf(value)]] : []))),
   };
 }
 

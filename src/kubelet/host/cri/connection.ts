@@ -49,7 +49,7 @@ export const rpcText = ({ code, message }: CriError): string =>
   `rpc error: code = ${codeNames[code] ?? `Code(${code})`} desc = ${message}`;
 
 export interface CallLimits {
-  /** Infinity for as long as it takes. */
+  /** Deadline of the call; Infinity for none. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -59,7 +59,7 @@ export class CriConnection {
   readonly #clock: Clock;
   readonly #metadata = new Metadata();
 
-  /** `unix:///run/containerd/containerd.sock`. Each socket that is opened is shown to whoever wants to see it. */
+  /** `unix:///run/containerd/containerd.sock`. Each socket that is opened is passed to a callback. */
   constructor(endpoint: string, clock: Clock, onSocket?: (socket: Socket) => void) {
     if (!/^unix:\/\/\/./.test(endpoint))
       throw new Error(`runtime endpoint ${JSON.stringify(endpoint)} is no unix:///path`);
@@ -124,7 +124,7 @@ export class CriConnection {
     );
     const aborted = () => call.cancel();
     signal.addEventListener("abort", aborted, { once: true });
-    call.on("error", () => undefined); // whoever reads gets it, but after a cancel nobody does
+    call.on("error", () => undefined); // the reader gets the error; after a cancel there is no reader
     try {
       yield* call;
     } catch (error) {

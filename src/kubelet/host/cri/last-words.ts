@@ -1,4 +1,4 @@
-// What a container has to say when it ends: a file that it sees, or the end of its log.
+// The termination message of a container: what it wrote to its terminationMessagePath, or the end of its log.
 import { constants, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";
@@ -12,7 +12,7 @@ const fallbackLines = 80;
 const pathOf = (podsDirectory: string, uid: string, container: string, attempt: number): string =>
   `${podsDirectory}/${uid}/containers/${container}/${attempt}`;
 
-/** An empty file that the container sees, and may write whoever it runs as. */
+/** An empty file for the container's message, which any user may write. */
 export async function messageFile(
   podsDirectory: string,
   uid: string,
@@ -26,7 +26,7 @@ export async function messageFile(
   return path;
 }
 
-export interface Ended {
+export interface EndedContainer {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly metadata: { readonly name: string; readonly attempt: number } | undefined;
@@ -35,7 +35,7 @@ export interface Ended {
   readonly logPath: string;
 }
 
-export async function lastWords(podsDirectory: string, status: Ended): Promise<string> {
+export async function lastWords(podsDirectory: string, status: EndedContainer): Promise<string> {
   const { name = "", attempt = 0 } = status.metadata ?? {};
   const said = await beginningOf(pathOf(podsDirectory, status.labels[criLabels.podUid] ?? "", name, attempt));
   if (said !== "") return said;

@@ -1,4 +1,4 @@
-// The file a runtime writes a container's log to, from any line on, and on across rotations.
+// Reads the log file of a container, from any line on, and follows it across rotations.
 import { watch } from "node:fs";
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,7 +7,7 @@ import { hasCode } from "#base/errors.ts";
 import type { LogEntry, LogQuery } from "../../server/streams.ts";
 import { LogReader } from "./log-lines.ts";
 
-/** A log that nothing is heard of is looked at again, and whether its container runs. */
+/** How long to wait for a change of the file before it is read again, and its container is checked. */
 const quietMs = 1000;
 const partBytes = 64 * 1024;
 
@@ -101,7 +101,7 @@ class Changes implements Disposable {
   }
 }
 
-/** Where no more can be watched, looking now and then has to do. */
+/** Without a watch (the system limits their number), the file is polled. */
 function watching(folder: string, changed: () => void): () => void {
   try {
     const watcher = watch(folder, { persistent: false }, changed);
@@ -146,13 +146,13 @@ async function successor(path: string, file: FileHandle | undefined): Promise<Fi
 /** Where the last `count` lines begin; one without its newline is not counted. */
 async function tailStart(file: FileHandle, count: number): Promise<number> {
   const { size } = await file.stat();
-  let found = 0;
+  let newlines = 0;
   for (let end = size; end > 0; ) {
     const from = Math.max(0, end - partBytes);
     const { buffer } = await file.read(Buffer.alloc(end - from), 0, end - from, from);
     for (let at = buffer.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : buffer.lastIndexOf(10, at - 1)) {
-      if (found === count) return from + at + 1;
-      found++;
+      if (newlines === count) return from + at + 1;
+      newlines++;
     }
     end = from;
   }

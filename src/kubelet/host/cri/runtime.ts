@@ -1,4 +1,4 @@
-// Containers by a real runtime: containerd, or another that speaks CRI v1.
+// A container runtime over CRI v1: containerd, or another. Follows upstream's pkg/kubelet/kuberuntime.
 import { symlink } from "node:fs/promises";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -34,7 +34,6 @@ import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { makeFolder } from "../volumes/files.ts";
 import { imageOf, isNotFound, millis, phaseOf, usageOf } from "./answers.ts";
 import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
-import { DueHooks } from "./due-hooks.ts";
 import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
@@ -46,17 +45,18 @@ import {
   sandboxReady,
   TaskEvent,
 } from "./messages.ts";
+import { PendingHooks } from "./pending-hooks.ts";
 
 export interface CriRuntimeOptions extends CriSettings {
   readonly endpoint: string;
   readonly clock: Clock;
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
-  /** Where the log of each container is found by a name that tells whose it is: `/var/log/containers`; nowhere unless told. */
+  /** Folder of links to container logs, named after pod and container: `/var/log/containers`; defaults to no links. */
   readonly logLinksDirectory?: string;
   /** What the runtime calls a class of runtimes. Rejects if there is no such class. */
   readonly runtimeHandler: (runtimeClass: string) => Promise<string>;
-  /** Waits for an image that somebody else is about to bring to the node, and says whether it had to; nobody does unless told. */
+  /** Waits for an image that is being loaded into the node, and resolves with whether it had to; defaults to no waiting. */
   readonly imageComing?: (reference: string, signal: AbortSignal) => Promise<boolean>;
   /** Fetches and mounts what a container needs, in a pod with these addresses. */
   readonly inputs: (config: ContainerConfig, podIps: readonly string[]) => Promise<ContainerInputs>;
@@ -69,7 +69,7 @@ export type StreamRequest =
 
 /** As upstream's runtimeRequestTimeout; pulls and stops take the time they take. */
 const callMs = 120_000;
-/** Everything is looked at again as often as this, whatever was told meanwhile. */
+/** All pods are listed again this often, regardless of events. */
 const relistMs = 60_000;
 /** Programs that collect logs need not be root; the files are the runtime's. */
 const logFolderMode = 0o755;
@@ -83,16 +83,16 @@ export class CriRuntime implements ContainerRuntime {
   readonly #connection: CriConnection;
   /** The pods of containers and sandboxes, by id: events do not tell. */
   readonly #owners = new Map<string, string>();
-  /** What has ended does not change any more. */
+  /** Statuses of exited containers: they do not change any more. */
   readonly #ended = new Map<string, ContainerState>();
-  readonly #hooks: DueHooks;
+  readonly #hooks: PendingHooks;
   /** Addresses of sandboxes. */
   readonly #ips = new Map<string, readonly string[]>();
 
   private constructor(options: CriRuntimeOptions, connection: CriConnection, name: string, version: string) {
     this.#options = options;
     this.#connection = connection;
-    this.#hooks = new DueHooks(options.podsDirectory);
+    this.#hooks = new PendingHooks(options.podsDirectory);
     this.name = name;
     this.version = version;
   }
@@ -205,7 +205,7 @@ export class CriRuntime implements ContainerRuntime {
     if (container.lifecycle?.postStart) await this.#hooks.expect(hook);
     const { id } = await this.#call(rpcs.createContainer, { sandbox, config: described, sandboxConfig }, signal);
     this.#owners.set(id, pod.metadata.uid ?? "");
-    if (container.lifecycle?.postStart) this.#hooks.made(id, hook);
+    if (container.lifecycle?.postStart) this.#hooks.created(id, hook);
     await this.#linkLog(config, id);
     return id;
   }
@@ -257,13 +257,14 @@ export class CriRuntime implements ContainerRuntime {
     return { exitCode, output: Buffer.concat([stdout, stderr]) };
   }
 
-  /** Where a client can talk to a container; the place is good for one connection. */
-  async streamTo(what: StreamRequest, signal: AbortSignal): Promise<string> {
-    if (what.type === "portForward") return (await this.#call(rpcs.portForward, { sandbox: what.sandbox }, signal)).url;
-    const { stdin, stdout, tty } = what.target.options;
-    const wanted = { id: what.target.id, stdin, stdout, tty, stderr: what.target.options.stderr && !tty };
-    const { url } = await (what.type === "exec"
-      ? this.#call(rpcs.exec, { ...wanted, command: what.command }, signal)
+  /** A URL of the streaming server for one exec, attach or port-forward; it is good for one connection. */
+  async streamTo(request: StreamRequest, signal: AbortSignal): Promise<string> {
+    if (request.type === "portForward")
+      return (await this.#call(rpcs.portForward, { sandbox: request.sandbox }, signal)).url;
+    const { stdin, stdout, tty } = request.target.options;
+    const wanted = { id: request.target.id, stdin, stdout, tty, stderr: request.target.options.stderr && !tty };
+    const { url } = await (request.type === "exec"
+      ? this.#call(rpcs.exec, { ...wanted, command: request.command }, signal)
       : this.#call(rpcs.attach, wanted, signal));
     return url;
   }
@@ -312,7 +313,7 @@ export class CriRuntime implements ContainerRuntime {
     const request = { image: { image: reference }, ...(auth && { auth }) };
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, signal };
     const { ref } = await this.#connection.call(rpcs.pullImage, request, limits).catch((error: unknown) => {
-      // People search for these words: upstream's kubelet shows them as its gRPC library writes them, but for a code that says nothing.
+      // People search for these messages: upstream shows them as its gRPC library formats them, unless the code is Unknown.
       const isTelling = error instanceof CriError && error.code !== criCode.unknown;
       throw isTelling ? new CriError(error.code, rpcText(error)) : error;
     });
@@ -352,7 +353,7 @@ export class CriRuntime implements ContainerRuntime {
     return ips;
   }
 
-  /** The newest container of the name that one for a while is aimed at, whether it runs or not. */
+  /** The newest container with the name that an ephemeral container targets, whether it runs or not. */
   async #targetOf({ pod, container }: ContainerConfig, signal: AbortSignal): Promise<string | undefined> {
     const name = pod.spec.ephemeralContainers?.find((one) => one.name === container.name)?.targetContainerName;
     if (!name) return undefined;
@@ -418,7 +419,7 @@ export class CriRuntime implements ContainerRuntime {
     }
   }
 
-  /** Who ends is told by containerd; other runtimes are asked. */
+  /** containerd sends events when containers end; other runtimes are polled. */
   async #readEvents(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
     const filters = ['topic=="/tasks/exit"', 'topic=="/tasks/oom"'];
     try {
@@ -445,22 +446,22 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async #poll(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
-    const seen = new Map<string, number>();
+    const states = new Map<string, number>();
     for (;;) {
       const { containers } = await this.#call(rpcs.listContainers, {}, signal);
       for (const { id, state, labels } of containers) {
-        if (seen.get(id) === state) continue;
-        seen.set(id, state);
+        if (states.get(id) === state) continue;
+        states.set(id, state);
         const uid = labels[criLabels.podUid];
         if (uid !== undefined) feed.add(uid);
       }
       const present = new Set(containers.map(({ id }) => id));
-      for (const id of seen.keys()) if (!present.has(id)) seen.delete(id);
+      for (const id of states.keys()) if (!present.has(id)) states.delete(id);
       await this.#options.clock.sleep(pollMs, signal);
     }
   }
 
-  /** Soon after the beginning, too: what ends while the stream of events is being opened is told by nobody. */
+  /** Lists once soon after the start, too: no event is sent for containers that end while the stream is being opened. */
   async #relist(feed: ChangeFeed, signal: AbortSignal): Promise<void> {
     for (let afterMs = pollMs; ; afterMs = relistMs) {
       await this.#options.clock.sleep(afterMs, signal);

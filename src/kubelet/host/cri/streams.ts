@@ -17,21 +17,21 @@ export interface StreamAddress {
   readonly host: string;
   readonly port: number;
 }
-/** How that is reached, where it is not in our network. */
+/** Connects to the streaming server, where it is not in the network of this process. */
 export type DialRuntime = (address: StreamAddress, signal: AbortSignal) => Promise<Socket>;
 
 export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime): ContainerStreams {
   const talk = async <T>(
-    what: StreamRequest,
+    streamRequest: StreamRequest,
     protocol: string,
     run: (spdy: SpdyConnection) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> => {
-    const connection = await upgrade(await runtime.streamTo(what, signal), protocol, dial, signal);
+    const connection = await upgrade(await runtime.streamTo(streamRequest, signal), protocol, dial, signal);
     const spdy = new SpdyConnection({ connection, role: "client", compression: spdyCompression(), cancelEnds: true });
     const aborted = () => connection.destroy(new Error("the client is gone"));
     signal.addEventListener("abort", aborted, { once: true });
-    const over = spdy.run().catch(() => undefined); // what breaks the connection breaks the streams below
+    const over = spdy.run().catch(() => undefined); // an error of the connection also fails the streams below
     try {
       return await run(spdy);
     } finally {
@@ -68,28 +68,25 @@ export function criStreams(runtime: CriRuntime, clock: Clock, dial?: DialRuntime
         signal,
       ),
     portForward: (sandbox, port, stream, signal) =>
-      talk(
-        { type: "portForward", sandbox },
-        "portforward.k8s.io",
-        async (spdy) => {
-          const headers = { port: String(port), requestid: "0" };
-          const errors = await spdy.open({ ...headers, streamtype: "error" });
-          const data = await spdy.open({ ...headers, streamtype: "data" });
-          await errors.end();
-          // Not awaited: a client may go on sending when the pod is done.
-          copy(stream, data).catch(() => data.destroy());
-          const received = copyBytes(data, stream);
-          received.catch(() => undefined); // awaited below
-          // The runtime may end the data before it says on the error stream that the port refused. The client must not see that
-          // end first: kubectl then cancels the pair, and never learns why.
-          const failure = await textOf(errors);
-          if (failure !== "") throw new Error(failure.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
-          await received;
-          await stream.end();
-        },
-        signal,
-      ),
+      talk({ type: "portForward", sandbox }, "portforward.k8s.io", (spdy) => forwardPort(spdy, port, stream), signal),
   };
+}
+
+async function forwardPort(spdy: SpdyConnection, port: number, stream: ByteStream): Promise<void> {
+  const headers = { port: String(port), requestid: "0" };
+  const errors = await spdy.open({ ...headers, streamtype: "error" });
+  const data = await spdy.open({ ...headers, streamtype: "data" });
+  await errors.end();
+  // Not awaited: a client may go on sending when the pod is done.
+  copy(stream, data).catch(() => data.destroy());
+  const received = copyBytes(data, stream);
+  received.catch(() => undefined); // awaited below
+  // The runtime may end the data before it says on the error stream that the port refused. The client must not see that end first:
+  // kubectl then cancels the pair, and never learns why.
+  const failure = await textOf(errors);
+  if (failure !== "") throw new Error(failure.replace(/^error forwarding port \d+ to pod [^:]*: /, ""));
+  await received;
+  await stream.end();
 }
 
 async function textOf({ input }: ByteStream): Promise<string> {
@@ -111,13 +108,13 @@ async function upgrade(
   return new Promise((resolve, reject) => {
     const headers = { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol };
     const through = connection ? { createConnection: () => connection } : { agent: false as const };
-    const asked = request(url, { method: "POST", headers, signal, ...through });
-    asked.on("error", reject);
-    asked.on("response", (response) => {
+    const upgradeRequest = request(url, { method: "POST", headers, signal, ...through });
+    upgradeRequest.on("error", reject);
+    upgradeRequest.on("response", (response) => {
       response.resume();
       reject(new Error(`the runtime answered with ${response.statusCode} instead of a stream`));
     });
-    asked.on("upgrade", (_response, socket, head) => resolve(socketStream(socket, head)));
-    asked.end();
+    upgradeRequest.on("upgrade", (_response, socket, head) => resolve(socketStream(socket, head)));
+    upgradeRequest.end();
   });
 }

@@ -44,8 +44,8 @@ test("a log that is too large is moved away, older parts are compressed, and the
   using s = atFolder();
   for (let round = 0; round < 7; round++) {
     s.write(`round ${round}`);
-    await s.made.look(signal);
-    await s.made.look(signal); // what is small again stays
+    await s.made.check(signal);
+    await s.made.check(signal); // what is small again stays
     await s.clock.advance(10_000);
   }
   const names = readdirSync(s.logs).sort();
@@ -65,7 +65,7 @@ test("a log stays where it is when the runtime does not begin another", async ()
   s.state.reopen = () => Promise.reject(new Error("no answer"));
   s.write("first");
   writeFileSync(join(s.logs, "3.log.20250101-000000.gz.tmp"), "half");
-  await s.made.look(signal);
+  await s.made.check(signal);
   assert.deepEqual(readdirSync(s.logs), ["3.log"]);
 });
 

@@ -1,4 +1,4 @@
-// The logs of the pods of a node: kept from growing without end while containers run, and removed with their pod.
+// Rotates the logs of a node's containers, and removes them with their pods, as upstream's pkg/kubelet/logs/container_log_manager.go does.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { explain, hasCode } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
-import type { PodGround } from "../../grounds.ts";
+import type { HostResource } from "../../host-resource.ts";
 import { logDirectoryOf } from "../../runtime/cri-config.ts";
 import type { ServedPod } from "../../server/server.ts";
 import { folderBytes } from "../volumes/folder-bytes.ts";
@@ -25,11 +25,11 @@ export interface PodLogsOptions {
 }
 
 /** As upstream's containerLogMonitorInterval, containerLogMaxSize and containerLogMaxFiles. */
-const lookMs = 10_000;
+const checkMs = 10_000;
 const maxBytes = 10 * 2 ** 20;
 const maxFiles = 5;
 
-export class PodLogs implements PodGround, Component {
+export class PodLogs implements HostResource, Component {
   readonly name = "logs";
   readonly #options: Required<PodLogsOptions>;
 
@@ -55,20 +55,20 @@ export class PodLogs implements PodGround, Component {
 
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#options.clock.sleep(lookMs, signal);
-      await this.look(signal);
+      await this.#options.clock.sleep(checkMs, signal);
+      await this.check(signal);
     }
   }
 
   /** Rotates the logs that have become too large. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { list, clock, runtime, log, maxBytes: most, maxFiles: files } = this.#options;
+  async check(signal: AbortSignal): Promise<void> {
+    const { list, clock, runtime, log, maxBytes: limitBytes, maxFiles: files } = this.#options;
     for (const { pod, state } of list())
       for (const { id, name, attempt, phase } of state.containers) {
         if (phase !== "running") continue;
         const path = `${logDirectoryOf(pod, this.#options)}/${name}/${attempt}.log`;
         try {
-          if ((await sizeOf(path)) <= most) continue;
+          if ((await sizeOf(path)) <= limitBytes) continue;
           await rotateLog(path, { files, now: clock.now(), reopen: () => runtime.reopenLog(id, signal) });
         } catch (error) {
           signal.throwIfAborted();
@@ -77,7 +77,7 @@ export class PodLogs implements PodGround, Component {
       }
   }
 
-  /** Those that lead to no log any more. */
+  /** Removes links whose log is gone. */
   async #removeLinks(): Promise<void> {
     const { linksDirectory } = this.#options;
     for (const name of await namesIn(linksDirectory)) {

@@ -18,8 +18,8 @@ export interface GroupUsage {
 export async function groupUsage(hierarchy: Hierarchy, group: string): Promise<GroupUsage | undefined> {
   const { isUnified } = hierarchy;
   const read = async (controller: string, file: string) => {
-    const place = hierarchy.placeOf(controller, group);
-    return place === undefined ? "" : readFile(join(place, file), "utf8");
+    const folder = hierarchy.folderOf(controller, group);
+    return folder === undefined ? "" : readFile(join(folder, file), "utf8");
   };
   try {
     const stat = wordsOf(await read("memory", "memory.stat"));
@@ -27,14 +27,14 @@ export async function groupUsage(hierarchy: Hierarchy, group: string): Promise<G
     const cpuNanos = isUnified
       ? (wordsOf(await read("cpu", "cpu.stat")).get("usage_usec") ?? 0) * 1000
       : Number(await read("cpuacct", "cpuacct.usage"));
-    const own = (first: string, second: string) => stat.get(isUnified ? second : first) ?? 0;
+    const statOf = (first: string, second: string) => stat.get(isUnified ? second : first) ?? 0;
     return {
       cpuNanos,
       usageBytes,
-      workingSetBytes: Math.max(0, usageBytes - own("total_inactive_file", "inactive_file")),
-      rssBytes: own("total_rss", "anon"),
-      pageFaults: own("total_pgfault", "pgfault"),
-      majorPageFaults: own("total_pgmajfault", "pgmajfault"),
+      workingSetBytes: Math.max(0, usageBytes - statOf("total_inactive_file", "inactive_file")),
+      rssBytes: statOf("total_rss", "anon"),
+      pageFaults: statOf("total_pgfault", "pgfault"),
+      majorPageFaults: statOf("total_pgmajfault", "pgmajfault"),
     };
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENODEV")) return undefined;
@@ -47,19 +47,19 @@ export async function groupProcesses(
   hierarchy: Hierarchy,
   group: string,
 ): Promise<{ readonly count: number; readonly one: number | undefined }> {
-  const place = hierarchy.placeOf("pids", group);
-  const pids = place === undefined ? [] : await pidsIn(place);
+  const folder = hierarchy.folderOf("pids", group);
+  const pids = folder === undefined ? [] : await pidsIn(folder);
   return { count: pids.length, one: pids[0] };
 }
 
-async function pidsIn(place: string): Promise<readonly number[]> {
+async function pidsIn(folder: string): Promise<readonly number[]> {
   try {
-    const own = (await readFile(join(place, "cgroup.procs"), "utf8")).split("\n").filter(Boolean).map(Number);
-    const entries = await readdir(place, { withFileTypes: true });
+    const pids = (await readFile(join(folder, "cgroup.procs"), "utf8")).split("\n").filter(Boolean).map(Number);
+    const entries = await readdir(folder, { withFileTypes: true });
     const inner = await Promise.all(
-      entries.filter((entry) => entry.isDirectory()).map(({ name }) => pidsIn(join(place, name))),
+      entries.filter((entry) => entry.isDirectory()).map(({ name }) => pidsIn(join(folder, name))),
     );
-    return [...own, ...inner.flat()];
+    return [...pids, ...inner.flat()];
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENODEV")) return [];
     throw error;

@@ -127,16 +127,16 @@ export class MachineStats {
   /** What only the whole of a pod has: its network, its volumes, its processes. */
   async #rest(pod: Pod, containers: readonly ContainerStats[], imageFs: FileSystemState) {
     const { volumes, hierarchy, cgroupRoot } = this.#options;
-    const found = await volumes(pod);
+    const measuredVolumes = await volumes(pod);
     const bytes = [
       ...containers.flatMap(({ rootfs, logs }) => [rootfs?.usedBytes ?? 0, logs?.usedBytes ?? 0]),
-      ...found.filter(({ isEphemeral }) => isEphemeral).map(({ volume }) => volume.usedBytes),
+      ...measuredVolumes.filter(({ isEphemeral }) => isEphemeral).map(({ volume }) => volume.usedBytes),
     ];
     const inside = cgroupRoot === undefined ? undefined : await groupProcesses(hierarchy, podGroup(cgroupRoot, pod));
     const network = inside?.one !== undefined && !pod.spec.hostNetwork ? await this.#network(inside.one) : undefined;
     return {
       ...(network && { network }),
-      ...(found.length > 0 && { volume: found.map(({ volume }) => volume) }),
+      ...(measuredVolumes.length > 0 && { volume: measuredVolumes.map(({ volume }) => volume) }),
       "ephemeral-storage": fsStats(
         imageFs,
         this.#now,

@@ -3,7 +3,7 @@ import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import type { InputSources } from "../../inputs/sources.ts";
-import { ClaimFailed } from "../../volume-ground.ts";
+import { ClaimFailed } from "../../volume-lifecycle.ts";
 
 /** The persistent volume that the pod's claim is bound to. Messages are those of upstream's volume manager. */
 export async function claimedVolume(
@@ -25,12 +25,13 @@ export async function claimedVolume(
     throw failed("PVC is being deleted");
   const { volumeName } = claim.spec;
   if (claim.status.phase !== "Bound" || !volumeName) throw failed("PVC is not bound");
-  const found = await sources.persistentVolume(volumeName);
-  if (!found) throw failed(`failed to fetch PV ${volumeName} from API server: it is not there`);
-  if (found.spec.claimRef?.uid !== claim.metadata.uid)
+  const persistentVolume = await sources.persistentVolume(volumeName);
+  if (!persistentVolume) throw failed(`failed to fetch PV ${volumeName} from API server: it is not there`);
+  if (persistentVolume.spec.claimRef?.uid !== claim.metadata.uid)
     throw failed(`PV ${volumeName} is bound to another claim than ${namespace}/${name}`);
-  if (found.spec.volumeMode === "Block") throw failed("volumes of mode Block cannot be mounted by this kubelet");
-  return found;
+  if (persistentVolume.spec.volumeMode === "Block")
+    throw failed("volumes of mode Block cannot be mounted by this kubelet");
+  return persistentVolume;
 }
 
 const inUse = "kubernetes.io/pvc-protection";

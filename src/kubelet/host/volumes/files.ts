@@ -34,13 +34,13 @@ export async function writeAs(path: string, content: string | Uint8Array, mode: 
 }
 
 /** What is in a file, but no more than so many bytes. */
-export async function beginningOf(path: string, most: number): Promise<Buffer> {
+export async function beginningOf(path: string, maxBytes: number): Promise<Buffer> {
   const handle = await open(path, "r");
   try {
-    const bytes = Buffer.alloc(most);
+    const bytes = Buffer.alloc(maxBytes);
     let length = 0;
-    for (let read = 1; read > 0 && length < most; length += read)
-      read = (await handle.read(bytes, length, most - length)).bytesRead;
+    for (let read = 1; read > 0 && length < maxBytes; length += read)
+      read = (await handle.read(bytes, length, maxBytes - length)).bytesRead;
     return bytes.subarray(0, length);
   } finally {
     await handle.close();

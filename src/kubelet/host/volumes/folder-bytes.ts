@@ -1,5 +1,5 @@
 import { type FileHandle, readdir } from "node:fs/promises";
-import { entryOf, lookAt, mostLevels, openFolder, pathOf } from "./places.ts";
+import { entryOf, maxDepth, openFolder, pathOf, statEntry } from "./path-handles.ts";
 
 /** What a folder takes on its disk, as du counts: a file with several names counts once. What vanishes meanwhile counts nothing. */
 export async function folderBytes(path: string): Promise<number> {
@@ -17,21 +17,21 @@ async function bytesBelow(folder: FileHandle, counted: Set<string>, level: numbe
   let total = 0;
   for (const name of await readdir(pathOf(folder))) {
     const path = entryOf(folder, name);
-    const found = await lookAt(path);
-    if (!found) continue;
-    if (found.isDirectory()) {
-      const inner = level < mostLevels ? await openFolder(path) : undefined;
+    const entry = await statEntry(path);
+    if (!entry) continue;
+    if (entry.isDirectory()) {
+      const inner = level < maxDepth ? await openFolder(path) : undefined;
       try {
         if (inner) total += await bytesBelow(inner, counted, level + 1);
       } finally {
         await inner?.close();
       }
-    } else if (found.nlink > 1) {
-      const key = `${found.dev}:${found.ino}`;
+    } else if (entry.nlink > 1) {
+      const key = `${entry.dev}:${entry.ino}`;
       if (counted.has(key)) continue;
       counted.add(key);
     }
-    total += found.blocks * 512;
+    total += entry.blocks * 512;
   }
   return total;
 }

@@ -1,7 +1,7 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import { hostNameOf } from "../../inputs/host-name.ts";
 
-/** As upstream writes it, so that programs that look for its first line find it. */
+/** The content is that of upstream's managedHostsFileContent (pkg/kubelet/kubelet_pods.go): some programs look for its first line. */
 export function hostsFile(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
   const { name, domain } = hostNameOf(pod, clusterDomain);
   const names = domain === "" ? name : `${name}.${domain}\t${name}`;

@@ -9,8 +9,8 @@ import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { world } from "#client/testing.ts";
 import { podOf } from "../../testing.ts";
-import { DueHooks } from "../cri/due-hooks.ts";
 import { messageFile } from "../cri/last-words.ts";
+import { PendingHooks } from "../cri/pending-hooks.ts";
 import { Volumes } from "./volumes.ts";
 
 const noRoot = process.getuid?.() === 0 ? false : "only root may mount";
@@ -76,7 +76,7 @@ async function modesUnder(mask: number, securityContext: object): Promise<Record
     assert.ok(first);
     await pods.mountsOf(pod, first, place);
     await messageFile(join(folder, "pods"), "u1", "c", 0);
-    await new DueHooks(join(folder, "pods")).expect({ podUid: "u1", container: "c", attempt: 0 });
+    await new PendingHooks(join(folder, "pods")).expect({ podUid: "u1", container: "c", attempt: 0 });
     return Object.fromEntries(modesBelow(folder));
   } finally {
     process.umask(before);

@@ -1,11 +1,11 @@
-// A folder whose files change all at once: readers see the old ones or the new ones. As upstream does it, and as programs that watch
-// for changes know it: files are links into `..data`, which is a link to the folder of the present state, and is replaced by a rename.
+// A folder whose files change atomically, as upstream's pkg/volume/util/atomic_writer.go does it and programs that watch such folders
+// expect it: files are links into `..data`, which is a link to the folder of the present state, and is replaced by a rename.
 import { readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import type { VolumeFile } from "../../inputs/files.ts";
 import { makeFolder, writeAs } from "./files.ts";
 
-/** `settle` gives the folder to whoever is to read it. Readers do not see the new files before that. */
+/** `settle` sets the owner of the new files. It is called before readers see them. */
 export async function writeObjectFolder(
   folder: string,
   files: readonly VolumeFile[],
@@ -42,7 +42,7 @@ function ifNotThere(error: NodeJS.ErrnoException): void {
 }
 
 async function isSame(folder: string, files: readonly VolumeFile[]): Promise<boolean> {
-  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined); // removed by somebody
+  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined); // a folder that was removed differs
   if (names?.filter((entry) => entry.isFile()).length !== files.length) return false;
   for (const { path, content } of files) {
     const present = await readFile(join(folder, path)).catch(() => undefined); // one that is not there differs

@@ -1,29 +1,29 @@
 import { type FileHandle, readdir, rename, rmdir, unlink } from "node:fs/promises";
 import { hasCode } from "#base/errors.ts";
-import { entryOf, lookAt, openFolder, pathOf, unlessGone } from "./places.ts";
+import { entryOf, openFolder, pathOf, statEntry, undefinedIfGone } from "./path-handles.ts";
 
 /** Folders below this level are moved to the top before they are emptied, so that no nesting takes more handles than these. */
-const mostHandles = 64;
+const maxHandles = 64;
 
 /**
  * Removes a folder of the kubelet's with all that containers have left in it. Node's own `rm` works by paths: it would follow a link that
  * takes the place of a folder in between, and give up on folders that are nested deeper than a path can be long.
  */
 export async function removeTree(path: string): Promise<void> {
-  const found = await lookAt(path);
+  const found = await statEntry(path);
   if (!found) return;
-  if (!found.isDirectory()) return void (await unlessGone(unlink(path)));
+  if (!found.isDirectory()) return void (await undefinedIfGone(unlink(path)));
   const root = await openFolder(path);
   if (!root) throw new Error(`${path} was replaced while it was removed`);
   try {
-    while ((await new Emptying(root).run()) > 0);
+    while ((await new TreeRemoval(root).run()) > 0);
   } finally {
     await root.close();
   }
-  await unlessGone(rmdir(path));
+  await undefinedIfGone(rmdir(path));
 }
 
-class Emptying {
+class TreeRemoval {
   readonly #root: FileHandle;
   #moved = 0;
 
@@ -40,8 +40,8 @@ class Emptying {
   async #empty(folder: FileHandle, level: number): Promise<void> {
     for (const entry of await readdir(pathOf(folder), { withFileTypes: true })) {
       const path = entryOf(folder, entry.name);
-      if (!entry.isDirectory()) await unlessGone(unlink(path));
-      else if (level < mostHandles) await this.#removeFolder(path, level + 1);
+      if (!entry.isDirectory()) await undefinedIfGone(unlink(path));
+      else if (level < maxHandles) await this.#removeFolder(path, level + 1);
       else await this.#moveUp(path);
     }
   }
@@ -54,7 +54,7 @@ class Emptying {
     } finally {
       await folder.close();
     }
-    await unlessGone(rmdir(path));
+    await undefinedIfGone(rmdir(path));
   }
 
   async #moveUp(path: string): Promise<void> {

@@ -1,17 +1,17 @@
-// A path inside a volume for one container. Containers of the same pod may write the volume while this one starts, so what was found in
-// the end is bound to a place that no container can reach.
+// A path inside a volume for one container. Other containers of the pod may change the volume meanwhile, so the file or folder that was
+// found is bind-mounted where no container can reach it, as upstream's pkg/volume/util/subpath/subpath_linux.go does.
 import { chmod, type FileHandle, mkdir, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { hasCode } from "#base/errors.ts";
 import { InputMissing } from "../../inputs/sources.ts";
 import { exists, makeFolder } from "./files.ts";
 import { bindMount, isMounted, unmountBelow } from "./mounts.ts";
-import { entryOf, openPlace, pathOf } from "./places.ts";
+import { entryOf, openPath, pathOf } from "./path-handles.ts";
 
-/** Which mode folders get that are missing on the way: those of the root, or these; none are made if it is undefined. */
+/** The mode of folders that are made on the way: that of the volume's root, or this one. Undefined: missing folders are an error. */
 export type ModeOfMissing = "of the root" | number | undefined;
 
-/** Holds open what is at the path. Folders that are missing are made where a mode is given for them. */
+/** Opens the path below the root. Missing folders are made if a mode is given for them. */
 export async function openBelow(root: string, subPath: string, missing?: ModeOfMissing): Promise<FileHandle> {
   const parts = subPath.split("/").filter((part) => part !== "" && part !== ".");
   const refuse = (how: string) => new InputMissing(`subPath ${JSON.stringify(subPath)} leads out of its volume${how}`);
@@ -19,7 +19,7 @@ export async function openBelow(root: string, subPath: string, missing?: ModeOfM
   const realRoot = await realpath(root);
   const inside = relative(realRoot, await resolved(realRoot, parts));
   if (inside === ".." || inside.startsWith("../") || inside.startsWith("/")) throw refuse(" through a link");
-  let handle = await openPlace(realRoot);
+  let handle = await openPath(realRoot);
   try {
     const mode = missing === "of the root" ? (await handle.stat()).mode & 0o7777 : missing;
     for (const part of inside.split("/").filter(Boolean)) {
@@ -36,7 +36,7 @@ export async function openBelow(root: string, subPath: string, missing?: ModeOfM
   return handle;
 }
 
-/** With the links that lead within the volume followed, as far as there is anything. */
+/** Follows links as far as the path exists. */
 async function resolved(root: string, parts: readonly string[]): Promise<string> {
   let path = root;
   for (const [i, part] of parts.entries()) {
@@ -45,7 +45,7 @@ async function resolved(root: string, parts: readonly string[]): Promise<string>
       path = await realpath(next);
     } catch (error) {
       if (!hasCode(error, "ENOENT")) throw error;
-      // A link to nowhere is refused by whoever opens it.
+      // A dangling link is refused when it is opened.
       return join(next, ...parts.slice(i + 1));
     }
   }
@@ -54,7 +54,7 @@ async function resolved(root: string, parts: readonly string[]): Promise<string>
 
 async function step(path: string, modeOfMissing: number | undefined): Promise<FileHandle> {
   try {
-    return await openPlace(path);
+    return await openPath(path);
   } catch (error) {
     if (modeOfMissing === undefined || !hasCode(error, "ENOENT")) throw error;
   }
@@ -62,23 +62,23 @@ async function step(path: string, modeOfMissing: number | undefined): Promise<Fi
     await mkdir(path, { mode: modeOfMissing });
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
-    return openPlace(path); // somebody else made it just now, as they wanted it
+    return openPath(path); // made at the same time by another container
   }
-  const made = await openPlace(path);
+  const made = await openPath(path);
   if ((await made.stat()).isDirectory()) await chmod(pathOf(made), modeOfMissing); // whatever the mask of this process says
   return made;
 }
 
-/** Shows what is held open at the target, which is the kubelet's own. */
+/** Bind-mounts an open file or folder at the target, which is in a folder of the kubelet's own. */
 export async function bindTo(handle: FileHandle, target: string): Promise<void> {
-  const wanted = await handle.stat();
+  const source = await handle.stat();
   if (isMounted(target)) {
-    const present = await stat(target);
-    if (present.dev === wanted.dev && present.ino === wanted.ino) return;
+    const mounted = await stat(target);
+    if (mounted.dev === source.dev && mounted.ino === source.ino) return;
     await unmountBelow(target);
   }
   await makeFolder(dirname(target), 0o750);
-  if (wanted.isDirectory()) await makeFolder(target, 0o750);
+  if (source.isDirectory()) await makeFolder(target, 0o750);
   else if (!(await exists(target))) await writeFile(target, "", { mode: 0o640 });
   await bindMount(`/proc/${process.pid}/fd/${handle.fd}`, target);
 }

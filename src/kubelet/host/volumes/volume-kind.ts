@@ -10,7 +10,7 @@
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
-import type { InputSources, PodPlace } from "../../inputs/sources.ts";
+import type { InputSources, PodContext } from "../../inputs/sources.ts";
 
 /** A volume of a pod, with the persistent volume that its claim is bound to. */
 export interface VolumeSpec {
@@ -20,7 +20,7 @@ export interface VolumeSpec {
 
 export interface VolumeRequest extends VolumeSpec {
   readonly pod: Pod;
-  readonly place: PodPlace;
+  readonly podContext: PodContext;
   /** The volume's own folder on this node, below `PODS/UID/volumes` or `MEMORY/UID/volumes`. It may not exist yet. */
   readonly folder: string;
   readonly sources: InputSources;

@@ -7,11 +7,11 @@ import { exists } from "./files.ts";
 import { folderBytes } from "./folder-bytes.ts";
 import type { Volumes } from "./volumes.ts";
 
-/** What volumes that began empty hold by now, in memory and on disk. To count a folder is work: what is known for less than a while is told again. */
+/** Measures the emptyDir volumes of pods. Counting a folder is expensive, so the bytes of each are cached for a few seconds. */
 export class VolumeMeter {
   readonly #volumes: Volumes;
   readonly #clock: Clock;
-  readonly #known = new Map<string, { readonly at: number; readonly bytes: number }>();
+  readonly #cache = new Map<string, { readonly at: number; readonly bytes: number }>();
 
   constructor(volumes: Volumes, clock: Clock) {
     this.#volumes = volumes;
@@ -19,27 +19,27 @@ export class VolumeMeter {
   }
 
   async of(pod: Pod): Promise<readonly { readonly volume: VolumeStats; readonly isEphemeral: boolean }[]> {
-    const found: { readonly volume: VolumeStats; readonly isEphemeral: boolean }[] = [];
+    const measured: { readonly volume: VolumeStats; readonly isEphemeral: boolean }[] = [];
     for (const { name, emptyDir } of pod.spec.volumes ?? []) {
       const folder = this.#volumes.emptyFolder(pod, name);
       if (!emptyDir || !(await exists(folder))) continue;
       const fs = await fileSystem(folder);
       const isEphemeral = !emptyDir.medium;
       const usedBytes = isEphemeral ? await this.#bytes(folder) : fs.usedBytes;
-      found.push({ volume: { ...fsStats(fs, timeOf(this.#clock.now()), usedBytes), name }, isEphemeral });
+      measured.push({ volume: { ...fsStats(fs, timeOf(this.#clock.now()), usedBytes), name }, isEphemeral });
     }
-    return found;
+    return measured;
   }
 
   async #bytes(folder: string): Promise<number> {
     const now = this.#clock.elapsed();
-    for (const [path, { at }] of this.#known) if (now - at > freshMs) this.#known.delete(path);
-    const known = this.#known.get(folder);
+    for (const [path, { at }] of this.#cache) if (now - at > ttlMs) this.#cache.delete(path);
+    const known = this.#cache.get(folder);
     if (known) return known.bytes;
     const bytes = await folderBytes(folder);
-    this.#known.set(folder, { at: now, bytes });
+    this.#cache.set(folder, { at: now, bytes });
     return bytes;
   }
 }
 
-const freshMs = 5000;
+const ttlMs = 5000;

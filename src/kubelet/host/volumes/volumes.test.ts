@@ -23,7 +23,7 @@ import { Secret } from "#api/core/v1/secret.ts";
 import { explain } from "#base/errors.ts";
 import { seededRandom } from "#base/random.ts";
 import { world } from "#client/testing.ts";
-import type { InputSources, PodPlace } from "../../inputs/sources.ts";
+import type { InputSources, PodContext } from "../../inputs/sources.ts";
 import { podOf } from "../../testing.ts";
 import { folderBytes } from "./folder-bytes.ts";
 import { volumeKinds } from "./kinds/list.ts";
@@ -36,7 +36,7 @@ const namespace = "default";
 const settings = w.have(ConfigMap, { metadata: { name: "settings", namespace }, data: { COLOUR: "blue" } });
 const hidden = w.have(Secret, { metadata: { name: "hidden", namespace }, data: { PASSWORD: btoa("geheim") } });
 const noRoot = process.getuid?.() === 0 ? false : "only root may mount";
-const place: PodPlace = { podIps: ["10.244.0.5"], hostIps: [], allocatable: { memory: "1Gi" } };
+const place: PodContext = { podIps: ["10.244.0.5"], hostIps: [], allocatable: { memory: "1Gi" } };
 const container = (volumeMounts: object[]) => ({ containers: [{ name: "c", image: "i", volumeMounts }] });
 
 function atFolder(more: Partial<InputSources> = {}) {

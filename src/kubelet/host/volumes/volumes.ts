@@ -1,8 +1,8 @@
 // The volumes of pods on this node: folders below the kubelet's own, made before a container needs them and removed with the pod.
 //
-//   PODS/UID/volumes/TYPE/NAME                       folders that begin empty, and files of config maps
-//   MEMORY/UID/TYPE/NAME                             files that must not be on a disk: secrets, tokens, fields of the pod
-//   PODS/UID/volume-subpaths/NAME/CONTAINER/N        parts of volumes, bound
+//   PODS/UID/volumes/KIND/NAME                       volumes that are kept on disk: emptyDir, configMap
+//   MEMORY/UID/volumes/KIND/NAME                     volumes that must not be on a disk: secrets, tokens, fields of the pod
+//   PODS/UID/volume-subpaths/NAME/CONTAINER/N        bind mounts of sub paths
 //   PODS/UID/etc-hosts
 
 import { readdir, readFile } from "node:fs/promises";
@@ -13,30 +13,30 @@ import type { Volume } from "#api/core/v1/volume.ts";
 import { own } from "#base/collections.ts";
 import { hasCode } from "#base/errors.ts";
 import { expandVariables, type Variable, variablesIn } from "../../inputs/environment.ts";
-import { InputMissing, type InputSources, type PodPlace } from "../../inputs/sources.ts";
+import { InputMissing, type InputSources, type PodContext } from "../../inputs/sources.ts";
 import type { ContainerInputs } from "../../runtime/cri-config.ts";
-import { type PodVolumes, VolumeFailed } from "../../volume-ground.ts";
+import { type PodVolumes, VolumeFailed } from "../../volume-lifecycle.ts";
 import { claimedVolume } from "./claimed-volume.ts";
 import { beginningOf, makeFolder, writeAs } from "./files.ts";
 import { hostsFile, nodeHostsFile } from "./hosts-file.ts";
 import { emptyDir } from "./kinds/empty-dir.ts";
 import { volumeKinds } from "./kinds/list.ts";
 import { unmountBelow } from "./mounts.ts";
-import { pathOf } from "./places.ts";
+import { pathOf } from "./path-handles.ts";
 import { removeTree } from "./remove-tree.ts";
 import { bindTo, openBelow } from "./sub-path.ts";
 import type { VolumeKind, VolumeSpec } from "./volume-kind.ts";
 
-/** Of files that are read for variables: a process cannot be given more. */
-const mostFileBytes = 2 ** 20;
+/** The largest file that is read for variables: a process cannot be given more. */
+const maxFileBytes = 2 ** 20;
 
 export interface VolumesOptions {
   /** Where the kubelet keeps files of pods: `/var/lib/kubelet/pods`. */
   readonly podsDirectory: string;
-  /** On a file system in memory, such as `/run`; the former unless told. */
+  /** On a file system in memory, such as `/run`; defaults to `podsDirectory`. */
   readonly memoryDirectory?: string;
   readonly sources: InputSources;
-  /** What makes two states of a folder distinct. */
+  /** Makes a name that no earlier state of a volume has had. */
   readonly stamp: () => string;
   readonly clusterDomain?: string;
 }
@@ -47,28 +47,28 @@ const propagations: Readonly<Record<string, number>> = { None: 0, HostToContaine
 
 export class Volumes implements PodVolumes {
   readonly #options: Required<VolumesOptions>;
-  /** What is being made, by pod and volume: a start and a refresh at once would take each other's files away. */
-  readonly #turns = new Map<string, Promise<string>>();
+  /** The last work on each volume, by pod and name: a start and a refresh at the same time would remove each other's files. */
+  readonly #locks = new Map<string, Promise<string>>();
 
   constructor(options: VolumesOptions) {
     this.#options = { memoryDirectory: options.podsDirectory, clusterDomain: "cluster.local", ...options };
   }
 
-  /** Makes all of them. Rejects with VolumeFailed for the first that cannot be made. */
-  async setUp(pod: Pod, place: PodPlace): Promise<void> {
-    for (const volume of pod.spec.volumes ?? []) await this.#provide(pod, volume, place, "first");
+  /** Makes all volumes of a pod. Rejects with VolumeFailed for the first that cannot be made. */
+  async setUp(pod: Pod, context: PodContext): Promise<void> {
+    for (const volume of pod.spec.volumes ?? []) await this.#provide(pod, volume, context, "first");
   }
 
-  /** Writes again what objects say by now; for pods that run. */
-  async refresh(pod: Pod, place: PodPlace): Promise<void> {
-    for (const volume of pod.spec.volumes ?? []) if (isMadeOfObjects(volume)) await this.#provide(pod, volume, place);
+  /** Brings the files of a running pod up to date with the objects they are made from. */
+  async refresh(pod: Pod, context: PodContext): Promise<void> {
+    for (const volume of pod.spec.volumes ?? []) if (isMadeOfObjects(volume)) await this.#provide(pod, volume, context);
   }
 
-  /** What a container is to see, with all its volumes made. */
+  /** The mounts of a container. Makes the volumes that are missing. */
   async mountsOf(
     pod: Pod,
     container: Container,
-    place: PodPlace,
+    context: PodContext,
     env: readonly Variable[] = [],
   ): Promise<readonly Mount[]> {
     const mounts: Mount[] = [];
@@ -80,12 +80,12 @@ export class Volumes implements PodVolumes {
         );
       const volume = pod.spec.volumes?.find((one) => one.name === name);
       if (!volume) throw new InputMissing(`volume ${name} is not one of the pod's`);
-      const root = await this.#provide(pod, volume, place);
+      const root = await this.#provide(pod, volume, context);
       const subPath = subPathOf(mount, env);
       const isReadOnly = isMadeOfObjects(volume) || volume.persistentVolumeClaim?.readOnly === true;
       mounts.push({
         containerPath: mountPath.startsWith("/") ? mountPath : `/${mountPath}`,
-        hostPath: subPath === "" ? root : await this.#part(pod, { container, volume, root, subPath, index: i }),
+        hostPath: subPath === "" ? root : await this.#bindSubPath(pod, { container, volume, root, subPath, index: i }),
         readonly: readOnly || isReadOnly,
         propagation: own(propagations, mountPropagation) ?? 0,
       });
@@ -93,30 +93,30 @@ export class Volumes implements PodVolumes {
     if (!mounts.some(({ containerPath }) => containerPath === "/etc/hosts"))
       mounts.push({
         containerPath: "/etc/hosts",
-        hostPath: await this.#hostsFile(pod, place),
+        hostPath: await this.#hostsFile(pod, context),
         readonly: container.securityContext?.readOnlyRootFilesystem ?? false,
         propagation: 0,
       });
     return mounts;
   }
 
-  /** What a file says that a container of the pod has written. A link that leads out of the volume is not followed. */
-  async read(pod: Pod, volumeName: string, path: string, place: PodPlace): Promise<string> {
+  /** The content of a file in a volume of the pod. A link that leads out of the volume is not followed. */
+  async read(pod: Pod, volumeName: string, path: string, context: PodContext): Promise<string> {
     const volume = pod.spec.volumes?.find(({ name }) => name === volumeName);
     if (!volume) throw new InputMissing(`volume ${volumeName} is not one of the pod's`);
-    const handle = await openBelow(await this.#provide(pod, volume, place), path);
+    const handle = await openBelow(await this.#provide(pod, volume, context), path);
     try {
       const found = await handle.stat();
       if (!found.isFile()) throw new InputMissing(`${path} is no file`); // a pipe would never end, a device is the machine's
-      const content = await beginningOf(pathOf(handle), mostFileBytes + 1); // it may be growing
-      if (content.length > mostFileBytes) throw new InputMissing(`file ${path} has more than ${mostFileBytes} bytes`);
+      const content = await beginningOf(pathOf(handle), maxFileBytes + 1); // it may be growing
+      if (content.length > maxFileBytes) throw new InputMissing(`file ${path} has more than ${maxFileBytes} bytes`);
       return content.toString();
     } finally {
       await handle.close();
     }
   }
 
-  /** Nothing of the pod runs any more: its volumes go, what its containers said stays. */
+  /** Removes the volumes of a pod of which nothing runs any more. Its termination messages stay. */
   async tearDown(podUid: string): Promise<void> {
     const { podsDirectory, memoryDirectory } = this.#options;
     const folder = join(podsDirectory, podUid);
@@ -152,32 +152,39 @@ export class Volumes implements PodVolumes {
     return join(keptIn === "disk" ? podsDirectory : memoryDirectory, metadata.uid, "volumes", folderName, name);
   }
 
-  async #provide(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again" = "again"): Promise<string> {
+  async #provide(pod: Pod, volume: Volume, context: PodContext, time: "first" | "again" = "again"): Promise<string> {
     const key = `${pod.metadata.uid}/${volume.name}`;
-    const make = () => this.#make(pod, volume, place, time);
-    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(make, make);
-    this.#turns.set(key, turn);
+    const make = () => this.#make(pod, volume, context, time);
+    const turn = (this.#locks.get(key) ?? Promise.resolve()).then(make, make);
+    this.#locks.set(key, turn);
     try {
       return await turn;
     } catch (error) {
       throw new VolumeFailed(volume.name, error);
     } finally {
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+      if (this.#locks.get(key) === turn) this.#locks.delete(key);
     }
   }
 
-  async #make(pod: Pod, volume: Volume, place: PodPlace, time: "first" | "again"): Promise<string> {
+  async #make(pod: Pod, volume: Volume, context: PodContext, time: "first" | "again"): Promise<string> {
     const { sources, stamp } = this.#options;
     const isClaim = (volume.persistentVolumeClaim ?? volume.ephemeral) !== undefined;
     const spec = { volume, ...(isClaim && { persistentVolume: await claimedVolume(pod, volume, sources) }) };
     const kind = kindOf(spec);
-    const request = { ...spec, pod, place, sources, stamp, folder: this.#folderOf(kind, pod, volume.name) };
+    const request = {
+      ...spec,
+      pod,
+      podContext: context,
+      sources,
+      stamp,
+      folder: this.#folderOf(kind, pod, volume.name),
+    };
     const path = await kind.provide(request);
     if (time === "first") await kind.publish?.(path, request);
     return path;
   }
 
-  async #part(pod: Pod, { container, volume, root, subPath, index }: Part): Promise<string> {
+  async #bindSubPath(pod: Pod, { container, volume, root, subPath, index }: SubPathMount): Promise<string> {
     const { podsDirectory } = this.#options;
     const parts = [podsDirectory, pod.metadata.uid, "volume-subpaths", volume.name, container.name, String(index)];
     const target = join(...parts);
@@ -195,7 +202,7 @@ export class Volumes implements PodVolumes {
     return target;
   }
 
-  async #hostsFile(pod: Pod, { podIps }: PodPlace): Promise<string> {
+  async #hostsFile(pod: Pod, { podIps }: PodContext): Promise<string> {
     const { podsDirectory, clusterDomain } = this.#options;
     const path = join(podsDirectory, pod.metadata.uid, "etc-hosts");
     await makeFolder(join(path, ".."), 0o750);
@@ -207,7 +214,7 @@ export class Volumes implements PodVolumes {
   }
 }
 
-interface Part {
+interface SubPathMount {
   readonly container: Container;
   readonly volume: Volume;
   readonly root: string;

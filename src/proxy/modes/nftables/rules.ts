@@ -185,10 +185,10 @@ export function sizeRules(family: Family, settings: NftSettings, size: number): 
 
 /** `id` names the service, for chains that are its own. */
 export function serviceRules(id: string, frontends: readonly Frontend[], family: Family): ServiceRules {
-  const out = new Draft(family, sha256Hex(id).slice(0, 12));
+  const out = new RulesBuilder(family, sha256Hex(id).slice(0, 12));
   for (const frontend of frontends) {
     const { address, isClusterAddress, targets, insideTargets, without, sources } = frontend;
-    const at = placeOf(frontend);
+    const at = elementKeyOf(frontend);
     if (address !== undefined && isClusterAddress) out.element("cluster-addresses", address);
     for (const { address: target, isLocal } of [...targets, ...(insideTargets ?? [])])
       if (isLocal) out.element("hairpins", `${target} . ${target}`);
@@ -211,10 +211,10 @@ export function serviceRules(id: string, frontends: readonly Frontend[], family:
   return out;
 }
 
-const placeOf = ({ address, protocol, port }: Frontend): string =>
+const elementKeyOf = ({ address, protocol, port }: Frontend): string =>
   [...(address === undefined ? [] : [address]), protocol, port].join(" . ");
 
-class Draft implements ServiceRules {
+class RulesBuilder implements ServiceRules {
   readonly elements = new Map<string, Map<string, string>>();
   readonly sets = new Map<string, string>();
   readonly chains = new Map<string, string[]>();
@@ -243,7 +243,7 @@ class Draft implements ServiceRules {
     targets.forEach((target, i) => {
       this.element(
         `${where}${node}targets-${targets.length}`,
-        `${placeOf(frontend)} . ${i}`,
+        `${elementKeyOf(frontend)} . ${i}`,
         `${target.address} . ${target.port}`,
       );
     });
@@ -253,7 +253,7 @@ class Draft implements ServiceRules {
   /** A sender that was seen within the time goes where it went before. */
   #sticky(frontend: Frontend, targets: readonly Target[], where: string, seconds: number, doesMark: boolean): string {
     const { nft, type } = words[this.#family];
-    const name = `sticky-${this.#id}-${where}${sha256Hex(placeOf(frontend)).slice(0, 8)}`;
+    const name = `sticky-${this.#id}-${where}${sha256Hex(elementKeyOf(frontend)).slice(0, 8)}`;
     const stay = (target: Target) => `${name}-${sha256Hex(`${target.address} ${target.port}`).slice(0, 8)}`;
     for (const target of targets) {
       this.sets.set(stay(target), `type ${type}; flags dynamic,timeout; timeout ${seconds}s; size 65536;`);

@@ -37,7 +37,7 @@ export class ServiceTable {
     const script = new Script(tableOf(this.#family, this.#settings));
     for (const size of this.#sizes) script.prepare(sizeRules(this.#family, this.#settings, size));
     for (const { sets, chains } of this.#services.values()) script.own(nothing, { ...nothing, sets, chains });
-    for (const [place, [claim]] of this.#claims) if (claim) script.add(place, claim.value);
+    for (const [element, [claim]] of this.#claims) if (claim) script.add(element, claim.value);
     return `${skeleton(this.#family, this.#settings)}${script.text}`;
   }
 
@@ -58,33 +58,33 @@ export class ServiceTable {
     else this.#services.set(id, next);
   }
 
-  #claim(place: string, claim: Claim, script: Script): void {
-    const claims = this.#claims.get(place);
+  #claim(element: string, claim: Claim, script: Script): void {
+    const claims = this.#claims.get(element);
     if (!claims) {
-      this.#claims.set(place, [claim]);
-      script.add(place, claim.value);
+      this.#claims.set(element, [claim]);
+      script.add(element, claim.value);
       return;
     }
-    const own = claims.findIndex(({ service }) => service === claim.service);
-    if (own < 0) return void claims.push(claim);
-    if (own === 0 && claims[0]?.value !== claim.value) {
-      script.remove(place);
-      script.add(place, claim.value);
+    const index = claims.findIndex(({ service }) => service === claim.service);
+    if (index < 0) return void claims.push(claim);
+    if (index === 0 && claims[0]?.value !== claim.value) {
+      script.remove(element);
+      script.add(element, claim.value);
     }
-    claims[own] = claim;
+    claims[index] = claim;
   }
 
-  #release(place: string, service: string, script: Script): void {
-    const claims = this.#claims.get(place) ?? [];
+  #release(element: string, service: string, script: Script): void {
+    const claims = this.#claims.get(element) ?? [];
     const own = claims.findIndex((claim) => claim.service === service);
     claims.splice(own, 1);
     if (own > 0) return;
     const [next] = claims;
-    if (!next) this.#claims.delete(place);
+    if (!next) this.#claims.delete(element);
     // An element of a set has no value: it stays as it is for the next service.
     if (next?.value === "") return;
-    script.remove(place);
-    if (next) script.add(place, next.value);
+    script.remove(element);
+    if (next) script.add(element, next.value);
   }
 }
 
@@ -104,13 +104,13 @@ class Script {
     this.#first.push(...lines);
   }
 
-  add(place: string, value: string): void {
-    const [set = "", key = ""] = place.split("\n");
+  add(element: string, value: string): void {
+    const [set = "", key = ""] = element.split("\n");
     enter(this.#added, set, value === "" ? key : `${key} : ${value}`);
   }
 
-  remove(place: string): void {
-    const [set = "", key = ""] = place.split("\n");
+  remove(element: string): void {
+    const [set = "", key = ""] = element.split("\n");
     enter(this.#removed, set, key);
   }
 

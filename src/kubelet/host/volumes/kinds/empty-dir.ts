@@ -1,4 +1,4 @@
-// Folders that begin empty, on disk or in memory. What a container writes there stays as long as the pod does.
+// Folders that begin empty, on disk or in memory (upstream's pkg/volume/emptydir). What a container writes there stays as long as the pod.
 import { chmod, chown, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -13,7 +13,7 @@ export const emptyDir: VolumeKind = {
   folderName: "kubernetes.io~empty-dir",
   keptIn: "disk",
   supports: ({ volume }) => volume.emptyDir !== undefined,
-  async provide({ volume, pod, place, folder }) {
+  async provide({ volume, pod, podContext, folder }) {
     const { medium = "", sizeLimit } = volume.emptyDir ?? {};
     if (medium !== "" && medium !== "Memory")
       throw new InputMissing(`emptyDir of medium ${JSON.stringify(medium)} cannot be made by this kubelet`);
@@ -22,7 +22,7 @@ export const emptyDir: VolumeKind = {
     if (medium === "Memory") {
       if (isMounted(folder)) return folder;
       await makeFolder(folder, 0o750);
-      await mountTmpfs(folder, { ...access, sizeBytes: memoryLimit(pod, sizeLimit, place.allocatable.memory) });
+      await mountTmpfs(folder, { ...access, sizeBytes: memoryLimit(pod, sizeLimit, podContext.allocatable.memory) });
     } else if (!(await exists(folder))) await makeOnDisk(folder, access);
     return folder;
   },

@@ -1,10 +1,10 @@
-// Paths of this machine, named by a pod or by a persistent volume. Their files keep their owners: the path is not the pod's own.
+// Paths of this machine, named by a pod or by a persistent volume (upstream's pkg/volume/hostpath). Their files keep their owners.
 import { constants, open, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { own } from "#base/collections.ts";
 import { InputMissing } from "../../../inputs/sources.ts";
 import { exists } from "../files.ts";
-import { entryOf } from "../places.ts";
+import { entryOf } from "../path-handles.ts";
 import { openBelow } from "../sub-path.ts";
 import type { VolumeKind, VolumeSpec } from "../volume-kind.ts";
 

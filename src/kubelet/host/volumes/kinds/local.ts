@@ -1,4 +1,4 @@
-// Persistent volumes that are a folder or a disk of this node.
+// Persistent volumes that are a folder or a disk of this node (upstream's pkg/volume/local).
 import { InputMissing } from "../../../inputs/sources.ts";
 import { exists } from "../files.ts";
 import { giveToGroup } from "../ownership.ts";

@@ -5,8 +5,8 @@ import { writeObjectFolder } from "../object-folder.ts";
 import { giveToGroup } from "../ownership.ts";
 import type { VolumeKind, VolumeRequest } from "../volume-kind.ts";
 
-async function provide({ pod, volume, sources, place, folder, stamp }: VolumeRequest): Promise<string> {
-  const files = await filesOf(pod, volume, sources, place);
+async function provide({ pod, volume, sources, podContext, folder, stamp }: VolumeRequest): Promise<string> {
+  const files = await filesOf(pod, volume, sources, podContext);
   if (!files) throw new InputMissing(`volume ${volume.name} is not made of objects`);
   await writeObjectFolder(folder, files, stamp(), () => giveToGroup(folder, pod, "ro"));
   return folder;

@@ -1,15 +1,15 @@
-// A plan in the making: how containers are started and stopped, and what each of them waits for.
+// Builds a plan: how containers are started and stopped, and what each of them waits for.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#base/duration.ts";
 import { type ContainerState, hasRun, latest, type SandboxState } from "../runtime.ts";
 import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
-import type { Action, ContainerKind, Plan, PodView, Waiting } from "./view.ts";
+import type { Action, ContainerKind, Plan, PodView, WaitingReason } from "./view.ts";
 
-export class Draft {
+export class PlanBuilder {
   readonly view: PodView;
   readonly actions: Action[] = [];
-  #waiting: Map<string, Waiting> | undefined;
+  #waiting: Map<string, WaitingReason> | undefined;
   wakeAt = Number.POSITIVE_INFINITY;
 
   constructor(view: PodView) {
@@ -20,13 +20,13 @@ export class Draft {
     if (at < this.wakeAt) this.wakeAt = at;
   }
 
-  wait(name: string, why: Waiting): void {
+  wait(name: string, why: WaitingReason): void {
     this.#waiting ??= new Map();
     this.#waiting.set(name, why);
   }
 
   /**
-   * Starts a container, or says why that has to wait. One that was made by a kubelet before us is taken: the runtime may still be about
+   * Starts a container, or says why that has to wait. A container that an earlier kubelet created is used: the runtime may still be about
    * to start it, and alone knows. Were it removed and made again, it could have run meanwhile. If only its hook is due, that is run, maybe
    * a second time: users are told that hooks run at least once. (Upstream's kubelet forgets it.)
    */
@@ -48,8 +48,8 @@ export class Draft {
     const before = latest(view.state, name);
     const isStarted = before !== undefined && isHookDue(view, before, sandbox);
     const isMade = before?.phase === "created" && before.sandbox === sandbox.id;
-    const made = isMade || isStarted ? before : undefined;
-    if (before && !made && !hasRun(before)) {
+    const existing = isMade || isStarted ? before : undefined;
+    if (before && !existing && !hasRun(before)) {
       this.discard(before);
       return;
     }
@@ -66,8 +66,8 @@ export class Draft {
       kind,
       container,
       sandbox: sandbox.id,
-      attempt: made?.attempt ?? attemptAfter(before, view.pod, name),
-      made: made?.id,
+      attempt: existing?.attempt ?? attemptAfter(before, view.pod, name),
+      existing: existing?.id,
       isStarted,
       delay: hasExited ? nextDelay(delay, before.finishedAt, view.now, view.crashDelays) : undefined,
     });
@@ -94,7 +94,7 @@ export class Draft {
     const isTold = record ? record.isHookDone : hook === undefined;
     if (isTold && record?.killAt === undefined) {
       const left = (record?.since ?? view.now) + graceMs - view.now;
-      this.actions.push({ type: "stopContainer", id: state.id, graceMs: Math.max(left, leastGraceMs) });
+      this.actions.push({ type: "stopContainer", id: state.id, graceMs: Math.max(left, minGraceMs) });
     }
   }
 
@@ -114,9 +114,9 @@ const steady: Plan = {
   actions: [],
   wakeAt: Number.POSITIVE_INFINITY,
   waiting: new Map(),
-  isEnding: false,
+  isTerminating: false,
   isFinished: false,
-  ending: undefined,
+  terminationReason: undefined,
   isRestartingAll: false,
 };
 
@@ -127,7 +127,7 @@ export interface StopOptions {
 }
 
 /** Containers always get a moment to end by themselves. */
-export const leastGraceMs = 2000;
+export const minGraceMs = 2000;
 
 /** Whether a kubelet before us has started it, and not run its hook to the end. */
 export const isHookDue = (
@@ -141,31 +141,32 @@ export function mustStop(
   view: PodView,
   container: Container,
   state: ContainerState,
-  what: "Container" | "Init container",
+  subject: "Container" | "Init container",
 ): StopOptions | undefined {
   const { pod } = view;
   const graceMs = graceOf(pod);
-  const willRestart = what === "Init container" || restartsWhenKilled(container, pod.spec);
-  const told = (why: string, restart: boolean, probeGrace: number | undefined): StopOptions => ({
+  const willRestart = subject === "Init container" || restartsWhenKilled(container, pod.spec);
+  const stopFor = (why: string, restart: boolean, probeGrace: number | undefined): StopOptions => ({
     graceMs:
       probeGrace === undefined || pod.metadata.deletionGracePeriodSeconds !== undefined ? graceMs : probeGrace * 1000,
-    message: restart && what === "Container" ? `${why}, will be restarted` : why,
+    message: restart && subject === "Container" ? `${why}, will be restarted` : why,
     restart,
   });
   if (state.phase === "unknown")
-    return told(`${what} is in "unknown" state, try killing it before restart`, true, undefined);
-  if (state.image !== container.image) return told(`${what} ${container.name} definition changed`, true, undefined);
+    return stopFor(`${subject} is in "unknown" state, try killing it before restart`, true, undefined);
+  if (state.image !== container.image)
+    return stopFor(`${subject} ${container.name} definition changed`, true, undefined);
   const probes = view.probes.get(state.id);
   const { livenessProbe, startupProbe } = container;
   if (probes?.liveness === "failure")
-    return told(
-      `${what} ${container.name} failed liveness probe`,
+    return stopFor(
+      `${subject} ${container.name} failed liveness probe`,
       willRestart,
       livenessProbe?.terminationGracePeriodSeconds,
     );
   if (probes?.startup === "failure")
-    return told(
-      `${what} ${container.name} failed startup probe`,
+    return stopFor(
+      `${subject} ${container.name} failed startup probe`,
       willRestart,
       startupProbe?.terminationGracePeriodSeconds,
     );

@@ -1,4 +1,4 @@
-// One timer for many that want to be woken: thousands of pods, nodes or keys cost one entry each, and none while they wait for nothing.
+// One timer for many targets: thousands of pods, nodes or keys cost a heap entry each, and nothing while they wait for nothing.
 import type { Clock } from "./clock.ts";
 import { Heap } from "./heap.ts";
 
@@ -7,7 +7,7 @@ interface Entry<T> {
   readonly at: number;
 }
 
-export class Alarm<T> {
+export class TimerQueue<T> {
   readonly #clock: Clock;
   readonly #ring: (target: T) => void;
   readonly #slackMs: number;

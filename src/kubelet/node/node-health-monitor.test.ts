@@ -6,7 +6,7 @@ import { podOf } from "../testing.ts";
 import { admitUnderPressure } from "./admit.ts";
 import type { NodeHealth } from "./description.ts";
 import { healthEvents } from "./health-events.ts";
-import { NodeWatch, nodeImages } from "./node-watch.ts";
+import { NodeHealthMonitor, nodeImages } from "./node-health-monitor.ts";
 import { evictionThresholds, type MachineState, pressuresOf } from "./pressure.ts";
 
 const gib = 2 ** 30;
@@ -34,15 +34,15 @@ function watching() {
   const clock = new ManualClock();
   const told: NodeHealth[] = [];
   const state = { machine: well, runtime: async (): Promise<string | undefined> => undefined };
-  const watch = new NodeWatch({
-    watched: {
+  const watch = new NodeHealthMonitor({
+    sensors: {
       runtimeNotReady: () => state.runtime(),
       machine: async () => state.machine,
       images: async () => [{ id: "sha256:1", names: ["nginx"], sizeBytes: 7 }],
     },
     clock,
     log: silentLog,
-    tell: (health) => told.push(health),
+    report: (health) => told.push(health),
   });
   const stop = new AbortController();
   const running = watch.run(stop.signal).catch(() => undefined);

@@ -1,9 +1,9 @@
 import type { HttpResponse } from "#wire/http.ts";
 import type { KubeletRequest } from "./server.ts";
 
-/** A request to a kubelet, taken apart. */
-export interface Asked extends Omit<KubeletRequest, "url"> {
-  /** Those after the first word of the path. */
+/** A request to a kubelet, with its path and query parsed. */
+export interface RouteRequest extends Omit<KubeletRequest, "url"> {
+  /** Segments of the path after the first. */
   readonly words: readonly string[];
   readonly query: URLSearchParams;
 }

@@ -1,4 +1,4 @@
-// Looks how the node is, as often as upstream's kubelet does where that matters: whether its runtime answers and can run pods, what it
+// Checks the health of a node at upstream's intervals: whether its runtime answers and can run pods, what it
 // runs out of, which images it has.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -16,107 +16,107 @@ import {
   pressuresOf,
 } from "./pressure.ts";
 
-/** What a node watches of itself. */
-export interface Watched {
+/** What the health of a node is measured by. */
+export interface NodeSensors {
   /** Why the runtime cannot run pods, if it cannot; rejects if it does not answer. */
   runtimeNotReady(signal: AbortSignal): Promise<string | undefined>;
   machine(): Promise<MachineState>;
-  /** Upstream's unless told. */
+  /** Defaults to upstream's. */
   readonly thresholds?: EvictionThresholds;
   images(signal: AbortSignal): Promise<readonly Image[]>;
-  /** Does something about what the node runs out of. */
+  /** Frees what the node runs out of. */
   relieve?(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void>;
 }
 
-export interface NodeWatchOptions {
-  readonly watched: Watched;
+export interface NodeHealthMonitorOptions {
+  readonly sensors: NodeSensors;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after each look. */
-  readonly tell: (health: NodeHealth) => void;
+  /** Called with the result of each check. */
+  readonly report: (health: NodeHealth) => void;
 }
 
-const lookMs = 10_000;
-/** As upstream: a runtime that is restarted in less is not missed. */
-const downMs = 30_000;
+const checkMs = 10_000;
+/** As upstream: a runtime may be restarted in less without the node becoming unready. */
+const runtimeDownMs = 30_000;
 const imagesMs = 30_000;
-const mostImages = 50;
-const mostNames = 5;
+const maxImages = 50;
+const maxNames = 5;
 
 export const runtimeDown = "container runtime is down";
 
-export class NodeWatch implements Component {
+export class NodeHealthMonitor implements Component {
   readonly name = "node watch";
-  readonly #options: NodeWatchOptions;
+  readonly #options: NodeHealthMonitorOptions;
   readonly #pressures = new PressureMemory();
   #images: NodeHealth["images"];
   #imagesAt = Number.NEGATIVE_INFINITY;
   /** When the runtime last answered. */
   #answeredAt: number | undefined;
-  #isMissed = false;
+  #isRuntimeSilent = false;
   #notReady: string | undefined;
-  #found: ReadonlySet<Pressure> = new Set();
+  #foundPressures: ReadonlySet<Pressure> = new Set();
 
-  constructor(options: NodeWatchOptions) {
+  constructor(options: NodeHealthMonitorOptions) {
     this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, tell } = this.#options;
+    const { clock, report } = this.#options;
     while (!signal.aborted) {
-      tell(await this.look(signal));
+      report(await this.check(signal));
       await this.#relieve(signal);
-      await clock.sleep(lookMs, signal);
+      await clock.sleep(checkMs, signal);
     }
     throw signal.reason;
   }
 
   async #relieve(signal: AbortSignal): Promise<void> {
-    const { watched, log } = this.#options;
+    const { sensors, log } = this.#options;
     try {
-      await watched.relieve?.(this.#found, signal);
+      await sensors.relieve?.(this.#foundPressures, signal);
     } catch (error) {
       signal.throwIfAborted();
       log.warn("nothing could be done for a pressed node", { error: explain(error) });
     }
   }
 
-  async look(signal: AbortSignal): Promise<NodeHealth> {
-    const { watched, clock, log } = this.#options;
+  async check(signal: AbortSignal): Promise<NodeHealth> {
+    const { sensors, clock, log } = this.#options;
     const limit = new AbortController();
-    const cancel = clock.after(lookMs, () => limit.abort(new Error(`no answer within ${lookMs} ms`)));
+    const cancel = clock.after(checkMs, () => limit.abort(new Error(`no answer within ${checkMs} ms`)));
     const soon = AbortSignal.any([signal, limit.signal]);
     try {
-      this.#notReady = await unlessAborted(watched.runtimeNotReady(soon), soon);
+      this.#notReady = await unlessAborted(sensors.runtimeNotReady(soon), soon);
       this.#answeredAt = clock.elapsed();
-      if (this.#isMissed) log.info("the container runtime answers again");
-      this.#isMissed = false;
-      await this.#lookAtImages(soon);
+      if (this.#isRuntimeSilent) log.info("the container runtime answers again");
+      this.#isRuntimeSilent = false;
+      await this.#checkImages(soon);
     } catch (error) {
       signal.throwIfAborted();
-      if (!this.#isMissed) log.warn("the container runtime does not answer", { error: explain(error) });
-      this.#isMissed = true;
+      if (!this.#isRuntimeSilent) log.warn("the container runtime does not answer", { error: explain(error) });
+      this.#isRuntimeSilent = true;
     } finally {
       cancel();
     }
-    const isDown = clock.elapsed() - (this.#answeredAt ?? Number.NEGATIVE_INFINITY) >= downMs;
+    const isDown = clock.elapsed() - (this.#answeredAt ?? Number.NEGATIVE_INFINITY) >= runtimeDownMs;
     const notReady = isDown ? runtimeDown : this.#notReady;
     try {
-      this.#found = pressuresOf(await watched.machine(), watched.thresholds ?? evictionThresholds);
+      this.#foundPressures = pressuresOf(await sensors.machine(), sensors.thresholds ?? evictionThresholds);
     } catch (error) {
       log.warn("the machine does not tell what it has left", { error: explain(error) });
     }
     return {
       ...(notReady !== undefined && { notReady }),
-      ...this.#pressures.note(this.#found, clock.elapsed()),
+      ...this.#pressures.note(this.#foundPressures, clock.elapsed()),
       ...(this.#images && { images: this.#images }),
     };
   }
 
-  async #lookAtImages(signal: AbortSignal): Promise<void> {
-    const { watched, clock } = this.#options;
+  async #checkImages(signal: AbortSignal): Promise<void> {
+    const { sensors, clock } = this.#options;
     if (clock.elapsed() - this.#imagesAt < imagesMs) return;
-    this.#images = nodeImages(await watched.images(signal));
+    this.#images = nodeImages(await sensors.images(signal));
     this.#imagesAt = clock.elapsed();
   }
 }
@@ -125,5 +125,5 @@ export class NodeWatch implements Component {
 export const nodeImages = (images: readonly Image[]): NonNullable<NodeHealth["images"]> =>
   images
     .toSorted((a, b) => b.sizeBytes - a.sizeBytes || ((a.names[0] ?? "") < (b.names[0] ?? "") ? -1 : 1))
-    .slice(0, mostImages)
-    .map(({ names, sizeBytes }) => ({ names: names.slice(0, mostNames), sizeBytes }));
+    .slice(0, maxImages)
+    .map(({ names, sizeBytes }) => ({ names: names.slice(0, maxNames), sizeBytes }));

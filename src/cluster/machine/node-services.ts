@@ -1,4 +1,4 @@
-// What the nodes of this machine do, and what serves all of them: names, images, and the host's way to services.
+// What serves all nodes of this machine: DNS, images, and the host's routes to services; and how one of the nodes is run.
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import type { Component } from "#base/supervise.ts";
@@ -12,25 +12,25 @@ import { ImageSupply } from "../images/supply.ts";
 import type { LocalNodes } from "./local-nodes.ts";
 import { type RunNodeOptions, runNode } from "./run-node.ts";
 
-export interface NodeWorkOptions
+export interface NodeServicesOptions
   extends Pick<RunNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
   readonly local: LocalNodes;
   /** Address of the DNS service. */
   readonly dnsAddress: string;
-  /** Where images to try clusters with are kept. */
+  /** Folder of demo images. */
   readonly imageCache: string;
-  /** Where images are kept that a person loaded. */
+  /** Folder of images that were loaded by command. */
   readonly keptImages: string;
 }
 
-export interface NodeWork {
+export interface NodeServices {
   /** What serves all nodes. */
   readonly components: readonly Component[];
   /** Runs one until the signal aborts. */
   runNode(own: Pick<RunNodeOptions, "node" | "peers" | "onKubelet">, signal: AbortSignal): Promise<void>;
 }
 
-export function nodeWork(options: NodeWorkOptions, parts: NodeParts): NodeWork {
+export function nodeServices(options: NodeServicesOptions, parts: NodeParts): NodeServices {
   const { local, dnsAddress } = options;
   const { log } = parts;
   const { egress } = local.network.options;

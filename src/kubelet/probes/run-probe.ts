@@ -1,4 +1,4 @@
-// One probe, asked once.
+// Runs one probe once.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HTTPGetAction, Probe } from "#api/core/v1/probe.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { formatDuration } from "#base/duration.ts";
 import type { ContainerRuntime } from "../runtime.ts";
 
-export interface Outcome {
+export interface ProbeOutcome {
   readonly result: "success" | "warning" | "failure";
   readonly output: string;
 }
@@ -17,11 +17,11 @@ export interface HttpProbe {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What asks over the network: the host's, or a test's. Each rejects when the signal aborts. */
+/** Sends probes over the network. Each rejects when the signal aborts. */
 export interface ProbeHandlers {
-  http(probe: HttpProbe, signal: AbortSignal): Promise<Outcome>;
-  tcp(host: string, port: number, signal: AbortSignal): Promise<Outcome>;
-  grpc(host: string, port: number, service: string, signal: AbortSignal): Promise<Outcome>;
+  http(probe: HttpProbe, signal: AbortSignal): Promise<ProbeOutcome>;
+  tcp(host: string, port: number, signal: AbortSignal): Promise<ProbeOutcome>;
+  grpc(host: string, port: number, service: string, signal: AbortSignal): Promise<ProbeOutcome>;
 }
 
 export interface ProbeTarget {
@@ -40,13 +40,13 @@ export interface ProbeContext {
   readonly version: string;
 }
 
-/** What the probe finds. Throws if it cannot be asked at all; what takes too long has failed. */
-export async function askProbe(
+/** Runs a probe. A timeout is a failure; an error that is not about the container rejects. */
+export async function runProbe(
   probe: Probe,
   target: ProbeTarget,
   context: ProbeContext,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ProbeOutcome> {
   const limitMs = probe.timeoutSeconds * 1000;
   const timeout = new AbortController();
   const abort = () => timeout.abort(signal.reason);
@@ -67,7 +67,7 @@ export async function askProbe(
   }
 }
 
-/** What took too long, in upstream's words. */
+/** Upstream's message for a timeout. */
 function lateWords({ exec, httpGet, tcpSocket, grpc }: Probe, { container, ip }: ProbeTarget, time: string): string {
   const late = "context deadline exceeded";
   if (exec) return `command timed out: "${expand(exec.command ?? [], container).join(" ")}" timed out after ${time}`;
@@ -75,18 +75,18 @@ function lateWords({ exec, httpGet, tcpSocket, grpc }: Probe, { container, ip }:
     const { url } = httpProbeOf(httpGet, container, ip, "");
     return `Get "${url}": ${late} (Client.Timeout exceeded while awaiting headers)`;
   }
-  if (tcpSocket) return `dial tcp ${placeOf(tcpSocket.host || ip, portOf(tcpSocket.port, container))}: i/o timeout`;
-  return `timeout: failed to connect service "${placeOf(ip, grpc?.port ?? 0)}" within ${time}: ${late}`;
+  if (tcpSocket) return `dial tcp ${authorityOf(tcpSocket.host || ip, portOf(tcpSocket.port, container))}: i/o timeout`;
+  return `timeout: failed to connect service "${authorityOf(ip, grpc?.port ?? 0)}" within ${time}: ${late}`;
 }
 
-const placeOf = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
+const authorityOf = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 async function ask(
   { exec, httpGet, tcpSocket, grpc }: Probe,
   { container, id, ip }: ProbeTarget,
   { handlers, runtime, version }: ProbeContext,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ProbeOutcome> {
   if (exec) {
     const { exitCode, output } = await runtime.exec(id, expand(exec.command ?? [], container), signal);
     return { result: exitCode === 0 ? "success" : "failure", output: new TextDecoder().decode(output) };
@@ -98,7 +98,7 @@ async function ask(
 }
 
 export function httpProbeOf(action: HTTPGetAction, container: Container, ip: string, userAgent: string): HttpProbe {
-  const place = placeOf(action.host || ip, portOf(action.port, container));
+  const authority = authorityOf(action.host || ip, portOf(action.port, container));
   const path = action.path.startsWith("/") ? action.path : `/${action.path}`;
   const headers: Record<string, string> = { "user-agent": userAgent, accept: "*/*" };
   for (const { name, value } of action.httpHeaders ?? []) {
@@ -107,7 +107,7 @@ export function httpProbeOf(action: HTTPGetAction, container: Container, ip: str
     if (key === "accept" && value === "") delete headers.accept;
     else headers[key] = value;
   }
-  return { url: `${action.scheme.toLowerCase()}://${place}${path}`, headers };
+  return { url: `${action.scheme.toLowerCase()}://${authority}${path}`, headers };
 }
 
 /** A port by number, or by the name the container gives it. */

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
-import { Turnstile } from "./turnstile.ts";
+import { Semaphore } from "./semaphore.ts";
 
 function world(count: number) {
   const clock = new ManualClock();
-  const turnstile = new Turnstile({ count, patienceMs: 1000, clock });
+  const semaphore = new Semaphore({ count, maxHoldMs: 1000, clock });
   const stop = new AbortController();
   const inside = new Map<string, PromiseWithResolvers<void>>();
   const enter = (name: string) =>
-    turnstile.pass(async () => {
+    semaphore.run(async () => {
       const work = Promise.withResolvers<void>();
       inside.set(name, work);
       await work.promise.finally(() => inside.delete(name));

@@ -1,17 +1,17 @@
-// The hooks after starts that have not run to their end: a file for each, made before its container is. A kubelet that finds a container
-// running with its file there knows that the one before was killed in between.
+// postStart hooks that have not completed: a file for each, made before its container is. A kubelet that finds a container
+// running and its file present knows that the kubelet before it was killed before the hook had completed.
 import { access, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasCode } from "#base/errors.ts";
 import { makeFolder, writeAs } from "../volumes/files.ts";
 
-export interface HookPlace {
+export interface HookKey {
   readonly podUid: string;
   readonly container: string;
   readonly attempt: number;
 }
 
-export class DueHooks {
+export class PendingHooks {
   readonly #podsDirectory: string;
   /** By container id; undefined for one whose hook is not due, and never will be again. */
   readonly #files = new Map<string, string | undefined>();
@@ -20,19 +20,19 @@ export class DueHooks {
     this.#podsDirectory = podsDirectory;
   }
 
-  /** A container is about to be made whose start is followed by a hook. */
-  async expect(place: HookPlace): Promise<void> {
+  /** To be called before a container with a postStart hook is created. */
+  async expect(place: HookKey): Promise<void> {
     const file = this.#fileOf(place);
     await makeFolder(dirname(file), 0o750);
     await writeAs(file, "", 0o600);
   }
 
-  /** It was made, with that id. */
-  made(id: string, place: HookPlace): void {
+  /** The container was created, with that id. */
+  created(id: string, place: HookKey): void {
     this.#files.set(id, this.#fileOf(place));
   }
 
-  async isDue(id: string, place: HookPlace): Promise<boolean> {
+  async isDue(id: string, place: HookKey): Promise<boolean> {
     if (this.#files.has(id)) return this.#files.get(id) !== undefined;
     const file = this.#fileOf(place);
     const isThere = await access(file).then(
@@ -56,7 +56,7 @@ export class DueHooks {
     this.#files.delete(id);
   }
 
-  #fileOf({ podUid, container, attempt }: HookPlace): string {
+  #fileOf({ podUid, container, attempt }: HookKey): string {
     return `${this.#podsDirectory}/${podUid}/containers/${container}/${attempt}.hook`;
   }
 }
