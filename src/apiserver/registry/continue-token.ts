@@ -17,7 +17,7 @@ export function decodeContinue(token: string, prefix: string): { readonly after:
   let parsed: unknown;
   try {
     const bytes = fromBase64Url(token);
-    if (!bytes) throw new Error("illegal base64 data");
+    if (!bytes) throw new Error("Invalid character");
     parsed = parseJson(new TextDecoder().decode(bytes)).value;
   } catch (cause) {
     throw bad(`: ${cause instanceof Error ? cause.message : String(cause)}`);
