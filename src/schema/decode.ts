@@ -7,7 +7,7 @@ import type { FieldSpec, Type } from "./field.ts";
 import { DecodeError, duplicateKeys, maxDepth, type ParsedJson, parseJson, WrittenNumber } from "./json.ts";
 import type { AnyKind } from "./kind.ts";
 import { canonicalQuantity } from "./quantity.ts";
-import { type AnyStruct, structOf } from "./struct.ts";
+import type { AnyStruct } from "./struct.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 
 export interface Decoded {
@@ -25,9 +25,14 @@ export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded 
 }
 
 /** The same for a text that has been parsed; what was parsed becomes the object and must not be shared. */
-export function decodeParsed(subject: AnyKind | AnyStruct, text: string, { value, keys }: ParsedJson): Decoded {
-  const decoded = decode(subject, value);
-  if (decoded.keys === keys) return decoded;
+export function decodeParsed(subject: AnyKind | AnyStruct, text: string, parsed: ParsedJson): Decoded {
+  if ("model" in subject) return subject.model.decodeParsed(text, parsed);
+  const decoded = decode(subject, parsed.value);
+  return decoded.keys === parsed.keys ? decoded : withDuplicates(text, decoded);
+}
+
+/** For a text that has more keys than were decoded: some stand twice. */
+export function withDuplicates(text: string, decoded: Decoded): Decoded {
   const duplicates = duplicateKeys(text, mostStrictErrors).map((path) => `duplicate field ${JSON.stringify(path)}`);
   return {
     object: decoded.object,
@@ -37,11 +42,11 @@ export function decodeParsed(subject: AnyKind | AnyStruct, text: string, { value
 
 /** Decodes a parsed value, which becomes the object and must not be shared. */
 export function decodeValue(subject: AnyKind | AnyStruct, value: unknown): Decoded {
-  return decode(subject, value);
+  return "model" in subject ? subject.model.decodeValue(value) : decode(subject, value);
 }
 
-function decode(subject: AnyKind | AnyStruct, value: unknown): Decoded & { readonly keys: number } {
-  const at = new Place(structOf(subject));
+function decode(struct: AnyStruct, value: unknown): Decoded & { readonly keys: number } {
+  const at = new Place(struct);
   const object = structDecoder(at.root)(value === null ? {} : value, at) as Record<string, any>;
   return { object, strictErrors: [...at.unknown], keys: at.keys };
 }

@@ -35,8 +35,8 @@ const cases: readonly [schema: object, ...problems: readonly string[]][] = [
   [{ type: "string", maxLength: 1, default: "ab" }, "s.default: Too long: may not be more than 1 byte"],
   [
     { type: "array", items: size, maxItems: 1, default: [1, 9] },
+    "s.default.[1]: Invalid value: 9: [1] in body should be less than or equal to 5",
     "s.default: Too many: 2: must have at most 1 item",
-    "s.default[1]: Invalid value: 9: [1] in body should be less than or equal to 5",
   ],
   [{ ...object, default: { size: 1, name: "abc" } }],
   [
