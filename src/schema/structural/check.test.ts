@@ -242,6 +242,12 @@ test("a pattern that would take a backtracking engine for ever is answered", () 
   assert.equal(checkValue(node, `${"a".repeat(5_000)}!`, "").length, 1);
 });
 
+test("a long key that stands in the path of many problems is not told a thousand times", () => {
+  const node = readSchema({ type: "object", additionalProperties: { type: "array", items: integer } });
+  const problems = checkValue(node, { ["k".repeat(500_000)]: Array(1_000).fill("a") }, "");
+  assert.equal(problems.length, 2);
+});
+
 test("no more problems are told than anyone reads", () => {
   const node = readSchema({ type: "array", items: integer });
   assert.equal(checkValue(node, Array(5_000).fill("a"), "").length, 1000);

@@ -22,7 +22,8 @@ class Findings {
   readonly place: string;
   /** Undefined of a create. */
   readonly correlation: Correlation | undefined;
-  readonly #seen = new Set<string>();
+  #seen: Set<string> | undefined;
+  #size = 0;
 
   constructor(place: string, correlation: Correlation | undefined) {
     this.place = place;
@@ -30,7 +31,7 @@ class Findings {
   }
 
   get isFull(): boolean {
-    return this.problems.length >= mostProblems;
+    return this.problems.length >= mostProblems || this.#size >= mostText;
   }
 
   /** Those of an alternative that may turn out not to matter. */
@@ -38,12 +39,22 @@ class Findings {
     return new Findings(this.place, this.correlation);
   }
 
-  /** A problem at a path that begins with a dot or a bracket. */
   add(problem: Problem): void {
-    const key = `${problem.type} ${problem.field} ${problem.detail}`;
-    if (this.#seen.has(key) || this.isFull) return;
+    if (this.isFull) return;
+    const key = keyOf(problem);
+    this.#seen ??= new Set();
+    if (this.#seen.has(key)) return;
     this.#seen.add(key);
     this.problems.push(problem);
+    this.#size += sizeOf(problem);
+  }
+
+  /** Forgets all but the first ones. */
+  keep(count: number): void {
+    for (const problem of this.problems.splice(count)) {
+      this.#seen?.delete(keyOf(problem));
+      this.#size -= sizeOf(problem);
+    }
   }
 
   merge({ problems }: Findings): void {
@@ -63,7 +74,14 @@ class Findings {
   }
 }
 
-/** The path as messages have it. */
+const keyOf = ({ type, field, detail }: Problem): string => `${type} ${field} ${detail}`;
+const sizeOf = ({ field, detail, value }: Problem): number =>
+  field.length + detail.length + (typeof value === "string" ? value.length : 0);
+
+/** The most characters that problems may have together: a long key stands in the path of all that is below it. */
+export const mostText = 2 ** 20;
+
+/** The path as messages have it; it begins with a dot or a bracket, or is empty. */
 const nameOf = (path: string): string => path.replace(/^\./, "");
 
 /**
@@ -71,12 +89,10 @@ const nameOf = (path: string): string => path.replace(/^\./, "");
  * upstream tells of the one where that is most.
  */
 function check(node: SchemaNode, value: unknown, path: string, before: Before | undefined, found: Findings): number {
-  const { correlation } = found;
-  if (correlation === undefined || before === undefined || isTypeName(path))
-    return checkNode(node, value, path, before, found);
-  const own = found.aside();
-  const count = checkNode(node, value, path, before, own);
-  if (own.problems.length > 0 && !correlation.isSame(node, value, before)) found.merge(own);
+  const start = found.problems.length;
+  const count = checkNode(node, value, path, before, found);
+  if (found.problems.length > start && !isTypeName(path) && found.correlation?.isSame(node, value, before))
+    found.keep(start);
   return count;
 }
 
@@ -105,9 +121,9 @@ function checkNode(
     if (node.format !== "") count += formatTest(node.format) ? 1 : 0;
   } else if (isNumeric(value)) {
     count += 2;
-    for (const { text, ofValue } of numberProblems(node, value, nameOf(path)))
-      if (ofValue) found.add(invalid(found.field(path), text, value));
-      else found.addGeneral(text);
+    for (const { textFor, isOfValue } of numberProblems(node, value))
+      if (isOfValue) found.add(invalid(found.field(path), textFor(nameOf(path)), value));
+      else found.addGeneral(textFor(nameOf(path)));
   } else if (Array.isArray(value)) count += 2 + checkItems(node, value, path, before, found);
   checkEnum(node, value, path, found);
   count += 1;
@@ -148,11 +164,11 @@ function checkType({ types, format, nullable }: SchemaNode, value: unknown, path
 
 function checkEnum(node: SchemaNode, value: unknown, path: string, found: Findings): void {
   if (
-    node.enum.length === 0 ||
-    (value !== null && node.enum.some((one) => isEqualNumber(one, value) || equal(one, value)))
+    node.rest.enum.length === 0 ||
+    (value !== null && node.rest.enum.some((one) => isEqualNumber(one, value) || equal(one, value)))
   )
     return;
-  const words = node.enum.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  const words = node.rest.enum.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
   found.add(notSupported(found.field(path), words, value));
 }
 
@@ -167,7 +183,7 @@ function patternOf(node: SchemaNode): Pattern | string {
   if (known !== undefined) return known;
   let made: Pattern | string;
   try {
-    made = compilePattern(node.limits.pattern);
+    made = compilePattern(node.rest.limits.pattern);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     made = error.message;
@@ -177,7 +193,7 @@ function patternOf(node: SchemaNode): Pattern | string {
 }
 
 function checkText(node: SchemaNode, value: string, path: string, found: Findings): void {
-  const { minLength, maxLength, pattern } = node.limits;
+  const { minLength, maxLength, pattern } = node.rest.limits;
   const refuse = (text: string): void =>
     found.add(invalid(found.field(path), `${nameOf(path)} in body should ${text}`, value));
   if (maxLength !== undefined && isLonger(value, maxLength)) found.add(tooLong(found.field(path), maxLength));
@@ -210,17 +226,18 @@ function checkItems(
   before: Before | undefined,
   found: Findings,
 ): number {
-  const { minItems, maxItems, uniqueItems } = node.limits;
-  const name = nameOf(path);
+  const { minItems, maxItems, uniqueItems } = node.rest.limits;
   let count = 0;
   if (node.items)
     for (const [i, item] of items.entries())
       count += check(node.items, item, `${path}[${i}]`, found.correlation?.item(node, before, item), found);
   if (minItems !== undefined && items.length < minItems)
-    found.add(invalid(found.field(path), `${name} in body should have at least ${minItems} items`, items.length));
+    found.add(
+      invalid(found.field(path), `${nameOf(path)} in body should have at least ${minItems} items`, items.length),
+    );
   if (maxItems !== undefined && items.length > maxItems) found.add(tooMany(found.field(path), items.length, maxItems));
   if (uniqueItems && new Set(items.map((item) => canonical(item))).size < items.length)
-    found.add(invalid(found.field(path), `${name} in body shouldn't contain duplicates`, ""));
+    found.add(invalid(found.field(path), `${nameOf(path)} in body shouldn't contain duplicates`, ""));
   return count;
 }
 
@@ -237,16 +254,15 @@ function checkFields(
   before: Before | undefined,
   found: Findings,
 ): number {
-  const { minProperties, maxProperties } = node.limits;
+  const { minProperties, maxProperties } = node.rest.limits;
   const names = Object.keys(object);
-  const field = found.field(path);
   let count = 0;
   if (minProperties !== undefined && names.length < minProperties) {
     const text = `${nameOf(path)} in body should have at least ${minProperties} properties`;
-    found.add(invalid(field, text, names.length));
+    found.add(invalid(found.field(path), text, names.length));
   }
   if (maxProperties !== undefined && names.length > maxProperties)
-    found.add(tooMany(field, names.length, maxProperties));
+    found.add(tooMany(found.field(path), names.length, maxProperties));
   const values = valueNode(node);
   const part = (inner: SchemaNode, name: string): number =>
     check(inner, object[name], `${path}.${name}`, found.correlation?.field(before, name), found);
@@ -254,10 +270,10 @@ function checkFields(
     for (const name of names) {
       if (node.properties.has(name)) continue;
       if (values) count += part(values, name);
-      else found.add(invalid(field, `${nameOf(path)}.${name} in body is a forbidden property`, name));
+      else found.add(invalid(found.field(path), `${nameOf(path)}.${name} in body is a forbidden property`, name));
     }
   for (const [name, property] of node.properties) if (Object.hasOwn(object, name)) count += part(property, name);
-  for (const name of node.required)
+  for (const name of node.rest.required)
     if (!Object.hasOwn(object, name)) found.add(required(found.field(`${path}.${name}`)));
   return count;
 }
@@ -270,41 +286,42 @@ function checkAlternatives(
   before: Before | undefined,
   found: Findings,
 ): number {
+  const { anyOf, oneOf, allOf, not } = node.rest;
+  if (anyOf.length + oneOf.length + allOf.length === 0 && not === undefined) return 1;
   const attempt = (one: SchemaNode): Attempt => {
     const aside = found.aside();
     const count = checkNode(one, value, path, before, aside);
     return { count, found: aside, isValid: aside.problems.length === 0 };
   };
-  const quoted = goQuote(nameOf(path));
+  const refuse = (text: string): void => found.addGeneral(`${goQuote(nameOf(path))} must ${text}`);
   let count = 1;
-  if (node.anyOf.length > 0) {
-    const { best, valid } = weighed(node.anyOf, attempt, true);
-    if (valid === 0) found.addGeneral(`${quoted} must validate at least one schema (anyOf)`);
+  if (anyOf.length > 0) {
+    const { best, valid } = weighed(anyOf, attempt, true);
+    if (valid === 0) refuse("validate at least one schema (anyOf)");
     if (best) {
       found.merge(best.found);
       count += best.count;
     }
   }
-  if (node.oneOf.length > 0) {
-    const { best, valid } = weighed(node.oneOf, attempt, false);
+  if (oneOf.length > 0) {
+    const { best, valid } = weighed(oneOf, attempt, false);
     const words = valid === 0 ? "Found none valid" : `Found ${valid} valid alternatives`;
-    if (valid !== 1) found.addGeneral(`${quoted} must validate one and only one schema (oneOf). ${words}`);
+    if (valid !== 1) refuse(`validate one and only one schema (oneOf). ${words}`);
     if (best && valid < 2) {
       found.merge(best.found);
       count += best.count;
     }
   }
-  if (node.allOf.length > 0) {
-    const all = node.allOf.map(attempt);
+  if (allOf.length > 0) {
+    const all = allOf.map(attempt);
     for (const one of all) {
       found.merge(one.found);
       count += one.count;
     }
     const valid = all.filter(({ isValid }) => isValid).length;
-    if (valid < all.length)
-      found.addGeneral(`${quoted} must validate all the schemas (allOf)${valid === 0 ? ". None validated" : ""}`);
+    if (valid < all.length) refuse(`validate all the schemas (allOf)${valid === 0 ? ". None validated" : ""}`);
   }
-  if (node.not && attempt(node.not).isValid) found.addGeneral(`${quoted} must not validate the schema (not)`);
+  if (not && attempt(not).isValid) refuse("not validate the schema (not)");
   return count;
 }
 

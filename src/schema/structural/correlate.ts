@@ -23,8 +23,8 @@ export class Correlation {
 
   item(node: SchemaNode, before: Before | undefined, item: unknown): Before | undefined {
     const { old } = before ?? {};
-    if (node.listType !== "map" || node.listKeys.length === 0 || !Array.isArray(old)) return undefined;
-    const find = this.#finders.get(old) ?? itemFinder(old, node.listKeys);
+    if (node.rest.listType !== "map" || node.rest.listKeys.length === 0 || !Array.isArray(old)) return undefined;
+    const find = this.#finders.get(old) ?? itemFinder(old, node.rest.listKeys);
     this.#finders.set(old, find);
     const found = find(item);
     return found === undefined || found === null ? undefined : { old: found };
@@ -45,7 +45,7 @@ export class Correlation {
     const { old } = before;
     if (Array.isArray(value)) {
       if (!Array.isArray(old) || value.length !== old.length) return false;
-      if (node?.listType !== "map") return equal(value, old);
+      if (node?.rest.listType !== "map") return equal(value, old);
       return value.every((item) => this.isSame(node.items, item, this.item(node, before, item)));
     }
     if (!isMap(old)) return false;

@@ -48,9 +48,18 @@ const isDate: Test = (text) => {
   return day >= 1 && day <= days;
 };
 const isDateTime: Test = (text) => {
-  const [date = "", time] = text.toLowerCase().split("t");
-  const match = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/.exec(time ?? "");
-  return isDate(date) && match !== null && Number(match[1]) < 24 && Number(match[2]) < 60 && Number(match[3]) < 60;
+  const lower = text.toLowerCase();
+  const end = lower.indexOf("t", "2006-01-02T".length);
+  const time = lower.slice("2006-01-02T".length, end < 0 ? undefined : end); // upstream does not look further
+  const match = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/.exec(time);
+  return (
+    isDate(lower.slice(0, 10)) &&
+    lower[10] === "t" &&
+    match !== null &&
+    Number(match[1]) < 24 &&
+    Number(match[2]) < 60 &&
+    Number(match[3]) < 60
+  );
 };
 
 /** Units of durations in words; the last of a line may go on ("nanoseconds"). */

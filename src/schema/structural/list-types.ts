@@ -9,8 +9,8 @@ import { isMap, type SchemaNode, valueNode } from "./schema.ts";
 export function validateListTypes(value: unknown, node: SchemaNode, path: string, problems: Problem[]): void {
   if (problems.length >= mostProblems) return;
   if (Array.isArray(value)) {
-    if (node.listType === "set") addRepeated(value, path, problems);
-    else if (node.listType === "map") addRepeatedKeys(value, node.listKeys, path, problems);
+    if (node.rest.listType === "set") addRepeated(value, path, problems);
+    else if (node.rest.listType === "map") addRepeatedKeys(value, node.rest.listKeys, path, problems);
     const { items } = node;
     if (items) for (const [i, item] of value.entries()) validateListTypes(item, items, `${path}[${i}]`, problems);
   } else if (isMap(value)) {

@@ -7,12 +7,12 @@ import { listStruct } from "../protobuf/list.ts";
 import { hasProtobuf } from "../protobuf/message.ts";
 import { validateObject, validateStatus } from "../validate.ts";
 import { structuralKind } from "./kind.ts";
-import type { StructuralOptions } from "./model.ts";
+import type { ValidationOptions } from "./validation.ts";
 
 const names = { group: "example.com", version: "v1", kind: "Thing", plural: "things", doc: "" } as const;
-const kindOf = (schema: object, options: StructuralOptions = {}) =>
+const kindOf = (schema: object, options: ValidationOptions = {}) =>
   structuralKind({ ...names, scope: "Namespaced", schema: { ...schema }, ...options });
-const withSpec = (spec: object, options?: StructuralOptions) =>
+const withSpec = (spec: object, options?: ValidationOptions) =>
   kindOf({ type: "object", properties: { spec, status: { type: "object" } } }, options);
 const fields = (properties: object) => ({ type: "object", properties });
 
@@ -378,6 +378,7 @@ test("a status is judged by its own schema, with the words beginning there", () 
   const told = (status: object, spec: unknown = {}) =>
     validateStatus(kind, versioned({ ...objectOf(spec), status }), versioned(objectOf(spec))).map(problemText);
   assert.deepEqual(told({ phase: "a" }, { a: 1 }), []);
+  assert.deepEqual(told({}), []);
   assert.deepEqual(told({ phase: 1 }), [
     'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
   ]);
@@ -449,6 +450,14 @@ test("what no schema can tell of is checked between the schema and the lists", (
     problems(kind, { l: ["a", "a"], n: 1 }).map((text) => text.slice(0, text.indexOf(":"))),
     ["spec.n", ".spec.n", "spec.l[1]"],
   );
+});
+
+test("what no schema can tell of a status is checked when it is written", () => {
+  const refused: Problem = { type: "Invalid", field: ".status.n", detail: "is none", value: 0 };
+  const kind = withSpec(any, { checkStatus: () => [refused] });
+  const object = { ...versioned(objectOf({})), status: {} };
+  assert.deepEqual(validateStatus(kind, object, object).map(problemText), [".status.n: Invalid value: 0: is none"]);
+  assert.deepEqual(validateObject(kind, object, object), []);
 });
 
 test("metadata is judged as that of built-in kinds, but any finalizer will do", () => {

@@ -21,34 +21,41 @@ export function isNearlyInteger(value: number): boolean {
 
 /** A problem of a number: one that names the value, or one that tells of the schema as much as of the value. */
 export interface NumberProblem {
-  readonly text: string;
-  readonly ofValue: boolean;
+  /** Given the way to the value, which may be long, and is put together only when something is wrong. */
+  textFor(name: string): string;
+  readonly isOfValue: boolean;
 }
 
-/** `name` is the way to the value, as messages begin with it. */
-export function* numberProblems(node: SchemaNode, value: Numeric, name: string): Iterable<NumberProblem> {
-  const { minimum, maximum, multipleOf } = node.limits;
+export function* numberProblems(node: SchemaNode, value: Numeric): Iterable<NumberProblem> {
+  const { minimum, maximum, multipleOf } = node.rest.limits;
   const outside = (what: string, number: Numeric): NumberProblem[] => {
     const wrong = rangeProblem(node, number);
-    return wrong === undefined ? [] : [{ text: `${what} value must be of type ${wrong} in ${name}`, ofValue: false }];
+    const textFor = (name: string): string => `${what} value must be of type ${wrong} in ${name}`;
+    return wrong === undefined ? [] : [{ textFor, isOfValue: false }];
   };
-  const wrong = (text: string): NumberProblem => ({ text: `${name} in body should be ${text}`, ofValue: true });
+  const wrong = (text: string): NumberProblem => ({
+    textFor: (name) => `${name} in body should be ${text}`,
+    isOfValue: true,
+  });
   yield* outside("Checked", value);
   if (multipleOf !== undefined) {
     yield* outside("MultipleOf", multipleOf);
     if (multipleOf <= 0)
-      yield { text: `factor MultipleOf declared for ${name} must be positive: ${goNumber(multipleOf)}`, ofValue: true };
+      yield {
+        textFor: (name) => `factor MultipleOf declared for ${name} must be positive: ${goNumber(multipleOf)}`,
+        isOfValue: true,
+      };
     else if (!isMultiple(value, multipleOf)) yield wrong(`a multiple of ${goNumber(multipleOf)}`);
   }
   if (minimum !== undefined) {
     yield* outside("Minimum boundary", minimum);
-    if (node.limits.exclusiveMinimum ? value <= minimum : value < minimum)
-      yield wrong(`greater than ${orEqual(node.limits, "exclusiveMinimum")}${goNumber(minimum)}`);
+    if (node.rest.limits.exclusiveMinimum ? value <= minimum : value < minimum)
+      yield wrong(`greater than ${orEqual(node.rest.limits, "exclusiveMinimum")}${goNumber(minimum)}`);
   }
   if (maximum !== undefined) {
     yield* outside("Maximum boundary", maximum);
-    if (node.limits.exclusiveMaximum ? value >= maximum : value > maximum)
-      yield wrong(`less than ${orEqual(node.limits, "exclusiveMaximum")}${goNumber(maximum)}`);
+    if (node.rest.limits.exclusiveMaximum ? value >= maximum : value > maximum)
+      yield wrong(`less than ${orEqual(node.rest.limits, "exclusiveMaximum")}${goNumber(maximum)}`);
   }
 }
 

@@ -8,10 +8,12 @@ import { childNode, isMap, type SchemaNode, valueNode } from "./schema.ts";
 export const resourceFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 type Paths = string[];
+/** No more are told of: a long path under which much is unknown would else be told again and again. */
+export const mostUnknown = 100;
 
 /** The object without unknown fields. Their paths are added to `unknown`. What is inside apiVersion, kind and metadata is left alone. */
 export function pruneObject(root: SchemaNode, object: JsonMap, unknown: Paths): JsonMap {
-  return pruneFields(object, { ...root, isResource: true }, "", unknown, root.keepsUnknown);
+  return pruneFields(object, root, "", unknown, root.keepsUnknown, true);
 }
 
 /** A part of an object without unknown fields; the same if there are none. */
@@ -38,15 +40,16 @@ function pruneFields(
   path: string,
   unknown: Paths,
   keepsUnknown: boolean,
+  isResource = node?.isResource === true,
 ): JsonMap {
   return mappedFields(object, (value, name) => {
-    if (node?.isResource && resourceFields.has(name)) return value;
+    if (isResource && resourceFields.has(name)) return value;
     const place = path === "" ? name : `${path}.${name}`;
     const property = node?.properties.get(name);
     // Values of which nothing is said but that there may be some (`additionalProperties: true`) lose all that is in them.
     if (property || node?.additional !== undefined) return prune(value, property ?? valueNode(node), place, unknown);
     if (keepsUnknown) return value;
-    unknown.push(place);
+    if (unknown.length < mostUnknown) unknown.push(place);
     return dropped;
   });
 }
@@ -82,9 +85,15 @@ export function mapped(
 /** The same object if no field changes; without those that `change` drops. */
 export function mappedFields(object: JsonMap, change: (value: unknown, name: string) => unknown): JsonMap {
   const names = Object.keys(object);
-  const after = names.map((name) => change(object[name], name));
-  if (after.every((value, i) => value === object[names[i] as string])) return object;
-  const copy: Record<string, unknown> = {};
-  for (const [i, name] of names.entries()) if (after[i] !== dropped) setOwn(copy, name, after[i]);
-  return copy;
+  let copy: Record<string, unknown> | undefined;
+  for (const [i, name] of names.entries()) {
+    const before = object[name];
+    const after = change(before, name);
+    if (copy === undefined && after !== before) {
+      copy = {};
+      for (const same of names.slice(0, i)) setOwn(copy, same, object[same]);
+    }
+    if (copy !== undefined && after !== dropped) setOwn(copy, name, after);
+  }
+  return copy ?? object;
 }

@@ -1,6 +1,5 @@
 // What makes a value an object of the API: apiVersion, kind and metadata. The root is one, and so is what `x-kubernetes-embedded-resource`
 // marks. Their metadata is read as that of built-in kinds is. Follows apiextensions-apiserver/pkg/apiserver/schema/objectmeta.
-import { setOwn } from "#base/collections.ts";
 import type { JsonMap } from "../apply/value.ts";
 import { decodeValue } from "../decode.ts";
 import { typeMeta } from "../field.ts";
@@ -10,7 +9,7 @@ import { ObjectMeta } from "../object-meta.ts";
 import { addProblems, invalid, mostProblems, type Problem, problemText, required } from "../problem.ts";
 import { struct } from "../struct.ts";
 import { type MetadataRules, validateMetadata } from "../validate-metadata.ts";
-import { mapped, mappedFields } from "./prune.ts";
+import { mapped, mappedFields, mostUnknown } from "./prune.ts";
 import { isMap, type SchemaNode, valueNode } from "./schema.ts";
 
 const TypeMeta = struct("meta/v1.TypeMeta", { apiVersion: typeMeta.apiVersion, kind: typeMeta.kind });
@@ -24,19 +23,20 @@ export function decodeRoot(object: JsonMap, unknown: string[]): JsonMap {
     return withMetadata(object, "metadata", unknown);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new DecodeError(error.message, "metadata", { cause: error });
+    throw new DecodeError(error.message, "metadata"); // without its cause, which would be told a second time
   }
 }
 
 function withMetadata(object: JsonMap, path: string, unknown: string[]): JsonMap {
   const { object: metadata, strictErrors } = decodeValue(ObjectMeta, object.metadata);
-  for (const text of strictErrors) unknown.push(`${path}.${text.slice('unknown field "'.length, -1)}`);
+  for (const text of strictErrors.slice(0, mostUnknown - unknown.length))
+    unknown.push(`${path}.${text.slice('unknown field "'.length, -1)}`);
   return { ...object, metadata };
 }
 
 /** The value with the objects inside it decoded in the same way. The root is done already. */
 export function decodeEmbedded(value: unknown, node: SchemaNode | undefined, path: string, unknown: string[]): unknown {
-  if (node === undefined) return value;
+  if (!node?.leadsToResource) return value;
   if (Array.isArray(value))
     return mapped(value, (item, i) => decodeEmbedded(item, node.items, `${path}[${i}]`, unknown));
   if (!isMap(value)) return value;
@@ -71,7 +71,7 @@ export function validateEmbedded(
   path: string,
   problems: Problem[],
 ): void {
-  if (node === undefined || problems.length >= mostProblems) return;
+  if (!node?.leadsToResource || problems.length >= mostProblems) return;
   if (Array.isArray(value)) {
     for (const [i, item] of value.entries()) validateEmbedded(item, node.items, `${path}[${i}]`, problems);
     return;
@@ -112,7 +112,8 @@ function* metadataProblems(metadata: ObjectMeta, path: string): Iterable<Problem
   for (const problem of problems) yield { ...problem, field: `${path}.${problem.field}` };
 }
 
-/** The object with metadata, which every stored object has. */
-export function ensureMetadata(object: Record<string, unknown>): void {
-  if (!isMap(object.metadata)) setOwn(object, "metadata", {});
+/** The metadata of an object, which has some from now on. */
+export function ensureMetadata(object: Record<string, unknown>): object {
+  object.metadata ??= {};
+  return object.metadata as object;
 }

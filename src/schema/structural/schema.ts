@@ -18,8 +18,14 @@ export interface SchemaNode {
   readonly additional: SchemaNode | boolean | undefined;
   readonly items: SchemaNode | undefined;
   readonly keepsUnknown: boolean;
-  /** Whether the value is an object of the API, with apiVersion, kind and metadata. */
+  /** Whether the value is an object of the API, with apiVersion, kind and metadata, and whether any is in it. */
   readonly isResource: boolean;
+  readonly leadsToResource: boolean;
+  /** What is asked of values that are kept. */
+  readonly rest: Rest;
+}
+
+export interface Rest {
   readonly listType: string | undefined;
   readonly listKeys: readonly string[];
   readonly required: readonly string[];
@@ -51,31 +57,69 @@ export interface Limits {
 export const isMap = (value: unknown): value is JsonMap =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export function readSchema(source: JsonMap): SchemaNode {
-  const types = source["x-kubernetes-int-or-string"] === true ? ["integer", "string"] : textsIn([source.type]);
-  const { additionalProperties: additional } = source;
-  return {
-    source,
-    types,
-    format: checkedFormat(types, textOf(source.format)),
-    nullable: source.nullable === true,
-    default: source.default ?? undefined,
-    properties: new Map(entriesOf(source.properties)),
-    additional: isMap(additional) ? readSchema(additional) : typeof additional === "boolean" ? additional : undefined,
-    items: nodeOf(source.items),
-    keepsUnknown: source["x-kubernetes-preserve-unknown-fields"] === true,
-    isResource: source["x-kubernetes-embedded-resource"] === true,
-    listType: textOf(source["x-kubernetes-list-type"]) || undefined,
-    listKeys: textsIn(source["x-kubernetes-list-map-keys"]),
-    required: textsIn(source.required),
-    enum: Array.isArray(source.enum) ? source.enum : [],
-    anyOf: nodesOf(source.anyOf),
-    oneOf: nodesOf(source.oneOf),
-    allOf: nodesOf(source.allOf),
-    not: nodeOf(source.not),
-    limits: limitsOf(source),
-  };
+export const readSchema = (source: JsonMap): SchemaNode => new ReadNode(source);
+
+/** Schemas are large, and objects use little of them: what is below a node is read when it is first asked for. */
+class ReadNode implements SchemaNode {
+  readonly source: JsonMap;
+  readonly types: readonly string[];
+  readonly format: string;
+  readonly nullable: boolean;
+  readonly default: unknown;
+  readonly keepsUnknown: boolean;
+  readonly isResource: boolean;
+  #properties: ReadonlyMap<string, SchemaNode> | undefined;
+  #additional: SchemaNode | undefined;
+  #items: SchemaNode | undefined;
+  #rest: Rest | undefined;
+  #leadsToResource: boolean | undefined;
+
+  constructor(source: JsonMap) {
+    this.source = source;
+    this.types = source["x-kubernetes-int-or-string"] === true ? ["integer", "string"] : textsIn([source.type]);
+    this.format = checkedFormat(this.types, textOf(source.format));
+    this.nullable = source.nullable === true;
+    this.default = source.default ?? undefined;
+    this.keepsUnknown = source["x-kubernetes-preserve-unknown-fields"] === true;
+    this.isResource = source["x-kubernetes-embedded-resource"] === true;
+  }
+
+  get properties(): ReadonlyMap<string, SchemaNode> {
+    this.#properties ??= new Map(entriesOf(this.source.properties));
+    return this.#properties;
+  }
+  get additional(): SchemaNode | boolean | undefined {
+    const { additionalProperties: source } = this.source;
+    if (!isMap(source)) return typeof source === "boolean" ? source : undefined;
+    this.#additional ??= readSchema(source);
+    return this.#additional;
+  }
+  get items(): SchemaNode | undefined {
+    this.#items ??= nodeOf(this.source.items);
+    return this.#items;
+  }
+  get rest(): Rest {
+    this.#rest ??= restOf(this.source);
+    return this.#rest;
+  }
+  get leadsToResource(): boolean {
+    const inside = () => [...this.properties.values(), valueNode(this), this.items];
+    this.#leadsToResource ??= this.isResource || inside().some((node) => node?.leadsToResource);
+    return this.#leadsToResource;
+  }
 }
+
+const restOf = (source: JsonMap): Rest => ({
+  listType: textOf(source["x-kubernetes-list-type"]) || undefined,
+  listKeys: textsIn(source["x-kubernetes-list-map-keys"]),
+  required: textsIn(source.required),
+  enum: Array.isArray(source.enum) ? source.enum : [],
+  anyOf: nodesOf(source.anyOf),
+  oneOf: nodesOf(source.oneOf),
+  allOf: nodesOf(source.allOf),
+  not: nodeOf(source.not),
+  limits: limitsOf(source),
+});
 
 /** The schema of a field or an entry of an object; undefined where nothing is said about it. */
 export const childNode = (node: SchemaNode | undefined, name: string): SchemaNode | undefined =>
