@@ -55,6 +55,14 @@ const cases: readonly [schema: object, ...problems: readonly string[]][] = [
     "s.items.default: Invalid value: 9:  in body should be less than or equal to 5",
   ],
 ];
+test("a default of the whole object says what the object is", () => {
+  const schema = { ...object, default: {} } as JSONSchemaProps;
+  assert.deepEqual([...checkDefaults(schema, "s", true)].map(problemText), [
+    "s.default.apiVersion: Required value",
+    "s.default.kind: Required value",
+  ]);
+});
+
 for (const [schema, ...problems] of cases)
   test(`the defaults of ${JSON.stringify(schema)} have ${problems.length} problems`, () =>
     assert.deepEqual([...checkDefaults(schema as JSONSchemaProps, "s")].map(problemText), problems));
