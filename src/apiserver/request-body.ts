@@ -6,6 +6,7 @@ import { type Decoded, decodeParsed } from "#schema/decode.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type AnyStruct, structOf } from "#schema/struct.ts";
+import { exactValue } from "#schema/structural/exact-integers.ts";
 import type { PatchType, RequestBody } from "#wire/api-request.ts";
 import type { Codec } from "#wire/codec.ts";
 import { jsonCodec } from "#wire/json.ts";
@@ -30,7 +31,7 @@ export const mostValues = 100_000;
  */
 const mostYaml = 256 * 1024;
 
-const patchTypes: Readonly<Record<string, PatchType>> = {
+export const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/json-patch+json": "json",
   "application/merge-patch+json": "merge",
   "application/strategic-merge-patch+json": "strategic",
@@ -66,7 +67,8 @@ function objectFormat(contentType: string): Format {
 
 /** A text that has been read as JSON or YAML: the value in it, and that value as an object. */
 interface Parsed {
-  readonly value: unknown;
+  /** With its numbers as objects of the kind have them. */
+  value(kind: AnyKind | undefined): unknown;
   decode(subject: AnyKind | AnyStruct): Decoded;
 }
 
@@ -92,8 +94,8 @@ class Body implements RequestBody {
     return codec === protobufCodec ? codec.decode(subject, this.bytes, mostValues) : this.#parse().decode(subject);
   }
 
-  value(): unknown {
-    return this.#parse().value;
+  value(kind?: AnyKind): unknown {
+    return this.#parse().value(kind);
   }
 
   #parse(): Parsed {
@@ -115,10 +117,16 @@ function parse(bytes: Uint8Array, { codec, patchType }: Format): Parsed {
   if (!isJson) {
     if (bytes.length > mostYaml) throw tooLarge(mostYaml);
     const document = parseYaml(text, mostValues);
-    return { value: document.value, decode: (subject) => decodeYaml(subject, document) };
+    return {
+      value: (kind) => (kind?.model.keepsInt64 ? document.exactValue() : document.value),
+      decode: (subject) => decodeYaml(subject, document),
+    };
   }
   const json = parseJson(text, { keepsWritten: patchType === undefined, mostValues });
-  return { value: json.value, decode: (subject) => decodeParsed(subject, text, json) };
+  return {
+    value: (kind) => (kind?.model.keepsInt64 ? exactValue(text, json.value) : json.value),
+    decode: (subject) => decodeParsed(subject, text, json),
+  };
 }
 
 /** Does the work now, and answers or fails with what came of it when asked: refusals are worded by who asks. */

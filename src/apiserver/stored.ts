@@ -3,10 +3,10 @@
 // put in without encoding again.
 import { managedText } from "#schema/apply/creation.ts";
 import { htmlSafe } from "#schema/go-json.ts";
-import { decodeUtf8, parseJson } from "#schema/json.ts";
+import { decodeUtf8 } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
-import { asHeld, asWritten } from "#schema/written.ts";
+import { asWritten } from "#schema/written.ts";
 import type { Entry, Revision } from "#store/engine.ts";
 import type { EncodedObject } from "#wire/api-request.ts";
 import { namesHead } from "#wire/json.ts";
@@ -144,7 +144,7 @@ export class StoredForm {
 
   /** The object of what clients get. */
   parse(json: Uint8Array): ApiObject {
-    return asHeld(this.#kind, parseJson(decodeUtf8(json)).value as ApiObject);
+    return this.#kind.model.parse(decodeUtf8(json)) as ApiObject;
   }
 
   encode(object: ApiObject): Uint8Array {

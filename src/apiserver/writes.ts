@@ -20,7 +20,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { validateObject } from "#schema/validate.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
-import { badRequest, conflict, invalidObject } from "#wire/status.ts";
+import { badRequest, conflict, invalidObject, unsupportedMediaType } from "#wire/status.ts";
 import { foreignKind, isOtherVersion } from "./foreign-kind.ts";
 import { refuseTooLarge } from "./registry/object-size.ts";
 import { parseWriteOptions, type WriteOptions } from "./registry/options.ts";
@@ -28,6 +28,7 @@ import { patched } from "./registry/patching.ts";
 import { takeFrom, wipeSystemFields } from "./registry/prepare.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Strategy } from "./registry/strategy.ts";
+import { patchTypes } from "./request-body.ts";
 import { answer, type ServedResource, type SubresourceHandler } from "./served-resource.ts";
 import { fromStored, toStored } from "./versions.ts";
 
@@ -77,7 +78,7 @@ const otherUid = ({ resource }: Registry, key: string, sent: string, present: st
 
 /** Through `status` nothing else changes, whatever was sent. What is shared need not be compared. */
 function takeAllButStatus(kind: AnyKind, object: DraftObject, live: ApiObject): void {
-  for (const field of Object.keys(kind.fields)) if (field !== "status") takeFrom(object, live, field);
+  for (const field of kind.model.fieldsOf(object, live)) if (field !== "status") takeFrom(object, live, field);
 }
 
 export const patch: SubresourceHandler = (request, served) =>
@@ -89,8 +90,10 @@ async function plainPatch(request: ApiRequest, served: ServedResource): Promise<
   const { body } = request;
   const type = body?.patchType;
   if (!body || !type || type === "apply") throw badRequest("the body of a patch is missing");
+  if (type === "strategic" && !kind.model.publication.strategicPatch)
+    throw unsupportedMediaType(Object.keys(patchTypes).filter((name) => patchTypes[name] !== "strategic"));
   const patch = decodeErrors(
-    () => body.value(),
+    () => body.value(kind),
     (why) => badRequest(type === "strategic" ? why : `error decoding patch: ${why}`),
   );
   let warnings: readonly string[] = [];
@@ -120,7 +123,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
   const { body, name = "", namespace, subresource } = request;
   const configuration = configurationOf(
     decodeErrors(
-      () => body?.value(),
+      () => body?.value(kind),
       (why) => badRequest(`error decoding YAML: ${why}`),
     ),
   );
@@ -197,7 +200,7 @@ function resetFieldsOf(registered: { readonly kind: AnyKind; readonly strategy: 
   if (known) return known;
   const { kind, strategy } = registered;
   const { unowned, statusKeeps = [] } = strategy;
-  const others = Object.keys(kind.fields).filter((field) => field !== "status");
+  const others = kind.model.fieldNames.filter((field) => field !== "status");
   const made = {
     object: excluding("status", ...(unowned?.object ?? [])),
     status: excluding(...others, ...statusKeeps, ...(unowned?.status ?? [])),

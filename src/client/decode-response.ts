@@ -8,6 +8,7 @@ import { applyDefaults } from "#schema/defaults.ts";
 import { DecodeError, parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
+import { exactValue } from "#schema/structural/exact-integers.ts";
 import type { ApiRequest, ApiResponse, EncodedObject, WatchEvent, WatchEventType } from "#wire/api-request.ts";
 import type { Codec, EncodedPart, EventOf } from "#wire/codec.ts";
 import { errorOf } from "./client.ts";
@@ -15,7 +16,8 @@ import { ConnectionLost } from "./connection-lost.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 export function responseIn({ expects, verb }: ApiRequest, code: number, text: string): ApiResponse {
-  const { value } = parseJson(text);
+  const parsed = parseJson(text);
+  const value = expects?.model.keepsInt64 ? exactValue(text, parsed.value) : parsed.value;
   if (!isObject(value)) throw new DecodeError("the server's answer is no object");
   if (!expects || isStatus(value)) return { type: "plain", code, object: value };
   if (verb === "list" || (verb === "deletecollection" && Array.isArray(value.items))) return listIn(expects, value);

@@ -12,7 +12,7 @@ import type { PatchType, RequestBody } from "#wire/api-request.ts";
  */
 export function statusBody(kind: AnyKind, object: object): RequestBody {
   const part: Record<string, unknown> = { ...object };
-  for (const field of Object.keys(kind.fields)) if (field !== "status") delete part[field];
+  for (const field of kind.model.fieldsOf(object)) if (field !== "status") delete part[field];
   return { decode: objectBody(part).decode, value: () => copyObject(object) };
 }
 

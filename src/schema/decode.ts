@@ -8,7 +8,7 @@ import { DecodeError, keyPaths, maxDepth, type ParsedJson, parseJson, WrittenNum
 import type { AnyKind } from "./kind.ts";
 import { canonicalQuantity } from "./quantity.ts";
 import { noteSentEmpty } from "./sent-empty.ts";
-import { type AnyStruct, structOf } from "./struct.ts";
+import type { AnyStruct } from "./struct.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 
 export interface Decoded {
@@ -26,11 +26,17 @@ export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded 
 }
 
 /** The same for a text that has been parsed; what was parsed becomes the object and must not be shared. */
-export function decodeParsed(subject: AnyKind | AnyStruct, text: string, { value, keys }: ParsedJson): Decoded {
-  const decoded = decode(subject, value);
-  if (decoded.keys === keys) return decoded;
-  return { object: decoded.object, strictErrors: inTextOrder(text, new Set(decoded.strictErrors)) };
+export function decodeParsed(subject: AnyKind | AnyStruct, text: string, parsed: ParsedJson): Decoded {
+  if ("model" in subject) return subject.model.decodeParsed(text, parsed);
+  const decoded = decode(subject, parsed.value);
+  return decoded.keys === parsed.keys ? decoded : withDuplicates(text, decoded);
 }
+
+/** For a text that has more keys than were decoded: some stand twice. */
+export const withDuplicates = (text: string, { object, strictErrors }: Decoded): Decoded => ({
+  object,
+  strictErrors: inTextOrder(text, new Set(strictErrors)),
+});
 
 /** The unknown fields among the ones that stand twice. What is unknown is not looked into, so nothing stands twice there. */
 function inTextOrder(text: string, unknown: ReadonlySet<string>): readonly string[] {
@@ -49,11 +55,11 @@ function inTextOrder(text: string, unknown: ReadonlySet<string>): readonly strin
 
 /** Decodes a parsed value, which becomes the object and must not be shared. */
 export function decodeValue(subject: AnyKind | AnyStruct, value: unknown): Decoded {
-  return decode(subject, value);
+  return "model" in subject ? subject.model.decodeValue(value) : decode(subject, value);
 }
 
-function decode(subject: AnyKind | AnyStruct, value: unknown): Decoded & { readonly keys: number } {
-  const at = new Place(structOf(subject));
+function decode(struct: AnyStruct, value: unknown): Decoded & { readonly keys: number } {
+  const at = new Place(struct);
   const object = structDecoder(at.root)(value === null ? {} : value, at) as Record<string, any>;
   return { object, strictErrors: [...at.unknown], keys: at.keys };
 }

@@ -3,14 +3,15 @@
 // decide what its parts find. Compiled once per struct; works in place on an object its caller owns.
 import type { FieldSpec, Type } from "./field.ts";
 import type { AnyKind } from "./kind.ts";
-import { type AnyStruct, structOf } from "./struct.ts";
+import type { AnyStruct } from "./struct.ts";
 
 type Values = Record<string, any>;
 type Defaulter = (value: any) => void;
 
 /** Applies the defaults of a kind or struct to `object`, which must be decoded and not shared. Doing it twice changes nothing more. */
 export function applyDefaults<T extends object>(subject: AnyKind | AnyStruct, object: T): T {
-  structDefaulter(structOf(subject))?.(object);
+  if ("model" in subject) subject.model.applyDefaults(object);
+  else structDefaulter(subject)?.(object);
   return object;
 }
 

@@ -12,6 +12,7 @@ import {
   storageVersionHash,
 } from "./discovery.ts";
 import { type KindRules, resource } from "./kind.ts";
+import { structural } from "./structural/model.ts";
 
 const kind = (group: string, version: string, name: string, more: Partial<KindRules<Record<string, never>>> = {}) =>
   resource({
@@ -35,7 +36,7 @@ const Pod = kind("", "v1", "Pod", {
   },
 });
 const Review = kind("auth.k8s.io", "v1", "Review", { scope: "Cluster", stored: false, verbs: ["create"] });
-const CronTab = kind("stable.example.com", "v1beta1", "CronTab", { publishedSchema: { type: "object" } });
+const CronTab = kind("stable.example.com", "v1beta1", "CronTab", { model: structural({ type: "object" }) });
 const catalog: Catalog = {
   kinds: [CronTab, Review, kind("stable.example.com", "v1", "CronTab"), Pod, kind("zoo.example.com", "v1", "Animal")],
   priorities: { "": { group: 18_000, versions: { v1: 1 } }, "auth.k8s.io": { group: 17_000, versions: { v1: 15 } } },

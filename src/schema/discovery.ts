@@ -202,6 +202,6 @@ function responseKind(
   item: { readonly group?: string; readonly version?: string; readonly kind: string },
 ) {
   const { group = of.group, version = of.version, kind } = item;
-  const own = of.publishedSchema === undefined && group === of.group && version === of.version;
+  const own = of.model.publication.abbreviatesKinds && group === of.group && version === of.version;
   return own ? { group: "", version: "", kind } : { group, version, kind };
 }

@@ -223,7 +223,7 @@ function hasBackslashKey(value: unknown): boolean {
 }
 
 /** Reads a text that is known to be valid, key by key; V8 sees only single strings and numbers. */
-function readSlowly(text: string): unknown {
+export function readSlowly(text: string, numberOf?: (value: number, written: string) => unknown): unknown {
   const token = /\s*("(?:[^"\\]|\\.)*"|[^\s[\]{},:"]+|[[\]{},:])/g;
   const next = (): string => (token.exec(text)?.[1] as string) ?? "";
   const read = (first: string): unknown => {
@@ -232,7 +232,10 @@ function readSlowly(text: string): unknown {
       for (let part = next(); part !== "]"; part = next()) if (part !== ",") items.push(read(part));
       return items;
     }
-    if (first !== "{") return JSON.parse(first);
+    if (first !== "{") {
+      const value: unknown = JSON.parse(first);
+      return numberOf && typeof value === "number" ? numberOf(value, first) : value;
+    }
     const object: Record<string, unknown> = {};
     for (let part = next(); part !== "}"; part = next()) {
       if (part === ",") continue;

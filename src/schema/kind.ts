@@ -1,6 +1,8 @@
 // A kind of object that the API serves: the one place that knows what it is.
+import { declared } from "./declared.ts";
 import { Field, ref, typeMeta } from "./field.ts";
 import type { InferFields, Mutable } from "./infer.ts";
+import type { ObjectModel } from "./model.ts";
 import { ObjectMeta } from "./object-meta.ts";
 import type { Problem } from "./problem.ts";
 import { type AnyStruct, type Fields, type Struct, type StructRules, struct } from "./struct.ts";
@@ -106,8 +108,10 @@ export interface KindRules<F extends Fields> {
   check?(object: ObjectOf<F>, old: ObjectOf<F> | undefined): Iterable<Problem>;
   /** Problems of an update through the status subresource. */
   checkStatus?(object: ObjectOf<F>, old: ObjectOf<F>): Iterable<Problem>;
-  /** Of a kind made at run time: its schema as the author wrote it (JSON Schema as in a CustomResourceDefinition), for those who read schemas. */
-  readonly publishedSchema?: Readonly<Record<string, unknown>>;
+  /** Finalizers need not say who is to remove them. */
+  readonly anyFinalizers?: boolean;
+  /** What objects of the kind are; defaults to what follows from the fields. */
+  readonly model?: ObjectModel;
   /** Of a kind that a client found out about: nothing but the metadata of its objects is known here, and asked for. */
   readonly metadataOnly?: true;
   /** Set when another version of the kind is the one that is stored. */
@@ -129,21 +133,36 @@ export interface Kind<F extends Fields> extends KindRules<F> {
   readonly apiVersion: string;
   /** The object with apiVersion, kind and metadata. */
   readonly struct: Struct<ObjectFields & F>;
+  readonly model: ObjectModel;
 }
 
 export type AnyKind = Kind<any>;
 
 export function resource<const F extends Readonly<Record<string, Field<any, boolean>>>>(rules: KindRules<F>): Kind<F> {
   const { group, version, kind } = rules;
+  const whole = struct(
+    `${packageOf(group)}/${version}.${kind}`,
+    { ...objectFields, ...rules.fields },
+    structRules(rules),
+  );
   return {
     ...rules,
     singular: rules.singular ?? kind.toLowerCase(),
     listKind: rules.listKind ?? `${kind}List`,
     verbs: rules.verbs ?? allVerbs,
     apiVersion: group === "" ? version : `${group}/${version}`,
-    struct: struct(`${packageOf(group)}/${version}.${kind}`, { ...objectFields, ...rules.fields }, structRules(rules)),
+    anyFinalizers: rules.anyFinalizers ?? freelyFinalized.has(group),
+    struct: whole,
+    model: rules.model ?? declared(whole, Object.keys(rules.fields)),
   };
 }
+
+/** The groups whose kinds upstream checks in its libraries, which know no standard finalizers. */
+const freelyFinalized: ReadonlySet<string> = new Set([
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
+]);
 
 /** The subresources with `status: true` and `scale` written out; the latter speaks `Scale`. */
 export function subresourcesOf(kind: AnyKind, Scale: AnyKind): Readonly<Record<string, Subresource>> {
@@ -160,9 +179,11 @@ export function subresourcesOf(kind: AnyKind, Scale: AnyKind): Readonly<Record<s
 const packageOf = (group: string): string => (group === "" ? "core" : (group.split(".")[0] as string));
 
 function structRules<F extends Fields>(rules: KindRules<F>): StructRules<ObjectFields & F> {
-  const { doc, complete, check, problemOrder } = rules;
+  const { doc, complete, check, problemOrder, model } = rules;
+  const jsonOnly = model?.publication.protobuf === false;
   return {
     doc,
+    ...(jsonOnly && { jsonOnly }),
     ...(complete && { complete: complete as any }),
     ...(check && { check: check as any }),
     ...(problemOrder && { problemOrder }),

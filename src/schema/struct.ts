@@ -10,6 +10,8 @@ export interface StructRules<F extends Fields> {
   readonly doc?: string;
   /** Owned as a whole by whoever applies it. */
   readonly atomic?: boolean;
+  /** There is no protobuf form of it. */
+  readonly jsonOnly?: boolean;
   /** At most one of these fields may be set; `discriminator` names the one that is. */
   readonly union?: { readonly discriminator?: string; readonly fields: Readonly<Record<string, string>> };
   /** Defaults that depend on other fields. Runs after the fields' own defaults, before those of nested structs. */
@@ -23,7 +25,8 @@ export interface StructRules<F extends Fields> {
   /** What is validated in place of the value, where a part becomes whole only later. */
   checkedAs?(value: InferFields<F>): InferFields<F>;
   /**
-   * Problems beyond those of the single fields, with paths relative to this struct. On update `old` is the struct as stored.
+   * Problems beyond those of the single fields, with paths relative to this struct. On update `old` is the struct as stored; in a list
+   * or a map, the item with the same keys, which is looked for only if the check has a parameter for it.
    * Where it calls a function that takes this very struct, its result must be annotated: the type is still being inferred.
    */
   check?(value: InferFields<F>, old: InferFields<F> | undefined): Iterable<Problem>;

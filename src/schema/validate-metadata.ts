@@ -11,7 +11,7 @@ const foregroundDeletion = "foregroundDeletion";
 
 /** Adds the problems of `metadata`, with paths relative to it. */
 export function validateMetadata(
-  kind: AnyKind,
+  kind: MetadataRules,
   object: WithMetadata,
   old: ObjectMeta | undefined,
   problems: Problem[],
@@ -36,11 +36,14 @@ export function validateMetadata(
   }
 }
 
+/** What kinds may ask of metadata beyond what all do. */
+export type MetadataRules = Pick<AnyKind, "scope" | "nameFormat" | "anyFinalizers">;
+
 export interface WithMetadata {
   readonly metadata: ObjectMeta;
 }
 
-function addNameProblems(kind: AnyKind, object: WithMetadata, problems: Problem[]): void {
+function addNameProblems(kind: MetadataRules, object: WithMetadata, problems: Problem[]): void {
   const { name, generateName } = object.metadata;
   const format = (text: string) => kind.nameFormat?.(text, object as never) ?? dns1123Subdomain(text);
   if (generateName)
@@ -54,7 +57,7 @@ function addNameProblems(kind: AnyKind, object: WithMetadata, problems: Problem[
 const withoutTrailingDash = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -1)}a` : prefix;
 
-function addNamespaceProblems(kind: AnyKind, { namespace }: ObjectMeta, problems: Problem[]): void {
+function addNamespaceProblems(kind: MetadataRules, { namespace }: ObjectMeta, problems: Problem[]): void {
   if (kind.scope === "Namespaced") {
     if (!namespace) problems.push(required("namespace"));
     else for (const message of dns1123Label(namespace)) problems.push(invalid("namespace", message, namespace));
@@ -105,24 +108,17 @@ function* ownerProblems(owners: readonly OwnerReference[]): Iterable<Problem> {
   }
 }
 
-function* finalizerProblems({ group }: AnyKind, finalizers: readonly string[]): Iterable<Problem> {
+function* finalizerProblems({ anyFinalizers }: MetadataRules, finalizers: readonly string[]): Iterable<Problem> {
   for (const finalizer of finalizers) {
     const messages = qualifiedName(finalizer);
     for (const message of messages) yield invalid("finalizers", message, finalizer);
   }
   if (finalizers.includes(orphan) && finalizers.includes(foregroundDeletion))
     yield invalid("finalizers", `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`, finalizers);
-  if (freelyFinalized.has(group)) return;
+  if (anyFinalizers) return;
   for (const [i, finalizer] of finalizers.entries())
     for (const message of nonstandardFinalizer(finalizer)) yield invalid(`finalizers[${i}]`, message, finalizer);
 }
-
-/** The groups whose kinds upstream checks in its libraries, which know no standard finalizers. */
-const freelyFinalized: ReadonlySet<string> = new Set([
-  "admissionregistration.k8s.io",
-  "apiextensions.k8s.io",
-  "apiregistration.k8s.io",
-]);
 
 const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", orphan, foregroundDeletion]);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { qualifiedName } from "./formats.ts";
-import { int32, ref, string, struct } from "./index.ts";
+import { int32, list, map, ref, string, struct } from "./index.ts";
 import { validateObject } from "./validate.ts";
 
 const Part = struct("test/v1.Part", {
@@ -41,6 +41,28 @@ test("what is immutable may neither change nor go nor come", () => {
   assert.deepEqual(told({ name: "a", fixed: "y" }, { name: "a", fixed: "x" }), problems);
   assert.deepEqual(told({ name: "a" }, { name: "a", fixed: "x" }), problems);
   assert.deepEqual(told({ name: "a", fixed: "x" }, { name: "a" }), problems);
+});
+
+const Item = struct("test/v1.Item", { name: string(1).required(), fixed: string(2).immutable() });
+const Holder = struct("test/v1.Holder", {
+  items: list(1, Item).keyedBy("name"),
+  loose: list(2, Item),
+  entries: map(3, Item),
+});
+
+test("items are compared with those that had the same keys, and entries with those of the same name", () => {
+  const fields = (object: object, old: object) => validateObject(Holder, object, old).map(({ field }) => field);
+  const [a, b] = [
+    { name: "a", fixed: "1" },
+    { name: "b", fixed: "2" },
+  ];
+  const changed = { name: "b", fixed: "3" };
+  assert.deepEqual(fields({ items: [b, a] }, { items: [a, b] }), []);
+  assert.deepEqual(fields({ items: [changed, a] }, { items: [a, b] }), ["items[0].fixed"]);
+  assert.deepEqual(fields({ items: [changed] }, { items: [a] }), []);
+  assert.deepEqual(fields({ loose: [a] }, { loose: [{ ...a, fixed: "9" }] }), []);
+  assert.deepEqual(fields({ entries: { x: changed } }, { entries: { x: b } }), ["entries[x].fixed"]);
+  assert.deepEqual(fields({ entries: { y: changed, constructor: a } }, { entries: { x: b } }), []);
 });
 
 test("a name is judged the same the second time, and when many have come between", () => {

@@ -1,14 +1,15 @@
 // Finding all that is wrong with an object. Each struct is compiled once into a list of the fields that have something
 // to check. Nothing is built while all is well: a problem is born with a path relative to its struct, and each level on
 // the way out puts its own part in front.
-import { equal } from "#base/collections.ts";
+import { equal, own } from "#base/collections.ts";
+import { asksForOld, itemFinder } from "./correlate.ts";
 import type { FieldSpec, Type } from "./field.ts";
 import { byteLength, rangeMessage } from "./formats.ts";
 import type { AnyKind } from "./kind.ts";
 import { invalid, mostProblems, notSupported, type Problem, required, tooFew, tooLong, tooMany } from "./problem.ts";
 import { inOrderOf } from "./problem-order.ts";
 import { sentEmpty } from "./sent-empty.ts";
-import { type AnyStruct, structOf } from "./struct.ts";
+import type { AnyStruct } from "./struct.ts";
 import { validateMetadata, type WithMetadata } from "./validate-metadata.ts";
 
 type Values = Readonly<Record<string, any>>;
@@ -21,21 +22,35 @@ type Validator = (value: any, old: any, updating: boolean, problems: Problem[]) 
  */
 export function validateObject(subject: AnyKind | AnyStruct, object: Values, old?: Values): Problem[] {
   const problems: Problem[] = [];
+  if (!("model" in subject)) {
+    validateStruct(subject, object, old, problems);
+    return problems;
+  }
   // What is only asked and answered, like an access review, needs no name.
-  if ("struct" in subject && subject.stored !== false)
+  if (subject.stored !== false)
     at("metadata", problems, () => validateMetadata(subject, object as WithMetadata, old?.metadata, problems));
-  structValidator(structOf(subject))?.(object, old, old !== undefined, problems);
+  subject.model.validate(object, old, problems);
   return problems;
+}
+
+/** Adds the problems of an object of a struct. */
+export function validateStruct(struct: AnyStruct, object: Values, old: Values | undefined, problems: Problem[]): void {
+  structValidator(struct)?.(object, old, old !== undefined, problems);
 }
 
 /** Every problem of an update through the status subresource. */
 export function validateStatus(kind: AnyKind, object: Values, old: Values): Problem[] {
   const problems: Problem[] = [];
   at("metadata", problems, () => validateMetadata(kind, object as WithMetadata, old.metadata, problems));
-  const field = kind.struct.fields.status as { spec: FieldSpec } | undefined;
-  if (field) at("status", problems, () => fieldValidator(field.spec)?.(object.status, old.status, true, problems));
+  kind.model.validateStatus(object, old, problems);
   if (kind.checkStatus) collect(object, kind.checkStatus(object as never, old as never), problems);
   return problems;
+}
+
+/** Adds the problems of the status of an object of a struct. */
+export function validateStatusField(struct: AnyStruct, object: Values, old: Values, problems: Problem[]): void {
+  const field = struct.fields.status as { spec: FieldSpec } | undefined;
+  if (field) at("status", problems, () => fieldValidator(field.spec)?.(object.status, old.status, true, problems));
 }
 
 const compiled = new WeakMap<AnyStruct, Validator | undefined>();
@@ -150,7 +165,7 @@ const isCheckedEvenAbsent = (spec: FieldSpec): boolean => spec.immutable !== und
 
 function fieldValidator(spec: FieldSpec): Validator | undefined {
   const own = ownRules(spec);
-  const inner = spec.unchecked ? undefined : typeValidator(spec.type);
+  const inner = spec.unchecked ? undefined : typeValidator(spec.type, spec.listType === "map" ? spec.keys : undefined);
   if (spec.onlyOnCreate)
     return (value, _old, updating, problems) => {
       if (!updating) inner?.(value, undefined, false, problems);
@@ -181,17 +196,21 @@ function isEmpty(value: unknown): boolean {
   return true;
 }
 
-function typeValidator(type: Type): Validator | undefined {
+/** With the keys by which items of the list are known. */
+function typeValidator(type: Type, keys?: readonly string[]): Validator | undefined {
   switch (type.is) {
     case "struct":
       return structValidator(type.struct());
     case "list": {
       const item = typeValidator(type.item);
       if (!item) return undefined;
-      return (items: readonly unknown[], _old, _updating, problems) => {
+      const isCorrelated = keys !== undefined && asksForOld(type.item);
+      return (items: readonly unknown[], old: readonly unknown[] | undefined, _updating, problems) => {
+        const find = isCorrelated && old ? itemFinder(old, keys) : undefined;
         for (let i = 0; i < items.length && problems.length < mostProblems; i++) {
           const start = problems.length;
-          item(items[i], undefined, false, problems);
+          const before = find?.(items[i]);
+          item(items[i], before, before !== undefined, problems);
           if (problems.length > start) prefix(`[${i}]`, problems, start);
         }
       };
@@ -199,10 +218,12 @@ function typeValidator(type: Type): Validator | undefined {
     case "map": {
       const value = typeValidator(type.value);
       if (!value) return undefined;
-      return (entries: Values, _old, _updating, problems) => {
+      const isCorrelated = asksForOld(type.value);
+      return (entries: Values, old: Values | undefined, _updating, problems) => {
         for (const key of Object.keys(entries)) {
           if (problems.length >= mostProblems) return;
-          at(`[${key}]`, problems, () => value(entries[key], undefined, false, problems));
+          const before = isCorrelated && old ? own(old, key) : undefined;
+          at(`[${key}]`, problems, () => value(entries[key], before, before !== undefined, problems));
         }
       };
     }

@@ -41,8 +41,8 @@ export type PatchType = "json" | "merge" | "strategic" | "apply";
 export interface RequestBody {
   /** An object nobody else holds. Throws DecodeError. */
   decode(subject: AnyKind | AnyStruct): Decoded;
-  /** Any JSON, for patches. Throws DecodeError. */
-  value(): unknown;
+  /** Any JSON, for patches of objects of a kind. Throws DecodeError. */
+  value(kind?: AnyKind): unknown;
   /** As it was sent, if it was. */
   readonly bytes?: Uint8Array;
   /** Whether it is so large that each stage of the request should take a turn of the event loop of its own. */

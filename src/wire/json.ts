@@ -2,6 +2,7 @@ import { isObject } from "#base/is-object.ts";
 import { decodeParsed, decodeValue } from "#schema/decode.ts";
 import { htmlSafe } from "#schema/go-json.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
+import { exactValue } from "#schema/structural/exact-integers.ts";
 import { asWritten } from "#schema/written.ts";
 import {
   type Codec,
@@ -137,12 +138,13 @@ function eventOf(line: string): EventOf<EncodedPart> {
     throw new DecodeError("an event has a type and an object");
   const { object } = value;
   const name = (field: unknown): string => (typeof field === "string" ? field : "");
+  const exactly = () => (exactValue(line, value) as { readonly object: unknown }).object;
   return {
     type: value.type,
     object: {
       apiVersion: name(object.apiVersion),
       kind: name(object.kind),
-      decode: (subject) => decodeValue(subject, object),
+      decode: (subject) => decodeValue(subject, "model" in subject && subject.model.keepsInt64 ? exactly() : object),
     },
   };
 }

@@ -43,8 +43,10 @@ function listEncoder(subject: Named, list: object, field: string): ListEncoder {
 }
 
 /** A document that has been parsed as an object. What was parsed becomes the object and must not be shared. */
-export function decodeYaml(subject: AnyKind | AnyStruct, { value, duplicates }: YamlDocument): Decoded {
-  const decoded = decodeValue(subject, value);
+export function decodeYaml(subject: AnyKind | AnyStruct, document: YamlDocument): Decoded {
+  const isExact = "model" in subject && subject.model.keepsInt64;
+  const decoded = decodeValue(subject, isExact ? document.exactValue() : document.value);
+  const { duplicates } = document;
   if (duplicates.length === 0) return decoded;
   const twice = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
   return { object: decoded.object, strictErrors: [twice, ...decoded.strictErrors] };

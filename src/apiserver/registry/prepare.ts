@@ -1,5 +1,5 @@
 // What the server itself writes into an object on its way in: identity, times, generation, and what a client may not change here.
-import { equal } from "#base/collections.ts";
+import { equal, own, setOwn } from "#base/collections.ts";
 import type { Random } from "#base/random.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -70,7 +70,7 @@ export function prepareForStatusUpdate(
   context: StrategyContext,
 ): void {
   keepIdentity(object, old);
-  for (const field of Object.keys(kind.fields)) if (field !== "status") takeFrom(object, old, field);
+  for (const field of kind.model.fieldsOf(object, old)) if (field !== "status") takeFrom(object, old, field);
   for (const kept of strategy.statusKeeps ?? [])
     for (const field of kept === "metadata" ? clientMetadata : [kept.slice("metadata.".length)])
       takeFrom(object.metadata, old.metadata, field);
@@ -106,8 +106,9 @@ export function takeFrom(
   source: Readonly<Record<string, unknown>>,
   field: string,
 ): void {
-  if (source[field] === undefined) delete target[field];
-  else target[field] = source[field];
+  const value = own(source, field);
+  if (value === undefined) delete target[field];
+  else setOwn(target, field, value);
 }
 
 function wanted(strategy: Strategy, object: ApiObject): unknown {

@@ -49,7 +49,6 @@ import { ListItemError } from "./shape.ts";
 import { afterApply, afterUpdate, type Context } from "./updater.ts";
 import { copyJson, isMap, type JsonMap } from "./value.ts";
 import { versionsOf } from "./versions.ts";
-import { zeroOf } from "./zero.ts";
 
 /** Who writes what, and how. */
 export interface Write {
@@ -311,10 +310,9 @@ function stamped(managed: Managed, id: string, now: number): Managed {
 
 const zeros = new WeakMap<AnyKind, JsonMap>();
 
-/** The object of the kind that has nothing yet. Custom resources have no fields that are always there. */
+/** The object of the kind that has nothing yet. */
 function zero(kind: AnyKind): JsonMap {
-  const fields = () => (kind.publishedSchema ? {} : zeroOf(kind.struct));
-  const object = zeros.get(kind) ?? asWritten(kind, { ...fields(), apiVersion: kind.apiVersion, kind: kind.kind });
+  const object = zeros.get(kind) ?? { ...kind.model.zero, apiVersion: kind.apiVersion, kind: kind.kind };
   zeros.set(kind, object);
   return object;
 }

@@ -38,7 +38,9 @@ function check(to: Findings, path: string, shape: Shape, value: unknown): void {
 function scalarMisfit(scalar: ScalarShape, value: unknown): string | undefined {
   switch (scalar) {
     case "numeric":
-      return typeof value === "number" ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+      return typeof value === "number" || typeof value === "bigint"
+        ? undefined
+        : `expected numeric (int or float), got ${goType(value)}`;
     case "string":
       return typeof value === "string"
         ? undefined

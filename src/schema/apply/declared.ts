@@ -2,9 +2,7 @@
 import type { AnyField } from "../any.ts";
 import type { FieldSpec, Type } from "../field.ts";
 import type { AnyKind } from "../kind.ts";
-import { ObjectMeta } from "../object-meta.ts";
-import { type AnyStruct, structOf } from "../struct.ts";
-import { objectShape } from "./json-schema.ts";
+import type { AnyStruct } from "../struct.ts";
 import {
   deduced,
   type FieldShape,
@@ -22,14 +20,9 @@ import { isWrittenWhenZero, scalarZeros } from "./zero.ts";
 
 const compiled = { granular: new WeakMap<AnyStruct, Shape>(), atomic: new WeakMap<AnyStruct, Shape>() };
 
-const published = new WeakMap<AnyKind, Shape>();
-
 /** The shape of a kind or struct. */
 export function shapeOf(subject: AnyKind | AnyStruct): Shape {
-  if (!("struct" in subject) || subject.publishedSchema === undefined) return structShape(structOf(subject), undefined);
-  const shape = published.get(subject) ?? objectShape(subject.publishedSchema, structShape(ObjectMeta, undefined));
-  published.set(subject, shape);
-  return shape;
+  return "model" in subject ? subject.model.shape : structShape(subject, undefined);
 }
 
 function structShape(struct: AnyStruct, mapType: FieldSpec["mapType"]): Shape {

@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rawExtension } from "../field.ts";
-import { resource } from "../kind.ts";
+import { structuralKind } from "../structural/kind.ts";
 import { shapeOf } from "./declared.ts";
 import type { Shape } from "./shape.ts";
 import { Story } from "./testing.ts";
 
-const custom = (publishedSchema: Readonly<Record<string, unknown>>) =>
-  resource({
+const custom = (schema: Readonly<Record<string, unknown>>) =>
+  structuralKind({
     group: "example.com",
     version: "v1",
     kind: "Custom",
     plural: "customs",
     scope: "Namespaced",
     doc: "Made at run time.",
-    fields: { spec: rawExtension(2) },
-    publishedSchema,
+    schema,
   });
 
 const Custom = custom({
@@ -114,7 +112,7 @@ test("a schema that says nothing allows everything but metadata of another form"
 
 test("when a list or struct becomes atomic, owners of its parts own it as a whole", () => {
   const story = new Story(Custom).apply("ann", { spec: { items: [{ name: "n", n: 1 }], open: { a: "1" }, size: 1 } });
-  const changed = structuredClone(Custom.publishedSchema) as any;
+  const changed = structuredClone(Custom.model.publication.schema) as any;
   const { items, open } = changed.properties.spec.properties;
   delete items["x-kubernetes-list-type"];
   open["x-kubernetes-map-type"] = "atomic";

@@ -28,7 +28,7 @@ const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 export function compareValues(a: unknown, b: unknown): number {
   const kind = rank(a);
   if (kind !== rank(b)) return kind - rank(b);
-  if (typeof a === "number" && typeof b === "number") return a < b ? -1 : a > b ? 1 : 0;
+  if (isNumber(a) && isNumber(b)) return a < b ? -1 : a > b ? 1 : 0;
   if (typeof a === "string" && typeof b === "string") return compareText(a, b);
   if (typeof a === "boolean" && typeof b === "boolean") return Number(a) - Number(b);
   if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b);
@@ -36,8 +36,10 @@ export function compareValues(a: unknown, b: unknown): number {
   return 0;
 }
 
+const isNumber = (value: unknown): value is number | bigint => typeof value === "number" || typeof value === "bigint";
+
 function rank(value: unknown): number {
-  if (typeof value === "number") return 0;
+  if (isNumber(value)) return 0;
   if (typeof value === "string") return 1;
   if (typeof value === "boolean") return 2;
   if (Array.isArray(value)) return 3;
@@ -129,7 +131,7 @@ export function goSyntax(value: unknown): string {
 
 /** Go's `%T` of a decoded JSON value. */
 export function goType(value: unknown): string {
-  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  if (isNumber(value)) return typeof value === "bigint" || Number.isInteger(value) ? "int64" : "float64";
   if (typeof value === "boolean") return "bool";
   if (typeof value === "string") return "string";
   if (Array.isArray(value)) return "[]interface {}";

@@ -4,7 +4,6 @@ import type { Typed } from "./compare.ts";
 import { shapeOf } from "./declared.ts";
 import type { Shape } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
-import { completed } from "./zero.ts";
 
 export interface Versions {
   /** Undefined where there is no such version (any more). */
@@ -30,7 +29,7 @@ export function versionsOf(kinds: readonly AnyKind[]): Versions {
 }
 
 function converted(from: AnyKind, to: AnyKind, object: JsonMap): JsonMap {
-  const whole = from.publishedSchema ? object : completed(from.struct, object);
+  const whole = from.model.completed(object);
   const stored = from.convert ? from.convert.toStored(whole as any) : whole;
   const out = to.convert ? to.convert.fromStored(stored) : stored;
   return { ...out, apiVersion: to.apiVersion, kind: to.kind };

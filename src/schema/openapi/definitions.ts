@@ -65,7 +65,7 @@ export class Definitions {
   }
 
   #kind(kind: AnyKind): Json {
-    const { publishedSchema: schema } = kind;
+    const { schema } = kind.model.publication;
     if (schema === undefined) return this.#struct(kind.struct);
     return this.#define(kindDefinitionName(kind), () => ({
       ...publishedSchema(schema, this.#dialect, this.#typeMeta(), this.#metadata(ObjectMeta)),
@@ -83,7 +83,7 @@ export class Definitions {
         ...this.#typeMeta(),
         items: {
           description: "The objects.",
-          items: kind.publishedSchema === undefined ? this.#beside(item, this.#defaulting({})) : item,
+          items: kind.model.publication.defaultsItems ? this.#beside(item, this.#defaulting({})) : item,
           type: "array",
         },
         metadata: this.#metadata(ListMeta),
@@ -270,7 +270,7 @@ const kinds = (list: readonly GroupVersionKind[]): Json => ({
 });
 
 /** Of a kind made at run time, by which fields it can be selected. */
-const selectable = ({ publishedSchema: schema, selectableFields }: AnyKind): Json =>
-  schema === undefined || selectableFields === undefined
+const selectable = ({ model, selectableFields }: AnyKind): Json =>
+  !model.publication.tellsSelectableFields || selectableFields === undefined
     ? {}
     : { "x-kubernetes-selectable-fields": Object.keys(selectableFields).map((fieldPath) => ({ fieldPath })) };

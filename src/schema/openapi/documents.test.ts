@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { bool, int32, int64, intOrString, list, map, quantity, ref, string, time, typeMeta } from "../field.ts";
 import { type AnyKind, resource } from "../kind.ts";
 import { struct } from "../struct.ts";
+import { structuralKind } from "../structural/kind.ts";
 import type { Json } from "./definitions.ts";
 import { OpenApi } from "./documents.ts";
 import type { MetaStructs } from "./operations.ts";
@@ -246,16 +247,15 @@ test("the index names every document with its hash, and a new kind changes only 
   assert.equal((await api.wholeDocumentProtobuf()).etag, (await served(Ship).wholeDocumentProtobuf()).etag);
 });
 
-const CronTab = resource({
+const CronTab = structuralKind({
   group: "stable.example.com",
   version: "v1",
   kind: "CronTab",
   plural: "crontabs",
   scope: "Namespaced",
   doc: "",
-  fields: {},
   selectableFields: { "spec.when": () => "" },
-  publishedSchema: {
+  schema: {
     type: "object",
     required: ["spec"],
     properties: {

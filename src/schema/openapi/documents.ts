@@ -168,7 +168,7 @@ function kindsByStruct(kinds: readonly AnyKind[], meta: MetaStructs): (document:
     ...Object.values(subresourcesOf(kind, meta.Scale)).flatMap((one) => one.kind?.() ?? []),
   ]);
   // A kind made at run time has a definition of its own, and its struct may be called like a built-in one.
-  for (const kind of bodies) if (kind.publishedSchema === undefined) byStruct.set(kind.struct.name, [kind]);
+  for (const kind of bodies) if (kind.model.publication.schema === undefined) byStruct.set(kind.struct.name, [kind]);
   for (const name of ["Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"])
     byStruct.set(`meta/v1.${name}`, [{ ...core, kind: name }]);
 

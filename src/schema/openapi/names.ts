@@ -15,11 +15,7 @@ export function definitionName(structName: string): string {
   return `${elsewhere[name] ?? `io.k8s.api.${name}`}.${rest}`;
 }
 
-/** A kind made at run time is named after its group, turned around: "com.example.stable.v1.CronTab". */
-export const kindDefinitionName = ({ group, version, kind, struct, publishedSchema }: AnyKind): string =>
-  publishedSchema === undefined
-    ? definitionName(struct.name)
-    : [...group.split(".").toReversed(), version, kind].join(".");
+export const kindDefinitionName = (kind: AnyKind): string => kind.model.publication.definitionName(kind);
 
 /** Of a group or version in an operation's id: "rbac.authorization.k8s.io" is "RbacAuthorization". */
 export const idPart = (text: string): string =>

@@ -94,8 +94,7 @@ interface Action {
 
 function actionsOf(kind: AnyKind): readonly Action[] {
   const can = (verb: Verb) => kind.verbs.includes(verb);
-  // Custom resources never had the paths that begin with `watch`.
-  const oldWatch = can("watch") && kind.publishedSchema === undefined;
+  const oldWatch = can("watch") && kind.model.publication.watchPaths;
   const names: readonly (readonly [ActionName, Action["at"], boolean])[] = [
     ["list", "collection", can("list")],
     ["post", "collection", can("create")],
@@ -138,7 +137,7 @@ function operation(kind: AnyKind, place: Place, { name, at }: Action, meta: Meta
   const item = at === "item" ? "/{name}" : "";
   const namespaced = kind.scope === "Namespaced" && !everywhere ? "Namespaced" : "";
   const ending = `${name === "watchlist" ? "List" : ""}${everywhere ? "ForAllNamespaces" : ""}`;
-  const types = kind.publishedSchema === undefined ? mediaTypes : mediaTypes.slice(0, 2);
+  const types = mediaTypesOf(kind);
   return {
     path: `${place.base}${watches ? "/watch" : ""}${everywhere ? "" : place.scope}/${kind.plural}${item}`,
     method,
@@ -196,7 +195,7 @@ function subresourceOperations(
         ...bodyOf(action, { kind: body }, meta),
         responses: responsesOf(action, text ? "string" : { kind: body }, "string", meta, false),
         consumes: consumesOf(kind, action),
-        produces: [...(text ? ["text/plain"] : []), ...(kind.publishedSchema ? mediaTypes.slice(0, 2) : mediaTypes)],
+        produces: [...(text ? ["text/plain"] : []), ...mediaTypesOf(kind)],
       },
     ];
   });
@@ -321,10 +320,11 @@ function responsesOf(
   }
 }
 
-/** Custom resources have no strategic merge patch: its keys are not known for them. */
+const mediaTypesOf = ({ model }: AnyKind): readonly string[] =>
+  model.publication.protobuf ? mediaTypes : mediaTypes.slice(0, 2);
+
 function consumesOf(kind: AnyKind, action: ActionName): readonly string[] {
-  if (action !== "patch") return kind.publishedSchema === undefined ? ["*/*"] : mediaTypes.slice(0, 2);
-  return kind.publishedSchema === undefined
-    ? patchTypes
-    : patchTypes.filter((type) => type !== "application/strategic-merge-patch+json");
+  const { protobuf, strategicPatch } = kind.model.publication;
+  if (action !== "patch") return protobuf ? ["*/*"] : mediaTypesOf(kind);
+  return strategicPatch ? patchTypes : patchTypes.filter((type) => type !== "application/strategic-merge-patch+json");
 }

@@ -17,6 +17,7 @@ export function kindOf(value: unknown): JsonKind {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "list";
   const type = typeof value;
+  if (type === "bigint") return "number";
   return type === "string" || type === "number" || type === "boolean" ? type : "object";
 }
 
@@ -63,7 +64,7 @@ export function goType(value: unknown): string {
     case "list":
       return "[]interface {}";
     case "number":
-      return Number.isInteger(value) ? "int64" : "float64";
+      return typeof value === "bigint" || Number.isInteger(value) ? "int64" : "float64";
     case "boolean":
       return "bool";
     case "string":

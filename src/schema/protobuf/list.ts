@@ -11,11 +11,12 @@ const known = new WeakMap<AnyKind, AnyStruct>();
 export function listStruct(kind: AnyKind): AnyStruct {
   const found = known.get(kind);
   if (found) return found;
-  const made = struct(`${kind.struct.name}List`, {
+  const fields = {
     ...typeMeta,
     metadata: ref(1, ListMeta).default({}),
     items: list(2, kind.struct).required().keepsEmpty(), // a list without items says so
-  });
+  };
+  const made = struct(`${kind.struct.name}List`, fields, kind.struct.jsonOnly ? { jsonOnly: true } : {});
   known.set(kind, made);
   return made;
 }

@@ -45,6 +45,7 @@ export function messageOf(struct: AnyStruct): Message {
 
 /** Tables, custom resources and whatever else has no numbers cannot be said in protobuf. */
 export const hasProtobuf = (struct: AnyStruct): boolean =>
+  !struct.jsonOnly &&
   Object.values<AnyField>(struct.fields).every(({ spec }) => spec.envelope === true || spec.number > 0);
 
 function compile(struct: AnyStruct): Message {

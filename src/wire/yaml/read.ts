@@ -13,18 +13,21 @@ import {
 import { fromBase64 } from "#base/base64.ts";
 import { setOwn } from "#base/collections.ts";
 import { DecodeError, maxDepth, tooManyValues } from "#schema/json.ts";
+import { exactInteger } from "#schema/structural/exact-integers.ts";
 import { formatFloat } from "./float.ts";
 import { type Resolved, resolvePlain } from "./resolve.ts";
 
 export interface YamlDocument {
   readonly value: unknown;
+  /** The value with integers of 64 bits that a double cannot hold as bigint. Shares its objects with `value` if there are none. */
+  exactValue(): unknown;
   /** Keys that stand twice in one mapping, in upstream's words; the last one counts. */
   readonly duplicates: readonly string[];
 }
 
 /** The first document, as upstream reads a body; null if there is none. Throws DecodeError, and ApiError 413 if it has more nodes than that. */
 export const parseYaml = (text: string, mostNodes?: number): YamlDocument =>
-  parseYamlDocuments(text, mostNodes)[0] ?? { value: null, duplicates: [] };
+  parseYamlDocuments(text, mostNodes)[0] ?? { value: null, exactValue: () => null, duplicates: [] };
 
 export function parseYamlDocuments(text: string, mostNodes = Number.POSITIVE_INFINITY): readonly YamlDocument[] {
   let events: readonly Event[];
@@ -134,21 +137,35 @@ class Evaluation {
   #aliasedText = 0;
   #aliasDepth = 0;
   #depth = 0;
+  readonly #isExact: boolean;
+  /** Whether an integer was met that a double cannot hold. */
+  #isRounded = false;
 
-  constructor(source: string, mostNodes: number) {
+  constructor(source: string, mostNodes: number, isExact = false) {
     this.#source = source;
     this.#mostNodes = mostNodes;
+    this.#isExact = isExact;
   }
 
   run(root: Node | undefined): YamlDocument {
-    return { value: root ? this.#value(root) : null, duplicates: this.#duplicates };
+    const value = root ? this.#value(root) : null;
+    const exactValue = () =>
+      this.#isRounded ? new Evaluation(this.#source, this.#mostNodes, true).run(root).value : value;
+    return { value, exactValue, duplicates: this.#duplicates };
+  }
+
+  #scalar(value: Resolved): unknown {
+    const digits = typeof value === "object" ? value?.digits : undefined;
+    if (digits === undefined) return jsonValue(value);
+    this.#isRounded = !this.#isExact;
+    return (this.#isExact ? exactInteger(digits) : undefined) ?? jsonValue(value);
   }
 
   #value(node: Node): unknown {
     this.#count(node);
     switch (node.is) {
       case "scalar":
-        return jsonValue(resolve(node));
+        return this.#scalar(resolve(node));
       case "alias":
         return this.#follow(node, () => this.#value(node.to));
       case "sequence":

@@ -84,6 +84,7 @@ class Printer {
   #scalar(value: unknown, { indent, isKey }: Place): void {
     if (typeof value === "string") this.#string(value, Math.max(indent + step, step), isKey);
     else if (typeof value === "number") this.#write(numberText(value));
+    else if (typeof value === "bigint") this.#write(String(value));
     else this.#write(value === undefined ? "null" : String(value));
   }
 

@@ -175,7 +175,7 @@ ruleTests(CustomResourceDefinition, crd, {
   ],
   "a bad pattern": [
     { [`${at}.properties.spec.properties.color.pattern`]: "(" },
-    `${root}.properties[spec].properties[color].pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: Invalid regular expression: /(/: Unterminated group`,
+    `${root}.properties[spec].properties[color].pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`(\``,
   ],
   "a rule without words": [
     { [`${at}.properties.spec.x-kubernetes-validations`]: [{ rule: " " }] },

@@ -145,7 +145,7 @@ function* checkValidation(
   if (schema.nullable) yield forbidden(`${root}.nullable`, "nullable cannot be true at the root");
   const unstructured = [...checkStructural(schema, root)];
   yield* unstructured;
-  if (unstructured.length === 0) yield* checkDefaults(schema, root);
+  if (unstructured.length === 0) yield* checkDefaults(schema, root, true);
   yield* checkSchema(schema, root);
 }
 

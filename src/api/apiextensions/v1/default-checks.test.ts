@@ -35,8 +35,8 @@ const cases: readonly [schema: object, ...problems: readonly string[]][] = [
   [{ type: "string", maxLength: 1, default: "ab" }, "s.default: Too long: may not be more than 1 byte"],
   [
     { type: "array", items: size, maxItems: 1, default: [1, 9] },
+    "s.default.[1]: Invalid value: 9: [1] in body should be less than or equal to 5",
     "s.default: Too many: 2: must have at most 1 item",
-    "s.default[1]: Invalid value: 9: [1] in body should be less than or equal to 5",
   ],
   [{ ...object, default: { size: 1, name: "abc" } }],
   [
@@ -55,6 +55,14 @@ const cases: readonly [schema: object, ...problems: readonly string[]][] = [
     "s.items.default: Invalid value: 9:  in body should be less than or equal to 5",
   ],
 ];
+test("a default of the whole object says what the object is", () => {
+  const schema = { ...object, default: {} } as JSONSchemaProps;
+  assert.deepEqual([...checkDefaults(schema, "s", true)].map(problemText), [
+    "s.default.apiVersion: Required value",
+    "s.default.kind: Required value",
+  ]);
+});
+
 for (const [schema, ...problems] of cases)
   test(`the defaults of ${JSON.stringify(schema)} have ${problems.length} problems`, () =>
     assert.deepEqual([...checkDefaults(schema as JSONSchemaProps, "s")].map(problemText), problems));

@@ -1,6 +1,7 @@
 // What makes a schema structural: every field has a type outside of the logical keywords (allOf, anyOf, oneOf, not), and
 // within them fields are only narrowed down. Only then can a server prune, default and merge objects by it.
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
+import { compilePattern, PatternError } from "#schema/structural/pattern.ts";
 import type { JSONSchemaProps } from "./json-schema.ts";
 
 type Schema = JSONSchemaProps;
@@ -108,19 +109,16 @@ function* checkLogic(
   if (schema.not) yield* checkNested(schema.not, level, `${path}.not`);
   const problem = schema.pattern ? patternProblem(schema.pattern) : undefined;
   if (problem)
-    yield invalid(
-      `${path}.pattern`,
-      `must be a valid regular expression, but isn't: error parsing regexp: ${problem}`,
-      schema.pattern,
-    );
+    yield invalid(`${path}.pattern`, `must be a valid regular expression, but isn't: ${problem}`, schema.pattern);
 }
 
 function patternProblem(pattern: string): string | undefined {
   try {
-    new RegExp(pattern);
+    compilePattern(pattern);
     return undefined;
   } catch (error) {
-    return (error as Error).message;
+    if (error instanceof PatternError) return error.message;
+    throw error;
   }
 }
 
