@@ -181,6 +181,8 @@ export class RequestMetrics {
   }
 }
 
+const nothing = (): void => undefined;
+
 /** One request on its way. What it asks for is noted as soon as it is known. */
 export class RequestMeasure {
   readonly request: HttpRequest;
@@ -190,7 +192,7 @@ export class RequestMeasure {
   path = "";
   verb: RequestVerb | undefined;
   /** To be called when nothing more is done for the request. */
-  release: () => void = () => undefined;
+  release: () => void = nothing;
   readonly #metrics: RequestMetrics;
   readonly #inflight: Gauge;
   #isInside = true;

@@ -2,13 +2,14 @@
 import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
-import type {
-  ApiRequest,
-  ApiResponse,
-  EncodedObject,
-  RequestVerb,
-  ResourceAddress,
-  WatchEvent,
+import {
+  type ApiRequest,
+  type ApiResponse,
+  changed,
+  type EncodedObject,
+  type RequestVerb,
+  type ResourceAddress,
+  type WatchEvent,
 } from "#wire/api-request.ts";
 import { methodNotAllowed, successStatus, unknownPath } from "#wire/status.ts";
 import { deleteObject } from "./registry/deletion.ts";
@@ -108,7 +109,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
         ? request.signal
         : withTimeout(registry, request.signal, options.timeoutSeconds);
     try {
-      const watched = await watchObjects(registry, { ...request, signal }, options);
+      const watched = await watchObjects(registry, changed(request, { signal }), options);
       const isWhole = request.namespace === undefined && !options.wants && !kind.convert;
       const events = request.holds && isWhole ? holding(registry, watched) : watched;
       return { type: "watch", kind, events: eventsInVersion(kind, events) };
@@ -144,7 +145,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
     const items: EncodedObject[] = [];
     for (const { object } of page.items) {
       const { name = "", namespace } = (object as ApiObject).metadata;
-      const one: ApiRequest = { ...request, name, ...(namespace && { namespace }) };
+      const one = changed(request, { name, ...(namespace && { namespace }) });
       try {
         items.push((await deleteObject(registry, one, registry.keyOf(namespace, name), options)).stored);
       } catch (error) {

@@ -12,21 +12,23 @@ import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import { DurationError, parseDuration } from "#schema/duration.ts";
 import { DecodeError } from "#schema/json.ts";
-import type { ApiRequest, ApiResponse, RequestBody, RequestVerb, User } from "#wire/api-request.ts";
+import { type ApiRequest, type ApiResponse, changed, type RequestBody, type User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
 import { badRequest, forbidden, internalError, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
 import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
 import { type Authorize, permit, type Question, questionAbout, questionOf } from "./authorization/authorizer.ts";
-import { isPart, RequestTrace, traceIdOf } from "./causality.ts";
+import { RequestTrace, traceIdOf } from "./causality.ts";
 import { type ConnectOptions, type Connector, type ConnectRequest, connect, connectorOf } from "./connect/connect.ts";
 import { InFlight, type InFlightLimits, laneOf, tooManyRequests, usualInFlight } from "./in-flight.ts";
 import type { PathHandler } from "./paths.ts";
+import { ReceivedRequest } from "./received-request.ts";
 import { requestBody } from "./request-body.ts";
 import { type RequestMeasure, RequestMetrics } from "./request-metrics.ts";
-import { parseResourcePath, type ResourcePath, verbOf, verbOfMethod } from "./request-path.ts";
+import { parseResourcePath, verbOf, verbOfMethod } from "./request-path.ts";
 import type { Resources } from "./resources.ts";
 import {
   nosniff,
@@ -76,38 +78,38 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     await permit(authorize, questionOf(asked));
     asked.trace?.mark("authorize");
     const warnings = new Warnings();
-    return warnings.in(await resources.handle({ ...asked, warn: warnings.warn }));
+    return warnings.in(await resources.handle(changed(asked, { warn: warnings.warn })));
   };
 
   /** Reads leave no record, so they are only followed for clients that ask for it. */
-  const traceOf = ({ method, headers: { traceparent } }: HttpRequest): RequestTrace | undefined => {
+  const traceOf = ({ method, headers: { traceparent } }: HttpRequest, uuid: string): RequestTrace | undefined => {
     if (traceparent === undefined && (method === "GET" || method === "HEAD")) return undefined;
-    return new RequestTrace(traceIdOf(traceparent) ?? newId(random), clock);
+    return new RequestTrace(traceIdOf(traceparent) ?? traceIdFrom(uuid), clock);
   };
 
-  /** Every answer names the request, by the name the client gave it or by one of its own, so that the two can be told of together. */
-  const withAuditId = (answer: HttpResponse, sent: HttpRequest): HttpResponse => {
-    if (answer.headers?.["audit-id"] !== undefined) return answer;
-    return { ...answer, headers: { ...answer.headers, "audit-id": sent.headers["audit-id"] || random.uuid() } };
-  };
-
+  // What is here is not waited for: to wait costs half a microsecond each time, and a get has 3 for all that is done here.
   const handle: HttpHandler = async (sent) => {
     const measure = metrics.begin(sent);
-    const answered = (answer: HttpResponse) => measure.answered(withAuditId(answer, sent));
+    const uuid = random.uuid();
+    const answered = (answer: HttpResponse, traceparent?: string) =>
+      measure.answered(named(answer, sent.headers["audit-id"] || uuid, traceparent));
     const http = withoutCredentials(sent);
     const warnings = new Warnings();
     let wanted: Wanted | undefined;
     let isAuthorizing = false;
-    const trace = traceOf(http);
+    const trace = traceOf(http, uuid);
     try {
-      const user = await identify(sent);
+      const known = identify(sent);
+      const user = known instanceof Promise ? await known : known;
       trace?.mark("identify");
-      const permitted = async (question: Question): Promise<User> => {
+      const permitted: Permitted = (question) => {
         isAuthorizing = true;
-        const actor = sent === http ? user : await actingUser(sent, question, authorize);
-        await permit(authorize, actor === user ? question : { ...question, user: actor });
-        isAuthorizing = false;
-        return actor;
+        return soon(sent === http ? user : actingUser(sent, question, authorize), (actor) =>
+          soon(permit(authorize, actor === user ? question : { ...question, user: actor }), () => {
+            isAuthorizing = false;
+            return actor;
+          }),
+        );
       };
       const address = parseResourcePath(http.path);
       const connector = address && connectorOf(address);
@@ -123,7 +125,8 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       }
       if (verb) measure.verb = verb;
       if (verb !== "watch") checkTimeout(http);
-      const actor = await permitted(questionAbout(address, verb ?? verbOfMethod(http.method), user, http.query));
+      const acting = permitted(questionAbout(address, verb ?? verbOfMethod(http.method), user, http.query));
+      const actor = acting instanceof Promise ? await acting : acting;
       if (!resources.hasGroup(address.group)) return answered(pageNotFound);
       resources.check(address, http.method === "HEAD" ? undefined : verb); // upstream serves no HEAD of resources
       if (!verb) throw methodNotAllowed();
@@ -131,14 +134,16 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       trace?.mark("authorize");
       const body = methodsWithBody.has(http.method) ? await bodyOf(http) : undefined;
       trace?.mark("read");
-      const asked = apiRequest(http, actor, address, verb, body, trace, warnings.warn);
+      const asked = new ReceivedRequest(http, { user: actor, address, verb, body, trace, warn: warnings.warn });
       const socket = verb === "watch" && isWebSocketRequest(http) ? new WatchSocket(http) : undefined;
-      const response = warnings.in(await resources.handle(socket ? { ...asked, signal: socket.signal } : asked));
+      const handled = resources.handle(socket ? changed(asked, { signal: socket.signal }) : asked);
+      const response = warnings.in(handled instanceof Promise ? await handled : handled);
       if (socket && response.type === "watch")
         return answered(await socket.answer(watchMessages(response, wanted, clock)));
       const answer =
         response.type === "list" ? await respondList(response, wanted, clock) : respond(response, wanted, clock);
-      return answered(trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer);
+      if (!trace) return answered(answer);
+      return answered(answer, traceparentOf(trace.id, http.headers.traceparent ? traceIdFrom(uuid) : trace.id));
     } catch (error) {
       if (http.signal.aborted) {
         measure.leave();
@@ -149,9 +154,6 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       return answered(isAuthorizing ? withHeaders(refusal, nosniff) : refusal);
     }
   };
-
-  /** Who acts, once it is known that they may. Throws ApiError 400 or 403. */
-  type Permitted = (question: Question) => Promise<User>;
 
   const serveConnection = async (
     connector: Connector,
@@ -198,6 +200,9 @@ export function apiServer(options: ApiServerOptions): ApiServer {
 
   return { handle, request };
 }
+
+/** Who acts, once it is known that they may. Throws ApiError 400 or 403. */
+type Permitted = (question: Question) => Soon<User>;
 
 /** Health may be asked with any method. */
 const healthPath = /^\/(healthz|livez|readyz)(\/|$)/;
@@ -249,41 +254,20 @@ const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "D
 const bodyOf = async (http: HttpRequest): Promise<RequestBody | undefined> =>
   requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
 
-function apiRequest(
-  { query, headers, signal }: HttpRequest,
-  user: User,
-  { group, version, resource, namespace, name, subresource }: ResourcePath,
-  verb: RequestVerb,
-  body: RequestBody | undefined,
-  trace: RequestTrace | undefined,
-  warn: (text: string) => void,
-): ApiRequest {
-  const isBelieved = isPart(user);
-  return {
-    group,
-    version,
-    resource,
-    namespace,
-    name,
-    subresource,
-    verb,
-    user,
-    query,
-    signal,
-    userAgent: headers["user-agent"] ?? "",
-    body,
-    because: isBelieved ? headers["knarr-because"] : undefined,
-    steps: isBelieved ? headers["knarr-steps"] : undefined,
-    trace,
-    warn,
-  };
-}
-
-/** 32 digits. Chance as it is drawn for uuids comes by the hundred, and costs a fifth of drawing it for this alone. */
-const newId = (random: Random): string => random.uuid().replaceAll("-", "");
+/** 32 digits. */
+const traceIdFrom = (uuid: string): string =>
+  uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
 
 /** Tells the client the trace its request belongs to, as W3C has it. Where that is ours alone, it names our part in it as well. */
-const traced = (response: HttpResponse, id: string, part: string): HttpResponse => ({
-  ...response,
-  headers: { ...response.headers, traceparent: `00-${id}-${part.slice(16)}-01` },
-});
+const traceparentOf = (id: string, part: string): string => `00-${id}-${part.slice(16)}-01`;
+
+/**
+ * Every answer names the request, by the name the client gave it or by one of its own, so that the two can be told of together. All
+ * that is added is added at once: each copy of the headers takes as long as finding the object.
+ */
+function named(answer: HttpResponse, auditId: string, traceparent: string | undefined): HttpResponse {
+  const { headers } = answer;
+  if (headers?.["audit-id"] !== undefined && traceparent === undefined) return answer;
+  const added = traceparent === undefined ? headers : { ...headers, traceparent };
+  return { ...answer, headers: { ...added, "audit-id": headers?.["audit-id"] ?? auditId } };
+}

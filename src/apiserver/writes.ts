@@ -49,7 +49,7 @@ export const update: SubresourceHandler = async (request, served) => {
   const key = registry.keyOf(request.namespace, request.name ?? "");
   const { strategy } = registry.options;
   const { uid } = object.metadata;
-  if (strategy.createOnUpdate && !request.subresource && !(await registry.current(key, request.signal))) {
+  if (strategy.createOnUpdate && !request.subresource && !(await registry.current(key, request))) {
     if (uid) throw otherUid(registry, key, uid, "");
     delete object.metadata.resourceVersion;
     const stored = await tracked(served, request, undefined, object, options, isLargeBody(request));
@@ -159,7 +159,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
     if (next.metadata.resourceVersion === live?.metadata.resourceVersion) delete next.metadata.resourceVersion;
     return next;
   };
-  if (!subresource && !(await registry.current(key, request.signal))) {
+  if (!subresource && !(await registry.current(key, request))) {
     const object = await apply(undefined, isLargeBody(request));
     delete object.metadata.resourceVersion;
     return answer(201, served, await registry.create(request, object, options));

@@ -86,6 +86,13 @@ export interface ApiRequest extends ResourceAddress {
   readonly warn?: (text: string) => void;
 }
 
+/** The same with some of it changed. A copy by spreading alone would lack a signal that is only made when it is asked for. */
+export const changed = (request: ApiRequest, changes: Partial<ApiRequest>): ApiRequest => ({
+  ...request,
+  signal: request.signal,
+  ...changes,
+});
+
 /**
  * An object with its JSON, made once and sent as it is to whoever wants that version in JSON: it begins with what the object is
  * (`namesHead`) and ends with a newline.

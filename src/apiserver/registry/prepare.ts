@@ -23,7 +23,7 @@ export function prepareForCreate(
 ): void {
   const { metadata } = object;
   wipeSystemFields(object);
-  delete metadata.resourceVersion;
+  if (metadata.resourceVersion !== undefined) delete metadata.resourceVersion;
   metadata.uid = context.random.uuid();
   metadata.creationTimestamp = timeOf(context.clock.now());
   if (strategy.countsGenerations) metadata.generation = 1;
@@ -93,12 +93,17 @@ function keepIdentity(object: DraftObject, old: ApiObject): void {
 
 /** What a client says of these when it creates an object is not even looked at, so nobody owns it either. */
 export function wipeSystemFields({ metadata }: DraftObject): void {
-  delete metadata.uid;
-  delete metadata.creationTimestamp;
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  delete metadata.selfLink;
+  for (const field of systemFields) if (metadata[field] !== undefined) delete metadata[field];
 }
+
+/** Most clients send none of them, and to delete what is not there takes ten times as long as to see that. */
+const systemFields = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "selfLink",
+] as const;
 
 /** Undoes a change of one field. */
 export function takeFrom(

@@ -125,10 +125,10 @@ export class Registry {
   }
 
   /** The object as of now: at least as new as every write acknowledged before the call. */
-  current(key: string, signal: AbortSignal): Promise<Stored | undefined> | Stored | undefined {
+  current(key: string, asker: Pick<ApiRequest, "signal">): Soon<Stored | undefined> {
     const { follower, cache, store, form } = this.options;
-    if (!cache.keepsObjects) return store.get(key, signal).then((entry) => entry && form.of(entry));
-    return follower.isCurrent ? cache.get(key) : follower.current(signal).then(() => cache.get(key));
+    if (!cache.keepsObjects) return store.get(key, asker.signal).then((entry) => entry && form.of(entry));
+    return follower.isCurrent ? cache.get(key) : follower.current(asker.signal).then(() => cache.get(key));
   }
 
   async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {
@@ -191,7 +191,7 @@ export class Registry {
       const tip = this.#tips.get(key);
       try {
         return await this.#updateFrom(
-          tip?.stored ?? (await this.current(key, request.signal)),
+          tip?.stored ?? (await this.current(key, request)),
           request,
           change,
           options,
@@ -322,7 +322,7 @@ export class Registry {
     change: (current: ApiObject) => DraftObject | undefined,
   ): Promise<Stored> {
     return this.inTurn(key, async () => {
-      let current = await this.current(key, request.signal);
+      let current = await this.current(key, request);
       for (;;) {
         if (!current) throw notFound(this.resource, request.name ?? "");
         const object = change(current.object);
@@ -408,7 +408,7 @@ export class Registry {
   ): Promise<Stored> {
     const { store, form, strategy } = this.options;
     if (dryRun) {
-      if (expected === 0 && (await this.current(key, request.signal)))
+      if (expected === 0 && (await this.current(key, request)))
         throw alreadyExists(this.resource, object.metadata.name ?? "");
       return form.tried(key, object as ApiObject, expected);
     }

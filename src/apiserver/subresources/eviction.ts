@@ -8,7 +8,7 @@ import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { ApiError } from "#base/errors.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
-import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
+import { type ApiRequest, changed, type RequestBody } from "#wire/api-request.ts";
 import { badRequest, conflict, createdStatus, invalidObject, methodNotAllowed, notFound } from "#wire/status.ts";
 import { deleteObject } from "../registry/deletion.ts";
 import { type DeletionOptions, deletionOptions } from "../registry/options.ts";
@@ -97,11 +97,11 @@ function ofAnyVersion(request: ApiRequest): ApiRequest {
     if (decoded.object.apiVersion === "policy/v1beta1") decoded.object.apiVersion = Eviction.apiVersion;
     return decoded;
   };
-  return { ...request, body: { ...body, decode } };
+  return changed(request, { body: { ...body, decode } });
 }
 
 async function currentPod(pods: Registry, { namespace, name = "", signal }: ApiRequest): Promise<Pod & ApiObject> {
-  const stored = await pods.current(pods.keyOf(namespace, name), signal);
+  const stored = await pods.current(pods.keyOf(namespace, name), { signal });
   if (!stored) throw notFound(pods.resource, name);
   return stored.object as Pod & ApiObject;
 }
@@ -141,7 +141,7 @@ async function charge(
 ): Promise<void> {
   const { clock } = budgets.options;
   const key = budgets.keyOf(request.namespace, name);
-  await budgets.modify({ ...request, name }, key, options.dryRun, (current) =>
+  await budgets.modify(changed(request, { name }), key, options.dryRun, (current) =>
     mayDisrupt(current as PodDisruptionBudget & ApiObject, pod.metadata.name, timeOf(clock.now())),
   );
 }

@@ -7,7 +7,7 @@ import type { ObjectMeta } from "#schema/object-meta.ts";
 import { parseQuantity, quantityMilliValue } from "#schema/quantity.ts";
 import { ipWarnings } from "./ip.ts";
 import { deprecatedNodeLabel, nodeSelectorTermWarnings } from "./node-labels.ts";
-import { volumeWarnings } from "./pod-volumes.ts";
+import { isQuestionable, volumeWarnings } from "./pod-volumes.ts";
 
 const quoted = JSON.stringify;
 
@@ -25,16 +25,23 @@ export const templateWarnings = (path: string, template: PodTemplateSpec): Itera
 /** `path` is empty, or ends with a dot. */
 export function* podWarnings(path: string, pod: Pick<PodTemplateSpec, "metadata" | "spec">): Iterable<string> {
   const { metadata, spec } = pod;
-  // Every pod that is written comes here, and most have little of this: what is not there is not even asked.
+  // Every pod that is written comes here, and most have little of this: what is not there is not even asked, and no path is written
+  // before there is something to say of it. That is a fortieth of what a create costs.
   if (spec.nodeSelector || spec.affinity || spec.topologySpreadConstraints) yield* placementWarnings(path, spec);
   if (metadata.annotations) yield* annotationWarnings(path, metadata);
-  if (spec.volumes) yield* volumeWarnings(`${path}spec.volumes`, spec.volumes);
+  if (spec.volumes?.some(isQuestionable)) yield* volumeWarnings(`${path}spec.volumes`, spec.volumes);
   if (spec.hostAliases || spec.imagePullSecrets) yield* listWarnings(path, spec);
   if (spec.overhead) yield* fractionWarnings(`${path}spec.overhead`, spec.overhead);
   if (metadata.annotations && !spec.securityContext.seccompProfile) yield* seccompWarnings(path, metadata, podSeccomp);
-  const containers = allContainers(path, spec);
-  for (const [at, container] of containers) yield* containerWarnings(path, at, container, pod);
-  yield* portWarnings(containers);
+  for (const list of containerLists) {
+    const containers = spec[list] ?? noContainers;
+    for (let i = 0; i < containers.length; i++) {
+      const container = containers[i] as AnyContainer;
+      if (metadata.annotations || hasFractions(container) || hasRepeatedVariables(container))
+        yield* containerWarnings(path, `${path}spec.${list}[${i}]`, container, pod);
+    }
+  }
+  if (hasSeveralPorts(spec)) yield* portWarnings(allContainers(path, spec));
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
     yield `${path}spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   if (spec.affinity) yield* affinityWarnings(path, spec);
@@ -47,6 +54,36 @@ export function* podWarnings(path: string, pod: Pick<PodTemplateSpec, "metadata"
 type AnyContainer = Container | EphemeralContainer;
 
 const containerLists = ["initContainers", "containers", "ephemeralContainers"] as const;
+const noContainers: readonly AnyContainer[] = [];
+
+function hasFractions({ resources }: AnyContainer): boolean {
+  for (const which of amountKinds)
+    for (const name of countedInBytes) {
+      const amount = resources?.[which]?.[name];
+      if (amount !== undefined && isFractional(amount)) return true;
+    }
+  return false;
+}
+
+/** Each is compared with those before it, as long as they are few. */
+function hasRepeatedVariables({ env }: AnyContainer): boolean {
+  if (!env || env.length < 2) return false;
+  if (env.length > 16) return new Set(env.map(({ name }) => name)).size < env.length;
+  for (let i = 1; i < env.length; i++)
+    for (let before = 0; before < i; before++) if (env[before]?.name === env[i]?.name) return true;
+  return false;
+}
+
+/** Whether there are ports that could be in each other's way, or one that names an address. */
+function hasSeveralPorts(spec: PodSpec): boolean {
+  let count = 0;
+  for (const list of containerLists)
+    for (const { ports } of spec[list] ?? noContainers) {
+      if (ports?.[0]?.hostIP) return true;
+      count += ports?.length ?? 0;
+    }
+  return count > 1;
+}
 
 function allContainers(path: string, spec: PodSpec): readonly (readonly [at: string, container: AnyContainer])[] {
   const all: (readonly [at: string, container: AnyContainer])[] = [];
