@@ -459,7 +459,7 @@ export class Registry {
     this.options.causality.record({
       revision,
       at: this.options.clock.now(),
-      address: { ...this.resource, version, namespace, subresource },
+      address: { group: this.resource.group, resource: this.resource.resource, version, namespace, subresource },
       name,
       verb,
       user,
