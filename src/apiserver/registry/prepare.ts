@@ -77,6 +77,19 @@ export function prepareForStatusUpdate(
   strategy.prepareForStatusUpdate?.(object, old, context);
 }
 
+/**
+ * What a patch has left as it was becomes the very same, so that all who compare it with what is stored see that at once: most
+ * patches change metadata or the status, and to compare the spec again and again is a fifth of what one costs. To be called once
+ * nothing is changed any more.
+ */
+export function shareUnchanged(object: DraftObject, old: ApiObject): void {
+  for (const field in object) {
+    const [before, after] = [old[field], object[field]];
+    if (field !== "metadata" && typeof before === "object" && before !== after && equal(before, after))
+      object[field] = before;
+  }
+}
+
 const clientMetadata = ["labels", "annotations", "finalizers", "ownerReferences"];
 
 /** What a client leaves out of an update stays; what it may not change is left to validation, which names it. */

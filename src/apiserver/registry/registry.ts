@@ -40,8 +40,10 @@ import {
   prepareForPartUpdate,
   prepareForStatusUpdate,
   prepareForUpdate,
+  shareUnchanged,
 } from "./prepare.ts";
 import type { Reserver } from "./reservation.ts";
+import { parseResourceVersion, revisionOf } from "./resource-version.ts";
 import type { StoreClaims } from "./store-claims.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
@@ -361,6 +363,7 @@ export class Registry {
     else prepareForUpdate(kind, strategy, object, old, context);
     if (isLarge) await turn();
     applyDefaults(kind, object);
+    if (call.request.verb === "patch") shareUnchanged(object, old);
     if (isLarge) await turn();
     if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
@@ -469,19 +472,6 @@ export class Registry {
       trace,
     });
   }
-}
-
-/** The number that a client sent along, if it is one. */
-const revisionOf = (text: string | undefined): Revision => (text && /^\d{1,15}$/.test(text) ? Number(text) : 0);
-
-/** As upstream's store reads it: absent is 0, and what is no number is an error of Go. */
-function parseResourceVersion(text: string | undefined): bigint {
-  if (!text) return 0n;
-  const isNumber = /^\d+$/.test(text);
-  if (isNumber && BigInt(text) < 2n ** 64n) return BigInt(text);
-  throw unexpectedError(
-    `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${isNumber ? "value out of range" : "invalid syntax"}`,
-  );
 }
 
 /** Where a kind's objects are kept: `/registry/pods/`, `/registry/apps/deployments/`. */

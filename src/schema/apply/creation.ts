@@ -157,7 +157,7 @@ function entryOf(present: Known, owner: Omit<Owner, "set">): ManagedFieldsEntry 
 
 /** The entries as JSON. Those of new objects are made once: they are half of the bytes of a new pod. */
 export const managedText = (entries: readonly object[]): string =>
-  `[${entries.map((entry) => (texts.get(entry) ?? textOf(entry)).json).join(",")}]`;
+  `[${entries.map((entry) => texts.get(entry)?.json ?? htmlSafe(JSON.stringify(entry))).join(",")}]`;
 
 /** The bytes of the only entry, if they have been made. */
 export const knownBytes = ([entry, ...others]: readonly object[]): Uint8Array | undefined =>
