@@ -13,8 +13,8 @@ export interface Received {
 }
 
 /**
- * A request that came by HTTP. Its signal is made when it is asked for: what is in the cache is given without, and to watch for a
- * client's end is a twentieth of what a get costs. A getter of the class, since one of a literal is defined anew each time (1 µs).
+ * A request that came by HTTP. Its signal is made when it is asked for: what is in the cache is given without, and to make one and
+ * watch for the client's end takes 0.25 µs. A getter of the class, since one of a literal is defined anew each time, which takes 1 µs.
  */
 export class ReceivedRequest implements ApiRequest {
   readonly group: string;

@@ -274,7 +274,7 @@ interface DecodedBody {
   readonly warnings: readonly string[];
 }
 
-/** At once, unless it is so large that its defaults take a turn of their own: to wait for it costs a hundredth of a create. */
+/** At once, unless it is so large that its defaults take a turn of their own. */
 export function decodeBody(request: ApiRequest, kind: AnyKind, options: WriteOptions): Soon<DecodedBody> {
   const { body } = request;
   if (!body) throw unrecognized(kind, `${noVersion}: unexpected end of JSON input`);

@@ -16,7 +16,7 @@ export const systemRandom: Random = {
 
 /**
  * Uuids of good chance. Every request takes one or two; crypto.randomUUID makes each of twenty short strings that are joined when it is
- * first read, which takes four times as long (0.8 µs) and 500 bytes more. So the chance is drawn for many, and sixteen are
+ * first read, which takes three times as long (0.8 µs) and 500 bytes more. So the chance is drawn for many, and sixteen are
  * written at a time: each is a part of that text, and keeps it.
  */
 function drawnUuids(): () => string {

@@ -109,7 +109,7 @@ export function wipeSystemFields({ metadata }: DraftObject): void {
   for (const field of systemFields) if (metadata[field] !== undefined) delete metadata[field];
 }
 
-/** Most clients send none of them, and to delete what is not there takes ten times as long as to see that. */
+/** Most clients send none of them, and to delete what is not there takes twice as long as to see that. */
 const systemFields = [
   "uid",
   "creationTimestamp",
