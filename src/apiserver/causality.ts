@@ -90,7 +90,8 @@ function closure(from: readonly number[], next: (row: number) => readonly (numbe
 }
 
 /** A record without its numbers. What clients told is read when someone asks: most records are never looked at. */
-interface Words extends Omit<WriteRecord, "revision" | "at" | "stages" | "because" | "steps"> {
+interface Words extends Omit<WriteRecord, "revision" | "at" | "stages" | "because" | "steps" | "subresource"> {
+  readonly subresource: string | undefined;
   readonly because: string | undefined;
   readonly steps: string | undefined;
 }
@@ -123,7 +124,7 @@ export class Causality {
       namespace,
       name,
       verb,
-      ...(subresource !== undefined && { subresource }),
+      subresource,
       user: user.name,
       userAgent: userAgent.length > 200 ? userAgent.slice(0, 200) : userAgent,
       traceId: trace?.id ?? "",
@@ -199,7 +200,7 @@ export class Causality {
 
   #at(row: number): WriteRecord {
     const first = row * columns;
-    const { because, steps, ...words } = this.#words[row] as Words;
+    const { because, steps, resource, namespace, name, verb, subresource, ...others } = this.#words[row] as Words;
     const spent: Partial<Record<Stage, number>> = {};
     stages.forEach((stage, i) => {
       const ms = this.#numbers[first + 2 + i] ?? Number.NaN;
@@ -208,7 +209,12 @@ export class Causality {
     return {
       revision: this.#revisionOf(row),
       at: this.#numbers[first + 1] ?? 0,
-      ...words,
+      resource,
+      namespace,
+      name,
+      verb,
+      ...(subresource !== undefined && { subresource }),
+      ...others,
       because: parseCauses(because),
       stages: spent,
       ...(steps !== undefined && { steps: parseSteps(steps) }),

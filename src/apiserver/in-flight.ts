@@ -18,16 +18,18 @@ export type Lane = keyof InFlightLimits;
 /** Which limit a request falls under; none for probes, which must tell that the server lives just when it is busy. */
 export function laneOf({ method, path }: HttpRequest, isLasting: boolean): Lane | undefined {
   if (isLasting) return "lasting";
-  if (/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return undefined;
+  if (!path.startsWith("/api") && /^\/(healthz|livez|readyz)(\/|$)/.test(path)) return undefined;
   return method === "GET" || method === "HEAD" ? "reads" : "writes";
 }
 
 const nothing = (): void => undefined;
 
+const mostIdle = 100;
+
 export class InFlight {
   readonly #limits: InFlightLimits;
   readonly #totals: Record<Lane, number> = { reads: 0, writes: 0, lasting: 0 };
-  /** Of each user, by its name: how many are under way. Users without any are not in it. */
+  /** Of each user, by its name: how many are under way. Of users without any there are few in it. */
   readonly #users: Readonly<Record<Lane, Map<string, number>>> = {
     reads: new Map(),
     writes: new Map(),
@@ -52,7 +54,8 @@ export class InFlight {
       isInside = false;
       this.#totals[lane]--;
       const left = (users.get(name) ?? 1) - 1;
-      if (left === 0) users.delete(name);
+      // To take out who comes back at once makes the map anew every few requests.
+      if (left === 0 && users.size > mostIdle) users.delete(name);
       else users.set(name, left);
     };
   }

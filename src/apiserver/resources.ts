@@ -135,7 +135,7 @@ const verbs: Readonly<Record<RequestVerb, SubresourceHandler>> = {
     const items: EncodedObject[] = [];
     for (const { object } of page.items) {
       const { name = "", namespace } = (object as ApiObject).metadata;
-      const one: ApiRequest = { ...request, name, ...(namespace && { namespace }) };
+      const one = { ...request, name, ...(namespace && { namespace }) };
       try {
         items.push((await deleteObject(registry, one, registry.keyOf(namespace, name), options)).stored);
       } catch (error) {

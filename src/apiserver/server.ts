@@ -5,6 +5,7 @@ import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
+import type { Soon } from "#base/soon.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { Authorize } from "#serving/authorization.ts";
 import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
@@ -72,12 +73,14 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   });
 
   const handle: HttpHandler = async (sent) => {
-    const call = Call.overHttp(sent, traceOf(sent));
+    const uuid = random.uuid();
+    const call = Call.overHttp(sent, traceOf(sent, uuid));
     metrics.begin(call);
     const answered = (response: HttpResponse) =>
-      call.life.answeredOverHttp(withAuditId(response, sent, random), sent.signal);
+      call.life.answeredOverHttp(named(response, sent.headers["audit-id"] || uuid, traceparentOf(call, uuid)), sent);
     try {
-      return answered(await responseTo(await passAll(stages, call), call, sent));
+      const response = responseTo(await passAll(stages, call), call, sent);
+      return answered(response instanceof Promise ? await response : response);
     } catch (error) {
       if (sent.signal.aborted) {
         call.life.ended("aborted");
@@ -103,21 +106,23 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     }
   };
 
-  const responseTo = async (answer: Answer, { wanted, trace }: Call, sent: HttpRequest): Promise<HttpResponse> => {
+  const responseTo = (answer: Answer, call: Call, sent: HttpRequest): Soon<HttpResponse> => {
     if (answer.type === "http") return answer.response;
-    const form = wanted ?? wantedOfRefusal(sent);
-    const response = answer.type === "list" ? await respondList(answer, form, clock) : respond(answer, form, clock);
-    return trace ? traced(response, trace.id, sent.headers.traceparent ? newId(random) : trace.id) : response;
+    const form = call.wanted ?? wantedOfRefusal(sent);
+    call.isTraced = call.trace !== undefined;
+    return answer.type === "list" ? respondList(answer, form, clock) : respond(answer, form, clock);
   };
 
   /** Reads leave no record, so they are only followed for clients that ask for it. */
-  const traceOf = ({ method, headers: { traceparent } }: HttpRequest): RequestTrace | undefined => {
+  const traceOf = ({ method, headers: { traceparent } }: HttpRequest, uuid: string): RequestTrace | undefined => {
     if (traceparent === undefined && (method === "GET" || method === "HEAD")) return undefined;
-    return new RequestTrace(traceIdOf(traceparent) ?? newId(random), clock);
+    return new RequestTrace(traceIdOf(traceparent) ?? traceIdFrom(uuid), clock);
   };
 
   const traceOfVerb = ({ verb }: ApiRequest): RequestTrace | undefined =>
-    verb === "get" || verb === "list" || verb === "watch" ? undefined : new RequestTrace(newId(random), clock);
+    verb === "get" || verb === "list" || verb === "watch"
+      ? undefined
+      : new RequestTrace(traceIdFrom(random.uuid()), clock);
 
   /** Anything but a refusal is a bug of ours: the client learns that there was one, the log learns which. */
   const asApiError = (error: unknown, { method, path }: HttpRequest): ApiError => {
@@ -130,17 +135,21 @@ export function apiServer(options: ApiServerOptions): ApiServer {
   return { handle, request };
 }
 
-/** Every answer names the request, by the name the client gave it or by a new one, so that logs of both sides can be joined. */
-function withAuditId(response: HttpResponse, { headers }: HttpRequest, random: Random): HttpResponse {
-  if (response.headers?.["audit-id"] !== undefined) return response;
-  return { ...response, headers: { ...response.headers, "audit-id": headers["audit-id"] || random.uuid() } };
-}
-
-/** 32 digits. Chance as it is drawn for uuids comes by the hundred, and costs a fifth of drawing it for this alone. */
-const newId = (random: Random): string => random.uuid().replaceAll("-", "");
+/** 32 digits. */
+const traceIdFrom = (uuid: string): string =>
+  uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
 
 /** Tells the client the trace its request belongs to, as W3C has it. Where that is ours alone, it names our part in it as well. */
-const traced = (response: HttpResponse, id: string, part: string): HttpResponse => ({
-  ...response,
-  headers: { ...response.headers, traceparent: `00-${id}-${part.slice(16)}-01` },
-});
+function traceparentOf({ trace, isTraced, over }: Call, uuid: string): string | undefined {
+  if (!trace || !isTraced) return undefined;
+  const part = over?.sent.headers.traceparent ? traceIdFrom(uuid) : trace.id;
+  return `00-${trace.id}-${part.slice(16)}-01`;
+}
+
+/** Every answer names the request, by the name the client gave it or by a new one, so that logs of both sides can be joined. */
+function named(response: HttpResponse, auditId: string, traceparent: string | undefined): HttpResponse {
+  const { headers } = response;
+  if (headers?.["audit-id"] !== undefined && traceparent === undefined) return response;
+  const added = traceparent === undefined ? headers : { ...headers, traceparent };
+  return { ...response, headers: { ...added, "audit-id": headers?.["audit-id"] ?? auditId } };
+}

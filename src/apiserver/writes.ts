@@ -4,6 +4,7 @@
 import { inTurns, turn } from "#base/breathe.ts";
 import { type ApiError, explain } from "#base/errors.ts";
 import { hex } from "#base/hex.ts";
+import type { Soon } from "#base/soon.ts";
 import {
   type ApplyWrite,
   applyObject,
@@ -35,10 +36,12 @@ import { fromStored, toStored } from "./versions.ts";
 export const create: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
   const options = parseWriteOptions(request, "CreateOptions");
-  const { object, warnings } = await decodeBody(request, kind, options);
+  const decoding = decodeBody(request, kind, options);
+  const { object, warnings } = decoding instanceof Promise ? await decoding : decoding;
   wipeSystemFields(object);
   checkNamespace(request, kind, object);
-  const stored = await tracked(served, request, undefined, object, options, isLargeBody(request));
+  const tracking = tracked(served, request, undefined, object, options, isLargeBody(request));
+  const stored = tracking instanceof Promise ? await tracking : tracking;
   return answer(201, served, await registry.create(request, stored, options), warnings);
 };
 
@@ -50,7 +53,7 @@ export const update: SubresourceHandler = async (request, served) => {
   const key = registry.keyOf(request.namespace, request.name ?? "");
   const { strategy } = registry.options;
   const { uid } = object.metadata;
-  if (strategy.createOnUpdate && !request.subresource && !(await registry.current(key, request.signal))) {
+  if (strategy.createOnUpdate && !request.subresource && !(await registry.current(key, request))) {
     if (uid) throw otherUid(registry, key, uid, "");
     delete object.metadata.resourceVersion;
     const stored = await tracked(served, request, undefined, object, options, isLargeBody(request));
@@ -162,7 +165,7 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
     if (next.metadata.resourceVersion === live?.metadata.resourceVersion) delete next.metadata.resourceVersion;
     return next;
   };
-  if (!subresource && !(await registry.current(key, request.signal))) {
+  if (!subresource && !(await registry.current(key, request))) {
     const object = await apply(undefined, isLargeBody(request));
     delete object.metadata.resourceVersion;
     return answer(201, served, await registry.create(request, object, options));
@@ -210,21 +213,46 @@ function resetFieldsOf(registered: { readonly kind: AnyKind; readonly strategy: 
 }
 
 /** The object in the stored version, with what this write owns noted in managedFields. */
-async function tracked(
+function tracked(
   served: ServedResource,
   request: ApiRequest,
   current: ApiObject | undefined,
   object: DraftObject,
   options: WriteOptions,
   isLarge: boolean,
-): Promise<DraftObject> {
+): Soon<DraftObject> {
+  const { kind } = served;
+  const update = () => updateOf(served, request, current, object, options);
+  if (!isLarge) return owned(kind, object, trackUpdate(update()));
+  const inSeveralTurns = async () => {
+    await turn();
+    refuseTooLarge(object);
+    await turn();
+    const managedFields = await inTurns(trackSteps(update()));
+    await turn();
+    return owned(kind, object, managedFields);
+  };
+  return inSeveralTurns();
+}
+
+function owned(kind: AnyKind, object: DraftObject, managedFields: readonly object[]): DraftObject {
+  if (managedFields.length > 0) object.metadata.managedFields = managedFields as never;
+  else delete object.metadata.managedFields;
+  return toStored(kind, object);
+}
+
+/** What is to be tracked, once it is known to be worth it. */
+function updateOf(
+  served: ServedResource,
+  { subresource }: ApiRequest,
+  current: ApiObject | undefined,
+  object: DraftObject,
+  options: WriteOptions,
+): UpdateWrite {
   const { kind, registry, versions } = served;
-  const { subresource } = request;
-  if (isLarge) await turn();
-  if (isLarge) refuseTooLarge(object);
-  if (isLarge) await turn();
   if (kind.convert) refuseInvalid(kind, object, current);
-  const write: UpdateWrite = {
+  if (subresource === undefined) registry.options.strategy.prepareForTracking?.(object);
+  return {
     kind,
     versions,
     live: current && fromStored(kind, current),
@@ -234,12 +262,6 @@ async function tracked(
     ...(subresource !== undefined && { subresource }),
     ...ownable(served, subresource),
   };
-  if (subresource === undefined) registry.options.strategy.prepareForTracking?.(object);
-  const managedFields = isLarge ? await inTurns(trackSteps(write)) : trackUpdate(write);
-  if (isLarge) await turn();
-  if (managedFields.length > 0) object.metadata.managedFields = managedFields as never;
-  else delete object.metadata.managedFields;
-  return toStored(kind, object);
 }
 
 /** The registry checks the stored version; a version with rules of its own is checked before it is converted. */
@@ -250,11 +272,13 @@ function refuseInvalid(kind: AnyKind, object: DraftObject, current: ApiObject | 
   if (problems.length > 0) throw invalidObject(kind.convert.to(), object.metadata.name ?? "", problems);
 }
 
-export async function decodeBody(
-  request: ApiRequest,
-  kind: AnyKind,
-  options: WriteOptions,
-): Promise<{ object: DraftObject; warnings: readonly string[] }> {
+interface DecodedBody {
+  readonly object: DraftObject;
+  readonly warnings: readonly string[];
+}
+
+/** At once, unless it is so large that its defaults take a turn of their own. */
+export function decodeBody(request: ApiRequest, kind: AnyKind, options: WriteOptions): Soon<DecodedBody> {
   const { body } = request;
   if (!body) throw unrecognized(kind, `${noVersion}: unexpected end of JSON input`);
   const { object, strictErrors } = decodeErrors(
@@ -268,13 +292,15 @@ export async function decodeBody(
   refuseForeign(kind, { kind: object.kind || undefined, apiVersion: object.apiVersion || undefined });
   object.kind = kind.kind;
   object.apiVersion = kind.apiVersion;
-  if (isLargeBody(request)) await turn();
-  // Defaults belong to the version that was sent, and to whoever sent it: managedFields name them, too.
-  applyDefaults(kind, object);
-  return {
-    object: object as DraftObject,
-    warnings: told(request, strictProblems(strictErrors, options, notOfKind(kind))),
+  const defaulted = (): DecodedBody => {
+    // Defaults belong to the version that was sent, and to whoever sent it: managedFields name them, too.
+    applyDefaults(kind, object);
+    return {
+      object: object as DraftObject,
+      warnings: told(request, strictProblems(strictErrors, options, notOfKind(kind))),
+    };
   };
+  return isLargeBody(request) ? turn().then(defaulted) : defaulted();
 }
 
 function refuseForeign(kind: AnyKind, sent: { readonly kind?: string; readonly apiVersion?: string }): void {

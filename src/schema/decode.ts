@@ -18,7 +18,7 @@ export interface Decoded {
 }
 
 /** Upstream's decoder notes no more than these, each once. */
-const mostStrictErrors = 100;
+export const mostStrictErrors = 100;
 
 /** Decodes the text of an object. Throws DecodeError for what no mode of validation forgives. */
 export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded {
@@ -33,7 +33,7 @@ export function decodeParsed(subject: AnyKind | AnyStruct, text: string, parsed:
 }
 
 /** For a text that has more keys than were decoded: some stand twice. */
-export const withDuplicates = (text: string, { object, strictErrors }: Decoded): Decoded => ({
+const withDuplicates = (text: string, { object, strictErrors }: Decoded): Decoded => ({
   object,
   strictErrors: inTextOrder(text, new Set(strictErrors)),
 });

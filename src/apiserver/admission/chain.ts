@@ -2,6 +2,7 @@
 import type { Soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
+import type { ApiRequest, User } from "#wire/api-request.ts";
 import type { Admission, AdmissionCall } from "../registry/admission.ts";
 import { AdmissionMetrics, type AdmissionType, type Durations } from "./metrics.ts";
 import { type AdmissionPlugin, type Asked, type PluginPart, type Refusal, refused } from "./plugin.ts";
@@ -59,46 +60,35 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
     mutate(call, object) {
       const { mutating } = applicable(call);
       if (mutating.parts.length === 0) return undefined;
-      const asked = askedOf(call, object, server);
-      return new Round(
-        mutating,
-        (part) => part.mutate?.(asked),
-        (why) => refused(asked, why),
-        metrics,
-      ).from(0);
+      return new Round(mutating, mutate, new AskedOnce(call, object, server), metrics).from(0);
     },
     validate(call, object) {
       const { validating } = applicable(call);
       if (validating.parts.length === 0) return undefined;
-      const asked = askedOf(call, object, server);
-      return new Round(
-        validating,
-        (part) => part.validate?.(asked),
-        (why) => refused(asked, why),
-        metrics,
-      ).from(0);
+      return new Round(validating, validate, new AskedOnce(call, object, server), metrics).from(0);
     },
   };
 }
 
+type AnyAsked = Asked<DraftObject | undefined, ApiObject | undefined>;
+type Ask = (part: PluginPart, asked: AnyAsked) => Soon<Refusal>;
+
+const mutate: Ask = (part, asked) => part.mutate?.(asked);
+const validate: Ask = (part, asked) => part.validate?.(asked as Asked<ApiObject | undefined>);
+
 /** One request before the plugins of a step. */
 class Round {
   readonly #step: Step;
-  readonly #ask: (part: PluginPart) => Soon<Refusal>;
-  readonly #refuse: (why: string) => Error;
+  readonly #ask: Ask;
+  readonly #asked: AnyAsked;
   readonly #metrics: AdmissionMetrics | undefined;
   readonly #start: number;
   #last: number;
 
-  constructor(
-    step: Step,
-    ask: (part: PluginPart) => Soon<Refusal>,
-    refuse: (why: string) => Error,
-    metrics: AdmissionMetrics | undefined,
-  ) {
+  constructor(step: Step, ask: Ask, asked: AnyAsked, metrics: AdmissionMetrics | undefined) {
     this.#step = step;
     this.#ask = ask;
-    this.#refuse = refuse;
+    this.#asked = asked;
     this.#metrics = metrics;
     this.#start = metrics?.now() ?? 0;
     this.#last = this.#start;
@@ -110,7 +100,7 @@ class Round {
     for (let i = first; i < parts.length; i++) {
       const one = parts[i] as OnePart;
       try {
-        const answer = this.#ask(one.part);
+        const answer = this.#ask(one.part, this.#asked);
         if (answer instanceof Promise) return this.#later(one, answer, i + 1);
         this.#heard(one, answer);
       } catch (error) {
@@ -133,7 +123,7 @@ class Round {
   }
 
   #heard({ durations }: OnePart, why: Refusal): void {
-    if (why !== undefined) throw this.#refuse(why);
+    if (why !== undefined) throw refused(this.#asked, why);
     if (!durations || !this.#metrics) return;
     const now = this.#metrics.now();
     durations.passed(now - this.#last);
@@ -147,25 +137,46 @@ class Round {
   }
 }
 
-function askedOf<T extends ApiObject | DraftObject | undefined>(
-  { kind, operation, old, dryRun, request }: AdmissionCall,
-  object: T,
-  server: AdmissionServer,
-): Asked<T, ApiObject | undefined> {
-  const { subresource = "", name = "", namespace, user, signal, version, warn } = request;
-  return {
-    object,
-    old,
-    kind,
-    operation,
-    subresource,
-    namespace: namespace ?? object?.metadata?.namespace ?? "",
-    name,
-    user,
-    dryRun,
-    signal,
-    requestedVersion: version,
-    server,
-    warn: (text) => warn?.(text),
-  };
+/** What one step asks all its plugins. The signal is only asked for by those that may have to wait: a request makes it then. */
+class AskedOnce implements AnyAsked {
+  readonly object: DraftObject | undefined;
+  readonly old: ApiObject | undefined;
+  readonly kind: AnyKind;
+  readonly operation: AdmissionCall["operation"];
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: User;
+  readonly dryRun: boolean;
+  readonly requestedVersion: string;
+  readonly server: AdmissionServer;
+  readonly #request: ApiRequest;
+
+  constructor(
+    { kind, operation, old, dryRun, request }: AdmissionCall,
+    object: ApiObject | DraftObject | undefined,
+    server: AdmissionServer,
+  ) {
+    const { subresource = "", name = "", namespace, user, version } = request;
+    this.object = object as DraftObject | undefined;
+    this.old = old;
+    this.kind = kind;
+    this.operation = operation;
+    this.subresource = subresource;
+    this.namespace = namespace ?? object?.metadata?.namespace ?? "";
+    this.name = name;
+    this.user = user;
+    this.dryRun = dryRun;
+    this.requestedVersion = version;
+    this.server = server;
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  warn(text: string): void {
+    this.#request.warn?.(text);
+  }
 }

@@ -29,13 +29,13 @@ export function namespaceLifecycle(): AdmissionPlugin {
     name: "NamespaceLifecycle",
     on: { verbs: ["create", "update"], through: ["*"] },
     mutate(asked) {
-      const { kind, namespace, server, signal } = asked;
+      const { kind, namespace, server } = asked;
       if (namespace === "" || kind === Namespace || kind.group === "authorization.k8s.io") return undefined;
       return soon(find(asked, Namespace, namespace), (found) => {
         const deletedAt = deleted.get(namespace);
         const isDoubted = deletedAt !== undefined && server.clock.elapsed() - deletedAt <= doubtMs;
         if (!isDoubted || found?.status.phase !== "Active") return judge(asked, found);
-        return server.settled(signal).then(() => judge(asked, server.get(Namespace, namespace)));
+        return server.settled(asked.signal).then(() => judge(asked, server.get(Namespace, namespace)));
       });
     },
   });

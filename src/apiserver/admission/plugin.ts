@@ -108,12 +108,15 @@ export const pluginOf = (name: string, ...plugins: readonly AdmissionPlugin[]): 
 
 /** What the cache has; if it has nothing, what it has once it holds every write that was acknowledged. */
 export function find<K extends AnyKind>(
-  { server, signal }: Pick<Asked<unknown>, "server" | "signal">,
+  asked: Pick<Asked<unknown>, "server" | "signal">,
   kind: K,
   name: string,
   namespace?: string,
 ): Soon<Infer<K> | undefined> {
-  return server.get(kind, name, namespace) ?? server.settled(signal).then(() => server.get(kind, name, namespace));
+  const { server } = asked;
+  return (
+    server.get(kind, name, namespace) ?? server.settled(asked.signal).then(() => server.get(kind, name, namespace))
+  );
 }
 
 /** Upstream's name for what is refused: before a name has been generated, what it will begin with. */

@@ -142,7 +142,7 @@ export class SystemObjects implements Component {
     const peer = address === undefined ? undefined : `${address}:${port}`;
     const identity = { hostname, holder: this.#holder, peer };
     const key = registry.keyOf(leaseNamespace, leaseName(identity));
-    const present = (await registry.current(key, signal))?.object;
+    const present = (await registry.current(key, { signal }))?.object;
     const lease = renewedLease(identity, present, clock.now());
     if (present) await this.#writes.update(Lease, lease, signal);
     else await this.#writes.create(Lease, lease as DraftObject, signal);
@@ -166,7 +166,7 @@ export class SystemObjects implements Component {
     for (let left = tries; ; left--) {
       try {
         const key = registry.keyOf(object.metadata.namespace, object.metadata.name ?? "");
-        const present = (await registry.current(key, signal))?.object;
+        const present = (await registry.current(key, { signal }))?.object;
         const merged = present && isKept ? led(present, object) : present;
         if (!present) await this.#writes.create(kind, object, signal);
         else if (merged && !equal(merged, present)) await this.#writes.update(kind, merged, signal);
@@ -183,7 +183,7 @@ export class SystemObjects implements Component {
   async #tellReady(signal: AbortSignal): Promise<void> {
     const { network, find, clock } = this.#options;
     const { registry } = find(ServiceCIDR);
-    const present = (await registry.current(registry.keyOf(undefined, serviceCidrName), signal))?.object;
+    const present = (await registry.current(registry.keyOf(undefined, serviceCidrName), { signal }))?.object;
     const status = present && missingReadiness(present, network, clock.now());
     if (status) await this.#writes.applyStatus(ServiceCIDR, status, serviceCidrManager, signal);
   }

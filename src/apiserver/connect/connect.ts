@@ -90,7 +90,7 @@ export async function connect(
     async read(resource, named) {
       const { registry, kind } = served(resource);
       const key = registry.keyOf(kind.scope === "Namespaced" ? namespace : undefined, named);
-      const stored = await registry.current(key, http.signal);
+      const stored = await registry.current(key, http);
       // By the resource that was asked for, whatever is missing behind it: upstream does so.
       if (!stored) throw notFound({ group: "", resource: address.resource }, named);
       return stored.object;

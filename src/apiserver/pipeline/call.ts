@@ -45,6 +45,8 @@ export class Call {
   wanted: Wanted | undefined;
   /** The name under which a path is counted that is no resource. Most have none: a label per path would grow without bound. */
   countedPath = "";
+  /** Whether the answer tells the trace; refusals and pages do not. */
+  isTraced = false;
   /** The name of the stage that it is in. */
   stage = "";
 

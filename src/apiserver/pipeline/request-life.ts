@@ -1,7 +1,7 @@
 // The life of a request: received, answered, and ended. Watches and connections are answered long before they end. Metrics follow it, and
 // audit and fairness will.
 import type { ApiResponse, WatchEvent } from "#wire/api-request.ts";
-import { type HttpResponse, isParts, isStream } from "#wire/http.ts";
+import { type HttpRequest, type HttpResponse, isParts, isStream } from "#wire/http.ts";
 
 /** How a request ended: with an answer, because the client left, or by a fault of this server. */
 export type Outcome = "complete" | "aborted" | "panicked";
@@ -31,7 +31,7 @@ export class RequestLife {
   }
 
   /** The answer as it is to be sent. One that lasts tells when it ends; all others have ended with this. */
-  answeredOverHttp(response: HttpResponse, signal: AbortSignal): HttpResponse {
+  answeredOverHttp(response: HttpResponse, request: HttpRequest): HttpResponse {
     const { code, body, upgraded } = response;
     if (!upgraded && !isStream(body)) {
       this.#answered({ code, size: isParts(body) ? body.size : body.length, isLasting: false });
@@ -39,7 +39,7 @@ export class RequestLife {
       return response;
     }
     this.#answered({ code, isLasting: true });
-    signal.addEventListener("abort", () => this.ended("aborted"), { once: true });
+    request.signal.addEventListener("abort", () => this.ended("aborted"), { once: true });
     if (upgraded)
       return { ...response, upgraded: (connection) => upgraded(connection).finally(() => this.ended("complete")) };
     return isStream(body) ? { ...response, body: this.#untilEnd(body) } : response;

@@ -27,7 +27,7 @@ export async function deleteObject(
 ): Promise<Deletion> {
   const { admission, kind } = registry.options;
   return registry.inTurn(key, async () => {
-    let current = await registry.current(key, request.signal);
+    let current = await registry.current(key, request);
     for (;;) {
       if (!current) throw notFound(registry.resourceOf(request), request.name ?? "");
       refuseOther(registry, current.object, options);

@@ -114,6 +114,10 @@ export function parseWriteOptions(
   kindName: "CreateOptions" | "UpdateOptions" | "PatchOptions",
 ): WriteOptions {
   const { query, userAgent, body } = request;
+  const applies = body?.patchType === "apply";
+  const usualManager = userAgent.split("/", 1)[0]?.slice(0, 128) || "unknown";
+  if (query.size === 0 && !applies)
+    return { dryRun: false, fieldManager: usualManager, fieldValidation: "Warn", force: false };
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const problems: Problem[] = dryRunProblems(dryRun);
   const fieldValidation = query.get("fieldValidation") || "Warn";
@@ -126,7 +130,6 @@ export function parseWriteOptions(
     problems.push(
       invalid("fieldManager", `invalid character ${given[unprintable]} (at position ${unprintable})`, given),
     );
-  const applies = body?.patchType === "apply";
   if (applies && given === "")
     problems.push({ type: "Required", field: "fieldManager", detail: "is required for apply patch" });
   const force = flag(query, "force");
@@ -135,7 +138,7 @@ export function parseWriteOptions(
   if (problems.length > 0) throw invalidObject(metaKind(kindName), "", problems);
   return {
     dryRun: dryRun.length > 0,
-    fieldManager: given || userAgent.split("/")[0]?.slice(0, 128) || "unknown",
+    fieldManager: given || usualManager,
     fieldValidation: fieldValidation as WriteOptions["fieldValidation"],
     force: force ?? false,
   };

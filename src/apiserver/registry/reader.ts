@@ -17,7 +17,7 @@ const futureWaitMs = 3000;
 
 /** At once, if nothing has to be waited for. */
 export function getObject(registry: Registry, request: ApiRequest): Soon<Stored> {
-  const { name = "", namespace, signal, query } = request;
+  const { name = "", namespace, query } = request;
   const key = registry.keyOf(namespace, name);
   const present = (stored: Stored | undefined): Stored => {
     if (!stored) throw notFound(registry.resourceOf(request), name);
@@ -26,11 +26,10 @@ export function getObject(registry: Registry, request: ApiRequest): Soon<Stored>
   const asked = parseRevision(query.get("resourceVersion") ?? "", "get");
   const { cache } = registry.options;
   if (asked !== undefined && cache.keepsObjects)
-    return reached(registry, asked, signal).then(() => present(cache.get(key)));
+    return reached(registry, asked, request.signal).then(() => present(cache.get(key)));
   if (asked !== undefined)
-    return reached(registry, asked, signal).then(async () => present(await registry.current(key, signal)));
-  const current = registry.current(key, signal);
-  return soon(current, present);
+    return reached(registry, asked, request.signal).then(async () => present(await registry.current(key, request)));
+  return soon(registry.current(key, request), present);
 }
 
 export async function listObjects(registry: Registry, request: ApiRequest, options: ListOptions): Promise<ListPage> {

@@ -40,8 +40,10 @@ import {
   prepareForPartUpdate,
   prepareForStatusUpdate,
   prepareForUpdate,
+  shareUnchanged,
 } from "./prepare.ts";
 import type { Reserver } from "./reservation.ts";
+import { parseResourceVersion, revisionOf } from "./resource-version.ts";
 import type { StoreClaims } from "./store-claims.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 import { warnOf } from "./warn-of.ts";
@@ -131,10 +133,10 @@ export class Registry {
   }
 
   /** The object as of now: at least as new as every write acknowledged before the call. */
-  current(key: string, signal: AbortSignal): Promise<Stored | undefined> | Stored | undefined {
+  current(key: string, asker: Pick<ApiRequest, "signal">): Soon<Stored | undefined> {
     const { follower, cache, store, form } = this.options;
-    if (!cache.keepsObjects) return store.get(key, signal).then((entry) => entry && form.of(entry));
-    return follower.isCurrent ? cache.get(key) : follower.current(signal).then(() => cache.get(key));
+    if (!cache.keepsObjects) return store.get(key, asker.signal).then((entry) => entry && form.of(entry));
+    return follower.isCurrent ? cache.get(key) : follower.current(asker.signal).then(() => cache.get(key));
   }
 
   async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {
@@ -197,7 +199,7 @@ export class Registry {
       const tip = this.#tips.get(key);
       try {
         return await this.#updateFrom(
-          tip?.stored ?? (await this.current(key, request.signal)),
+          tip?.stored ?? (await this.current(key, request)),
           request,
           change,
           options,
@@ -330,7 +332,7 @@ export class Registry {
     change: (current: ApiObject) => DraftObject | undefined,
   ): Promise<Stored> {
     return this.inTurn(key, async () => {
-      let current = await this.current(key, request.signal);
+      let current = await this.current(key, request);
       for (;;) {
         if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
         const object = change(current.object);
@@ -369,6 +371,7 @@ export class Registry {
     else prepareForUpdate(kind, strategy, object, old, context);
     if (isLarge) await turn();
     applyDefaults(kind, object);
+    if (call.request.verb === "patch") shareUnchanged(object, old);
     if (isLarge) await turn();
     if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
     else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
@@ -407,7 +410,7 @@ export class Registry {
   ): Promise<Stored> {
     const { store, form, strategy } = this.options;
     if (dryRun) {
-      if (expected === 0 && (await this.current(key, request.signal)))
+      if (expected === 0 && (await this.current(key, request)))
         throw alreadyExists(this.resourceOf(request), object.metadata.name ?? "");
       return form.tried(key, object as ApiObject, expected);
     }
@@ -458,7 +461,7 @@ export class Registry {
     this.options.causality.record({
       revision,
       at: this.options.clock.now(),
-      address: { ...this.resource, version, namespace, subresource },
+      address: { group: this.resource.group, resource: this.resource.resource, version, namespace, subresource },
       name,
       verb,
       user,
@@ -468,19 +471,6 @@ export class Registry {
       trace,
     });
   }
-}
-
-/** The number that a client sent along, if it is one. */
-const revisionOf = (text: string | undefined): Revision => (text && /^\d{1,15}$/.test(text) ? Number(text) : 0);
-
-/** As upstream's store reads it: absent is 0, and what is no number is an error of Go. */
-function parseResourceVersion(text: string | undefined): bigint {
-  if (!text) return 0n;
-  const isNumber = /^\d+$/.test(text);
-  if (isNumber && BigInt(text) < 2n ** 64n) return BigInt(text);
-  throw unexpectedError(
-    `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${isNumber ? "value out of range" : "invalid syntax"}`,
-  );
 }
 
 /** Where a kind's objects are kept: `/registry/pods/`, `/registry/apps/deployments/`. */

@@ -13,11 +13,12 @@ export const pod: Strategy = {
   // Old kubelets garbled them.
   statusKeeps: ["metadata.ownerReferences"],
   parts: { ephemeralcontainers: ephemeralContainers, resize },
-  *warnings({ metadata, spec }, old) {
+  warnings({ metadata, spec }, old) {
     const why = old ? [] : dns1123Label(metadata.name ?? "");
-    if (why.length > 0)
-      yield `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${why.join(" ")}]`;
-    yield* podWarnings("", { metadata, spec });
+    const others = podWarnings("", { metadata, spec });
+    if (why.length === 0) return others;
+    const ofName = `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${why.join(" ")}]`;
+    return [ofName, ...others];
   },
   prepareForCreate(object) {
     object.status = { phase: "Pending", qosClass: qosClassOf(object.spec) };

@@ -102,7 +102,7 @@ function ofAnyVersion(request: ApiRequest): ApiRequest {
 }
 
 async function currentPod(pods: Registry, { namespace, name = "", signal }: ApiRequest): Promise<Pod & ApiObject> {
-  const stored = await pods.current(pods.keyOf(namespace, name), signal);
+  const stored = await pods.current(pods.keyOf(namespace, name), { signal });
   if (!stored) throw notFound(pods.resource, name);
   return stored.object as Pod & ApiObject;
 }

@@ -109,7 +109,7 @@ async function boundObjects(
   const current = async (of: AnyKind, named: string) => {
     const { registry } = find(of);
     const namespace = of.scope === "Namespaced" ? request.namespace : undefined;
-    return (await registry.current(registry.keyOf(namespace, named), request.signal))?.object;
+    return (await registry.current(registry.keyOf(namespace, named), request))?.object;
   };
   const object = await current(kind, name);
   if (!object) throw notFound({ group: "", resource: kind.plural }, name);

@@ -19,6 +19,13 @@ const oldSources: ReadonlyMap<string, string> = new Map([
 /** Upstream misspells one where it tells of it. */
 const toldAs = (source: string): string => (source === "storageos" ? "storageOS" : source);
 
+/** Whether there could be anything to say of a volume. */
+export function isQuestionable(volume: Volume): boolean {
+  if (volume.ephemeral || namesPaths(volume)) return true;
+  for (const source in volume) if (oldSources.has(source)) return true;
+  return false;
+}
+
 export function* volumeWarnings(path: string, volumes: readonly Volume[] = []): Iterable<string> {
   for (const [i, volume] of volumes.entries()) {
     const at = `${path}[${i}]`;

@@ -7,7 +7,7 @@ import type { ObjectMeta } from "#schema/object-meta.ts";
 import { parseQuantity, quantityMilliValue } from "#schema/quantity.ts";
 import { ipWarnings } from "./ip.ts";
 import { deprecatedNodeLabel, nodeSelectorTermWarnings } from "./node-labels.ts";
-import { volumeWarnings } from "./pod-volumes.ts";
+import { isQuestionable, volumeWarnings } from "./pod-volumes.ts";
 
 const quoted = JSON.stringify;
 
@@ -22,10 +22,30 @@ export function* podNameWarnings(name: string): Iterable<string> {
 export const templateWarnings = (path: string, template: PodTemplateSpec): Iterable<string> =>
   podWarnings(`${path}.`, template);
 
-/** `path` is empty, or ends with a dot. */
-export function* podWarnings(path: string, pod: Pick<PodTemplateSpec, "metadata" | "spec">): Iterable<string> {
+type AnyPod = Pick<PodTemplateSpec, "metadata" | "spec">;
+
+/**
+ * `path` is empty, or ends with a dot. Every pod that is written comes here, and of most there is nothing to say: to find that out
+ * without a generator and without a path is a fortieth of what a create costs.
+ */
+export const podWarnings = (path: string, pod: AnyPod): Iterable<string> =>
+  isUsual(pod) ? nothing : allWarnings(path, pod);
+
+const nothing: readonly string[] = [];
+
+/** Whether there is surely nothing to say. */
+function isUsual({ metadata, spec }: AnyPod): boolean {
+  if (metadata.annotations || spec.nodeSelector || spec.affinity || spec.topologySpreadConstraints) return false;
+  if (spec.hostAliases || spec.imagePullSecrets || spec.overhead || spec.dnsConfig) return false;
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0 || spec.volumes?.some(isQuestionable)) return false;
+  for (const list of containerLists)
+    for (const container of spec[list] ?? noContainers)
+      if (hasFractions(container) || hasRepeatedVariables(container)) return false;
+  return !hasSeveralPorts(spec);
+}
+
+function* allWarnings(path: string, pod: AnyPod): Iterable<string> {
   const { metadata, spec } = pod;
-  // Every pod that is written comes here, and most have little of this: what is not there is not even asked.
   if (spec.nodeSelector || spec.affinity || spec.topologySpreadConstraints) yield* placementWarnings(path, spec);
   if (metadata.annotations) yield* annotationWarnings(path, metadata);
   if (spec.volumes) yield* volumeWarnings(`${path}spec.volumes`, spec.volumes);
@@ -47,6 +67,36 @@ export function* podWarnings(path: string, pod: Pick<PodTemplateSpec, "metadata"
 type AnyContainer = Container | EphemeralContainer;
 
 const containerLists = ["initContainers", "containers", "ephemeralContainers"] as const;
+const noContainers: readonly AnyContainer[] = [];
+
+function hasFractions({ resources }: AnyContainer): boolean {
+  for (const which of amountKinds)
+    for (const name of countedInBytes) {
+      const amount = resources?.[which]?.[name];
+      if (amount !== undefined && isFractional(amount)) return true;
+    }
+  return false;
+}
+
+/** Each is compared with those before it, as long as they are few. */
+function hasRepeatedVariables({ env }: AnyContainer): boolean {
+  if (!env || env.length < 2) return false;
+  if (env.length > 16) return new Set(env.map(({ name }) => name)).size < env.length;
+  for (let i = 1; i < env.length; i++)
+    for (let before = 0; before < i; before++) if (env[before]?.name === env[i]?.name) return true;
+  return false;
+}
+
+/** Whether there are ports that could be in each other's way, or one that names an address. */
+function hasSeveralPorts(spec: PodSpec): boolean {
+  let count = 0;
+  for (const list of containerLists)
+    for (const { ports } of spec[list] ?? noContainers) {
+      if (ports?.[0]?.hostIP) return true;
+      count += ports?.length ?? 0;
+    }
+  return count > 1;
+}
 
 function allContainers(path: string, spec: PodSpec): readonly (readonly [at: string, container: AnyContainer])[] {
   const all: (readonly [at: string, container: AnyContainer])[] = [];

@@ -27,7 +27,7 @@ import { asWritten } from "../written.ts";
 import { misfits } from "./check.ts";
 import type { Typed } from "./compare.ts";
 import { ConflictError, conflictStatus } from "./conflict.ts";
-import { type Creation, entriesOfCreation } from "./creation.ts";
+import { type Creation, knownEntries, learn } from "./creation.ts";
 import { shapeOf } from "./declared.ts";
 import { FieldSetError } from "./element.ts";
 import { isEmptySet, shared, union } from "./field-set.ts";
@@ -87,7 +87,15 @@ export interface Applied {
  * The managedFields of an object that was created, replaced or patched. Empty: the object gets none, because nobody has managed it so
  * far or the client wants it so. An object whose lists break their own rules (an item without its key) gets none either.
  */
-export const trackUpdate = (write: UpdateWrite): readonly ManagedFieldsEntry[] => atOnce(trackSteps(write));
+export const trackUpdate = (write: UpdateWrite): readonly ManagedFieldsEntry[] =>
+  knownCreation(write) ?? atOnce(trackSteps(write));
+
+/** Of an object that is made like one before it. Nothing else is done for it then: that is half of what tracking a new pod took. */
+const knownCreation = (write: UpdateWrite): readonly ManagedFieldsEntry[] | undefined =>
+  isPlainCreation(write) ? knownEntries(creationOf(write)) : undefined;
+
+const isPlainCreation = ({ live, updated }: UpdateWrite): boolean =>
+  live === undefined && managedFieldsOf(updated) === undefined;
 
 /** The same, to be interrupted between its steps, of which each walks the whole object. */
 export function* trackSteps(given: UpdateWrite): Generator<void, readonly ManagedFieldsEntry[]> {
@@ -99,23 +107,23 @@ export function* trackSteps(given: UpdateWrite): Generator<void, readonly Manage
   yield;
   if (managed.size === 0 && hasUid(live)) return [];
   const before = live ?? zero(write.kind);
-  const find = function* () {
-    return encodeManaged(yield* tracked(write, before, updated, managed, write.manager));
-  };
   try {
-    if (live !== undefined || managed.size > 0) return yield* find();
-    return yield* entriesOfCreation(creationOf(write, updated), find);
+    const known = knownCreation(given);
+    if (known) return known;
+    const entries = encodeManaged(yield* tracked(write, before, updated, managed, write.manager));
+    if (isPlainCreation(given)) learn(creationOf(given), entries);
+    return entries;
   } catch (error) {
     if (error instanceof ListItemError) return [];
     throw error;
   }
 }
 
-const creationOf = (write: UpdateWrite, updated: JsonMap): Creation => ({
+const creationOf = (write: UpdateWrite): Creation => ({
   kind: write.kind,
   shape: shapeOf(write.kind),
   zero: zero(write.kind),
-  object: withoutManaged(updated),
+  object: write.updated,
   filter: write.resetFields,
   owner: { ...owner(write, write.manager, "Update"), time: timeOf(write.now) },
 });

@@ -3,6 +3,7 @@
 // are made within a second. Structures are kept as a tree of steps, of which each object takes one way: a pod takes some eighty
 // steps, none of which makes anything that was not there, in a twentieth of the time that finding its fields takes.
 import { equal, own } from "#base/collections.ts";
+import { htmlSafe } from "../go-json.ts";
 import type { AnyKind } from "../kind.ts";
 import { isListShape, partOf } from "./compare.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -17,6 +18,7 @@ export interface Creation {
   readonly shape: Shape;
   /** The object of the kind that has nothing yet. */
   readonly zero: unknown;
+  /** As the process holds it: what Go writes as null in it follows from its structure, too. */
   readonly object: unknown;
   readonly filter: Filter | undefined;
   readonly owner: Omit<Owner, "set">;
@@ -35,6 +37,7 @@ const words = {
   map: Symbol("map"),
   list: Symbol("list"),
   end: Symbol("end"),
+  empty: Symbol("empty"),
   leaf: Symbol("leaf"),
   null: Symbol("null"),
   same: Symbol("same"),
@@ -77,7 +80,20 @@ const known = { ways: new WeakMap<AnyKind, Map<string, Ways>>(), points: 0 };
 const mostPoints = 50_000;
 /** What is larger is seldom made twice. */
 const mostSteps = 1_000;
-const texts = new WeakMap<object, string>();
+const texts = new WeakMap<object, Text>();
+
+/** JSON, and its bytes. */
+interface Text {
+  readonly json: string;
+  readonly bytes: Uint8Array;
+}
+
+const encoder = new TextEncoder();
+
+function textOf(entry: object): Text {
+  const json = htmlSafe(JSON.stringify(entry));
+  return { json, bytes: encoder.encode(json) };
+}
 
 function startOf({ kind, filter, owner: { subresource } }: Creation): Point {
   const ofKind = known.ways.get(kind) ?? new Map<string, Ways>();
@@ -107,30 +123,33 @@ class Walk {
   }
 }
 
-/** The managedFields of a new object. `find` finds them the long way. */
-export function* entriesOfCreation(
-  creation: Creation,
-  find: () => Generator<void, readonly ManagedFieldsEntry[]>,
-): Generator<void, readonly ManagedFieldsEntry[]> {
-  const { shape, zero, object, owner } = creation;
+/** Where the structure of a new object leads; undefined of one that is not kept. */
+function pointOf(creation: Creation): Point | undefined {
   if (known.points > mostPoints) Object.assign(known, { ways: new WeakMap(), points: 0 });
   const walk = new Walk(startOf(creation));
-  if (!passBeside(walk, shape, zero, object)) return yield* find();
-  const { point } = walk;
-  if (point.known) return [entryOf(point.known, owner)];
-  const entries = yield* find();
+  return passBeside(walk, creation.shape, creation.zero, creation.object) ? walk.point : undefined;
+}
+
+/** The managedFields of a new object, if one like it was made before. */
+export function knownEntries(creation: Creation): readonly ManagedFieldsEntry[] | undefined {
+  const known = pointOf(creation)?.known;
+  return known && [entryOf(known, creation.owner)];
+}
+
+/** The managedFields of a new object, which were found the long way, are those of all that are made like it. */
+export function learn(creation: Creation, entries: readonly ManagedFieldsEntry[]): void {
+  const point = pointOf(creation);
   const [entry] = entries;
-  if (entries.length !== 1 || !entry?.fieldsV1) return entries;
-  texts.set(entry, JSON.stringify(entry));
-  point.known = { set: entry.fieldsV1, last: entry, by: owner };
-  return entries;
+  if (!point || entries.length !== 1 || !entry?.fieldsV1) return;
+  texts.set(entry, textOf(entry));
+  point.known = { set: entry.fieldsV1, last: entry, by: creation.owner };
 }
 
 function entryOf(present: Known, owner: Omit<Owner, "set">): ManagedFieldsEntry {
   const { last, by } = present;
   if (by.time === owner.time && by.manager === owner.manager) return last; // the rest follows from what was created
   const entry = encodeOwner({ ...owner, set: present.set });
-  texts.set(entry, JSON.stringify(entry));
+  texts.set(entry, textOf(entry));
   present.last = entry;
   present.by = owner;
   return entry;
@@ -138,7 +157,11 @@ function entryOf(present: Known, owner: Omit<Owner, "set">): ManagedFieldsEntry 
 
 /** The entries as JSON. Those of new objects are made once: they are half of the bytes of a new pod. */
 export const managedText = (entries: readonly object[]): string =>
-  `[${entries.map((entry) => texts.get(entry) ?? JSON.stringify(entry)).join(",")}]`;
+  `[${entries.map((entry) => texts.get(entry)?.json ?? htmlSafe(JSON.stringify(entry))).join(",")}]`;
+
+/** The bytes of the only entry, if they have been made. */
+export const knownBytes = ([entry, ...others]: readonly object[]): Uint8Array | undefined =>
+  entry && others.length === 0 ? texts.get(entry)?.bytes : undefined;
 
 /** Passes the structure of a value where `before` was: all by which comparing the two could tell one value from another. */
 function passBeside(walk: Walk, shape: Shape, before: unknown, value: unknown): boolean {
@@ -152,6 +175,8 @@ function passBeside(walk: Walk, shape: Shape, before: unknown, value: unknown): 
 function pass(walk: Walk, shape: Shape, value: unknown): boolean {
   if (typeof value !== "object") return walk.step(words.leaf);
   if (value === null) return walk.step(words.null);
+  // Of some lists Go writes null if they are empty.
+  if (Array.isArray(value) && value.length === 0) return walk.step(words.empty);
   const part = partOf(shape, value);
   if (part === undefined || part === "scalar" || part.atomic) return walk.step(words.leaf);
   if (Array.isArray(value)) return isListShape(part) ? passItems(walk, part, value) : walk.step(words.leaf);

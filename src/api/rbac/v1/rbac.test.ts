@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { trackUpdate } from "#schema/apply/apply.ts";
 import { cellsOf, defaulted, problemsOf, ruleTests, updateTests } from "../../testing/rules.ts";
 import { ClusterRole } from "./cluster-role.ts";
 import { ClusterRoleBinding } from "./cluster-role-binding.ts";
@@ -127,4 +128,20 @@ test("a row of a binding, and of a role", () => {
     "ci/bot",
   ]);
   assert.deepEqual(cellsOf(Role, { rules: [] }), ["example", "2025-12-31T23:59:00Z"]);
+});
+
+test("who creates a role owns its rules, and none where there are none, whatever was created before", () => {
+  const ownedOf = (rules: readonly object[]) =>
+    trackUpdate({
+      kind: ClusterRole,
+      live: undefined,
+      updated: { metadata: { name: "one" }, rules },
+      manager: "m",
+      now: 0,
+    }).map(({ fieldsV1 }) => fieldsV1);
+  const some = [{ verbs: ["get"], resources: ["pods"], apiGroups: [""] }];
+  for (let round = 0; round < 2; round++) {
+    assert.deepEqual(ownedOf(some), [{ "f:rules": {} }]);
+    assert.deepEqual(ownedOf([]), []); // written as null, which is what a role without rules has anyway
+  }
 });

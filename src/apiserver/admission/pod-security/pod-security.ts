@@ -111,7 +111,7 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
     name,
     on: { kind: Namespace, verbs: ["create", "update"] },
     async validate(asked) {
-      const { object, old, server, signal, warn } = asked;
+      const { object, old, server, signal } = asked;
       const namespace = object.metadata.name;
       const next = policyOf(object.metadata.labels, defaults);
       const before = old && policyOf(old.metadata.labels, defaults);
@@ -125,14 +125,14 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
       }
       if (exemptions.namespaces.includes(namespace)) {
         const warning = exemptionWarning(namespace, next.policy, defaults, object.metadata.labels ?? {});
-        if (warning !== undefined) warn(warning);
+        if (warning !== undefined) asked.warn(warning);
         return undefined;
       }
       if (!before) return undefined;
       const existing = server
         .list(Pod, namespace)
         .filter(({ spec }) => !exemptions.runtimeClasses.includes(spec.runtimeClassName ?? ""));
-      for (const text of await namespaceWarnings(namespace, enforce, existing, server.clock)) warn(text);
+      for (const text of await namespaceWarnings(namespace, enforce, existing, server.clock)) asked.warn(text);
       signal.throwIfAborted();
       return undefined;
     },

@@ -1,6 +1,6 @@
 import type { ApiRequest, RequestBody, RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
-import { isPart } from "../../causality.ts";
+import { ReceivedRequest } from "../../received-request.ts";
 import { requestBody } from "../../request-body.ts";
 import type { Call } from "../call.ts";
 import type { Stage } from "../pipeline.ts";
@@ -14,7 +14,7 @@ export const readBodyStage: Stage = {
     const { address, verb } = target;
     if (methodsWithBody.has(over.http.method)) return withBody(call, over.http, address, verb);
     call.trace?.mark("read");
-    call.request = apiRequest(call, over.http, address, verb, undefined);
+    call.request = received(call, over.http, address, verb, undefined);
     return undefined;
   },
 };
@@ -29,33 +29,13 @@ async function withBody(
 ): Promise<undefined> {
   const body = requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
   call.trace?.mark("read");
-  call.request = apiRequest(call, http, address, verb, await body);
+  call.request = received(call, http, address, verb, await body);
 }
 
-function apiRequest(
+const received = (
   { user, trace, warnings }: Call,
-  { query, headers, signal }: HttpRequest,
-  { group, version, resource, namespace, name, subresource }: ResourceAddress,
+  http: HttpRequest,
+  address: ResourceAddress,
   verb: RequestVerb,
   body: RequestBody | undefined,
-): ApiRequest {
-  const isBelieved = isPart(user);
-  return {
-    group,
-    version,
-    resource,
-    namespace,
-    name,
-    subresource,
-    verb,
-    user,
-    query,
-    signal,
-    userAgent: headers["user-agent"] ?? "",
-    body,
-    because: isBelieved ? headers["knarr-because"] : undefined,
-    steps: isBelieved ? headers["knarr-steps"] : undefined,
-    trace,
-    warn: warnings.warn,
-  };
-}
+): ApiRequest => new ReceivedRequest(http, { user, address, verb, body, trace, warn: warnings.warn });

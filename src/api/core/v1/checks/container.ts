@@ -4,7 +4,7 @@ import { duplicate, forbidden, invalid, notSupported, type Problem, required, to
 import type { Container, ContainerPort, VolumeMount } from "../container.ts";
 import { checkEnvSource } from "./env.ts";
 import { descending, noBacksteps } from "./paths.ts";
-import { each, none, oneOf, under } from "./problems.ts";
+import { each, hasRepeats, none, oneOf, under } from "./problems.ts";
 import { checkAmounts, containerResourceName, resourceNames } from "./resources.ts";
 
 export function checkContainerPort({ containerPort, hostPort = 0 }: ContainerPort): readonly Problem[] {
@@ -62,10 +62,10 @@ function portNames(ports: readonly ContainerPort[]): readonly Problem[] {
 
 function checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): readonly Problem[] {
   const found: Problem[] = [];
-  const seen = new Set<string>();
+  const seen = hasRepeats(volumeMounts ?? none, "mountPath") ? new Set<string>() : undefined;
   for (const [at, mount] of each("volumeMounts", volumeMounts)) {
-    if (seen.has(mount.mountPath)) found.push(invalid(`${at}.mountPath`, "must be unique"));
-    seen.add(mount.mountPath);
+    if (seen?.has(mount.mountPath)) found.push(invalid(`${at}.mountPath`, "must be unique"));
+    seen?.add(mount.mountPath);
     if (volumeDevices.some(({ name }) => name === mount.name))
       found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
     if (volumeDevices.some(({ devicePath }) => devicePath === mount.mountPath))

@@ -5,13 +5,23 @@ import type { Container, EphemeralContainer } from "../container.ts";
 import type { PodSpec } from "../pod-spec.ts";
 import type { Volume } from "../volume.ts";
 import { checkProbes, checkSleeps } from "./probes.ts";
-import { each, isEmpty, none, under } from "./problems.ts";
+import { byName, each, hasRepeats, isEmpty, none, under } from "./problems.ts";
 import { checkClaims } from "./resources.ts";
+
+type AnyContainer = Container | EphemeralContainer;
+
+const noContainers: readonly AnyContainer[] = [];
+
+/** Whether any container is so. */
+export const anyContainer = (spec: PodSpec, isSo: (container: AnyContainer) => boolean): boolean =>
+  (spec.initContainers ?? noContainers).some(isSo) ||
+  spec.containers.some(isSo) ||
+  (spec.ephemeralContainers ?? noContainers).some(isSo);
 
 /** Every container with its path, in the order upstream visits them. */
 export function allContainers(
   spec: Pick<PodSpec, "initContainers" | "containers" | "ephemeralContainers">,
-): readonly (readonly [at: string, container: Container | EphemeralContainer])[] {
+): readonly (readonly [at: string, container: AnyContainer])[] {
   const regular = each("containers", spec.containers);
   if (!spec.initContainers && !spec.ephemeralContainers) return regular;
   return [
@@ -23,12 +33,11 @@ export function allContainers(
 
 export function checkContainers(spec: PodSpec): readonly Problem[] {
   const found: Problem[] = [];
-  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
-  const claims = new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== ""));
+  const volumeOf = byName(spec.volumes ?? none);
   for (const [at, container] of allContainers(spec)) {
-    found.push(...under(at, withVolumes(container, volumes)));
+    found.push(...under(at, withVolumes(container, volumeOf)));
     if (container.resources.claims)
-      found.push(...under(`${at}.resources`, checkClaims(container.resources.claims, claims)));
+      found.push(...under(`${at}.resources`, checkClaims(container.resources.claims, claimsOf(spec))));
     found.push(...under(at, withSettings(container, spec)));
   }
   found.push(...checkRegular(spec));
@@ -36,6 +45,9 @@ export function checkContainers(spec: PodSpec): readonly Problem[] {
   if (spec.ephemeralContainers) found.push(...checkEphemeral(spec));
   return found;
 }
+
+const claimsOf = ({ resourceClaims = [] }: PodSpec): ReadonlySet<string> =>
+  new Set(resourceClaims.map(({ name }) => name).filter((name) => name !== ""));
 
 /** A volume that has problems is none for those who mount it. */
 export function* mountsOfRefusedVolumes(spec: PodSpec, problems: readonly Problem[]): Iterable<Problem> {
@@ -51,15 +63,13 @@ export function* mountsOfRefusedVolumes(spec: PodSpec, problems: readonly Proble
 }
 
 /** What a container wants of the pod's volumes. */
-function withVolumes(
-  container: Container | EphemeralContainer,
-  volumes: ReadonlyMap<string, Volume>,
-): readonly Problem[] {
+function withVolumes(container: AnyContainer, volumeOf: (name: string) => Volume | undefined): readonly Problem[] {
   const found: Problem[] = [];
-  for (const [at, { name }] of each("volumeMounts", container.volumeMounts))
-    if (!volumes.has(name)) found.push(notFound(`${at}.name`));
+  container.volumeMounts?.forEach(({ name }, i) => {
+    if (!volumeOf(name)) found.push(notFound(`volumeMounts[${i}].name`));
+  });
   for (const [at, { name }] of each("volumeDevices", container.volumeDevices)) {
-    const volume = volumes.get(name);
+    const volume = volumeOf(name);
     if (!volume) found.push(notFound(`${at}.name`));
     else if (!volume.persistentVolumeClaim && !volume.ephemeral)
       found.push(
@@ -71,7 +81,7 @@ function withVolumes(
     const file = valueFrom?.fileKeyRef;
     if (!file) continue;
     const path = `${at}.valueFrom.fileKeyRef.volumeName`;
-    const volume = volumes.get(file.volumeName);
+    const volume = volumeOf(file.volumeName);
     if (!volume) found.push(notFound(path));
     else if (!volume.emptyDir) found.push(invalid(path, "referenced volume must be of type emptyDir"));
   }
@@ -79,7 +89,7 @@ function withVolumes(
 }
 
 /** What of a container depends on settings of the pod. */
-function withSettings(container: Container | EphemeralContainer, spec: PodSpec): readonly Problem[] {
+function withSettings(container: AnyContainer, spec: PodSpec): readonly Problem[] {
   const found: Problem[] = [];
   if (spec.restartPolicy === "Never")
     for (const { restartPolicy } of container.resizePolicy ?? [])
@@ -92,10 +102,10 @@ function withSettings(container: Container | EphemeralContainer, spec: PodSpec):
 
 function checkRegular(spec: PodSpec): readonly Problem[] {
   const found: Problem[] = [];
-  const names = new Set<string>();
+  const names = hasRepeats(spec.containers, "name") ? new Set<string>() : undefined;
   for (const [at, container] of each("containers", spec.containers)) {
-    if (names.has(container.name)) found.push(duplicate(`${at}.name`));
-    names.add(container.name);
+    if (names?.has(container.name)) found.push(duplicate(`${at}.name`));
+    names?.add(container.name);
     found.push(...under(at, checkProbes(container)));
     if (!container.lifecycle) continue;
     found.push(...under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds)));
@@ -190,5 +200,7 @@ function* checkEphemeral(spec: PodSpec): Iterable<Problem> {
   }
 }
 
-export const imageSpace = (at: string, { image = "" }: Pick<Container, "image">): readonly Problem[] =>
-  image.trim() === image ? none : [invalid(`${at}.image`, "must not have leading or trailing whitespace")];
+export const hasImageSpace = ({ image = "" }: Pick<Container, "image">): boolean => image.trim() !== image;
+
+export const imageSpace = (at: string, container: Pick<Container, "image">): readonly Problem[] =>
+  !hasImageSpace(container) ? none : [invalid(`${at}.image`, "must not have leading or trailing whitespace")];

@@ -1,7 +1,9 @@
 // What a pod of one operating system cannot have.
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type { PodSpec } from "../pod-spec.ts";
-import { allContainers } from "./containers.ts";
+import type { SecurityContext } from "../security-context.ts";
+import { allContainers, anyContainer } from "./containers.ts";
+import { none } from "./problems.ts";
 
 export function checkOs(spec: PodSpec): readonly Problem[] {
   const found = checkHostProcess(spec);
@@ -68,9 +70,13 @@ function* checkWindows(spec: PodSpec): Iterable<Problem> {
 }
 
 /** Containers that are processes of a Windows host: all of a pod's, or none, and on the host's network. */
+const runsOnWindows = ({ securityContext }: { readonly securityContext?: SecurityContext | undefined }): boolean =>
+  securityContext?.windowsOptions !== undefined;
+
 function checkHostProcess(spec: PodSpec): readonly Problem[] {
-  const found: Problem[] = [];
   const ofPod = spec.securityContext.windowsOptions?.hostProcess;
+  if (ofPod === undefined && !anyContainer(spec, runsOnWindows)) return none;
+  const found: Problem[] = [];
   let containers = 0;
   let onHost = 0;
   for (const [at, { securityContext }] of allContainers(spec)) {

@@ -14,13 +14,13 @@ import type { HostAlias, PodDNSConfig, PodResourceClaim, PodSpec } from "../pod-
 import { checkTolerations, spreadRepeats } from "./affinity.ts";
 import { checkContainers } from "./containers.ts";
 import { checkOs } from "./pod-os.ts";
-import { each, malformed, oneOf, under } from "./problems.ts";
+import { each, hasRepeats, malformed, oneOf, under } from "./problems.ts";
 import { checkAmounts, checkPodResources, containerResourceName, entries } from "./resources.ts";
 import { checkSysctls } from "./security.ts";
 
 export function checkPodSpec(spec: PodSpec): readonly Problem[] {
   const found: Problem[] = [];
-  if (spec.volumes) found.push(...checkVolumeNames(spec));
+  if (spec.volumes && hasRepeats(spec.volumes, "name")) found.push(...checkVolumeNames(spec));
   if (spec.resourceClaims) found.push(...uniqueClaims(spec));
   found.push(...checkContainers(spec));
   if (spec.resources) found.push(...checkPodResources(spec, spec.resources));

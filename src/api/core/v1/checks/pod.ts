@@ -8,7 +8,7 @@ import type { Container } from "../container.ts";
 import type { Pod } from "../pod.ts";
 import { PodSpec } from "../pod-spec.ts";
 import type { Volume } from "../volume.ts";
-import { imageSpace } from "./containers.ts";
+import { anyContainer, hasImageSpace, imageSpace } from "./containers.ts";
 import { difference } from "./difference.ts";
 import { appArmorAnnotation, checkPodAnnotations, checkProfilesAgree, mirrorAnnotation } from "./pod-template.ts";
 import { each, quoted, under } from "./problems.ts";
@@ -23,13 +23,18 @@ export function checkPodOnly({ metadata, spec }: Pod): readonly Problem[] {
   const found: Problem[] = [];
   if (metadata.annotations)
     found.push(...under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec)));
-  if (spec.volumes) found.push(...checkPodVolumes(metadata.name, spec, spec.volumes));
-  for (const list of ["containers", "initContainers"] as const)
-    for (const [at, container] of each(`spec.${list}`, spec[list])) found.push(...imageSpace(at, container));
+  if (spec.volumes?.some(isOfPodsOnly)) found.push(...checkPodVolumes(metadata.name, spec, spec.volumes));
+  if (anyContainer(spec, hasImageSpace))
+    for (const list of ["containers", "initContainers"] as const)
+      for (const [at, container] of each(`spec.${list}`, spec[list])) found.push(...imageSpace(at, container));
   if (mirrorAnnotation in (metadata.annotations ?? {}))
     for (const _ of spec.resourceClaims ?? []) found.push(forbidden("", "static pods do not support resource claims"));
   return found;
 }
+
+/** Whether there is more to check of a volume of a pod than of one of a template. */
+const isOfPodsOnly = ({ image, ephemeral, persistentVolumeClaim, projected }: Volume): boolean =>
+  (image ?? ephemeral ?? persistentVolumeClaim ?? projected) !== undefined;
 
 function checkPodVolumes(pod: string | undefined, spec: PodSpec, volumes: readonly Volume[]): readonly Problem[] {
   const found: Problem[] = [];

@@ -27,6 +27,23 @@ export const each = <T>(path: string, items: readonly T[] | undefined): readonly
 /** Nothing is wrong. */
 export const none: readonly never[] = [];
 
+/** Whether two items have the same in a field. As long as they are few, each is compared with those before it, which makes nothing. */
+export function hasRepeats<K extends string>(items: readonly { readonly [Key in K]?: unknown }[], field: K): boolean {
+  if (items.length > few) return new Set(items.map((item) => item[field])).size < items.length;
+  for (let i = 1; i < items.length; i++)
+    for (let before = 0; before < i; before++) if (items[before]?.[field] === items[i]?.[field]) return true;
+  return false;
+}
+
+/** Finds items by their name, without making anything as long as they are few. */
+export function byName<T extends { readonly name: string }>(items: readonly T[]): (name: string) => T | undefined {
+  if (items.length <= few) return (name) => items.findLast((item) => item.name === name);
+  const named = new Map(items.map((item) => [item.name, item]));
+  return (name) => named.get(name);
+}
+
+const few = 16;
+
 export const isEmpty = (value: object | undefined): boolean => value === undefined || Object.keys(value).length === 0;
 
 /** Go writes strings in messages with %q. */

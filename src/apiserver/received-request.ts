@@ -1,0 +1,56 @@
+import type { ApiRequest, RequestBody, RequestVerb, ResourceAddress, Trace, User } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import { isPart } from "./causality.ts";
+
+/** What is known of a request besides what was sent. */
+export interface Received {
+  readonly user: User;
+  readonly address: ResourceAddress;
+  readonly verb: RequestVerb;
+  readonly body: RequestBody | undefined;
+  readonly trace: Trace | undefined;
+  readonly warn: (text: string) => void;
+}
+
+/** A request that came over HTTP. */
+export class ReceivedRequest implements ApiRequest {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+  readonly verb: RequestVerb;
+  readonly user: User;
+  readonly query: URLSearchParams;
+  readonly userAgent: string;
+  readonly body: RequestBody | undefined;
+  readonly because: string | undefined;
+  readonly steps: string | undefined;
+  readonly trace: Trace | undefined;
+  readonly warn: (text: string) => void;
+  readonly signal: AbortSignal;
+
+  constructor(http: HttpRequest, { user, address, verb, body, trace, warn }: Received) {
+    const { headers } = http;
+    const because = headers["knarr-because"];
+    const steps = headers["knarr-steps"];
+    const isBelieved = (because !== undefined || steps !== undefined) && isPart(user);
+    this.group = address.group;
+    this.version = address.version;
+    this.resource = address.resource;
+    this.namespace = address.namespace;
+    this.name = address.name;
+    this.subresource = address.subresource;
+    this.verb = verb;
+    this.user = user;
+    this.query = http.query;
+    this.userAgent = headers["user-agent"] ?? "";
+    this.body = body;
+    this.because = isBelieved ? because : undefined;
+    this.steps = isBelieved ? steps : undefined;
+    this.trace = trace;
+    this.warn = warn;
+    this.signal = http.signal;
+  }
+}
