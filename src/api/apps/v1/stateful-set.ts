@@ -169,9 +169,10 @@ export interface StatefulSetSpec extends Infer<typeof StatefulSetSpec> {}
 function completePod(template: PodTemplateSpec, claims: readonly PersistentVolumeClaim[] = []): PodTemplateSpec {
   const { hostname: _hostname, subdomain: _subdomain, ...pod } = template.spec;
   const names = claims.map(({ metadata }) => metadata.name);
+  const taken = new Set(names);
   const volumes = [
     ...names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
-    ...(pod.volumes ?? []).filter(({ name }) => !names.includes(name)),
+    ...(pod.volumes ?? []).filter(({ name }) => !taken.has(name)),
   ];
   return { ...template, spec: names.length > 0 ? { ...pod, volumes } : pod };
 }

@@ -63,12 +63,13 @@ function portNames(ports: readonly ContainerPort[]): readonly Problem[] {
 function checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): readonly Problem[] {
   const found: Problem[] = [];
   const seen = new Set<string>();
+  const deviceNames = new Set(volumeDevices.map(({ name }) => name));
+  const devicePaths = new Set(volumeDevices.map(({ devicePath }) => devicePath));
   for (const [at, mount] of each("volumeMounts", volumeMounts)) {
     if (seen.has(mount.mountPath)) found.push(invalid(`${at}.mountPath`, "must be unique"));
     seen.add(mount.mountPath);
-    if (volumeDevices.some(({ name }) => name === mount.name))
-      found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
-    if (volumeDevices.some(({ devicePath }) => devicePath === mount.mountPath))
+    if (deviceNames.has(mount.name)) found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
+    if (devicePaths.has(mount.mountPath))
       found.push(invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices"));
     // Upstream leaves the index out of these paths.
     if (mount.subPath) found.push(...descending("volumeMounts.subPath", mount.subPath));
@@ -104,6 +105,8 @@ function* recursiveReadOnly({ recursiveReadOnly, readOnly, mountPropagation }: V
 function* checkDevices({ volumeMounts = [], volumeDevices }: Container): Iterable<Problem> {
   const names = new Set<string>();
   const paths = new Set<string>();
+  const mounted = new Set(volumeMounts.map((mount) => mount.name));
+  const mountPaths = new Set(volumeMounts.map(({ mountPath }) => mountPath));
   for (const [at, { name, devicePath }] of each("volumeDevices", volumeDevices)) {
     if (name === "") yield required(`${at}.name`);
     if (names.has(name)) yield invalid(`${at}.name`, "must be unique");
@@ -112,9 +115,8 @@ function* checkDevices({ volumeMounts = [], volumeDevices }: Container): Iterabl
     if ([...noBacksteps("", devicePath)].length > 0)
       yield invalid(`${at}.devicePath`, "can not contain backsteps ('..')");
     else paths.add(devicePath);
-    if (volumeMounts.some((mount) => mount.name === name))
-      yield invalid(`${at}.name`, "must not already exist in volumeMounts");
-    if (volumeMounts.some(({ mountPath }) => mountPath === devicePath))
+    if (mounted.has(name)) yield invalid(`${at}.name`, "must not already exist in volumeMounts");
+    if (mountPaths.has(devicePath))
       yield invalid(`${at}.devicePath`, "must not already exist as a path in volumeMounts");
     if (name !== "") names.add(name);
   }
