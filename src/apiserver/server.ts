@@ -18,6 +18,7 @@ import type { ApiRequest, ApiResponse, RequestBody, RequestVerb, User } from "#w
 import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
 import { badRequest, forbidden, internalError, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
 import { actingUser, withoutCredentials } from "./authentication/impersonation.ts";
 import { type Authorize, permit, type Question, questionAbout, questionOf } from "./authorization/authorizer.ts";
 import { isPart, RequestTrace, traceIdOf } from "./causality.ts";
@@ -52,6 +53,8 @@ export interface ApiServerOptions {
   readonly connections: ConnectOptions;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
+  /** Reads large YAML; without it, that is refused. */
+  readonly readYaml?: YamlReader;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -129,7 +132,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       if (!verb) throw methodNotAllowed();
       wanted = wantedBy(http, verb);
       trace?.mark("authorize");
-      const body = methodsWithBody.has(http.method) ? await bodyOf(http) : undefined;
+      const body = methodsWithBody.has(http.method) ? await bodyOf(http, options.readYaml) : undefined;
       trace?.mark("read");
       const asked = apiRequest(http, actor, address, verb, body, trace, warnings.warn);
       const socket = verb === "watch" && isWebSocketRequest(http) ? new WatchSocket(http) : undefined;
@@ -137,7 +140,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
       if (socket && response.type === "watch")
         return answered(await socket.answer(watchMessages(response, wanted, clock)));
       const answer =
-        response.type === "list" ? await respondList(response, wanted, clock) : respond(response, wanted, clock);
+        response.type === "list" ? await respondList(response, wanted, clock) : await respond(response, wanted, clock);
       return answered(trace ? traced(answer, trace.id, http.headers.traceparent ? newId(random) : trace.id) : answer);
     } catch (error) {
       if (http.signal.aborted) {
@@ -246,8 +249,8 @@ const countedPaths: ReadonlySet<string> = new Set(
 
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-const bodyOf = async (http: HttpRequest): Promise<RequestBody | undefined> =>
-  requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
+const bodyOf = async (http: HttpRequest, readYaml: YamlReader | undefined): Promise<RequestBody | undefined> =>
+  requestBody(await http.body(), http.headers["content-type"] ?? "", http.method, readYaml);
 
 function apiRequest(
   { query, headers, signal }: HttpRequest,

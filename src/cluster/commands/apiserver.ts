@@ -18,6 +18,7 @@ import { type Component, outlive } from "#base/supervise.ts";
 import { parseIp } from "#schema/ip.ts";
 import { type HttpsFront, type HttpsOptions, httpsFront } from "#wire/host/https.ts";
 import { isLoopback } from "#wire/host/unsecured.ts";
+import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import type { Command } from "../command.ts";
@@ -182,6 +183,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       stopping: signal,
       eventSeconds,
       inFlight: inFlightOf(settings),
+      readYaml: yamlThread(systemClock),
       metrics,
     });
     const front = httpsFront({ cert, key, clientCa, handler: server.handle, log, ...spoken });

@@ -71,6 +71,8 @@ export function inOrder(node: FieldSet): FieldSet {
 const finished = new Map<string, FieldSet>();
 const finishedParts = new Map<string, FieldSet>();
 const mostFinished = 1000;
+/** The text of a larger set is not kept: who sends many of those would fill the memory. */
+const longestFinished = 16 * 1024;
 
 /**
  * A finished draft, the same object for equal drafts as long as there are not too many others: what one client makes, it makes
@@ -86,6 +88,7 @@ function remembered(known: Map<string, FieldSet>, draft: FieldSet, finish: (draf
   const text = JSON.stringify(draft);
   const present = known.get(text);
   if (present) return present;
+  if (text.length > longestFinished) return finish(draft);
   if (known.size >= mostFinished) {
     const oldest = known.keys().next();
     if (!oldest.done) known.delete(oldest.value);
