@@ -50,7 +50,7 @@ export function yamlThread(clock: Clock): YamlReader {
   return (bytes, mostValues) =>
     new Promise((resolve, reject) => {
       // A copy, which the thread takes over: what came in may be part of a larger buffer.
-      waiting.push({ job: { bytes: Uint8Array.from(bytes), mostValues }, resolve, reject });
+      waiting.push({ job: { bytes: new Uint8Array(bytes), mostValues }, resolve, reject });
       if (!isRunning) void run();
     });
 }
