@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { AnyKind } from "#schema/kind.ts";
 import { printYaml } from "#wire/yaml/write.ts";
+import { countFor } from "../test/apiserver/hostile/large-bodies.ts";
 import { distinctParts, type LargePart } from "../test/apiserver/hostile/large-objects.ts";
 import { type Measured, makeBundle, makeKeys, startKnarr } from "./apiserver/servers.ts";
 import type { Report } from "./figure.ts";
@@ -14,7 +15,6 @@ import { pod } from "./schema.ts";
 
 const mostBytes = 2_900_000;
 const mostStored = 1_300_000;
-const mostValues = 95_000;
 const longestMs = 50;
 const listed = 5000;
 
@@ -91,13 +91,7 @@ const collectionOf = ({ group, version, scope, plural }: AnyKind): string =>
   `${group === "" ? "/api" : `/apis/${group}`}/${version}${scope === "Namespaced" ? "/namespaces/default" : ""}/${plural}`;
 
 /** As much of the part as a body may have. */
-function largest(part: LargePart, bytes: number): string {
-  const [some, more] = [JSON.stringify(part.of(100)), JSON.stringify(part.of(200))];
-  const values = (text: string) => text.split(/[,{[]/).length;
-  const perBytes = (more.length - some.length) / 100;
-  const perValues = (values(more) - values(some)) / 100;
-  return JSON.stringify(part.of(Math.max(1, Math.floor(Math.min(bytes / perBytes, mostValues / (perValues || 1e-9))))));
-}
+const largest = (part: LargePart, bytes: number): string => JSON.stringify(part.of(countFor(part, 1, bytes)));
 
 function suites(): Readonly<Record<string, Iterable<Sent>>> {
   const share = Number(process.env.KNARR_BENCH_PARTS ?? 1);
@@ -113,7 +107,7 @@ function suites(): Readonly<Record<string, Iterable<Sent>>> {
       yield { method: "POST", path: `${collectionOf(part.kind)}?dryRun=All`, type, body: write(largest(part, bytes)) };
   };
   const wide = parts.filter(({ is }) => is !== "text");
-  const unknown = Array.from({ length: 60_000 }, (_, i) => `"u${i}":1`).join(",");
+  const unknown = Array.from({ length: 24_000 }, (_, i) => `"u${i}":1`).join(",");
   return {
     "bodies that could be stored": create(wide, mostStored),
     "bodies of 3 MiB": create(wide, mostBytes),
@@ -121,12 +115,13 @@ function suites(): Readonly<Record<string, Iterable<Sent>>> {
       parts.filter(({ is }) => is === "text"),
       mostBytes,
     ),
-    "YAML of 256 KiB": create(
+    "YAML of 64 KiB": create(
       wide,
-      200_000,
-      (json) => printYaml(JSON.parse(json)).slice(0, 256 * 1024),
+      60_000,
+      (json) => printYaml(JSON.parse(json)).slice(0, 64 * 1024),
       "application/yaml",
     ),
+    "YAML of 3 MiB": create(wide, mostStored, (json) => printYaml(JSON.parse(json)), "application/yaml"),
     "unknown fields": [
       { method: "POST", path: "/apis/authentication.k8s.io/v1/selfsubjectreviews", body: `{${unknown}}` },
     ],

@@ -137,6 +137,7 @@ const wellConnected: Readonly<Record<string, string>> = {
   "src/client/run-controllers.ts": "to be cut",
   "src/cluster/cluster.ts": "puts a cluster together",
   "src/cluster/commands/apiserver.ts": "puts a server alone together",
+  "src/cluster/local/run.ts": "puts a cluster of this machine together",
   "src/cluster/machine/run-node.ts": "puts a node together",
   "src/controllers/garbage/collector.ts": "watches and deletes objects of all kinds",
   "src/controllers/list.ts": "a list, one line for each controller",

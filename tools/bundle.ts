@@ -53,12 +53,29 @@ const options = {
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
+// What runs in a thread of its own is a file of its own. Its name is known only then, and those who start it learn it here.
+const worker = await build({
+  ...options,
+  entryPoints: { "yaml-worker": join(root, "src/wire/host/yaml-worker.ts") },
+  entryNames: "[name]-[hash]",
+});
+const workerFile = basename(worker.outputFiles.find(({ path }) => path.endsWith(".mjs"))?.path ?? "");
+const workerAtHome: Plugin = {
+  name: "worker-at-home",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/wire\/host\/yaml-thread\.ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replace("./yaml-worker.ts", `./${workerFile}`),
+      loader: "ts",
+    }));
+  },
+};
+
 // A cluster's process shares no files with other commands: what many share falls into many parts, and people wait for this one.
 const cluster = await build({
   ...options,
   entryPoints: { "run-cluster": join(root, "src/cluster/commands/run-cluster.ts") },
   entryNames: "[name]-[hash]",
-  plugins: [lmdbAtHome],
+  plugins: [lmdbAtHome, workerAtHome],
 });
 const clusterFile = cluster.outputFiles.find(({ path }) => /\/run-cluster-[^/]*\.mjs$/.test(path))?.path ?? "";
 const apart: Plugin = {
@@ -73,9 +90,9 @@ const apart: Plugin = {
 const main = await build({
   ...options,
   entryPoints: { [basename(target, ".mjs")]: join(root, "src/main.ts") },
-  plugins: [lmdbAtHome, apart],
+  plugins: [lmdbAtHome, workerAtHome, apart],
 });
-const outputFiles = [...cluster.outputFiles, ...main.outputFiles];
+const outputFiles = [...worker.outputFiles, ...cluster.outputFiles, ...main.outputFiles];
 
 // The names of the parts contain hashes of their content, so parts of two bundles do not mix. The entry comes last, and is renamed
 // into place: a command started at the same time finds the old bundle or the new one.
@@ -89,6 +106,8 @@ for (const { path, contents, text } of outputFiles.toSorted(
   await rename(draft, path);
 }
 const now = new Set(outputFiles.map(({ path }) => basename(path)));
-for (const old of before) if (!now.has(old)) await rm(join(folder, old), { force: true });
+// A server that runs may still have to start its thread.
+for (const old of before)
+  if (!now.has(old) && !old.startsWith("yaml-worker-")) await rm(join(folder, old), { force: true });
 // What was compiled of the files before is of no more use.
 await rm(join(dirname(folder), "knarr-compiled"), { recursive: true, force: true });

@@ -11,6 +11,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type IdentityOptions, identityBy } from "./authentication/identity.ts";
 import type { Authorizer } from "./authorization/authorizer.ts";
@@ -67,6 +68,8 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly schedulingOf?: SchedulingOf;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
+  /** Reads large YAML; without it, that is refused. */
+  readonly readYaml?: YamlReader;
   /** Aborts when the server is told to stop: from then on it is not ready. */
   readonly stopping?: AbortSignal;
   /** What `/version` says. */

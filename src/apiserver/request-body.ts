@@ -14,22 +14,20 @@ import { bodyType } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { nothingConsumed, tooLarge, unsupportedMediaType } from "#wire/status.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
 import { decodeYaml, yamlCodec } from "#wire/yaml.ts";
 
 /** What is larger is worked on in several turns of the event loop. */
-export const largeBytes = 64 * 1024;
+export const largeBytes = 16 * 1024;
 
 /**
- * The most fields, keys and list items of a body. The largest objects that people have, definitions of custom resources, have a third
- * of it, and working through as many takes up to 50 ms at each stage.
+ * The most fields, keys and list items of a body. The largest objects that people have, definitions of custom resources, have half of
+ * it, and working through as many takes up to 40 ms at each stage.
  */
-export const mostValues = 100_000;
+export const mostValues = 75_000;
 
-/**
- * The most bytes of YAML. To read it takes ten times as long as to read JSON, and cannot be interrupted. Clients that apply or create
- * large objects send JSON, also under the name of YAML: that is read as what it is.
- */
-const mostYaml = 256 * 1024;
+/** Larger YAML is read in another thread: it takes ten times as long as JSON, and cannot be interrupted. */
+const largeYaml = 64 * 1024;
 
 export const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/json-patch+json": "json",
@@ -40,13 +38,29 @@ export const patchTypes: Readonly<Record<string, PatchType>> = {
 const codecs = [jsonCodec, yamlCodec, protobufCodec];
 const mediaTypes = codecs.map(({ mediaType }) => mediaType);
 
-/** Undefined of no bytes. Throws ApiError 415 for a type that nobody here reads. */
-export function requestBody(bytes: Uint8Array, contentType: string, method: string): Soon<RequestBody | undefined> {
+/**
+ * Undefined of no bytes. Throws ApiError 415 for a type that nobody here reads, and 413 for large YAML unless there is someone who
+ * reads it.
+ */
+export function requestBody(
+  bytes: Uint8Array,
+  contentType: string,
+  method: string,
+  readYaml?: YamlReader,
+): Soon<RequestBody | undefined> {
   const patch = method === "PATCH" ? patchFormat(contentType) : undefined;
   if (bytes.length === 0) return undefined;
   const format = patch ?? objectFormat(contentType);
-  return bytes.length > largeBytes ? largeBody(bytes, format) : new Body(bytes, format);
+  return bytes.length > largeBytes || mayGrow(bytes, format)
+    ? largeBody(bytes, format, readYaml)
+    : new Body(bytes, format);
 }
+
+/** Whether a few bytes may stand for many values: with aliases in YAML, and by what a JSON patch copies. */
+const mayGrow = (bytes: Uint8Array, { codec, patchType }: Format): boolean =>
+  patchType === "json" ? /copy|\\u/.test(latin1.decode(bytes)) : codec === yamlCodec && bytes.includes(asterisk);
+const asterisk = 0x2a;
+const latin1 = new TextDecoder("latin1");
 
 interface Format {
   readonly codec: Codec;
@@ -105,17 +119,43 @@ class Body implements RequestBody {
   }
 }
 
-async function largeBody(bytes: Uint8Array, format: Format): Promise<RequestBody> {
-  const parsed = format.codec === protobufCodec ? undefined : attempt(() => parse(bytes, format));
+async function largeBody(bytes: Uint8Array, format: Format, readYaml?: YamlReader): Promise<RequestBody> {
+  const parsed = format.codec === protobufCodec ? undefined : await attempt(() => parseLarge(bytes, format, readYaml));
   await turn();
   return new Body(bytes, format, parsed ?? (() => parse(bytes, format)));
 }
 
+function parseLarge(bytes: Uint8Array, format: Format, readYaml: YamlReader | undefined): Soon<Parsed> {
+  if (format.codec === jsonCodec || bytes.length <= largeYaml) return parse(bytes, format);
+  // Clients that apply or create large objects send JSON under the name of YAML.
+  return bytes[0] === brace ? jsonOrYaml(bytes, format, readYaml) : parseElsewhere(bytes, readYaml);
+}
+const brace = 0x7b;
+
+async function jsonOrYaml(bytes: Uint8Array, format: Format, readYaml: YamlReader | undefined): Promise<Parsed> {
+  try {
+    return parse(bytes, { ...format, codec: jsonCodec });
+  } catch (error) {
+    if (!(error instanceof DecodeError && error.syntax === "json")) throw error;
+    await turn();
+    return parseElsewhere(bytes, readYaml);
+  }
+}
+
+async function parseElsewhere(bytes: Uint8Array, readYaml: YamlReader | undefined): Promise<Parsed> {
+  if (!readYaml) throw tooLarge(largeYaml);
+  const { json, duplicates } = await readYaml(bytes, mostValues);
+  const { value } = parseJson(json, { mostValues });
+  const document = { value, exactValue: () => exactValue(json, value), duplicates };
+  return {
+    value: (kind) => (kind?.model.keepsInt64 ? document.exactValue() : value),
+    decode: (subject) => decodeYaml(subject, document),
+  };
+}
+
 function parse(bytes: Uint8Array, { codec, patchType }: Format): Parsed {
   const text = decodeUtf8(bytes);
-  const isJson = codec === jsonCodec || (bytes.length > mostYaml && text.startsWith("{"));
-  if (!isJson) {
-    if (bytes.length > mostYaml) throw tooLarge(mostYaml);
+  if (codec !== jsonCodec) {
     const document = parseYaml(text, mostValues);
     return {
       value: (kind) => (kind?.model.keepsInt64 ? document.exactValue() : document.value),
@@ -130,9 +170,9 @@ function parse(bytes: Uint8Array, { codec, patchType }: Format): Parsed {
 }
 
 /** Does the work now, and answers or fails with what came of it when asked: refusals are worded by who asks. */
-function attempt<T>(work: () => T): () => T {
+async function attempt<T>(work: () => Soon<T>): Promise<() => T> {
   try {
-    const result = work();
+    const result = await work();
     return () => result;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;

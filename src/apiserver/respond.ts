@@ -2,10 +2,11 @@
 // written; only tables, metadata alone and foreign encodings are made for one answer.
 import { PartialObjectMetadata } from "#api/meta/partial-object-metadata.ts";
 import { Status } from "#api/meta/status.ts";
-import { breathe } from "#base/breathe.ts";
+import { breathe, inTurns } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { own } from "#base/collections.ts";
 import { ApiError } from "#base/errors.ts";
+import type { Soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import {
@@ -130,7 +131,11 @@ export async function respondList(response: ListResponse, wanted: Wanted, clock:
   return { code: 200, headers, body: listBytes(page) };
 }
 
-export function respond(response: Exclude<ApiResponse, ListResponse>, wanted: Wanted, clock: Clock): HttpResponse {
+export function respond(
+  response: Exclude<ApiResponse, ListResponse>,
+  wanted: Wanted,
+  clock: Clock,
+): Soon<HttpResponse> {
   const headers = headersOf(response, wanted);
   if (response.type === "object" && isStoredJson(wanted)) {
     const { code, stored } = response;
@@ -140,12 +145,12 @@ export function respond(response: Exclude<ApiResponse, ListResponse>, wanted: Wa
   switch (response.type) {
     case "object": {
       const { kind, stored, code } = response;
-      return { code, headers, body: encode(wanted, shaped(kind, stored.object, wanted, now)) };
+      return encodedInTurns({ code, headers }, wanted, shaped(kind, stored.object, wanted, now));
     }
     case "plain": {
       const { kind, object, code } = response;
       const one = kind ? shaped(kind, object as ApiObject, wanted, now) : { named: statusNamed, object };
-      return { code, headers, body: encode(wanted, one) };
+      return encodedInTurns({ code, headers }, wanted, one);
     }
     case "watch":
       return { code: 200, headers, body: watchBytes(response, wanted, now) };
@@ -209,6 +214,17 @@ function encode(wanted: Wanted, { named, object }: Shaped): Uint8Array {
   return codec.encode(named, object, { isPretty: pretty });
 }
 
+/** At once, unless the format takes long. */
+function encodedInTurns(
+  head: Pick<HttpResponse, "code" | "headers">,
+  wanted: Wanted,
+  shaped: Shaped,
+): Soon<HttpResponse> {
+  const { codec } = supporting(wanted, shaped.named);
+  const steps = codec.encodeSteps?.(shaped.named, shaped.object);
+  return steps ? inTurns(steps).then((body) => ({ ...head, body })) : { ...head, body: encode(wanted, shaped) };
+}
+
 /** Throws ApiError 406 if the format has no form of it. */
 function supporting(wanted: Wanted, { struct }: Named): Wanted {
   if (!wanted.codec.supports(struct)) throw notAcceptable([jsonCodec.mediaType, yamlCodec.mediaType]);
@@ -248,7 +264,8 @@ async function encodedList(page: ListPage, wanted: Wanted, now: number): Promise
   const pause = breathe();
   let size = 0;
   for (const [i, { object }] of page.items.entries()) {
-    const part = made.item(item(object), i === 0);
+    const steps = made.itemSteps?.(item(object), i === 0);
+    const part = steps ? await inTurns(steps) : made.item(item(object), i === 0);
     parts.push(part);
     size += part.length;
     if (pause.due()) await pause.now();

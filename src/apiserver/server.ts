@@ -11,6 +11,7 @@ import type { Authorize } from "#serving/authorization.ts";
 import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, nosniff } from "#wire/http.ts";
 import { badRequest, internalError } from "#wire/status.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
 import type { ConnectOptions } from "./connect/connect.ts";
 import { type InFlightLimits, usualInFlight } from "./in-flight.ts";
@@ -39,6 +40,8 @@ export interface ApiServerOptions {
   readonly connections: ConnectOptions;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
+  /** Reads large YAML; without it, that is refused. */
+  readonly readYaml?: YamlReader;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -58,7 +61,7 @@ const stagesOf = ({ identify, authorize, resources, paths, ...others }: ApiServe
   routeStage(resources),
   servePathStage(paths, resources),
   serveConnectionStage({ resources, connections: others.connections, authorize }),
-  readBodyStage,
+  readBodyStage(others.readYaml),
   serveResourceStage(resources, others.clock),
 ];
 

@@ -1,4 +1,5 @@
 // One stored object, several versions: what comes in is turned into the stored version, what goes out into the one asked for.
+import { copyJson } from "#schema/apply/value.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { EncodedObject, WatchEvent } from "#wire/api-request.ts";
@@ -6,7 +7,7 @@ import { encodeObject } from "#wire/json.ts";
 import { sent } from "./watcher.ts";
 
 export const toStored = (kind: AnyKind, object: DraftObject): DraftObject =>
-  kind.convert ? (structuredClone(kind.convert.toStored(object as never)) as DraftObject) : object;
+  kind.convert ? (copyJson(kind.convert.toStored(object as never)) as DraftObject) : object;
 
 export const fromStored = (kind: AnyKind, object: ApiObject): ApiObject =>
   kind.convert ? (kind.convert.fromStored(object) as ApiObject) : object;

@@ -16,7 +16,7 @@ import {
 import { excluding, type Filter } from "#schema/apply/filter.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
-import { DecodeError } from "#schema/json.ts";
+import { DecodeError, refuseManyValues } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { validateObject } from "#schema/validate.ts";
@@ -29,7 +29,7 @@ import { patched } from "./registry/patching.ts";
 import { takeFrom, wipeSystemFields } from "./registry/prepare.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Strategy } from "./registry/strategy.ts";
-import { patchTypes } from "./request-body.ts";
+import { mostValues, patchTypes } from "./request-body.ts";
 import { answer, type ServedResource, type SubresourceHandler } from "./served-resource.ts";
 import { fromStored, toStored } from "./versions.ts";
 
@@ -145,7 +145,11 @@ async function serverSideApply(request: ApiRequest, served: ServedResource): Pro
       ...ownable(served, subresource),
     };
     const { object, managedFields } = isLarge ? await inTurns(applySteps(write)) : applyObject(write);
-    if (isLarge) await turn();
+    if (isLarge) {
+      await turn();
+      refuseManyValues(object, mostValues);
+      await turn();
+    }
     const decoded = decodeErrors(() => decodeValue(kind, object));
     strictProblems(decoded.strictErrors, options, notOfKind(kind));
     if (isLarge) await turn();

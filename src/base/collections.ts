@@ -49,6 +49,13 @@ export function repeats<T>(): (item: T) => boolean {
   };
 }
 
+/** Of items that have the same name, the first: to look one up does not take longer the more there are. */
+export function firstByName<T extends { readonly name: string }>(items: readonly T[] = []): ReadonlyMap<string, T> {
+  const found = new Map<string, T>();
+  for (const item of items) if (!found.has(item.name)) found.set(item.name, item);
+  return found;
+}
+
 /** The smallest number, or undefined of none. */
 export const min = (numbers: readonly number[]): number | undefined =>
   numbers.length === 0 ? undefined : numbers.reduce((a, b) => Math.min(a, b));

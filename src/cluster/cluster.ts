@@ -30,6 +30,7 @@ import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
 import { controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
 import { identityBindings } from "./identity-bindings.ts";
@@ -90,6 +91,8 @@ export interface Environment {
   readonly connection: NodeConnection;
   /** Keeps stored objects from being changed; nothing does unless told. */
   readonly protect?: Protection;
+  /** Reads large YAML; without it, that is refused. */
+  readonly readYaml?: YamlReader;
   /** How others reach the API; without one only this process does. */
   readonly front?: Front;
 }
@@ -146,6 +149,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     version: apiVersionInfo(),
     metrics,
     ...(environment.protect && { protect: environment.protect }),
+    ...(environment.readYaml && { readYaml: environment.readYaml }),
   });
   const transport = measuredTransport(server.request, { host: "in-process", clock, metrics });
   const clientFor = (user: User, part: string): Client =>

@@ -2,6 +2,7 @@
 import { type Amounts, compareAmounts, containerAmounts, isPodLevel, isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { firstByName } from "#base/collections.ts";
 import { addQuantity, formatQuantity, parseQuantity } from "#schema/quantity.ts";
 
 /** By its containers unless it says as a whole, with what running it costs. A container that does not say takes what `missing` says. */
@@ -13,8 +14,8 @@ export function podAmounts(
   const isStuck = (status.conditions ?? []).some(
     ({ type, reason }) => type === "PodResizePending" && reason === "Infeasible",
   );
-  const inUse = (container: Resized, statuses: readonly ContainerStatus[] | undefined) => {
-    const found = statuses?.find(({ name }) => name === container.name);
+  const inUse = (container: Resized, statuses: ReadonlyMap<string, ContainerStatus>) => {
+    const found = statuses.get(container.name);
     if (!found?.resources) return container;
     const allocated = which === "requests" ? found.allocatedResources : undefined;
     const lists = [isStuck ? undefined : container.resources[which], found.resources[which], allocated];
@@ -24,12 +25,14 @@ export function podAmounts(
     missing === undefined
       ? container
       : { ...container, resources: { [which]: { ...missing, ...container.resources[which] } } };
+  const statuses = firstByName(status.containerStatuses);
+  const initStatuses = firstByName(status.initContainerStatuses);
   const total = new Map(
     containerAmounts(
       {
-        containers: spec.containers.map((container) => filled(inUse(container, status.containerStatuses))),
+        containers: spec.containers.map((container) => filled(inUse(container, statuses))),
         initContainers: (spec.initContainers ?? []).map((container) =>
-          filled(isSidecar(container) ? inUse(container, status.initContainerStatuses) : container),
+          filled(isSidecar(container) ? inUse(container, initStatuses) : container),
         ),
       },
       which,

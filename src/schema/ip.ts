@@ -23,17 +23,33 @@ export function parseIp(text: string): Ip | undefined {
 }
 
 function parseIpv4(text: string): Ip | undefined {
-  const match = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15})\.(\d{1,15})$/.exec(text);
-  if (!match) return undefined;
-  const parts = match.slice(1);
-  if (parts.some((part) => Number(part) > 255)) return undefined;
-  return {
-    family: 4,
-    value: parts.reduce((value, part) => (value << 8n) | BigInt(Number(part)), 0n),
-    leadingZeros: parts.some((part) => part.length > 1 && part.startsWith("0")),
-    mapped: false,
-  };
+  let value = 0;
+  let leadingZeros = false;
+  let parts = 1;
+  let part = 0;
+  let digits = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === dot) {
+      if (digits === 0 || ++parts > 4) return undefined;
+      value = value * 256 + part;
+      part = 0;
+      digits = 0;
+      continue;
+    }
+    if (code < zero || code > zero + 9 || digits === mostDigits) return undefined;
+    if (digits === 1 && part === 0) leadingZeros = true;
+    part = part * 10 + code - zero;
+    if (part > 255) return undefined;
+    digits++;
+  }
+  if (parts !== 4 || digits === 0) return undefined;
+  return { family: 4, value: BigInt(value * 256 + part), leadingZeros, mapped: false };
 }
+const dot = 0x2e;
+const zero = 0x30;
+/** Of one part, zeros before it included. */
+const mostDigits = 15;
 
 function parseIpv6(text: string): Ip | undefined {
   if (text.length > 64 || !/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
@@ -90,7 +106,10 @@ export function parseCidr(text: string): Cidr | undefined {
 
 /** The canonical text: RFC 5952 for IPv6 (lower case, the longest run of two or more zero groups shortened). */
 export function formatIp({ family, value }: Pick<Ip, "family" | "value">): string {
-  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join(".");
+  if (family === 4) {
+    const bits = Number(value);
+    return `${bits >>> 24}.${(bits >>> 16) & 255}.${(bits >>> 8) & 255}.${bits & 255}`;
+  }
   const groups = Array.from({ length: 8 }, (_, i) => Number((value >> BigInt(112 - 16 * i)) & 0xffffn));
   let best = { start: 0, length: 1 };
   for (let start = 0; start < 8; start++) {

@@ -54,6 +54,23 @@ export const tooManyValues = (most: number): ApiError =>
     message: `Request entity too large: limit is ${most} fields, keys and list items`,
   });
 
+/** Throws ApiError 413 if a value has more fields, keys and items than a text of it might have. */
+export function refuseManyValues(value: unknown, most: number): void {
+  let left = most;
+  const count = (inner: unknown): void => {
+    if (typeof inner !== "object" || inner === null) return;
+    left--;
+    let members = 0;
+    const surplus = Array.isArray(inner) ? 1 : 2;
+    for (const key in inner) {
+      left -= ++members > manyMembers ? 1 + surplus : 1;
+      if (left < 0) throw tooManyValues(most);
+      count((inner as Record<string, unknown>)[key]);
+    }
+  };
+  count(value);
+}
+
 /**
  * `keepsWritten` leaves whole numbers that are not written as integers as `WrittenNumber`. Throws ApiError 413 if there are more
  * than `mostValues` fields and items.
@@ -108,7 +125,7 @@ const backslash = 0x5c;
 
 interface Scanned {
   readonly keys: number;
-  /** Fields, items and empty collections. */
+  /** Fields, items and collections; those of a large list count twice, those of a large map three times. */
   readonly values: number;
   /** Whether any key is written with an escape, and whether any then contains a backslash. */
   readonly escapedKeys: boolean;
@@ -116,6 +133,12 @@ interface Scanned {
   /** Whether any number has a fraction or an exponent. */
   readonly fractions: boolean;
 }
+
+/**
+ * Beyond so many, an item of a list counts twice and a key of a map three times: texts that were never met before cost more than fields
+ * do, at every stage. What people make large, definitions of custom resources, has many small collections.
+ */
+export const manyMembers = 1000;
 
 /** Counts keys and refuses depth. Knows just enough JSON for that; what is malformed is left to the parser. */
 function scan(text: string): Scanned {
@@ -128,6 +151,8 @@ function scan(text: string): Scanned {
   let start = 0; // of the string met last, which a ":" makes a key
   let end = 0;
   let backslashAt = nextBackslash(text, 0);
+  const around: number[] = []; // members of the collections that are open
+  let members = 0;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case quote:
@@ -137,6 +162,7 @@ function scan(text: string): Scanned {
         break;
       case 0x3a: // ":" outside a string always follows a key
         keys++;
+        if (members >= manyMembers) values++;
         if (backslashAt < start) backslashAt = nextBackslash(text, start);
         if (backslashAt < end) {
           escapedKeys = true;
@@ -144,16 +170,19 @@ function scan(text: string): Scanned {
         }
         break;
       case 0x2c: // ,
-        values++;
+        values += ++members < manyMembers ? 1 : 2;
         break;
       case 0x7b: // {
       case 0x5b: // [
         values++;
         if (++depth > maxDepth) throw new DecodeError(`nested more than ${maxDepth} levels deep at offset ${i}`);
+        around.push(members);
+        members = 0;
         break;
       case 0x7d: // }
       case 0x5d: // ]
         depth--;
+        members = around.pop() ?? 0;
         break;
       case 0x2e: // "." outside a string is in a number
         fractions = true;

@@ -21,6 +21,8 @@ export interface Codec {
   supports(struct: AnyStruct): boolean;
   /** The object with its apiVersion and kind, whether it carries them or not. */
   encode(subject: Named, object: object, options?: { readonly isPretty?: boolean }): Uint8Array;
+  /** The same, to be interrupted, where it takes long. */
+  encodeSteps?(subject: Named, object: object): Generator<void, Uint8Array>;
   /**
    * For the same bytes as `encode` makes of a list that has items, but item by item. `list` is the list without them, and `field` is
    * where they stand: the last field of the list.
@@ -38,6 +40,8 @@ export interface Codec {
 export interface ListEncoder {
   /** One item, with what separates it from the item before. */
   item(item: object, isFirst: boolean): Uint8Array;
+  /** The same, to be interrupted, where it takes long. */
+  itemSteps?(item: object, isFirst: boolean): Generator<void, Uint8Array>;
   /** What stands before and after `size` bytes of items. */
   around(size: number): { readonly head: Uint8Array; readonly tail: Uint8Array };
 }

@@ -1,3 +1,4 @@
+import { atOnce } from "#base/breathe.ts";
 import { type Decoded, decodeValue } from "#schema/decode.ts";
 import { decodeUtf8 } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -8,7 +9,7 @@ import { withNames } from "./json.ts";
 import { yamlType } from "./negotiate.ts";
 import { compareKeys } from "./yaml/key-order.ts";
 import { parseYaml, type YamlDocument } from "./yaml/read.ts";
-import { printYaml } from "./yaml/write.ts";
+import { printYaml, printYamlSteps } from "./yaml/write.ts";
 
 const encoder = new TextEncoder();
 
@@ -16,10 +17,19 @@ const encoder = new TextEncoder();
 export const yamlCodec: Codec = {
   mediaType: yamlType,
   supports: () => true,
-  encode: (subject, object) => encoder.encode(printYaml(withNames(subject, asWritten(subject.struct, object)))),
+  encode: (subject, object) => atOnce(encodeSteps(subject, object)),
+  encodeSteps,
   listEncoder,
   decode: (subject, body, mostValues) => decodeYaml(subject, parseYaml(decodeUtf8(body), mostValues)),
 };
+
+function* encodeSteps(subject: Named, object: object): Generator<void, Uint8Array> {
+  const written = withNames(subject, asWritten(subject.struct, object));
+  yield;
+  const text = yield* printYamlSteps(written);
+  yield;
+  return encoder.encode(text);
+}
 
 /** Keys of a document and items of a list each begin on a line of their own, and no line depends on those before. */
 function listEncoder(subject: Named, list: object, field: string): ListEncoder {
@@ -30,11 +40,14 @@ function listEncoder(subject: Named, list: object, field: string): ListEncoder {
     return some.length === 0 ? "" : printYaml(Object.fromEntries(some));
   };
   const heading = `${field}:\n`;
+  const itemSteps = function* (item: object): Generator<void, Uint8Array> {
+    const text = yield* printYamlSteps({ [field]: asWritten(subject.struct, { [field]: [item] })[field] });
+    yield;
+    return encoder.encode(text.slice(heading.length));
+  };
   return {
-    item: (item) =>
-      encoder.encode(
-        printYaml({ [field]: asWritten(subject.struct, { [field]: [item] })[field] }).slice(heading.length),
-      ),
+    item: (item) => atOnce(itemSteps(item)),
+    itemSteps,
     around: () => ({
       head: encoder.encode(printed((key) => compareKeys(key, field) < 0) + heading),
       tail: encoder.encode(printed((key) => compareKeys(key, field) > 0)),

@@ -1,4 +1,5 @@
 // What a condition must look like.
+import { repeats } from "#base/collections.ts";
 import { byteLength, patternMessage, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import type { Condition } from "./condition.ts";
@@ -20,8 +21,8 @@ const mostMessageBytes = 32 * 1024;
 
 /** Each is about something else. */
 export function* checkRepeatedConditions(field: string, conditions: readonly Condition[] = []): Iterable<Problem> {
-  const types = conditions.map(({ type }) => type);
-  for (const [i, type] of types.entries()) if (types.indexOf(type) < i) yield duplicate(`${field}[${i}].type`, type);
+  const isRepeated = repeats<string>();
+  for (const [i, { type }] of conditions.entries()) if (isRepeated(type)) yield duplicate(`${field}[${i}].type`, type);
 }
 
 export function* checkCondition(condition: Condition): Iterable<Problem> {

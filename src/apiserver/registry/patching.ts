@@ -6,7 +6,7 @@ import { isObject } from "#base/is-object.ts";
 import type { Soon } from "#base/soon.ts";
 import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";
-import { DecodeError, type TypeMismatch } from "#schema/json.ts";
+import { DecodeError, refuseManyValues, type TypeMismatch } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { PatchError } from "#schema/patch/error.ts";
@@ -16,6 +16,7 @@ import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";
 import type { PatchType } from "#wire/api-request.ts";
 import { badRequest, invalidObject, unexpectedError } from "#wire/status.ts";
 import { foreignKind } from "../foreign-kind.ts";
+import { mostValues } from "../request-body.ts";
 
 export interface Patched {
   readonly object: DraftObject;
@@ -42,7 +43,11 @@ export async function patched(
         return applyStrategicPatch(kind.struct, current, patch);
     }
   });
-  if (isLarge) await turn();
+  if (isLarge) {
+    await turn();
+    refuseManyValues(withoutOwners(value), mostValues);
+    await turn();
+  }
   const invalid = (detail: string): ApiError => {
     const shown = type === "strategic" ? goText(patch) : JSON.stringify(value);
     return invalidObject({ group: "", kind: "" }, "", [{ type: "Invalid", field: "patch", value: shown, detail }]);
@@ -86,6 +91,13 @@ function goText(value: unknown): string {
   if (typeof value !== "object") return String(value);
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `map[${entries.map(([key, one]) => `${key}:${goText(one)}`).join(" ")}]`;
+}
+
+/** Who owns what is of the server's own making, and grows with the rest. */
+function withoutOwners(value: unknown): unknown {
+  if (!isObject(value) || !isObject(value.metadata)) return value;
+  const { managedFields: _, ...metadata } = value.metadata;
+  return { ...value, metadata };
 }
 
 /** A copy to work on. Who owns what is never changed in place, and is most of an object: that much is shared. */

@@ -68,15 +68,18 @@ function withDecisionsOf(conditions: Conditions = [], old: Conditions = []): Con
 }
 
 /** Says when, where the client does not. */
-const dated = (conditions: Conditions = [], old: Conditions = [], now: string): Conditions =>
-  conditions.map((condition) => {
-    const same = old.find(({ type, status }) => type === condition.type && status === condition.status);
+const dated = (conditions: Conditions = [], old: Conditions = [], now: string): Conditions => {
+  const states = new Map(old.toReversed().map((condition) => [stateOf(condition), condition]));
+  return conditions.map((condition) => {
+    const same = states.get(stateOf(condition));
     return {
       ...condition,
       lastUpdateTime: condition.lastUpdateTime ?? now,
       lastTransitionTime: condition.lastTransitionTime ?? same?.lastTransitionTime ?? now,
     };
   });
+};
+const stateOf = ({ type, status }: CertificateSigningRequestCondition): string => `${status} ${type}`;
 
 function setConditions(status: { conditions?: Conditions }, conditions: Conditions): void {
   if (conditions.length > 0) status.conditions = conditions;

@@ -2,7 +2,6 @@
 import type { PodAffinityTerm, TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { LabelSelector } from "#api/meta/label-selector.ts";
-import { equal } from "#base/collections.ts";
 import type { Mutable } from "#schema/index.ts";
 import type { Labels } from "#schema/selector.ts";
 
@@ -28,9 +27,13 @@ function complete(term: Selecting, labels: Labels): void {
   const wanted = [...expressions(matchLabelKeys, "In", labels), ...expressions(mismatchLabelKeys, "NotIn", labels)];
   const present = labelSelector.matchExpressions ?? [];
   // A pod whose generated name was taken comes here again.
-  const missing = wanted.filter((one) => !present.some((other) => equal(one, other)));
+  const known = new Set(present.map(textOf));
+  const missing = wanted.filter((one) => !known.has(textOf(one)));
   if (missing.length > 0) term.labelSelector = { ...labelSelector, matchExpressions: [...present, ...missing] };
 }
+
+type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
+const textOf = ({ key, operator, values = [] }: Expression): string => JSON.stringify([key, operator, values]);
 
 const expressions = (
   keys: readonly string[],

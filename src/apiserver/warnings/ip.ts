@@ -7,10 +7,11 @@ const quoted = JSON.stringify;
 export function* ipWarnings(at: string, text: string): Iterable<string> {
   const ip = parseIp(text);
   if (!ip) return;
+  if (ip.family === 4 && !ip.leadingZeros && !ip.mapped) return;
   const usual = formatIp(ip);
   if (ip.leadingZeros || ip.mapped)
     yield `${at}: non-standard IP address ${quoted(text)} is invalid: use ${quoted(usual)}`;
-  else if (ip.family === 6 && usual !== text)
+  else if (usual !== text)
     yield `${at}: IPv6 address ${quoted(text)} should be in RFC 5952 canonical format (${quoted(usual)})`;
 }
 
@@ -20,12 +21,13 @@ export function* networkWarnings(at: string, text: string): Iterable<string> {
   if (!cidr) return;
   const { address, length, network } = cidr;
   const { family } = address;
-  const usual = `${formatIp({ family, value: network })}/${length}`;
   const isAmbiguous = address.value !== network;
   const isOdd = cidr.leadingZeros || address.mapped;
+  if (family === 4 && !isAmbiguous && !isOdd) return;
+  const usual = `${formatIp({ family, value: network })}/${length}`;
   if (isAmbiguous)
     yield `${at}: CIDR value ${quoted(text)} is ambiguous in this context (should be ${quoted(usual)} or ${quoted(`${formatIp(address)}/${family === 4 ? 32 : 128}`)}?)`;
   if (isOdd) yield `${at}: non-standard CIDR value ${quoted(text)} is invalid: use ${quoted(usual)}`;
-  if (!isAmbiguous && !isOdd && family === 6 && usual !== text)
+  if (!isAmbiguous && !isOdd && usual !== text)
     yield `${at}: IPv6 CIDR value ${quoted(text)} should be in RFC 5952 canonical format (${quoted(usual)})`;
 }

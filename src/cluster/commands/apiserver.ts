@@ -23,6 +23,7 @@ import { asText, flagFile } from "#cli/host/flag-file.ts";
 import { parseIp } from "#schema/ip.ts";
 import { type HttpsFront, type HttpsOptions, httpsFront } from "#serving/host/https/front.ts";
 import { isLoopback } from "#serving/host/https/unsecured.ts";
+import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { componentProbe } from "../component-probe.ts";
@@ -184,6 +185,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       stopping: signal,
       eventSeconds,
       inFlight: inFlightOf(settings),
+      readYaml: yamlThread(systemClock),
       metrics,
     });
     const front = httpsFront({

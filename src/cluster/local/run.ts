@@ -9,6 +9,7 @@ import { makeFolder } from "#base/host/make-folder.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
+import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster } from "../cluster.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
@@ -66,7 +67,15 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         objects: nodes.objects,
         admission: pluginsAsked(settings),
       },
-      { clock: systemClock, random: systemRandom, log, store, connection: nodes.connection, front },
+      {
+        clock: systemClock,
+        random: systemRandom,
+        log,
+        store,
+        connection: nodes.connection,
+        readYaml: yamlThread(systemClock),
+        front,
+      },
     );
     const report = {
       name: "report",

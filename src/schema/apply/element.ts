@@ -74,10 +74,63 @@ export function compareElements(a: string, b: string): number {
   const kind = rank(a);
   if (kind !== rank(b)) return kind - rank(b);
   if (kind === 1) return compareText(a, b);
-  if (kind === 2) return compareKeys(keysOf(a), keysOf(b));
-  if (kind === 3) return compareValues(parseJson(a.slice(2)).value, parseJson(b.slice(2)).value);
-  return Number(a.slice(2)) - Number(b.slice(2));
+  return compareRead(read(a), read(b));
 }
+
+/** An element with what it is compared by. */
+interface Read {
+  readonly element: string;
+  readonly rank: number;
+  readonly keys?: ReturnType<typeof keysOf>;
+  readonly value?: unknown;
+}
+
+function read(element: string): Read {
+  const kind = rank(element);
+  if (kind === 2) return { element, rank: kind, keys: keysOf(element) };
+  if (kind === 3) return { element, rank: kind, value: parseJson(element.slice(2)).value };
+  return { element, rank: kind };
+}
+
+function compareRead(a: Read, b: Read): number {
+  if (a.rank !== b.rank) return a.rank - b.rank;
+  if (a.rank === 1) return compareText(a.element, b.element);
+  if (a.keys && b.keys) return compareKeys(a.keys, b.keys);
+  if (a.rank === 3) return compareValues(a.value, b.value);
+  return Number(a.element.slice(2)) - Number(b.element.slice(2));
+}
+
+/** So few are compared as they are. */
+const few = 16;
+
+/** In upstream's order. Of many each is read once: to read two for each comparison took a quarter of a second for 40,000. */
+export function inElementOrder(elements: readonly string[]): readonly string[] {
+  if (elements.length <= few) return elements.toSorted(compareElements);
+  const byRank = [...Map.groupBy(elements, rank)].sort(([a], [b]) => a - b);
+  return byRank.flatMap(
+    ([, alike]) =>
+      inPlainOrder(alike) ??
+      alike
+        .map(read)
+        .sort(compareRead)
+        .map((one) => one.element),
+  );
+}
+
+/**
+ * Elements that differ in one plain text only, as fields, names and most members of sets do: their order is that of their own texts,
+ * since no letter of those comes before the quote at their end, and the language sorts texts fastest. Undefined if they are not like that.
+ */
+function inPlainOrder(elements: readonly string[]): readonly string[] | undefined {
+  const start = /^(?:f:|v:"|k:\{"[\w.-]+":")/.exec(elements[0] ?? "")?.[0];
+  if (start === undefined) return undefined;
+  const plain = start === "f:" ? /^\p{ASCII}*$/u : start.startsWith("v") ? plainValue : plainKeyValue;
+  return elements.every((element) => element.startsWith(start) && plain.test(element))
+    ? elements.toSorted()
+    : undefined;
+}
+const plainValue = /^v:"[\w./:@-]*"$/;
+const plainKeyValue = /^k:\{"[\w.-]+":"[\w./:@-]*"\}$/;
 
 function compareKeys(a: ReturnType<typeof keysOf>, b: ReturnType<typeof keysOf>): number {
   for (let i = 0; ; i++) {

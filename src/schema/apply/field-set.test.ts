@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { deepFreeze } from "#base/collections.ts";
-import { compareElements, FieldSetError, parseElement, pathText } from "./element.ts";
+import { compareElements, FieldSetError, inElementOrder, parseElement, pathText } from "./element.ts";
 import {
   below,
   difference,
@@ -86,6 +86,25 @@ test("elements are in upstream's order: fields, keys, values, indexes", () => {
     "i:10",
   ];
   assert.deepEqual(ordered.toReversed().sort(compareElements), ordered);
+});
+
+test("many elements come into the same order as few", () => {
+  const spellings: readonly ((text: string) => string)[] = [
+    (text) => `f:${text}`,
+    (text) => `v:${JSON.stringify(text)}`,
+    (text) => `k:${JSON.stringify({ name: text })}`,
+    (text) => `k:${JSON.stringify({ name: text, port: text.length })}`,
+    (text) => `v:${text.length}`,
+    (text) => `i:${text.length}`,
+  ];
+  const texts = fc.array(fc.oneof(fc.stringMatching(/^[a-c ]{0,3}$/), fc.string({ unit: "binary", maxLength: 3 })));
+  fc.assert(
+    fc.property(texts, fc.array(fc.constantFrom(...spellings), { minLength: 1, maxLength: 2 }), (drawn, chosen) => {
+      const few = new Set([...drawn, ..."abcdefghijklmnopq!~"].flatMap((text) => chosen.map((spell) => spell(text))));
+      assert.deepEqual(inElementOrder([...few]), [...few].sort(compareElements));
+    }),
+    { numRuns: 500 },
+  );
 });
 
 test("paths are printed as upstream prints them", () => {

@@ -3,7 +3,7 @@
 // well. Nothing is decoded or encoded between the store and this code. Sets are never changed: an operation
 // that takes nothing away and adds nothing answers with the very set it was given, so what did not change stays
 // the same object, and operations with a small set cost what the small set costs.
-import { compareElements } from "./element.ts";
+import { inElementOrder } from "./element.ts";
 
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -57,20 +57,23 @@ export function insert(draft: FieldSetDraft, path: readonly string[], parts: Fie
 
 /** A finished draft: every level in upstream's order. */
 export function inOrder(node: FieldSet): FieldSet {
-  let copy: Record<string, FieldSet> | undefined;
-  for (const element in node) {
+  const elements = Object.keys(node);
+  const out: Record<string, FieldSet> = {};
+  let isSame = true;
+  for (const [i, element] of inElementOrder(elements).entries()) {
     const part = node[element] as FieldSet;
     const ordered = isEmptySet(part) ? leaf : inOrder(part);
-    if (ordered === part) continue;
-    copy ??= { ...node };
-    copy[element] = ordered;
+    isSame &&= ordered === part && element === elements[i];
+    out[element] = ordered;
   }
-  return sorted(copy ?? node);
+  return isSame ? node : out;
 }
 
 const finished = new Map<string, FieldSet>();
 const finishedParts = new Map<string, FieldSet>();
 const mostFinished = 1000;
+/** A set of more elements is not kept: who sends many of those would fill the memory, and to make a text of one takes long. */
+const mostElements = 1000;
 
 /**
  * A finished draft, the same object for equal drafts as long as there are not too many others: what one client makes, it makes
@@ -78,9 +81,11 @@ const mostFinished = 1000;
  * Where an address makes every pod's status different, at least the fields of the status without one are the same.
  */
 export const shared = (draft: FieldSet): FieldSet =>
-  remembered(finished, draft, (whole) =>
-    withParts(whole, (top) => withParts(top, (part) => remembered(finishedParts, part, inOrder))),
-  );
+  elementsLeft(draft, mostElements) === 0
+    ? inOrder(draft)
+    : remembered(finished, draft, (whole) =>
+        withParts(whole, (top) => withParts(top, (part) => remembered(finishedParts, part, inOrder))),
+      );
 
 function remembered(known: Map<string, FieldSet>, draft: FieldSet, finish: (draft: FieldSet) => FieldSet): FieldSet {
   const text = JSON.stringify(draft);
@@ -95,6 +100,16 @@ function remembered(known: Map<string, FieldSet>, draft: FieldSet, finish: (draf
   return set;
 }
 
+/** How many of so many elements a set does not have. */
+function elementsLeft(set: FieldSet, most: number): number {
+  let left = most;
+  for (const element in set) {
+    left = elementsLeft(set[element] as FieldSet, left - 1);
+    if (left <= 0) return 0;
+  }
+  return left;
+}
+
 function withParts(node: FieldSet, finish: (part: FieldSet) => FieldSet): FieldSet {
   const out: Record<string, FieldSet> = {};
   for (const element in node) {
@@ -106,9 +121,10 @@ function withParts(node: FieldSet, finish: (part: FieldSet) => FieldSet): FieldS
 
 function sorted(node: FieldSet): FieldSet {
   const elements = Object.keys(node);
-  if (elements.every((element, i) => i === 0 || compareElements(elements[i - 1] as string, element) < 0)) return node;
+  const ordered = inElementOrder(elements);
+  if (elements.every((element, i) => element === ordered[i])) return node;
   const out: Record<string, FieldSet> = {};
-  for (const element of elements.sort(compareElements)) out[element] = node[element] as FieldSet;
+  for (const element of ordered) out[element] = node[element] as FieldSet;
   return out;
 }
 

@@ -1,6 +1,7 @@
 // How a field of a struct travels: its tag, whether zero is written, and what becomes of it when it is read more than once.
 import { setOwn } from "#base/collections.ts";
 import type { Either, FieldSpec, Type } from "../field.ts";
+import { manyMembers } from "../json.ts";
 import type { AnyStruct } from "../struct.ts";
 import { Malformed } from "./malformed.ts";
 import { type FieldCodec, type Message, messageOf, type Values } from "./message.ts";
@@ -109,6 +110,7 @@ function list(name: string, spec: FieldSpec, item: Type): FieldCodec {
     },
     read(reader, limit, object) {
       object[name] ??= [];
+      if (object[name].length >= manyMembers) reader.count();
       object[name].push(read(reader, limit) ?? zero ?? null);
     },
     ...(wire !== lengthDelimited && {
@@ -117,6 +119,7 @@ function list(name: string, spec: FieldSpec, item: Type): FieldCodec {
         const end = reader.end(limit);
         while (reader.at < end) {
           reader.count();
+          if (object[name].length >= manyMembers) reader.count();
           object[name].push(read(reader, end));
         }
         if (reader.at > end) throw new Malformed("a number reaches beyond its list");

@@ -12,7 +12,7 @@ import {
 } from "js-yaml";
 import { fromBase64 } from "#base/base64.ts";
 import { setOwn } from "#base/collections.ts";
-import { DecodeError, maxDepth, tooManyValues } from "#schema/json.ts";
+import { DecodeError, manyMembers, maxDepth, tooManyValues } from "#schema/json.ts";
 import { exactInteger } from "#schema/structural/exact-integers.ts";
 import { formatFloat } from "./float.ts";
 import { type Resolved, resolvePlain } from "./resolve.ts";
@@ -25,11 +25,19 @@ export interface YamlDocument {
   readonly duplicates: readonly string[];
 }
 
-/** The first document, as upstream reads a body; null if there is none. Throws DecodeError, and ApiError 413 if it has more nodes than that. */
-export const parseYaml = (text: string, mostNodes?: number): YamlDocument =>
-  parseYamlDocuments(text, mostNodes)[0] ?? { value: null, exactValue: () => null, duplicates: [] };
+/** The first document, as upstream reads a body; null if there is none. Throws DecodeError, and ApiError 413 if it has more values than that. */
+export function parseYaml(text: string, mostValues?: number): YamlDocument {
+  const [first] = rootsOf(text, mostValues);
+  return new Evaluation(text, mostValues).run(first);
+}
 
-export function parseYamlDocuments(text: string, mostNodes = Number.POSITIVE_INFINITY): readonly YamlDocument[] {
+export const parseYamlDocuments = (text: string): readonly YamlDocument[] =>
+  rootsOf(text).map((root) => new Evaluation(text).run(root));
+
+/** A value of a mapping makes the most: a key, a collection and its end. */
+const eventsPerValue = 3;
+
+function rootsOf(text: string, mostValues = Number.POSITIVE_INFINITY): readonly (Node | undefined)[] {
   let events: readonly Event[];
   try {
     events = parseEvents(text, { maxDepth });
@@ -37,7 +45,9 @@ export function parseYamlDocuments(text: string, mostNodes = Number.POSITIVE_INF
     if (error instanceof YAMLException) throw new DecodeError(`invalid YAML: ${position(error)}${error.reason}`);
     throw error;
   }
-  return new Builder(text, events).documents().map((root) => new Evaluation(text, mostNodes).run(root));
+  // What is surely too much does not become a tree first.
+  if (events.length > eventsPerValue * mostValues + manyMembers) throw tooManyValues(mostValues);
+  return new Builder(text, events).documents();
 }
 
 const position = ({ mark }: YAMLException): string => (mark ? `line ${mark.line + 1}: ` : "");
@@ -127,11 +137,12 @@ const mostAliasedText = 3 * 1024 * 1024;
 /** Turns one document into JSON values. Every alias becomes a copy, so the result is a tree that its holder may change. */
 class Evaluation {
   readonly #source: string;
-  readonly #mostNodes: number;
+  readonly #mostValues: number;
   readonly #duplicates: string[] = [];
   /** Filled when a line is first asked for, so that a text full of faults is not counted through for each of them. */
   readonly #lineStarts: number[] = [];
   readonly #open = new Set<Node>();
+  #values = 0;
   #nodes = 0;
   #aliased = 0;
   #aliasedText = 0;
@@ -141,16 +152,16 @@ class Evaluation {
   /** Whether an integer was met that a double cannot hold. */
   #isRounded = false;
 
-  constructor(source: string, mostNodes: number, isExact = false) {
+  constructor(source: string, mostValues = Number.POSITIVE_INFINITY, isExact = false) {
     this.#source = source;
-    this.#mostNodes = mostNodes;
+    this.#mostValues = mostValues;
     this.#isExact = isExact;
   }
 
   run(root: Node | undefined): YamlDocument {
     const value = root ? this.#value(root) : null;
     const exactValue = () =>
-      this.#isRounded ? new Evaluation(this.#source, this.#mostNodes, true).run(root).value : value;
+      this.#isRounded ? new Evaluation(this.#source, this.#mostValues, true).run(root).value : value;
     return { value, exactValue, duplicates: this.#duplicates };
   }
 
@@ -169,7 +180,12 @@ class Evaluation {
       case "alias":
         return this.#follow(node, () => this.#value(node.to));
       case "sequence":
-        return this.#nested(() => node.items.map((item) => this.#value(item)));
+        return this.#nested(() =>
+          node.items.map((item, i) => {
+            this.#countMember(i, 2);
+            return this.#value(item);
+          }),
+        );
       case "mapping":
         return this.#nested(() => {
           const object: Record<string, unknown> = {};
@@ -180,7 +196,8 @@ class Evaluation {
   }
 
   #fill(object: Record<string, unknown>, pairs: readonly (readonly [Node, Node])[]): void {
-    for (const [keyNode, valueNode] of pairs) {
+    for (const [i, [keyNode, valueNode]] of pairs.entries()) {
+      this.#countMember(i, 3);
       if (isMerge(keyNode)) {
         this.#merge(object, valueNode);
         continue;
@@ -225,7 +242,14 @@ class Evaluation {
     return result;
   }
 
+  /** As in JSON: collections and their members count, and those of a large one more. */
+  #countMember(i: number, ifMany: number): void {
+    this.#values += i < manyMembers ? 1 : ifMany;
+    if (this.#values > this.#mostValues) throw tooManyValues(this.#mostValues);
+  }
+
   #nested<T>(visit: () => T): T {
+    this.#values++;
     if (++this.#depth > maxDepth) throw new DecodeError(`invalid YAML: nested more than ${maxDepth} levels deep`);
     const result = visit();
     this.#depth--;
@@ -233,7 +257,7 @@ class Evaluation {
   }
 
   #count(node: Node): void {
-    if (++this.#nodes > this.#mostNodes) throw tooManyValues(this.#mostNodes);
+    this.#nodes++;
     if (this.#aliasDepth > 0) {
       this.#aliased++;
       if (node.is === "scalar") this.#aliasedText += node.text.length;

@@ -1,5 +1,6 @@
 // JSON values to YAML, letter for letter as kubectl prints it: two spaces, lists not indented under their key, keys in Go's order, lines
 // folded after 80 columns, and quotes exactly where Go's yaml.v2 puts them.
+import { atOnce } from "#base/breathe.ts";
 import { formatFloat } from "./float.ts";
 import { compareKeys } from "./key-order.ts";
 import { isSexagesimal, isTimestamp, resolvePlain } from "./resolve.ts";
@@ -9,11 +10,18 @@ const step = 2;
 /** Longer keys, in bytes, do not fit on a line with their value. */
 const longestKey = 128;
 
-export function printYaml(value: unknown): string {
+export const printYaml = (value: unknown): string => atOnce(printYamlSteps(value));
+
+/** The same, to be interrupted between the items of lists and maps. */
+export function* printYamlSteps(value: unknown): Generator<void, string> {
   const printer = new Printer();
-  printer.node(value, { indent: -step, isKey: false, inMapping: false });
+  yield* printer.node(value, { indent: -step, isKey: false, inMapping: false });
+  yield;
   return printer.finish();
 }
+
+/** Every so many items it may be interrupted: to say so goes through all that is around. */
+const itemsPerStep = 128;
 
 interface Place {
   /** Indentation of the collection around. */
@@ -28,18 +36,19 @@ class Printer {
   #column = 0;
   /** A block of text ended its last line itself. */
   #isOnNewLine = false;
+  #items = 0;
 
   finish(): string {
     return this.#out.endsWith("\n") ? this.#out : `${this.#out}\n`;
   }
 
-  node(value: unknown, place: Place): void {
-    if (Array.isArray(value)) this.#list(value, place);
-    else if (typeof value === "object" && value !== null) this.#map(value as Record<string, unknown>, place);
+  *node(value: unknown, place: Place): Generator<void> {
+    if (Array.isArray(value)) yield* this.#list(value, place);
+    else if (isObject(value)) yield* this.#map(value, place);
     else this.#scalar(value, place);
   }
 
-  #list(items: readonly unknown[], { indent, inMapping }: Place): void {
+  *#list(items: readonly unknown[], { indent, inMapping }: Place): Generator<void> {
     if (items.length === 0) {
       this.#write("[]");
       return;
@@ -48,11 +57,14 @@ class Printer {
     for (const [i, item] of items.entries()) {
       this.#begin(inner, i === 0 && !inMapping);
       this.#write("- ");
-      this.node(item, { indent: inner, isKey: false, inMapping: false });
+      const place = { indent: inner, isKey: false, inMapping: false };
+      if (isObject(item)) yield* this.node(item, place);
+      else this.#scalar(item, place);
+      if (++this.#items % itemsPerStep === 0) yield;
     }
   }
 
-  #map(object: Readonly<Record<string, unknown>>, { indent, inMapping }: Place): void {
+  *#map(object: Readonly<Record<string, unknown>>, { indent, inMapping }: Place): Generator<void> {
     const keys = Object.keys(object).filter((key) => object[key] !== undefined);
     if (keys.length === 0) {
       this.#write("{}");
@@ -61,11 +73,15 @@ class Printer {
     const inner = indent + step;
     for (const [i, key] of keys.sort(compareKeys).entries()) {
       this.#begin(inner, i === 0 && !inMapping);
-      this.#entry(key, object[key], inner);
+      const place = this.#key(key, object[key], inner);
+      if (isObject(object[key])) yield* this.node(object[key], place);
+      else this.#scalar(object[key], place);
+      if (++this.#items % itemsPerStep === 0) yield;
     }
   }
 
-  #entry(key: string, value: unknown, indent: number): void {
+  /** All up to the value, and the place of that. */
+  #key(key: string, value: unknown, indent: number): Place {
     const isSimple = !/[\n\r\x85\u2028\u2029]/.test(key) && utf8Length(key) <= longestKey;
     if (isSimple) {
       this.#scalar(key, { indent, isKey: true, inMapping: true });
@@ -76,9 +92,8 @@ class Printer {
       this.#begin(indent, false);
       this.#write(":");
     }
-    const opensBlock = typeof value === "object" && value !== null && Object.keys(value).length > 0;
-    if (!opensBlock || !isSimple) this.#write(" ");
-    this.node(value, { indent, isKey: false, inMapping: isSimple });
+    if (!isSimple || !isObject(value) || isEmpty(value)) this.#write(" ");
+    return { indent, isKey: false, inMapping: isSimple };
   }
 
   #scalar(value: unknown, { indent, isKey }: Place): void {
@@ -102,39 +117,33 @@ class Printer {
 
   /** Text as it is; a line that is too long goes on below at the next single space. */
   #folded(text: string, { indent, isKey, isQuoted }: { indent: number; isKey: boolean; isQuoted: boolean }): void {
-    if (!text.includes(" ")) {
-      this.#write(isQuoted ? text.replaceAll("'", "''") : text); // as certificates are, and long
-      return;
-    }
-    const letters = [...text];
-    let isAfterSpace = false;
-    for (const [i, letter] of letters.entries()) {
-      const isInside = !isQuoted || (i > 0 && i < letters.length - 1);
-      const folds = letter === " " && !isKey && !isAfterSpace && this.#column > bestWidth && isInside;
-      if (folds && letters[i + 1] !== " ") this.#begin(indent, false);
-      else this.#write(isQuoted && letter === "'" ? "''" : letter);
-      isAfterSpace = letter === " ";
-    }
+    const shown = isQuoted ? text.replaceAll("'", "''") : text;
+    if (isKey) this.#write(shown);
+    else this.#fold(shown, indent, (at) => shown[at + 1] !== " " && (!isQuoted || isInside(shown, at)));
   }
 
+  /** Here a line may also go on below at the first of many spaces: the second is then escaped. */
   #double(text: string, indent: number, isKey: boolean): void {
-    const letters = [...text];
-    let isAfterSpace = false;
+    const shown = text.replaceAll(escapable, escaped);
     this.#write('"');
-    for (const [i, letter] of letters.entries()) {
-      if (letter !== " ") {
-        this.#write(needsEscape(letter) ? escaped(letter) : letter);
-        isAfterSpace = false;
-        continue;
-      }
-      const isInside = i > 0 && i < letters.length - 1;
-      if (!isKey && !isAfterSpace && this.#column > bestWidth && isInside) {
-        this.#begin(indent, false);
-        if (letters[i + 1] === " ") this.#write("\\");
-      } else this.#write(letter);
-      isAfterSpace = true;
+    if (isKey) this.#write(shown);
+    else this.#fold(shown, indent, (at) => isInside(shown, at));
+    this.#write('"');
+  }
+
+  /** Goes on below instead of writing a space, where the line is too long already. */
+  #fold(text: string, indent: number, mayFold: (at: number) => boolean): void {
+    let start = 0;
+    for (;;) {
+      let space = text.indexOf(" ", start + Math.max(0, bestWidth + 1 - this.#column));
+      while (space >= 0 && (text[space - 1] === " " || !mayFold(space))) space = text.indexOf(" ", space + 1);
+      if (space < 0) break;
+      this.#write(text.slice(start, space));
+      this.#begin(indent, false);
+      start = space + 1;
+      if (text[start] === " ") this.#write("\\");
     }
-    this.#write('"');
+    this.#write(text.slice(start));
   }
 
   #literal(text: string, indent: number): void {
@@ -153,9 +162,10 @@ class Printer {
     this.#isOnNewLine = false;
   }
 
+  /** Letters of two units are always escaped, so that each unit takes a column. */
   #write(text: string): void {
     this.#out += text;
-    this.#column += text.length === 1 ? 1 : [...text].length;
+    this.#column += text.length;
   }
 }
 
@@ -175,7 +185,7 @@ function styleOf(text: string, isKey: boolean): Style {
  * about, are always escaped; that, and a quoted key "<<", is where this differs from Go.
  */
 function analyze(text: string): { isPlainSafe: boolean; isSingleSafe: boolean; isBlockSafe: boolean } {
-  const isOdd = text.includes(" \n") || [...text].some((letter) => !isPrintable(letter));
+  const isOdd = text.includes(" \n") || unprintable.test(text);
   const hasIndicator =
     /^(?:---|\.\.\.)/.test(text) ||
     /^[#,[\]{}&*!|>'"%@`]/.test(text) ||
@@ -190,15 +200,18 @@ function analyze(text: string): { isPlainSafe: boolean; isSingleSafe: boolean; i
 }
 
 /** What Go's YAML takes for printable: no tab, and nothing beyond the basic plane. */
-const isPrintable = (letter: string): boolean => {
-  const code = letter.codePointAt(0) as number;
-  if (code < 0xa0) return code === 0x0a || (code >= 0x20 && code <= 0x7e);
-  if (code === 0x2028 || code === 0x2029 || code === 0xfeff) return false;
-  return code < 0xd800 || (code >= 0xe000 && code < 0xfffe);
-};
+const printable = "\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd";
+const unprintable = new RegExp(`[^\\n${printable}]`);
+const escapable = new RegExp(`["\\\\]|[^${printable}]`, "gu");
+const isInside = (text: string, at: number): boolean => at > 0 && at < text.length - 1;
 
-const needsEscape = (letter: string): boolean =>
-  letter === '"' || letter === "\\" || letter === "\n" || !isPrintable(letter);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+function isEmpty(value: object): boolean {
+  for (const _ in value) return false;
+  return true;
+}
 
 const shortEscapes: Readonly<Record<string, string>> = {
   "\0": "0",
@@ -218,7 +231,18 @@ const shortEscapes: Readonly<Record<string, string>> = {
   "\u2029": "P",
 };
 
+const known = new Map<string, string>();
+const mostKnown = 1000;
+
 function escaped(letter: string): string {
+  const before = known.get(letter);
+  if (before !== undefined) return before;
+  const text = escapeOf(letter);
+  if (known.size < mostKnown) known.set(letter, text);
+  return text;
+}
+
+function escapeOf(letter: string): string {
   const short = shortEscapes[letter];
   if (short !== undefined) return `\\${short}`;
   const code = (letter.codePointAt(0) as number).toString(16).toUpperCase();

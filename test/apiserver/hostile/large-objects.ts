@@ -16,8 +16,8 @@ export interface LargePart {
   readonly is: "list" | "map" | "text" | "json";
   /** The struct and field, which many kinds may share. */
   readonly declaredAt: string;
-  /** An object with so many of it; of a text, so many characters. */
-  of(count: number): Readonly<Record<string, unknown>>;
+  /** An object with so many of it; of a text, so many characters. In one that is given, beside what that has. */
+  of(count: number, object?: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
 }
 
 type Json = Record<string, unknown>;
@@ -61,7 +61,7 @@ function* partsAt(
     kind,
     is,
     declaredAt,
-    of: (count) => withPart(kind, path, make(count)),
+    of: (count, object) => withPart(kind, path, make(count), object),
   });
   switch (type.is) {
     case "list":
@@ -92,9 +92,9 @@ function* partsAt(
 }
 
 /** The sample of the kind, or the least there can be of it, with this value there. */
-function withPart(kind: AnyKind, path: Path, value: unknown): Json {
+function withPart(kind: AnyKind, path: Path, value: unknown, around?: Readonly<Json>): Json {
   const { apiVersion, kind: name } = kind;
-  const sample = samples.find((one) => one.apiVersion === apiVersion && one.kind === name);
+  const sample = around ?? samples.find((one) => one.apiVersion === apiVersion && one.kind === name);
   const object = structuredClone(sample ?? leastOf(kind.struct, 0)) as Json;
   Object.assign(object, { apiVersion, kind: name });
   object.metadata = { name: "large", ...(object.metadata as object) };

@@ -17,6 +17,7 @@ interface Place {
 
 const types = ["array", "boolean", "integer", "number", "object", "string"];
 const unsupported = ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] as const;
+const logical = ["allOf", "oneOf", "anyOf"] as const;
 const metaFields = ["metadata", "kind", "apiVersion"];
 
 export function* checkSchema(schema: Schema, path: string, place: Place = { isRoot: true }): Iterable<Problem> {
@@ -51,10 +52,10 @@ function* checkParts(schema: Schema, path: string, { isRoot, ...place }: Place):
   const properties = propertiesOf(schema);
   if (schema.additionalProperties !== undefined && schema.additionalProperties !== true && properties.length > 0)
     yield forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive");
-  const inValues = place.inMeta
-    ? { ...place, noDefaults: "inside additionalProperties applying to object metadata" }
-    : place;
-  if (values) yield* checkSchema(values, `${path}.additionalProperties`, inValues);
+  if (values) {
+    const inMeta = { ...place, noDefaults: "inside additionalProperties applying to object metadata" };
+    yield* checkSchema(values, `${path}.additionalProperties`, place.inMeta ? inMeta : place);
+  }
   for (const [name, property] of properties) {
     const isMeta = metaFields.includes(name) && (isRoot || schema["x-kubernetes-embedded-resource"]);
     const inside = {
@@ -65,9 +66,10 @@ function* checkParts(schema: Schema, path: string, { isRoot, ...place }: Place):
     yield* checkSchema(property, `${path}.properties[${name}]`, inside);
   }
   if (schema.not) yield* checkSchema(schema.not, `${path}.not`, place);
-  for (const keyword of ["allOf", "oneOf", "anyOf"] as const)
-    for (const [i, one] of (schema[keyword] ?? []).entries())
-      yield* checkSchema(one, `${path}.${keyword}[${i}]`, place);
+  for (const keyword of logical) {
+    const parts = schema[keyword];
+    if (parts) for (const [i, one] of parts.entries()) yield* checkSchema(one, `${path}.${keyword}[${i}]`, place);
+  }
   const items = itemsOf(schema);
   if (items) yield* checkSchema(items, `${path}.items`, place);
 }
@@ -159,7 +161,9 @@ const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvali
 const hasBreaks = (text: string): boolean => /[\n\r]/.test(text);
 
 function* checkRules(schema: Schema, path: string): Iterable<Problem> {
-  for (const [i, one] of (schema["x-kubernetes-validations"] ?? []).entries()) {
+  const rules = schema["x-kubernetes-validations"];
+  if (!rules) return;
+  for (const [i, one] of rules.entries()) {
     const { rule, message = "", messageExpression = "", reason, fieldPath = "" } = one;
     const field = `${path}.x-kubernetes-validations[${i}]`;
     yield* checkExpression(`${field}.rule`, rule, "rule is not specified");

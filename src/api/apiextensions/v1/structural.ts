@@ -20,8 +20,13 @@ export const valuesOf = ({ additionalProperties }: Schema): Schema | undefined =
 /** One property, and nothing that every object inherits. */
 export const propertyOf = ({ properties = {} }: Schema, name: string): Schema | undefined =>
   Object.hasOwn(properties, name) ? properties[name] : undefined;
-export const propertiesOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
-  Object.entries(schema.properties ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+export const propertiesOf = ({ properties }: Schema): readonly (readonly [string, Schema])[] =>
+  properties === undefined
+    ? none
+    : Object.keys(properties)
+        .sort()
+        .map((name) => [name, properties[name] as Schema]);
+const none: readonly never[] = [];
 
 const missingType: Readonly<Record<Level, string>> = {
   root: "must not be empty at the root",
@@ -92,7 +97,7 @@ function* checkMetadata({ properties = {}, ...schema }: Schema, level: Level, pa
 
 /** The one use of types within anyOf that is understood: what is either an integer or a string. */
 const isIntOrString = (anyOf: readonly Schema[] | undefined): boolean =>
-  JSON.stringify(anyOf) === '[{"type":"integer"},{"type":"string"}]';
+  anyOf?.length === 2 && JSON.stringify(anyOf) === '[{"type":"integer"},{"type":"string"}]';
 
 function* checkLogic(
   schema: Schema,
@@ -102,10 +107,10 @@ function* checkLogic(
   skipAllOf = false,
 ): Iterable<Problem> {
   if (!skipAnyOf)
-    for (const [i, one] of (schema.anyOf ?? []).entries()) yield* checkNested(one, level, `${path}.anyOf[${i}]`);
-  for (const [i, one] of (schema.allOf ?? []).entries())
+    for (const [i, one] of (schema.anyOf ?? none).entries()) yield* checkNested(one, level, `${path}.anyOf[${i}]`);
+  for (const [i, one] of (schema.allOf ?? none).entries())
     yield* checkNested(one, level, `${path}.allOf[${i}]`, skipAllOf && i === 0);
-  for (const [i, one] of (schema.oneOf ?? []).entries()) yield* checkNested(one, level, `${path}.oneOf[${i}]`);
+  for (const [i, one] of (schema.oneOf ?? none).entries()) yield* checkNested(one, level, `${path}.oneOf[${i}]`);
   if (schema.not) yield* checkNested(schema.not, level, `${path}.not`);
   const problem = schema.pattern ? patternProblem(schema.pattern) : undefined;
   if (problem)
@@ -137,6 +142,7 @@ const outsideOnly = {
   "x-kubernetes-map-type": "must be undefined to be structural",
   "x-kubernetes-validations": "must be empty to be structural",
 } as const;
+const outsideFields = Object.keys(outsideOnly) as readonly (keyof typeof outsideOnly)[];
 
 /** A schema within a logical keyword: it narrows down, and declares nothing. */
 function* checkNested(schema: Schema, level: Level, path: string, skipAnyOf = false): Iterable<Problem> {
@@ -145,28 +151,28 @@ function* checkNested(schema: Schema, level: Level, path: string, skipAnyOf = fa
   if (items) yield* checkNested(items, level, `${path}.items`);
   for (const [name, property] of propertiesOf(schema))
     yield* checkNested(property, "field", `${path}.properties[${name}]`);
-  for (const [field, words] of Object.entries(outsideOnly)) {
-    const value = schema[field as keyof typeof outsideOnly];
+  for (const field of outsideFields) {
+    const value = schema[field];
+    if (value === undefined) continue;
     const isSet = Array.isArray(value)
       ? value.length > 0
-      : field === "default" || field === "additionalProperties"
-        ? value !== undefined
-        : Boolean(value);
-    if (isSet) yield forbidden(`${path}.${field}`, words);
+      : field === "default" || field === "additionalProperties" || Boolean(value);
+    if (isSet) yield forbidden(`${path}.${field}`, outsideOnly[field]);
   }
   if (schema.properties?.metadata)
     yield forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context");
 }
 
+const logical = ["allOf", "anyOf", "oneOf"] as const;
+
 /** What a logical keyword speaks of must be declared outside. */
 function* checkCompleteness(narrow: Schema, whole: Schema, wholePath: string, path: string): Iterable<Problem> {
-  const parts: readonly (readonly [string, Schema | undefined])[] = [
-    ["not", narrow.not],
-    ...(narrow.allOf ?? []).map((one, i) => [`allOf[${i}]`, one] as const),
-    ...(narrow.anyOf ?? []).map((one, i) => [`anyOf[${i}]`, one] as const),
-    ...(narrow.oneOf ?? []).map((one, i) => [`oneOf[${i}]`, one] as const),
-  ];
-  for (const [name, part] of parts) if (part) yield* checkDeclared(part, whole, wholePath, `${path}.${name}`);
+  if (narrow.not) yield* checkDeclared(narrow.not, whole, wholePath, `${path}.not`);
+  for (const keyword of logical) {
+    const parts = narrow[keyword];
+    if (parts)
+      for (const [i, part] of parts.entries()) yield* checkDeclared(part, whole, wholePath, `${path}.${keyword}[${i}]`);
+  }
 }
 
 function* checkDeclared(narrow: Schema, whole: Schema, wholePath: string, path: string): Iterable<Problem> {

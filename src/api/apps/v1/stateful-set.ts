@@ -172,9 +172,10 @@ function completePod(template: PodTemplateSpec, claims: readonly PersistentVolum
   const { hostname: _hostname, subdomain: _subdomain, ...pod } = template.spec;
   // Of claims of the same name, upstream sees one.
   const names = [...new Set(claims.map(({ metadata }) => metadata.name))];
+  const taken = new Set(names);
   const volumes = [
     ...names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
-    ...(pod.volumes ?? []).filter(({ name }) => !names.includes(name)),
+    ...(pod.volumes ?? []).filter(({ name }) => !taken.has(name)),
   ];
   return { ...template, spec: names.length > 0 ? { ...pod, volumes } : pod };
 }

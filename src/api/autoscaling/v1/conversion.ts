@@ -1,6 +1,7 @@
 // autoscaling/v1 knows one metric, the use of CPU. All else of a v2 autoscaler travels in annotations, and comes back
 // from them. Annotations are what a client may write: what cannot be read there is left out, as upstream does.
 
+import { setOwn } from "#base/collections.ts";
 import { decodeText, decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyStruct, Infer } from "#schema/index.ts";
@@ -76,8 +77,9 @@ export function compact<T>(value: T): T;
 export function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact);
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(kept.map(([key, inner]) => [key, compact(inner)]));
+  const kept: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) setOwn(kept, key, compact(inner));
+  return kept;
 }
 
 function read<S extends AnyStruct>(subject: S, text: string | undefined): Infer<S> | undefined {

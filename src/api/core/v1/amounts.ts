@@ -12,27 +12,16 @@ export const compareAmounts = (a: string, b: string): number =>
 export const amountOf = (amounts: Amounts | undefined, name: string): string | undefined =>
   amounts !== undefined && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
 
-type Total = ReadonlyMap<string, string>;
+type Total = Map<string, string>;
 
-function plus(total: Total, amounts: Iterable<[string, string]>): Total {
-  const sum = new Map(total);
-  for (const [name, amount] of amounts) {
-    const present = sum.get(name);
-    sum.set(
-      name,
-      present === undefined ? amount : formatQuantity(addQuantity(parseQuantity(present), parseQuantity(amount))),
-    );
-  }
-  return sum;
-}
+const sum = (a: string | undefined, b: string): string =>
+  a === undefined ? b : formatQuantity(addQuantity(parseQuantity(a), parseQuantity(b)));
 
-function larger(a: Total, b: Total): Total {
-  const most = new Map(a);
-  for (const [name, amount] of b) {
-    const present = most.get(name);
-    if (present === undefined || compareAmounts(amount, present) > 0) most.set(name, amount);
-  }
-  return most;
+const add = (total: Total, name: string, amount: string): void => void total.set(name, sum(total.get(name), amount));
+
+function raise(total: Total, name: string, amount: string): void {
+  const present = total.get(name);
+  if (present === undefined || compareAmounts(amount, present) > 0) total.set(name, amount);
 }
 
 /** What the aggregation below reads of a pod; nothing need be defaulted yet. */
@@ -50,19 +39,22 @@ interface Consumer {
  * sidecars stay, so they count beside the containers and beside every init container that starts after them.
  */
 export function containerAmounts(pod: Containers, which: "requests" | "limits"): ReadonlyMap<string, string> {
-  let total: Total = new Map();
-  for (const { resources } of pod.containers ?? []) total = plus(total, Object.entries(resources?.[which] ?? {}));
-  let sidecars: Total = new Map();
-  let starting: Total = new Map();
-  for (const container of pod.initContainers ?? []) {
-    const own = Object.entries(container.resources?.[which] ?? {});
-    if (isSidecar(container)) {
-      total = plus(total, own);
-      sidecars = plus(sidecars, own);
-      starting = larger(starting, sidecars);
-    } else starting = larger(starting, plus(new Map(own), sidecars));
-  }
-  return larger(total, starting);
+  const total: Total = new Map();
+  for (const { resources } of pod.containers ?? [])
+    for (const [name, amount] of Object.entries(resources?.[which] ?? {})) add(total, name, amount);
+  const sidecars: Total = new Map();
+  // What the sidecars so far need is in this already, so only what a container names can raise it.
+  const starting: Total = new Map();
+  for (const container of pod.initContainers ?? [])
+    for (const [name, amount] of Object.entries(container.resources?.[which] ?? {})) {
+      if (isSidecar(container)) {
+        add(total, name, amount);
+        add(sidecars, name, amount);
+        raise(starting, name, sidecars.get(name) ?? amount);
+      } else raise(starting, name, sum(sidecars.get(name), amount));
+    }
+  for (const [name, amount] of starting) raise(total, name, amount);
+  return total;
 }
 
 /** An init container that keeps running. */

@@ -1,5 +1,6 @@
 // Updates of pods that go through the `ephemeralcontainers` and `resize` subresources. They may change what an ordinary
 // update may not, and nothing else, so they are judged here and not by the kind's own check.
+import { firstByName } from "#base/collections.ts";
 import { forbidden, invalid, type Problem } from "#schema/index.ts";
 import { validateObject } from "#schema/validate.ts";
 import { validateMetadata } from "#schema/validate-metadata.ts";
@@ -21,8 +22,9 @@ export function validateEphemeralContainers(pod: Pod, old: Pod): readonly Proble
   if (isStatic(old)) return [forbidden("", "static pods do not support ephemeral containers")];
   const problems = [...wholePod(pod, old), ...checkAnnotationsKept(pod, old)];
   const at = "spec.ephemeralContainers";
+  const present = firstByName(pod.spec.ephemeralContainers);
   for (const before of old.spec.ephemeralContainers ?? []) {
-    const now = pod.spec.ephemeralContainers?.find(({ name }) => name === before.name);
+    const now = present.get(before.name);
     const which = `existing ephemeral containers ${quoted(before.name)}`;
     if (!now) problems.push(forbidden(at, `${which} may not be removed\n`));
     else if (!same(now, before)) problems.push(forbidden(at, `${which} may not be changed\n${changed(before, now)}`));
@@ -80,9 +82,9 @@ function* checkOrder(spec: PodSpec, old: PodSpec): Iterable<Problem> {
     const [now, then] = [spec[list] ?? [], old[list] ?? []];
     if (now.length !== then.length) yield forbidden(`spec.${list}`, `${list} may not be added or removed on resize`);
     else
-      for (const [at, { name }] of each(`spec.${list}`, now))
-        if (!then.some((before, i) => before.name === name && at === `spec.${list}[${i}]`))
-          yield forbidden(`${at}.name`, `${list} may not be renamed or reordered on resize`);
+      for (const [i, { name }] of now.entries())
+        if (then[i]?.name !== name)
+          yield forbidden(`spec.${list}[${i}].name`, `${list} may not be renamed or reordered on resize`);
   }
 }
 
@@ -103,8 +105,9 @@ function* checkOnlyResources(spec: PodSpec, old: PodSpec): Iterable<Problem> {
   for (const [i, container] of spec.containers.entries())
     if (!same(withOldResources(container, old.containers[i]), old.containers[i]))
       yield forbidden("spec", "only cpu and memory resources are mutable");
+  const oldByName = firstByName(old.initContainers);
   for (const [at, container] of each("spec.initContainers", spec.initContainers)) {
-    const before = old.initContainers?.find(({ name }) => name === container.name);
+    const before = oldByName.get(container.name);
     if (!same(withOldResources(container, before), before))
       yield forbidden(at, "only cpu and memory resources for init or sidecar containers are mutable");
     if (isSidecar(container) || same(container, before)) continue;

@@ -1,4 +1,4 @@
-import { toBase64 } from "#base/base64.ts";
+import { textToBase64 } from "#base/base64.ts";
 import { setOwn } from "#base/collections.ts";
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { bool, type Infer, map, type Problem, resource, string } from "#schema/index.ts";
@@ -25,9 +25,11 @@ export const Secret = resource({
   ],
   selectableFields: { type: ({ type }) => type },
   complete(secret): void {
-    const text = Object.entries(secret.stringData ?? {});
-    if (text.length > 0) secret.data ??= {};
-    for (const [key, value] of text) setOwn(secret.data ?? {}, key, toBase64(new TextEncoder().encode(value)));
+    const { stringData } = secret;
+    for (const key in stringData) {
+      secret.data ??= {};
+      setOwn(secret.data, key, textToBase64(stringData[key] as string));
+    }
     delete secret.stringData;
   },
   check: (secret, old): Iterable<Problem> => checkSecret(secret, old),

@@ -1,35 +1,38 @@
 import type { ApiRequest, RequestBody, RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
 import { ReceivedRequest } from "../../received-request.ts";
 import { requestBody } from "../../request-body.ts";
 import type { Call } from "../call.ts";
 import type { Stage } from "../pipeline.ts";
 
 /** From HTTP to what is asked of a resource. A body is read only of clients that may send it. */
-export const readBodyStage: Stage = {
+export const readBodyStage = (readYaml: YamlReader | undefined): Stage => ({
   name: "read body",
   pass(call) {
     const { over, target } = call;
     if (!over || target.type !== "resource" || !target.verb) return undefined;
     const { address, verb } = target;
-    if (methodsWithBody.has(over.http.method)) return withBody(call, over.http, address, verb);
+    if (methodsWithBody.has(over.http.method)) return withBody(call, over.http, { address, verb, readYaml });
     call.trace?.mark("read");
     call.request = received(call, over.http, address, verb, undefined);
     return undefined;
   },
-};
+});
 
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-async function withBody(
-  call: Call,
-  http: HttpRequest,
-  address: ResourceAddress,
-  verb: RequestVerb,
-): Promise<undefined> {
-  const body = requestBody(await http.body(), http.headers["content-type"] ?? "", http.method);
+interface Addressed {
+  readonly address: ResourceAddress;
+  readonly verb: RequestVerb;
+  readonly readYaml: YamlReader | undefined;
+}
+
+async function withBody(call: Call, http: HttpRequest, { address, verb, readYaml }: Addressed): Promise<undefined> {
+  const body = requestBody(await http.body(), http.headers["content-type"] ?? "", http.method, readYaml);
+  const decoded = body instanceof Promise ? await body : body;
   call.trace?.mark("read");
-  call.request = received(call, http, address, verb, await body);
+  call.request = received(call, http, address, verb, decoded);
 }
 
 const received = (

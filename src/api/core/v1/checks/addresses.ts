@@ -4,12 +4,12 @@ import { invalid, type Problem } from "#schema/index.ts";
 import { type Ip, parseIp } from "#schema/ip.ts";
 import { malformed } from "./problems.ts";
 
-export function* address(at: string, ip: string, stored: readonly string[] = []): Iterable<Problem> {
-  if (!stored.includes(ip)) yield* malformed(at, ip, ipAnyForm);
+export function* address(at: string, ip: string, stored?: ReadonlySet<string>): Iterable<Problem> {
+  if (!stored?.has(ip)) yield* malformed(at, ip, ipAnyForm);
 }
 
-export function* network(at: string, cidr: string, stored: readonly string[] = []): Iterable<Problem> {
-  if (!stored.includes(cidr)) yield* malformed(at, cidr, cidrAnyForm);
+export function* network(at: string, cidr: string, stored?: ReadonlySet<string>): Iterable<Problem> {
+  if (!stored?.has(cidr)) yield* malformed(at, cidr, cidrAnyForm);
 }
 
 /** An address that traffic can be sent to. */

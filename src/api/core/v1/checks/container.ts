@@ -60,15 +60,20 @@ function portNames(ports: readonly ContainerPort[]): readonly Problem[] {
   return found;
 }
 
+const devicesOf = (devices: NonNullable<Container["volumeDevices"]>) => ({
+  names: new Set(devices.map(({ name }) => name)),
+  paths: new Set(devices.map(({ devicePath }) => devicePath)),
+});
+
 function checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): readonly Problem[] {
   const found: Problem[] = [];
   const seen = hasRepeats(volumeMounts ?? none, "mountPath") ? new Set<string>() : undefined;
+  const devices = volumeDevices.length > 0 ? devicesOf(volumeDevices) : undefined;
   for (const [at, mount] of each("volumeMounts", volumeMounts)) {
     if (seen?.has(mount.mountPath)) found.push(invalid(`${at}.mountPath`, "must be unique"));
     seen?.add(mount.mountPath);
-    if (volumeDevices.some(({ name }) => name === mount.name))
-      found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
-    if (volumeDevices.some(({ devicePath }) => devicePath === mount.mountPath))
+    if (devices?.names.has(mount.name)) found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
+    if (devices?.paths.has(mount.mountPath))
       found.push(invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices"));
     // Upstream leaves the index out of these paths.
     if (mount.subPath) found.push(...descending("volumeMounts.subPath", mount.subPath));
@@ -104,6 +109,8 @@ function* recursiveReadOnly({ recursiveReadOnly, readOnly, mountPropagation }: V
 function* checkDevices({ volumeMounts = [], volumeDevices }: Container): Iterable<Problem> {
   const names = new Set<string>();
   const paths = new Set<string>();
+  const mounted = new Set(volumeMounts.map((mount) => mount.name));
+  const mountPaths = new Set(volumeMounts.map(({ mountPath }) => mountPath));
   for (const [at, { name, devicePath }] of each("volumeDevices", volumeDevices)) {
     if (name === "") yield required(`${at}.name`);
     if (names.has(name)) yield invalid(`${at}.name`, "must be unique");
@@ -112,9 +119,8 @@ function* checkDevices({ volumeMounts = [], volumeDevices }: Container): Iterabl
     if ([...noBacksteps("", devicePath)].length > 0)
       yield invalid(`${at}.devicePath`, "can not contain backsteps ('..')");
     else paths.add(devicePath);
-    if (volumeMounts.some((mount) => mount.name === name))
-      yield invalid(`${at}.name`, "must not already exist in volumeMounts");
-    if (volumeMounts.some(({ mountPath }) => mountPath === devicePath))
+    if (mounted.has(name)) yield invalid(`${at}.name`, "must not already exist in volumeMounts");
+    if (mountPaths.has(devicePath))
       yield invalid(`${at}.devicePath`, "must not already exist as a path in volumeMounts");
     if (name !== "") names.add(name);
   }

@@ -1,4 +1,5 @@
 // Updates of a pod's status.
+import { firstByName } from "#base/collections.ts";
 import { byteLength, dns1123Label, dns1123Subdomain, ipAnyForm, qualifiedName, rangeMessage } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import { parseIp } from "#schema/ip.ts";
@@ -62,23 +63,16 @@ function* checkTransitions({ status }: Pod, { spec, status: before }: Pod): Iter
     before.ephemeralContainerStatuses,
   );
   if (restartsTogether(spec)) return;
+  const containers = firstByName(spec.containers);
   yield* revived("status.containerStatuses", status.containerStatuses, before.containerStatuses, (name, exitCode) =>
-    mayRestart(
-      spec,
-      spec.containers.find((container) => container.name === name),
-      exitCode,
-    ),
+    mayRestart(spec, containers.get(name), exitCode),
   );
+  const initContainers = firstByName(spec.initContainers);
   yield* revived(
     "status.initContainerStatuses",
     status.initContainerStatuses,
     before.initContainerStatuses,
-    (name, exitCode) =>
-      mayRestart(
-        spec,
-        spec.initContainers?.find((container) => container.name === name),
-        exitCode,
-      ),
+    (name, exitCode) => mayRestart(spec, initContainers.get(name), exitCode),
   );
 }
 
@@ -88,8 +82,9 @@ function* revived(
   before: readonly ContainerStatus[] | undefined,
   isAllowed: (name: string, exitCode: number) => boolean = () => false,
 ): Iterable<Problem> {
+  const present = firstByName(statuses);
   for (const [at, { name, state }] of each(path, before)) {
-    const now = statuses?.find((status) => status.name === name);
+    const now = present.get(name);
     if (state.terminated && now && !now.state.terminated && !isAllowed(name, state.terminated.exitCode))
       yield forbidden(`${at}.state`, "may not be transitioned to non-terminated state");
   }
@@ -117,9 +112,9 @@ export function mayRestart(
 
 function* checkClaimStatuses({ spec, status }: Pod): Iterable<Problem> {
   const names = new Set<string>();
+  const claims = firstByName(spec.resourceClaims);
   for (const [at, { name, resourceClaimName }] of each("status.resourceClaimStatuses", status.resourceClaimStatuses)) {
-    if (!spec.resourceClaims?.some((claim) => claim.name === name))
-      yield invalid(`${at}.name`, "must match the name of an entry in `spec.resourceClaims`");
+    if (!claims.has(name)) yield invalid(`${at}.name`, "must match the name of an entry in `spec.resourceClaims`");
     if (names.has(name)) yield duplicate(`${at}.name`);
     names.add(name);
     if (resourceClaimName !== undefined)
@@ -130,10 +125,10 @@ function* checkClaimStatuses({ spec, status }: Pod): Iterable<Problem> {
   const path = "status.extendedResourceClaimStatus";
   if (extended.requestMappings.length === 0)
     yield required(`${path}.requestMappings`, "at least one request mapping is required");
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = firstByName([...(spec.initContainers ?? []), ...spec.containers]);
   const seen = new Set<string>();
   for (const [at, mapping] of each(`${path}.requestMappings`, extended.requestMappings)) {
-    const container = containers.find(({ name }) => name === mapping.containerName);
+    const container = containers.get(mapping.containerName);
     if (!container)
       yield invalid(
         `${at}.containerName`,
@@ -158,8 +153,8 @@ type Addresses = readonly { readonly ip: string }[] | undefined;
 
 /** New addresses must be proper ones, and at most one of each family. */
 function* checkAddresses(path: string, addresses: Addresses, before: Addresses): Iterable<Problem> {
-  for (const [at, { ip }] of each(path, addresses))
-    if (!before?.some((old) => old.ip === ip)) yield* malformed(at, ip, ipAnyForm);
+  const known = new Set(before?.map(({ ip }) => ip));
+  for (const [at, { ip }] of each(path, addresses)) if (!known.has(ip)) yield* malformed(at, ip, ipAnyForm);
   if ((addresses ?? []).length < 2) return;
   const families = new Set(addresses?.map(({ ip }) => parseIp(ip)?.family));
   if (families.size < 2 || (addresses ?? []).length > 2)
@@ -207,8 +202,9 @@ function* checkAllocated(
   statuses: readonly ContainerStatus[] | undefined,
   containers: readonly Container[] | undefined,
 ): Iterable<Problem> {
+  const byName = firstByName(containers);
   for (const [at, { name, allocatedResourcesStatus }] of each(path, statuses)) {
-    const container = containers?.find((one) => one.name === name);
+    const container = byName.get(name);
     for (const [place, allocated] of each(`${at}.allocatedResourcesStatus`, allocatedResourcesStatus)) {
       if (container) yield* allocatedName(`${place}.name`, allocated.name, container);
       const ids = new Set<string>();

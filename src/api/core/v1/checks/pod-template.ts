@@ -30,6 +30,7 @@ export function* checkPodTemplate({ metadata, spec }: PodTemplateSpec): Iterable
 
 /** Paths are relative to the annotations. */
 export function* checkPodAnnotations(annotations: Annotations, spec: PodSpec): Iterable<Problem> {
+  let containers: ReadonlySet<string> | undefined;
   for (const [key, value] of Object.entries(annotations ?? {})) {
     if (key === mirrorAnnotation && !spec.nodeName)
       yield invalid(`[${key}]`, "must set spec.nodeName if mirror pod annotation is set", value);
@@ -38,8 +39,8 @@ export function* checkPodAnnotations(annotations: Annotations, spec: PodSpec): I
     if (key === seccompOfPod || key.startsWith(seccompOfContainer)) yield* seccompValue(key, value);
     if (key.startsWith(appArmorAnnotation)) {
       const name = key.slice(appArmorAnnotation.length);
-      if (![...allContainers(spec)].some(([, container]) => container.name === name))
-        yield invalid(`[${key}]`, "container not found", name);
+      containers ??= new Set([...allContainers(spec)].map(([, container]) => container.name));
+      if (!containers.has(name)) yield invalid(`[${key}]`, "container not found", name);
       if (!["", "runtime/default", "unconfined"].includes(value) && !value.startsWith("localhost/"))
         yield invalid(`[${key}]`, `invalid AppArmor profile name: ${quoted(value)}`, value);
     }

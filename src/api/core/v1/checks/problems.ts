@@ -1,6 +1,6 @@
 // Small tools of the checks. Where all is well, as nearly always, they make nothing. Neither do checks that every pod meets: they answer
 // lists and are no generators, of which one that yields nothing costs as much as ten comparisons.
-import { type Format, invalid, notSupported, type Problem, required } from "#schema/index.ts";
+import { type Format, invalid, mostProblems, notSupported, type Problem, required } from "#schema/index.ts";
 
 /** What a format has to say about a value, at a path. The value is shown even where the path leads elsewhere. */
 export function malformed(path: string, value: string, format: Format): readonly Problem[] {
@@ -8,12 +8,13 @@ export function malformed(path: string, value: string, format: Format): readonly
   return messages.length === 0 ? none : messages.map((message) => invalid(path, message, value));
 }
 
-/** The problems of a part, seen from the whole. */
+/** The problems of a part, seen from the whole; no more of them than are told. */
 export function under(path: string, problems: Iterable<Problem>): readonly Problem[] {
   let found: Problem[] | undefined;
   for (const problem of problems) {
     found ??= [];
     found.push({ ...problem, field: join(path, problem.field) });
+    if (found.length >= mostProblems) break;
   }
   return found ?? none;
 }

@@ -1,6 +1,15 @@
 // Names and amounts of resources: what containers, pods, quotas and nodes may ask for or offer.
 import { dns1123Label, qualifiedName } from "#schema/formats.ts";
-import { duplicate, forbidden, invalid, notFound, notSupported, type Problem, required } from "#schema/index.ts";
+import {
+  duplicate,
+  forbidden,
+  invalid,
+  mostProblems,
+  notFound,
+  notSupported,
+  type Problem,
+  required,
+} from "#schema/index.ts";
 import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quantity.ts";
 import {
   type Amounts,
@@ -92,11 +101,13 @@ export function checkAmounts({
 }: Pick<ResourceRequirements, "limits" | "requests">): readonly Problem[] {
   const found: Problem[] = [];
   for (const name in limits) {
+    if (found.length >= mostProblems) return found;
     const value = limits[name] as string;
     found.push(...underName("limits", name, amount("", name, value)));
     if (isHugePages(name)) found.push(...hugePageAmount(`limits[${name}]`, name, value));
   }
   for (const name in requests) {
+    if (found.length >= mostProblems) return found;
     const value = requests[name] as string;
     found.push(...underName("requests", name, amount("", name, value)));
     const limit = amountOf(limits, name);
@@ -150,8 +161,14 @@ export function resourceNames(
   check: (at: string, name: string) => Iterable<Problem>,
 ): readonly Problem[] {
   const found: Problem[] = [];
-  for (const name in limits) found.push(...underName("limits", name, check("", name)));
-  for (const name in requests) found.push(...underName("requests", name, check("", name)));
+  const add = (which: "limits" | "requests", amounts: Amounts | undefined) => {
+    for (const name in amounts) {
+      if (found.length >= mostProblems) return;
+      found.push(...underName(which, name, check("", name)));
+    }
+  };
+  add("limits", limits);
+  add("requests", requests);
   return found;
 }
 
@@ -162,6 +179,7 @@ export function* checkClaims(
 ): Iterable<Problem> {
   const seen = new Set<string>();
   const withRequest = new Set<string>();
+  let names: string | undefined;
   for (const [index, { name, request = "" }] of (claims ?? []).entries()) {
     const at = `claims[${index}]`;
     if (name === "") {
@@ -178,7 +196,8 @@ export function* checkClaims(
       if (request !== "") withRequest.add(name);
     }
     if (!ofPod.has(name)) {
-      const known = ofPod.size === 0 ? " which is empty" : `: ${[...ofPod].toSorted().join(", ")}`;
+      names ??= [...ofPod].toSorted().join(", ");
+      const known = ofPod.size === 0 ? " which is empty" : `: ${names}`;
       yield { ...notFound(at, name), detail: `must be one of the names in pod.spec.resourceClaims${known}` };
     }
   }

@@ -37,8 +37,9 @@ function* checkSpec(spec: ServiceSpec, old: ServiceSpec | undefined): Iterable<P
   yield* labelProblems(spec.selector, "selector");
   yield* checkAffinity(spec);
   yield* checkClusterAddresses(spec, old);
+  const external = new Set(old?.externalIPs);
   for (const [at, ip] of each("externalIPs", spec.externalIPs)) {
-    const bad = [...address(at, ip, old?.externalIPs)];
+    const bad = [...address(at, ip, external)];
     yield* bad.length > 0 ? bad : reachable(at, ip);
   }
 }
@@ -117,6 +118,7 @@ export function* checkClusterAddresses(spec: ServiceSpec, old: ServiceSpec | und
   }
 
   let isSound = true;
+  const stored = new Set(old?.clusterIPs);
   for (const [index, ip] of clusterIPs.entries()) {
     if (index === 0 && ip === "None") {
       if (clusterIPs.length > 1) {
@@ -125,7 +127,7 @@ export function* checkClusterAddresses(spec: ServiceSpec, old: ServiceSpec | und
       }
       continue;
     }
-    const bad = [...address(`clusterIPs[${index}]`, ip, old?.clusterIPs)];
+    const bad = [...address(`clusterIPs[${index}]`, ip, stored)];
     isSound &&= bad.length === 0;
     yield* bad;
   }
@@ -158,7 +160,7 @@ function* checkSourceRanges({ metadata, spec }: Service, old: Service | undefine
   const at = ranges.length > 0 ? "spec.LoadBalancerSourceRanges" : `metadata.annotations[${rangesAnnotation}]`;
   if (ranges.length === 0 && annotated === undefined) return;
   if (spec.type !== "LoadBalancer") yield forbidden(at, onlyBalanced);
-  const stored = (old?.spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
+  const stored = new Set(old?.spec.loadBalancerSourceRanges?.map((range) => range.trim()));
   for (const [index, range] of ranges.entries()) yield* network(`${at}[${index}]`, range.trim(), stored);
   if (ranges.length > 0 || old?.metadata.annotations?.[rangesAnnotation] === annotated) return;
   for (const range of (annotated ?? "").trim() === "" ? [] : (annotated ?? "").split(","))
@@ -195,7 +197,7 @@ export function* checkIngressAddresses({ spec, status }: Service, old: Service):
   const ingress = status.loadBalancer.ingress ?? [];
   if (spec.type !== "LoadBalancer" && ingress.length > 0)
     return yield forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'");
-  const stored = (old.status.loadBalancer.ingress ?? []).map(({ ip = "" }) => ip);
+  const stored = new Set(old.status.loadBalancer.ingress?.map(({ ip = "" }) => ip));
   for (const [at, { ip = "", ipMode, hostname = "" }] of each(path, ingress)) {
     if (ip !== "") yield* address(`${at}.ip`, ip, stored);
     if (ipMode === undefined) {

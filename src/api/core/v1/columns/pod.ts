@@ -109,9 +109,8 @@ const latest = (times: readonly (string | undefined)[]): string | undefined =>
 export function readinessGates({ spec, status }: Pod): string {
   const gates = spec.readinessGates ?? [];
   if (gates.length === 0) return "<none>";
-  const met = gates.filter(
-    ({ conditionType }) => status.conditions?.find(({ type }) => type === conditionType)?.status === "True",
-  );
+  const states = new Map((status.conditions ?? []).toReversed().map((condition) => [condition.type, condition.status]));
+  const met = gates.filter(({ conditionType }) => states.get(conditionType) === "True");
   return `${met.length}/${gates.length}`;
 }
 
