@@ -63,6 +63,19 @@ test("each layer imports only the layers below it", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("an exported type has a name of its own, outside of the kinds", () => {
+  const declared = files
+    .filter(({ path }) => !path.startsWith("src/api/") && !isTest(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^export (?:abstract )?(?:interface|type|class) (\w+)/gm)].map(([, name]) => ({ name, path })),
+    );
+  const repeated = [...Map.groupBy(declared, ({ name }) => name)].filter(([, places]) => places.length > 1);
+  assert.deepEqual(
+    repeated.map(([name, places]) => `${name}: ${places.map(({ path }) => path).join(", ")}`),
+    [],
+  );
+});
+
 test("only host folders use Node's own modules", () => {
   const wrong = files.filter(({ path, text }) => {
     const layer = path.split("/")[1] as string;

@@ -1,5 +1,5 @@
 // The client side of the measurements.
-import { RawHttp2, type RawRequest, requestFields, type Target } from "#wire/testing/raw-http2.ts";
+import { type Http2Target, RawHttp2, type RawRequest, requestFields } from "#wire/testing/raw-http2.ts";
 
 export interface Load {
   /** Requests under way on each connection. */
@@ -27,7 +27,7 @@ export class Clients {
       socket.once("close", () => this.#failed(new Error("the server closed a connection")));
   }
 
-  static async connect(target: Target, count: number): Promise<Clients> {
+  static async connect(target: Http2Target, count: number): Promise<Clients> {
     return new Clients(await Promise.all(Array.from({ length: count }, () => RawHttp2.connect(target))));
   }
 

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "#base/clock.ts";
 import { Certificates } from "#cluster/certificates.ts";
-import type { Target } from "#wire/testing/raw-http2.ts";
+import type { Http2Target } from "#wire/testing/raw-http2.ts";
 import type { Usage } from "./probe.ts";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const root = at("../..");
 
-export interface Measured extends Target {
+export interface Measured extends Http2Target {
   /** What it has used since the last call. `stalls` has turns of the event loop watched from now on. */
   usage(question?: "usage" | "stalls"): Promise<Usage>;
   /** Memory of the process, by the kernel's account; also without the probe, which has some of its own. */

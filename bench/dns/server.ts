@@ -11,7 +11,7 @@ import { world } from "#client/testing.ts";
 import { directoryOf } from "#dns/directory.ts";
 import { serveDns } from "#dns/host/server.ts";
 import { Resolver } from "#dns/resolver.ts";
-import { Zone } from "#dns/zone.ts";
+import { DnsZone } from "#dns/zone.ts";
 
 async function dns(): Promise<number> {
   const w = world();
@@ -23,7 +23,7 @@ async function dns(): Promise<number> {
     const spec = { clusterIP: `10.96.${i >> 8}.${i & 255}`, ports: [{ port: 80 }] };
     services.set(`default/web-${i}`, w.have(Service, { metadata, spec }));
   }
-  const zone = new Zone("cluster.local", directoryOf({ namespaces, services, slices: new Cache() }), []);
+  const zone = new DnsZone("cluster.local", directoryOf({ namespaces, services, slices: new Cache() }), []);
   const resolver = new Resolver({ zone, clock: systemClock, random: systemRandom, log: silentLog });
   return (await serveDns({ resolver, address: "127.0.0.1", port: 0, log: silentLog })).port;
 }

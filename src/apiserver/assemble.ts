@@ -18,8 +18,8 @@ import type { Authorizer } from "./authorization/authorizer.ts";
 import { authorizationBy, type OwnAuthorizers } from "./authorization/own-authorizers.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
-import type { Wanted } from "./bootstrap/objects.ts";
-import { type Advertised, SystemObjects } from "./bootstrap/system-objects.ts";
+import type { SystemObject } from "./bootstrap/objects.ts";
+import { type AdvertisedAddress, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
 import type { InFlightLimits } from "./in-flight.ts";
 import { storeMeter } from "./measured-store.ts";
@@ -54,7 +54,7 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly bootstrapPolicy: boolean;
   /** What is asked before each write, or the chain that is, made with a view of the very server it is part of. */
   readonly admission: Admission | ((server: AdmissionServer) => Admission);
-  /** Keeps stored objects from being changed; nothing does unless told. */
+  /** Keeps stored objects from being changed; nothing does by default. */
   readonly protect?: Protection;
   /** The way to kubelets and pods. */
   readonly nodes: NodeConnection;
@@ -62,7 +62,7 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
   readonly components: readonly HealthCheck[];
-  /** How long events are kept; an hour unless told. */
+  /** How long events are kept; defaults to an hour. */
   readonly eventSeconds?: number;
   /** What a scheduler in the same process says of pods that wait for a node. */
   readonly schedulingOf?: SchedulingOf;
@@ -74,9 +74,9 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly stopping?: AbortSignal;
   /** What `/version` says. */
   readonly version: { readonly gitVersion: string } & Readonly<Record<string, string>>;
-  /** The flags of the command that runs the server, which `/flagz` shows; nothing does unless told. */
+  /** The flags of the command that runs the server, which `/flagz` shows; nothing does by default. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** What `/metrics` shows: what this server counts is added. One of its own unless told. */
+  /** What `/metrics` shows: what this server counts is added. Defaults to one of its own. */
   readonly metrics?: MetricRegistry;
 }
 
@@ -88,7 +88,7 @@ export interface Assembly extends ApiServer, Component {
   /** A source of kinds that come and go while the server runs; its name tells it from other sources. */
   runtimeKinds(name: string, strategies: StrategyOf): RuntimeKinds;
   /** The objects that every cluster has, as a server makes them that can be reached there. */
-  system(advertised: Advertised, besides?: readonly Wanted[]): SystemObjects;
+  system(advertised: AdvertisedAddress, besides?: readonly SystemObject[]): SystemObjects;
 }
 
 export function assembleApiServer(options: AssemblyOptions): Assembly {
@@ -192,9 +192,9 @@ function storedObject(apis: ServedApis, { apiVersion, kind, metadata }: DraftObj
   return registry.options.cache.get(registry.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
 }
 
-const unknownAddress: Advertised = { address: undefined, port: 443 };
+const unknownAddress: AdvertisedAddress = { address: undefined, port: 443 };
 
-const hostAndPort = ({ address = "localhost", port }: Advertised): string =>
+const hostAndPort = ({ address = "localhost", port }: AdvertisedAddress): string =>
   `${address.includes(":") ? `[${address}]` : address}:${port}`;
 
 /** Which build this is, as a series that is always 1. */

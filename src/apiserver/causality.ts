@@ -3,7 +3,7 @@
 // request → Deployment → ReplicaSet → Pods → Binding → status. Kept beside the store, bounded, never inside objects.
 import type { Clock } from "#base/clock.ts";
 import type { Revision } from "#store/engine.ts";
-import { type ResourceAddress, type Stage, stages, type Trace, type User } from "#wire/api-request.ts";
+import { type RequestStage, type ResourceAddress, stages, type Trace, type User } from "#wire/api-request.ts";
 import { parseSteps } from "#wire/steps.ts";
 import type { Cause, WriteRecord } from "#wire/write-record.ts";
 
@@ -40,7 +40,7 @@ export const isPart = ({ name, groups }: User): boolean =>
 export class RequestTrace implements Trace {
   readonly id: string;
   readonly #clock: Pick<Clock, "elapsed">;
-  readonly #spent: Partial<Record<Stage, number>> = {};
+  readonly #spent: Partial<Record<RequestStage, number>> = {};
   #last: number;
 
   constructor(id: string, clock: Pick<Clock, "elapsed">) {
@@ -50,13 +50,13 @@ export class RequestTrace implements Trace {
   }
 
   /** A stage passed twice counts both times. */
-  mark(stage: Stage): void {
+  mark(stage: RequestStage): void {
     const now = this.#clock.elapsed();
     this.#spent[stage] = (this.#spent[stage] ?? 0) + (now - this.#last);
     this.#last = now;
   }
 
-  spent(stage: Stage): number | undefined {
+  spent(stage: RequestStage): number | undefined {
     return this.#spent[stage];
   }
 }
@@ -69,7 +69,7 @@ export function traceIdOf(traceparent: string | undefined): string | undefined {
   return id === undefined || /^0+$/.test(id) ? undefined : id;
 }
 
-export interface Committed {
+export interface CommittedWrite {
   readonly revision: Revision;
   readonly at: number;
   readonly address: ResourceAddress;
@@ -116,7 +116,7 @@ export class Causality {
     this.#numbers = new Float64Array(limit * columns);
   }
 
-  record({ revision, at, address, name, verb, user, userAgent, because, steps, trace }: Committed): void {
+  record({ revision, at, address, name, verb, user, userAgent, because, steps, trace }: CommittedWrite): void {
     const { group, resource, namespace = "", subresource } = address;
     const row = this.#words.length < this.#limit ? this.#words.length : this.#start;
     this.#words[row] = {
@@ -135,7 +135,7 @@ export class Causality {
     this.#numbers[first] = revision;
     this.#numbers[first + 1] = at;
     for (let i = 0; i < stages.length; i++)
-      this.#numbers[first + 2 + i] = trace?.spent(stages[i] as Stage) ?? Number.NaN;
+      this.#numbers[first + 2 + i] = trace?.spent(stages[i] as RequestStage) ?? Number.NaN;
     if (this.#words.length === this.#limit) this.#start = (row + 1) % this.#limit;
   }
 
@@ -201,7 +201,7 @@ export class Causality {
   #at(row: number): WriteRecord {
     const first = row * columns;
     const { because, steps, resource, namespace, name, verb, subresource, ...others } = this.#words[row] as Words;
-    const spent: Partial<Record<Stage, number>> = {};
+    const spent: Partial<Record<RequestStage, number>> = {};
     stages.forEach((stage, i) => {
       const ms = this.#numbers[first + 2 + i] ?? Number.NaN;
       if (ms >= 0) spent[stage] = ms;

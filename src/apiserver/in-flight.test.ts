@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { turn } from "#base/breathe.ts";
 import type { User } from "#wire/api-request.ts";
-import { InFlight } from "./in-flight.ts";
+import { InFlightRequests } from "./in-flight.ts";
 import { testServer } from "./testing.ts";
 
 const known = "system:authenticated";
@@ -70,7 +70,7 @@ test("watches are not counted among the reads, but each user has so many only, u
     inFlight: { reads: 2, writes: 1, lasting: 2 },
     authenticators: [() => users.ann],
   });
-  const inFlight = new InFlight({ reads: 1, writes: 1, lasting: 2 });
+  const inFlight = new InFlightRequests({ reads: 1, writes: 1, lasting: 2 });
   const ann = users.ann as User;
   const ends = [inFlight.enter(ann, "lasting"), inFlight.enter(ann, "lasting")];
   assert.equal(inFlight.enter(ann, "lasting"), undefined);
@@ -89,7 +89,7 @@ test("watches are not counted among the reads, but each user has so many only, u
 });
 
 test("a limit of 0 is none", () => {
-  const inFlight = new InFlight({ reads: 0, writes: 0, lasting: 0 });
+  const inFlight = new InFlightRequests({ reads: 0, writes: 0, lasting: 0 });
   for (let i = 0; i < 1000; i++)
     for (const lane of ["reads", "writes", "lasting"] as const)
       assert.notEqual(inFlight.enter(users.ann as User, lane), undefined);

@@ -26,7 +26,7 @@ const nothing = (): void => undefined;
 
 const mostIdle = 100;
 
-export class InFlight {
+export class InFlightRequests {
   readonly #limits: InFlightLimits;
   readonly #totals: Record<Lane, number> = { reads: 0, writes: 0, lasting: 0 };
   /** Of each user, by its name: how many are under way. Of users without any there are few in it. */

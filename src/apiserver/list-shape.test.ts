@@ -13,7 +13,7 @@ import type { ListPage } from "#wire/api-request.ts";
 import { named } from "#wire/codec.ts";
 import { type HttpRequest, isParts, isStream } from "#wire/http.ts";
 import { encodeObject } from "#wire/json.ts";
-import { respondList, type Wanted, wantedBy } from "./respond.ts";
+import { type ResponseForm, respondList, wantedBy } from "./respond.ts";
 
 const clock = new ManualClock("2026-01-01T00:00:00Z");
 const revision = "7";
@@ -71,11 +71,11 @@ const forms: readonly (readonly [accept: string, query: string])[] = [
   [`application/vnd.kubernetes.protobuf;${metadataList}`, ""],
 ];
 
-const wantedIn = (accept: string, query: string): Wanted =>
+const wantedIn = (accept: string, query: string): ResponseForm =>
   wantedBy({ headers: { accept }, query: new URLSearchParams(query) } as unknown as HttpRequest, "list");
 
 /** The whole list in one call of the codec. */
-function atOnce(kind: AnyKind, items: readonly ApiObject[], wanted: Wanted): Uint8Array {
+function atOnce(kind: AnyKind, items: readonly ApiObject[], wanted: ResponseForm): Uint8Array {
   const { codec, as, metaVersion: apiVersion, includeObject, pretty: isPretty } = wanted;
   const list = { metadata: { resourceVersion: revision, continue: "next", remainingItemCount: 3 }, items };
   if (as === "table") {
@@ -91,7 +91,7 @@ function atOnce(kind: AnyKind, items: readonly ApiObject[], wanted: Wanted): Uin
   return codec.encode(subject, { ...list, items: unnamed }, { isPretty });
 }
 
-async function answered(page: ListPage, wanted: Wanted): Promise<Buffer> {
+async function answered(page: ListPage, wanted: ResponseForm): Promise<Buffer> {
   const { body } = await respondList({ type: "list", page }, wanted, clock);
   if (isStream(body)) throw new Error("a stream was not expected");
   const bytes = isParts(body) ? Buffer.concat([...body]) : Buffer.from(body);

@@ -5,13 +5,13 @@ import type { ApiObject } from "#schema/object.ts";
 import { listStruct } from "#schema/protobuf/list.ts";
 import { partialObjectMetadata, partialObjectMetadataList, tableOfList, tableRow } from "#schema/table.ts";
 import type { ListPage } from "#wire/api-request.ts";
-import type { Named } from "#wire/codec.ts";
+import type { TypedSubject } from "#wire/codec.ts";
 import { noSuchForm } from "#wire/status.ts";
 import { internalType } from "./foreign-kind.ts";
-import type { Wanted } from "./respond.ts";
+import type { ResponseForm } from "./respond.ts";
 
 export interface ListShape {
-  readonly named: Named;
+  readonly named: TypedSubject;
   /** The whole list, if it has no items. */
   readonly empty: object;
   /** Where the items stand. */
@@ -22,7 +22,7 @@ export interface ListShape {
 /** Throws ApiError 406 if a list has no such shape. */
 export function listShape(
   page: ListPage,
-  { as, metaVersion, includeObject, isOfLists }: Wanted,
+  { as, metaVersion, includeObject, isOfLists }: ResponseForm,
   now: number,
 ): ListShape {
   const { kind } = page;
@@ -58,7 +58,7 @@ export function listShape(
   }
 }
 
-export const tableNamed = (apiVersion: string): Named => ({ apiVersion, kind: "Table", struct: Table });
+export const tableNamed = (apiVersion: string): TypedSubject => ({ apiVersion, kind: "Table", struct: Table });
 
 /** The items of a list are what the list says they are; none says so itself. */
 const unnamed = ({ apiVersion: _apiVersion, kind: _kind, ...rest }: ApiObject): object => rest;

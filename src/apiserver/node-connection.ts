@@ -16,7 +16,7 @@ export interface KubeletEndpoint {
 }
 
 export interface NodeConnection {
-  /** Which of a node's addresses leads to its kubelet, the best first; upstream's order unless told. */
+  /** Which of a node's addresses leads to its kubelet, the best first; defaults to upstream's order. */
   readonly addressTypes?: readonly string[];
   /** Sends a request to a kubelet, with the API server's own credentials. Throws Unreachable. */
   kubelet(endpoint: KubeletEndpoint, request: OutgoingRequest): Promise<HttpResponse>;

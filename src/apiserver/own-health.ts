@@ -3,7 +3,7 @@ import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { StoreFollower } from "./store-follower.ts";
 
-interface Looked {
+interface HealthSubjects {
   readonly store: StoreEngine;
   readonly follower: StoreFollower;
   /** Whether the roles that every cluster has are there. */
@@ -12,7 +12,7 @@ interface Looked {
 }
 
 /** Under upstream's names: whoever probes a server excludes some of them, or looks at one. */
-export const ownHealth = ({ store, follower, isPolicyReady, stopping }: Looked): readonly HealthCheck[] => [
+export const ownHealth = ({ store, follower, isPolicyReady, stopping }: HealthSubjects): readonly HealthCheck[] => [
   { name: "ping", check: async () => undefined },
   { name: "log", check: async () => undefined },
   { name: "loopback-serving-certificate", isOfLife: true, check: async () => undefined },

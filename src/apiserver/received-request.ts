@@ -3,7 +3,7 @@ import type { HttpRequest } from "#wire/http.ts";
 import { isPart } from "./causality.ts";
 
 /** What is known of a request besides what was sent. */
-export interface Received {
+export interface RequestFacts {
   readonly user: User;
   readonly address: ResourceAddress;
   readonly verb: RequestVerb;
@@ -31,7 +31,7 @@ export class ReceivedRequest implements ApiRequest {
   readonly warn: (text: string) => void;
   readonly signal: AbortSignal;
 
-  constructor(http: HttpRequest, { user, address, verb, body, trace, warn }: Received) {
+  constructor(http: HttpRequest, { user, address, verb, body, trace, warn }: RequestFacts) {
     const { headers } = http;
     const because = headers["knarr-because"];
     const steps = headers["knarr-steps"];

@@ -2,7 +2,7 @@
 // anything else is done with it, so that parsing and decoding take a turn of the event loop each.
 import { turn } from "#base/breathe.ts";
 import type { Soon } from "#base/soon.ts";
-import { type Decoded, decodeParsed } from "#schema/decode.ts";
+import { type DecodeResult, decodeParsed } from "#schema/decode.ts";
 import { DecodeError, decodeUtf8, parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type AnyStruct, structOf } from "#schema/struct.ts";
@@ -80,10 +80,10 @@ function objectFormat(contentType: string): Format {
 }
 
 /** A text that has been read as JSON or YAML: the value in it, and that value as an object. */
-interface Parsed {
+interface ParsedBody {
   /** With its numbers as objects of the kind have them. */
   value(kind: AnyKind | undefined): unknown;
-  decode(subject: AnyKind | AnyStruct): Decoded;
+  decode(subject: AnyKind | AnyStruct): DecodeResult;
 }
 
 class Body implements RequestBody {
@@ -92,9 +92,9 @@ class Body implements RequestBody {
   readonly isLarge: boolean;
   readonly #format: Format;
   /** Given away with the first call, because it may be changed from then on. */
-  #parsed: (() => Parsed) | undefined;
+  #parsed: (() => ParsedBody) | undefined;
 
-  constructor(bytes: Uint8Array, format: Format, parsed?: () => Parsed) {
+  constructor(bytes: Uint8Array, format: Format, parsed?: () => ParsedBody) {
     this.bytes = bytes;
     if (format.patchType !== undefined) this.patchType = format.patchType;
     this.#format = format;
@@ -102,7 +102,7 @@ class Body implements RequestBody {
     this.isLarge = parsed !== undefined;
   }
 
-  decode(subject: AnyKind | AnyStruct): Decoded {
+  decode(subject: AnyKind | AnyStruct): DecodeResult {
     const { codec } = this.#format;
     if (!codec.supports(structOf(subject))) throw unsupportedMediaType([jsonCodec.mediaType, yamlCodec.mediaType]);
     return codec === protobufCodec ? codec.decode(subject, this.bytes, mostValues) : this.#parse().decode(subject);
@@ -112,7 +112,7 @@ class Body implements RequestBody {
     return this.#parse().value(kind);
   }
 
-  #parse(): Parsed {
+  #parse(): ParsedBody {
     const parsed = this.#parsed ?? (() => parse(this.bytes, this.#format));
     this.#parsed = undefined;
     return parsed();
@@ -125,14 +125,14 @@ async function largeBody(bytes: Uint8Array, format: Format, readYaml?: YamlReade
   return new Body(bytes, format, parsed ?? (() => parse(bytes, format)));
 }
 
-function parseLarge(bytes: Uint8Array, format: Format, readYaml: YamlReader | undefined): Soon<Parsed> {
+function parseLarge(bytes: Uint8Array, format: Format, readYaml: YamlReader | undefined): Soon<ParsedBody> {
   if (format.codec === jsonCodec || bytes.length <= largeYaml) return parse(bytes, format);
   // Clients that apply or create large objects send JSON under the name of YAML.
   return bytes[0] === brace ? jsonOrYaml(bytes, format, readYaml) : parseElsewhere(bytes, readYaml);
 }
 const brace = 0x7b;
 
-async function jsonOrYaml(bytes: Uint8Array, format: Format, readYaml: YamlReader | undefined): Promise<Parsed> {
+async function jsonOrYaml(bytes: Uint8Array, format: Format, readYaml: YamlReader | undefined): Promise<ParsedBody> {
   try {
     return parse(bytes, { ...format, codec: jsonCodec });
   } catch (error) {
@@ -142,7 +142,7 @@ async function jsonOrYaml(bytes: Uint8Array, format: Format, readYaml: YamlReade
   }
 }
 
-async function parseElsewhere(bytes: Uint8Array, readYaml: YamlReader | undefined): Promise<Parsed> {
+async function parseElsewhere(bytes: Uint8Array, readYaml: YamlReader | undefined): Promise<ParsedBody> {
   if (!readYaml) throw tooLarge(largeYaml);
   const { json, duplicates } = await readYaml(bytes, mostValues);
   const { value } = parseJson(json, { mostValues });
@@ -153,7 +153,7 @@ async function parseElsewhere(bytes: Uint8Array, readYaml: YamlReader | undefine
   };
 }
 
-function parse(bytes: Uint8Array, { codec, patchType }: Format): Parsed {
+function parse(bytes: Uint8Array, { codec, patchType }: Format): ParsedBody {
   const text = decodeUtf8(bytes);
   if (codec !== jsonCodec) {
     const document = parseYaml(text, mostValues);

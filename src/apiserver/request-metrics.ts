@@ -13,7 +13,7 @@ const resourceLabels = ["verb", "group", "version", "resource", "subresource", "
 const stillServed = "";
 
 /** What requests are told apart by. */
-interface Counted {
+interface SeriesLabels {
   readonly verb: string;
   readonly group: string;
   readonly version: string;
@@ -25,7 +25,7 @@ interface Counted {
 }
 
 /** The series of requests that differ in nothing. */
-interface Series extends Counted {
+interface Series extends SeriesLabels {
   readonly labels: readonly string[];
   readonly total: Counter;
   readonly duration: Histogram;
@@ -155,7 +155,7 @@ export class RequestMetrics {
     return series;
   }
 
-  #make(counted: Counted): Series {
+  #make(counted: SeriesLabels): Series {
     const { verb, group, version, resource, subresource, scope, code, dryRun } = counted;
     const others = [group, version, resource, subresource, scope, component];
     return {

@@ -17,10 +17,10 @@ import {
   tableOfObject,
 } from "#schema/table.ts";
 import type { ApiResponse, EncodedObject, ListPage, RequestVerb, WatchEvent } from "#wire/api-request.ts";
-import { type Codec, type Named, named } from "#wire/codec.ts";
+import { type Codec, named, type TypedSubject } from "#wire/codec.ts";
 import { type HttpRequest, type HttpResponse, nosniff, type Parts, uncached } from "#wire/http.ts";
 import { joined, jsonCodec, namesHead } from "#wire/json.ts";
-import { type Accepted, type Conversion, isProduced, negotiate, offers } from "#wire/negotiate.ts";
+import { type AcceptedType, isProduced, negotiate, offers, type RequestedConversion } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { methodNotAllowed, noSuchForm, notAcceptable, nothingProduced, statusOf } from "#wire/status.ts";
 import type { WebSocketMessage } from "#wire/streams/websocket.ts";
@@ -30,7 +30,7 @@ import { internalType } from "./foreign-kind.ts";
 import { listMetadata, listShape, tableNamed } from "./list-shape.ts";
 
 /** What the client wants to get, chosen from its Accept header before anything is done. */
-export interface Wanted {
+export interface ResponseForm {
   readonly codec: Codec;
   readonly as: "object" | "table" | "metadata";
   /** Whether `as` is meant for lists; undefined where that makes no difference. */
@@ -43,14 +43,14 @@ export interface Wanted {
 const codecs: ReadonlyMap<string, Codec> = new Map(
   [jsonCodec, yamlCodec, protobufCodec].map((codec) => [codec.mediaType, codec]),
 );
-const shapes: Readonly<Record<string, Wanted["as"]>> = {
+const shapes: Readonly<Record<string, ResponseForm["as"]>> = {
   Table: "table",
   PartialObjectMetadata: "metadata",
   PartialObjectMetadataList: "metadata",
 };
 
 /** Throws ApiError 406 if there is nothing the client would take. */
-export function wantedBy(request: HttpRequest, verb: RequestVerb): Wanted {
+export function wantedBy(request: HttpRequest, verb: RequestVerb): ResponseForm {
   const { headers, query } = request;
   const { mediaType, convert, isPretty } = accepted(headers.accept ?? "", verb);
   const as = own(shapes, convert?.kind ?? "") ?? "object";
@@ -71,7 +71,7 @@ export function isForPerson({ headers, query }: HttpRequest): boolean {
 }
 
 /** For refusals of requests that never got so far as to say what they want: if there is nothing they would take, in plain sight. */
-export function wantedOfRefusal(request: HttpRequest): Wanted {
+export function wantedOfRefusal(request: HttpRequest): ResponseForm {
   try {
     return { ...wantedBy(request, "get"), as: "object" };
   } catch (error) {
@@ -81,10 +81,10 @@ export function wantedOfRefusal(request: HttpRequest): Wanted {
 }
 
 /** A cluster's clients send the same few headers over and over. */
-const recent = { list: new Map<string, Accepted>(), watch: new Map<string, Accepted>() };
+const recent = { list: new Map<string, AcceptedType>(), watch: new Map<string, AcceptedType>() };
 const mostRecent = 100;
 
-function accepted(accept: string, verb: RequestVerb): Accepted {
+function accepted(accept: string, verb: RequestVerb): AcceptedType {
   const isWatch = verb === "watch";
   const known = recent[isWatch ? "watch" : "list"];
   const present = known.get(accept);
@@ -103,13 +103,13 @@ const listTypes = [
   ...offers.filter(({ streams }) => streams).map(({ mediaType }) => `${mediaType};stream=watch`),
 ];
 
-const isAllowed = ({ kind, group, version }: Conversion, mediaType: string): boolean =>
+const isAllowed = ({ kind, group, version }: RequestedConversion, mediaType: string): boolean =>
   group === "meta.k8s.io" &&
   (version === "v1" || version === "v1beta1") &&
   own(shapes, kind) !== undefined &&
   (kind !== "Table" || mediaType !== protobufCodec.mediaType);
 
-const indentedJson: Wanted = {
+const indentedJson: ResponseForm = {
   codec: jsonCodec,
   as: "object",
   metaVersion: "meta.k8s.io/v1",
@@ -117,13 +117,13 @@ const indentedJson: Wanted = {
   pretty: true,
 };
 
-const statusNamed: Named = { apiVersion: "v1", kind: "Status", struct: Status };
+const statusNamed: TypedSubject = { apiVersion: "v1", kind: "Status", struct: Status };
 
 type ListResponse = Extract<ApiResponse, { readonly type: "list" }>;
 type WatchResponse = Extract<ApiResponse, { readonly type: "watch" }>;
 
 /** Lists may be long, and all at once would take too long. */
-export async function respondList(response: ListResponse, wanted: Wanted, clock: Clock): Promise<HttpResponse> {
+export async function respondList(response: ListResponse, wanted: ResponseForm, clock: Clock): Promise<HttpResponse> {
   const { page } = response;
   const headers = headersOf(response, wanted);
   if (!isStoredJson(wanted)) return { code: 200, headers, body: await encodedList(page, wanted, clock.now()) };
@@ -133,7 +133,7 @@ export async function respondList(response: ListResponse, wanted: Wanted, clock:
 
 export function respond(
   response: Exclude<ApiResponse, ListResponse>,
-  wanted: Wanted,
+  wanted: ResponseForm,
   clock: Clock,
 ): Soon<HttpResponse> {
   const headers = headersOf(response, wanted);
@@ -157,12 +157,16 @@ export function respond(
   }
 }
 
-function headersOf({ type, warnings = [] }: ApiResponse, { codec }: Wanted): Headers {
+function headersOf({ type, warnings = [] }: ApiResponse, { codec }: ResponseForm): Headers {
   const headers = usualHeaders.get(codec)?.[type === "watch" ? "watch" : "whole"] ?? uncached;
   return warnings.length === 0 ? headers : { ...headers, warning: warningHeaders(warnings) };
 }
 
-export const respondError = (error: ApiError, wanted: Wanted, warnings: readonly string[] = []): HttpResponse => ({
+export const respondError = (
+  error: ApiError,
+  wanted: ResponseForm,
+  warnings: readonly string[] = [],
+): HttpResponse => ({
   code: error.code,
   headers: {
     "content-type": wanted.codec.mediaType,
@@ -202,14 +206,15 @@ const usualHeaders: ReadonlyMap<Codec, { readonly whole: Headers; readonly watch
 );
 
 /** What is stored is what is wanted: nothing has to be encoded. */
-const isStoredJson = ({ codec, as, pretty }: Wanted): boolean => codec === jsonCodec && as === "object" && !pretty;
+const isStoredJson = ({ codec, as, pretty }: ResponseForm): boolean =>
+  codec === jsonCodec && as === "object" && !pretty;
 
-interface Shaped {
-  readonly named: Named;
+interface ResponseShape {
+  readonly named: TypedSubject;
   readonly object: object;
 }
 
-function encode(wanted: Wanted, { named, object }: Shaped): Uint8Array {
+function encode(wanted: ResponseForm, { named, object }: ResponseShape): Uint8Array {
   const { codec, pretty } = supporting(wanted, named);
   return codec.encode(named, object, { isPretty: pretty });
 }
@@ -217,8 +222,8 @@ function encode(wanted: Wanted, { named, object }: Shaped): Uint8Array {
 /** At once, unless the format takes long. */
 function encodedInTurns(
   head: Pick<HttpResponse, "code" | "headers">,
-  wanted: Wanted,
-  shaped: Shaped,
+  wanted: ResponseForm,
+  shaped: ResponseShape,
 ): Soon<HttpResponse> {
   const { codec } = supporting(wanted, shaped.named);
   const steps = codec.encodeSteps?.(shaped.named, shaped.object);
@@ -226,13 +231,13 @@ function encodedInTurns(
 }
 
 /** Throws ApiError 406 if the format has no form of it. */
-function supporting(wanted: Wanted, { struct }: Named): Wanted {
+function supporting(wanted: ResponseForm, { struct }: TypedSubject): ResponseForm {
   if (!wanted.codec.supports(struct)) throw notAcceptable([jsonCodec.mediaType, yamlCodec.mediaType]);
   return wanted;
 }
 
 /** One object in the shape asked for. */
-function shaped(kind: AnyKind, object: ApiObject, wanted: Wanted, now: number): Shaped {
+function shaped(kind: AnyKind, object: ApiObject, wanted: ResponseForm, now: number): ResponseShape {
   const { as, metaVersion, includeObject, isOfLists } = wanted;
   if (isOfLists)
     throw noSuchForm(
@@ -255,7 +260,7 @@ function shaped(kind: AnyKind, object: ApiObject, wanted: Wanted, now: number): 
 }
 
 /** A list in another form than the stored one, made item by item: other requests get their turn in between. */
-async function encodedList(page: ListPage, wanted: Wanted, now: number): Promise<Parts | Uint8Array> {
+async function encodedList(page: ListPage, wanted: ResponseForm, now: number): Promise<Parts | Uint8Array> {
   const { named, empty, field, item } = listShape(page, wanted, now);
   if (page.items.length === 0) return encode(wanted, { named, object: empty });
   const { codec, pretty } = supporting(wanted, named);
@@ -341,7 +346,11 @@ function lines(batch: readonly WatchEvent[]): Uint8Array {
   return bytes;
 }
 
-async function* watchBytes({ kind, events }: WatchResponse, wanted: Wanted, now: number): AsyncGenerator<Uint8Array> {
+async function* watchBytes(
+  { kind, events }: WatchResponse,
+  wanted: ResponseForm,
+  now: number,
+): AsyncGenerator<Uint8Array> {
   const encoded = eventEncoder(kind, wanted, now);
   const isShared = wanted.as === "object" && wanted.codec === jsonCodec;
   for await (const batch of events)
@@ -352,7 +361,7 @@ async function* watchBytes({ kind, events }: WatchResponse, wanted: Wanted, now:
 /** Events one by one, for a transport that says itself where each ends. */
 export async function* watchMessages(
   { kind, events }: WatchResponse,
-  wanted: Wanted,
+  wanted: ResponseForm,
   clock: Clock,
 ): AsyncGenerator<WebSocketMessage> {
   const encoded = eventEncoder(kind, wanted, clock.now());
@@ -368,7 +377,7 @@ export async function* watchMessages(
 const lengthBytes = 4;
 
 /** For one watch: the columns of a table are told with its first event only. */
-function eventEncoder(kind: AnyKind, wanted: Wanted, now: number): (event: WatchEvent) => Uint8Array {
+function eventEncoder(kind: AnyKind, wanted: ResponseForm, now: number): (event: WatchEvent) => Uint8Array {
   const { codec, as, metaVersion, includeObject } = wanted;
   const frames = codec.watch;
   if (!frames) throw new Error(`${codec.mediaType} has no way to send events`);

@@ -13,10 +13,10 @@ import { type HttpHandler, type HttpRequest, type HttpResponse, nosniff } from "
 import { badRequest, internalError } from "#wire/status.ts";
 import type { YamlReader } from "#wire/yaml/reader.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
-import type { ConnectOptions } from "./connect/connect.ts";
+import type { ConnectionOptions } from "./connect/connect.ts";
 import { type InFlightLimits, usualInFlight } from "./in-flight.ts";
 import type { PathHandler } from "./paths/paths.ts";
-import { type Answer, Call } from "./pipeline/call.ts";
+import { Call, type CallAnswer } from "./pipeline/call.ts";
 import { passAll, type Stage } from "./pipeline/pipeline.ts";
 import { authorizeStage } from "./pipeline/stages/authorize.ts";
 import { checkTimeoutStage } from "./pipeline/stages/check-timeout.ts";
@@ -37,7 +37,7 @@ export interface ApiServerOptions {
   readonly paths: PathHandler;
   readonly metrics: MetricRegistry;
   /** How to reach what runs in the cluster. */
-  readonly connections: ConnectOptions;
+  readonly connections: ConnectionOptions;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
   /** Reads large YAML; without it, that is refused. */
@@ -109,7 +109,7 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     }
   };
 
-  const responseTo = (answer: Answer, call: Call, sent: HttpRequest): Soon<HttpResponse> => {
+  const responseTo = (answer: CallAnswer, call: Call, sent: HttpRequest): Soon<HttpResponse> => {
     if (answer.type === "http") return answer.response;
     const form = call.wanted ?? wantedOfRefusal(sent);
     call.isTraced = call.trace !== undefined;

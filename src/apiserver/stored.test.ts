@@ -9,7 +9,7 @@ import type { ApiObject } from "#schema/object.ts";
 import { arbitraryObject } from "#schema/testing/arbitrary.ts";
 import { asHeld } from "#schema/written.ts";
 import type { Entry } from "#store/engine.ts";
-import { type Stored, StoredForm } from "./stored.ts";
+import { StoredForm, type StoredObject } from "./stored.ts";
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
@@ -34,7 +34,7 @@ const configMap: ApiObject = {
 } as object as ApiObject;
 
 /** What was written by another server, which a server knows from the store alone. */
-const foreign = (value: string): Stored => {
+const foreign = (value: string): StoredObject => {
   const entry = {
     key: "/registry/configmaps/default/a",
     value: new TextEncoder().encode(value),
@@ -128,8 +128,8 @@ test("what is asked for in its other form is warm until it settles again", () =>
 
 for (const [form, settled] of [
   ["fresh", () => undefined],
-  ["an object", (stored: Stored) => stored.settle(true)],
-  ["bytes", (stored: Stored) => stored.settle(false)],
+  ["an object", (stored: StoredObject) => stored.settle(true)],
+  ["bytes", (stored: StoredObject) => stored.settle(false)],
 ] as const)
   test(`a deletion has the revision of its own, and else what was there last as ${form}`, () => {
     const writer = new StoredForm(ConfigMap, deepFreeze);

@@ -16,7 +16,7 @@ import { namesHead } from "#wire/json.ts";
  * the object where others in this process hold it anyway, as informers do, else the bytes. The other form is made for who asks, and
  * kept while it is asked for. Before it settles it is both the object that was written and the bytes that the store has.
  */
-export class Stored implements EncodedObject {
+export class StoredObject implements EncodedObject {
   readonly key: string;
   readonly revision: Revision;
   /** About how many bytes it takes as JSON. */
@@ -91,11 +91,11 @@ export class Stored implements EncodedObject {
   }
 
   /** The same with the revision of its deletion. */
-  deleted(revision: Revision): Stored {
+  deleted(revision: Revision): StoredObject {
     const { held } = this;
     const object = held && { ...held, metadata: { ...held.metadata, resourceVersion: String(revision) } };
     const json = this.#value ? undefined : this.#json && this.#form.withRevision(this.#json, this.revision, revision);
-    return new Stored(this.#form, this.key, revision, { value: this.#value, json, object });
+    return new StoredObject(this.#form, this.key, revision, { value: this.#value, json, object });
   }
 
   #makeJson(): Uint8Array {
@@ -127,13 +127,13 @@ const scratch = new Uint8Array(128 * 1024);
 export class StoredForm {
   readonly protect: Protection;
   /** What has settled, and was then asked for in its other form. */
-  readonly warm = new Set<Stored>();
+  readonly warm = new Set<StoredObject>();
   readonly #kind: AnyKind;
   /** Everything before the first field of metadata. */
   readonly #head: string;
   readonly #headBytes: Uint8Array;
   /** Objects on their way into the store, by their bytes: what comes back need not be parsed again. */
-  readonly #known = new WeakMap<Uint8Array, Stored | ApiObject>();
+  readonly #known = new WeakMap<Uint8Array, StoredObject | ApiObject>();
 
   constructor(kind: AnyKind, protect: Protection = trusting) {
     this.#kind = kind;
@@ -176,30 +176,30 @@ export class StoredForm {
   }
 
   /** The stored object of what was encoded as `value` and is now an entry; the store may have made other bytes of it. */
-  written(value: Uint8Array, entry: Entry): Stored {
+  written(value: Uint8Array, entry: Entry): StoredObject {
     const known = this.#known.get(value);
     if (known && entry.value !== value) this.#known.set(entry.value, known);
     return this.of(entry);
   }
 
   /** The stored object of what has become an entry. */
-  begun(object: ApiObject, entry: Entry): Stored {
+  begun(object: ApiObject, entry: Entry): StoredObject {
     const stored = this.#make(entry, entry.modified, object);
     this.#known.set(entry.value, stored);
     return stored;
   }
 
   /** The stored object of an entry. Asked twice for one entry, it gives the same. */
-  of(entry: Entry, revision: Revision = entry.modified): Stored {
+  of(entry: Entry, revision: Revision = entry.modified): StoredObject {
     const known = this.#known.get(entry.value);
-    if (known instanceof Stored && known.revision === revision) return known;
-    const stored = this.#make(entry, revision, known instanceof Stored ? undefined : known);
+    if (known instanceof StoredObject && known.revision === revision) return known;
+    const stored = this.#make(entry, revision, known instanceof StoredObject ? undefined : known);
     if (revision === entry.modified) this.#known.set(entry.value, stored);
     return stored;
   }
 
   /** What would be stored, if this were more than a dry run. */
-  tried(key: string, object: ApiObject, revision: Revision): Stored {
+  tried(key: string, object: ApiObject, revision: Revision): StoredObject {
     return this.of({ key, value: this.encode(object), created: revision, modified: revision });
   }
 
@@ -236,13 +236,13 @@ export class StoredForm {
     return { meta: htmlSafe(JSON.stringify(meta)), managed, tail: htmlSafe(JSON.stringify(rest)) };
   }
 
-  #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): Stored {
-    if (!source) return new Stored(this, key, revision, { value });
+  #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): StoredObject {
+    if (!source) return new StoredObject(this, key, revision, { value });
     const { apiVersion, kind } = this.#kind;
     const metadata = { ...source.metadata };
     if (revision === unwritten) delete metadata.resourceVersion;
     else metadata.resourceVersion = String(revision);
-    return new Stored(this, key, revision, { value, object: { ...source, apiVersion, kind, metadata } });
+    return new StoredObject(this, key, revision, { value, object: { ...source, apiVersion, kind, metadata } });
   }
 }
 

@@ -14,15 +14,15 @@ import { admitAll } from "./registry/admission.ts";
 import { parseAddressRanges, parsePortRange } from "./strategies/service/ranges.ts";
 
 /** An object or a list, or whatever else an answer holds. */
-export type Json = ApiObject & {
+export type TestObject = ApiObject & {
   readonly metadata: ApiObject["metadata"] & { readonly continue?: string; readonly remainingItemCount?: number };
 };
 
-export interface Answer {
+export interface TestAnswer {
   readonly code: number;
   readonly headers: HttpResponse["headers"];
   /** The parsed body. */
-  readonly json: Json;
+  readonly json: TestObject;
   readonly text: string;
 }
 
@@ -30,7 +30,7 @@ export interface TestServer extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly store: StoreEngine;
   readonly server: Assembly;
-  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<TestAnswer>;
   /** Starts a watch; its events come out of the iterator. */
   watch(path: string, signal?: AbortSignal): Promise<AsyncIterator<ApiObject>>;
 }

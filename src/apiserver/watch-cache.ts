@@ -5,15 +5,15 @@ import { breathe } from "#base/breathe.ts";
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Change, Entry, Revision } from "#store/engine.ts";
-import type { Stored, StoredForm } from "./stored.ts";
+import type { StoredForm, StoredObject } from "./stored.ts";
 
 /** A change as watchers see it. */
 export interface CacheEvent {
   readonly revision: Revision;
-  readonly current: Stored | undefined;
-  readonly previous: Stored | undefined;
+  readonly current: StoredObject | undefined;
+  readonly previous: StoredObject | undefined;
   /** The last state of a deleted object, at the revision of its deletion. */
-  readonly deleted: Stored | undefined;
+  readonly deleted: StoredObject | undefined;
 }
 
 export interface CacheListener {
@@ -33,7 +33,7 @@ export const everywhere = "";
 export const atNode = (name: string): string => `spec.nodeName=${name}`;
 
 function placesOf({ current, previous }: CacheEvent): Iterable<string> {
-  const { key } = (current ?? previous) as Stored;
+  const { key } = (current ?? previous) as StoredObject;
   const places = new Set([key, key.slice(0, key.lastIndexOf("/") + 1)]);
   for (const stored of [current, previous]) {
     const node = (stored?.object.spec as { readonly nodeName?: unknown } | undefined)?.nodeName;
@@ -58,16 +58,16 @@ export class WatchCache {
   /** Whether the present objects are here; otherwise only the store has them. */
   readonly keepsObjects: boolean;
   readonly #form: StoredForm;
-  readonly #objects = new SortedMap<Stored>();
+  readonly #objects = new SortedMap<StoredObject>();
   /** The same, for those who know the key: ten times as many as those who want a range. */
-  readonly #byKey = new Map<string, Stored>();
+  readonly #byKey = new Map<string, StoredObject>();
   readonly #ring: CacheEvent[] = [];
   /** Lists that were asked for since the last change: twenty clients that list at once get one. */
-  readonly #lists = new Map<string, readonly Stored[]>();
+  readonly #lists = new Map<string, readonly StoredObject[]>();
   /** By the place they listen at, so that an event is only shown to those whom it may concern. */
   readonly #listeners = new Map<string, Set<CacheListener>>();
   /** What was written last and has not settled, oldest first. */
-  readonly #fresh: Stored[] = [];
+  readonly #fresh: StoredObject[] = [];
   /** How many in this process hold every object of this cache. */
   #holders = 0;
   /** Whether what settles does so as objects: one who holds them may be gone for a moment, and come back. */
@@ -104,19 +104,19 @@ export class WatchCache {
     return this.#isClosed;
   }
 
-  get(key: string): Stored | undefined {
+  get(key: string): StoredObject | undefined {
     this.#mustKeepObjects();
     return this.#byKey.get(key);
   }
 
   /** Objects whose key starts with `prefix`, in order; `after` skips all up to that key. */
-  range(prefix: string, after?: string): Generator<[string, Stored]> {
+  range(prefix: string, after?: string): Generator<[string, StoredObject]> {
     this.#mustKeepObjects();
     return this.#objects.range(after === undefined ? prefix : `${after}\0`, prefixEnd(prefix));
   }
 
   /** All objects whose key starts with `prefix`, in order; the same array until something changes, so it must not be changed. */
-  list(prefix: string): readonly Stored[] {
+  list(prefix: string): readonly StoredObject[] {
     this.#mustKeepObjects();
     const known = this.#lists.get(prefix);
     if (known) return known;
@@ -226,7 +226,7 @@ export class WatchCache {
     if (fresh.length === 0) return;
     const most = this.#isHeld || fresh.length < freshSize * 1.25 ? fresh.length : freshSize;
     let count = fresh.length - most;
-    while (count < fresh.length && (fresh[count] as Stored).revision <= newest - freshRevisions) count++;
+    while (count < fresh.length && (fresh[count] as StoredObject).revision <= newest - freshRevisions) count++;
     if (count > 0) for (const stored of fresh.splice(0, count)) stored.settle(this.#isHeld);
   }
 
@@ -276,12 +276,12 @@ export class WatchCache {
     if (!this.keepsObjects) throw new Error(`${this.prefix}: objects are not in memory; read them from the store`);
   }
 
-  #set(key: string, stored: Stored): void {
+  #set(key: string, stored: StoredObject): void {
     this.#objects.set(key, stored);
     this.#byKey.set(key, stored);
   }
 
-  #toEvent({ type, entry, previous: before }: Change, previous: Stored | undefined): CacheEvent {
+  #toEvent({ type, entry, previous: before }: Change, previous: StoredObject | undefined): CacheEvent {
     const { modified: revision } = entry;
     if (type === "put") return { revision, current: this.#form.of(entry), previous, deleted: undefined };
     const deleted = previous ? previous.deleted(revision) : before && this.#form.of(before, revision);

@@ -5,7 +5,7 @@ import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { MemoryStore } from "#store/memory.ts";
 import { StoreFollower } from "./store-follower.ts";
-import { type Stored, StoredForm } from "./stored.ts";
+import { StoredForm, type StoredObject } from "./stored.ts";
 import { everywhere } from "./watch-cache.ts";
 import { Feeds, watchEvents } from "./watcher.ts";
 
@@ -42,12 +42,12 @@ function follow(context: TestContext) {
     seen: async () => follower.current(stop.signal),
     /** What a watcher of one app is told after a revision. */
     async *told(from: number, app: string) {
-      const wants = ({ object }: Stored) => object.metadata.labels?.app === app;
+      const wants = ({ object }: StoredObject) => object.metadata.labels?.app === app;
       const feed = feeds.of(app, everywhere, wants);
       const about = { cache, follower, store, clock, feed, from, initial: [], bookmark: undefined };
       for await (const batch of watchEvents({ ...about, marksInitial: false }, stop.signal))
         for (const { type, object } of batch) {
-          const { name, resourceVersion } = (object as Stored["object"]).metadata;
+          const { name, resourceVersion } = (object as StoredObject["object"]).metadata;
           yield type === "ERROR" ? JSON.stringify(object) : `${type} ${name} ${resourceVersion}`;
         }
     },

@@ -7,7 +7,7 @@ import type { EncodedObject, WatchEvent, WatchEventType } from "#wire/api-reques
 import { encodeObject } from "#wire/json.ts";
 import { internalError, serviceUnavailable, statusOf, tooOld } from "#wire/status.ts";
 import type { StoreFollower } from "./store-follower.ts";
-import type { Stored } from "./stored.ts";
+import type { StoredObject } from "./stored.ts";
 import type { CacheEvent, WatchCache } from "./watch-cache.ts";
 
 /** A watcher that lags this many events behind is no longer told; it reads on in the past at its own pace. */
@@ -28,11 +28,11 @@ export interface WatcherOptions {
   /** Has the past that the cache no longer has. */
   readonly store: StoreEngine;
   readonly clock: Clock;
-  readonly feed: Feed;
+  readonly feed: SharedFeed;
   /** Events after this revision are sent. */
   readonly from: Revision;
   /** Sent before anything else, as ADDED. */
-  readonly initial: readonly Stored[];
+  readonly initial: readonly StoredObject[];
   /** What a bookmark contains besides its resourceVersion; undefined sends none. */
   readonly bookmark: object | undefined;
   /** Whether a bookmark marks the end of the initial objects. */
@@ -66,13 +66,13 @@ export async function* watchEvents(
 }
 
 /** Events of one question, and up to where all that it is about is told with them. */
-interface Told {
+interface EventBatch {
   readonly events: readonly WatchEvent[];
   readonly revision: Revision;
 }
 
 /** What happened after a revision, until there is nothing more to tell: from the cache, or from the store if that is too long ago. */
-async function* past(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<Told> {
+async function* past(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<EventBatch> {
   const { cache, store, feed } = options;
   let seen = from;
   while (!signal.aborted && !cache.isClosed) {
@@ -95,10 +95,10 @@ async function* past(options: WatcherOptions, from: Revision, signal: AbortSigna
 }
 
 /** What happens after a revision of late, for as long as the client keeps up. */
-async function* present(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<Told> {
+async function* present(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<EventBatch> {
   const { cache, follower, clock, feed, bookmark } = options;
   /** Shared with other watchers of the same feed: must not be changed. */
-  let ready: Told[] = [];
+  let ready: EventBatch[] = [];
   let waiting = 0;
   let isBehind = false;
   let wake: (() => void) | undefined;
@@ -111,7 +111,7 @@ async function* present(options: WatcherOptions, from: Revision, signal: AbortSi
     ready = [];
     notify();
   };
-  const take = (told: Told) => {
+  const take = (told: EventBatch) => {
     if (isBehind) return;
     ready.push(told);
     waiting += told.events.length;
@@ -160,20 +160,20 @@ function refusal(error: unknown, seen: Revision): ApiError {
 }
 
 interface Member {
-  take(told: Told): void;
+  take(told: EventBatch): void;
   reset(): void;
   end(): void;
 }
 
 /** Watchers that ask the same question hear the same events, translated once. */
-export class Feed {
+export class SharedFeed {
   readonly #cache: WatchCache;
   readonly #place: string;
-  readonly #wants: (stored: Stored) => boolean;
+  readonly #wants: (stored: StoredObject) => boolean;
   readonly #members = new Set<Member>();
   #unlisten: (() => void) | undefined;
 
-  constructor(cache: WatchCache, place: string, wants: (stored: Stored) => boolean) {
+  constructor(cache: WatchCache, place: string, wants: (stored: StoredObject) => boolean) {
     this.#cache = cache;
     this.#place = place;
     this.#wants = wants;
@@ -208,7 +208,7 @@ export class Feed {
   }
 
   /** In batches that no revision is split between, so that whoever has seen one can go on after it. */
-  *translated(events: readonly CacheEvent[]): Generator<Told> {
+  *translated(events: readonly CacheEvent[]): Generator<EventBatch> {
     let batch: WatchEvent[] = [];
     for (const [i, event] of events.entries()) {
       const told = translate(event, this.#wants);
@@ -231,26 +231,26 @@ function* inBatches<T>(items: readonly T[]): Generator<readonly T[]> {
 /** The feeds of one cache that anyone listens to, by their questions. */
 export class Feeds {
   readonly #cache: WatchCache;
-  readonly #byQuestion = new Map<string, Feed>();
+  readonly #byQuestion = new Map<string, SharedFeed>();
 
   constructor(cache: WatchCache) {
     this.#cache = cache;
   }
 
   /** `question` says in text what `wants` decides: equal texts share a feed. */
-  of(question: string, place: string, wants: (stored: Stored) => boolean): Feed {
+  of(question: string, place: string, wants: (stored: StoredObject) => boolean): SharedFeed {
     const present = this.#byQuestion.get(question);
     if (present) return present;
     if (this.#byQuestion.size > 1000)
       for (const [other, feed] of this.#byQuestion) if (feed.isIdle) this.#byQuestion.delete(other);
-    const feed = new Feed(this.#cache, place, wants);
+    const feed = new SharedFeed(this.#cache, place, wants);
     this.#byQuestion.set(question, feed);
     return feed;
   }
 }
 
 /** What an event means to a watcher with a selector: an object that starts to match is added, one that stops is deleted. */
-function translate(event: CacheEvent, wants: (stored: Stored) => boolean): WatchEvent | undefined {
+function translate(event: CacheEvent, wants: (stored: StoredObject) => boolean): WatchEvent | undefined {
   const { current, previous, deleted } = event;
   const was = previous !== undefined && wants(previous);
   const is = current !== undefined && wants(current);

@@ -33,7 +33,7 @@ export interface MetricDeclaration {
   readonly help: string;
   /** Names of the labels, in the order in which values are given. */
   readonly labels?: readonly string[];
-  /** What upstream promises for the name; nothing unless told. */
+  /** What upstream promises for the name; defaults to nothing. */
   readonly stability?: Stability;
 }
 
@@ -97,13 +97,13 @@ export class Histogram {
 }
 
 /** All series of one name. */
-export class Family<S extends Counter | Gauge | Histogram> {
+export class MetricFamily<S extends Counter | Gauge | Histogram> {
   readonly declaration: MetricDeclaration;
   readonly type: "counter" | "gauge" | "histogram";
   readonly #make: () => S;
   readonly #series = new Map<string, { readonly values: readonly string[]; readonly series: S }>();
 
-  constructor(type: Family<S>["type"], declaration: MetricDeclaration, make: () => S) {
+  constructor(type: MetricFamily<S>["type"], declaration: MetricDeclaration, make: () => S) {
     this.type = type;
     this.declaration = declaration;
     this.#make = make;
@@ -166,20 +166,20 @@ export const metricsMediaType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** All that one process counts. */
 export class MetricRegistry implements Metrics {
-  readonly #families = new Map<string, Family<Counter | Gauge | Histogram>>();
+  readonly #families = new Map<string, MetricFamily<Counter | Gauge | Histogram>>();
   readonly #readers: (() => void | Promise<void>)[] = [];
 
-  counter(declaration: MetricDeclaration): Family<Counter> {
-    return this.#declare(new Family("counter", declaration, () => new Counter()));
+  counter(declaration: MetricDeclaration): MetricFamily<Counter> {
+    return this.#declare(new MetricFamily("counter", declaration, () => new Counter()));
   }
 
-  gauge(declaration: MetricDeclaration): Family<Gauge> {
-    return this.#declare(new Family("gauge", declaration, () => new Gauge()));
+  gauge(declaration: MetricDeclaration): MetricFamily<Gauge> {
+    return this.#declare(new MetricFamily("gauge", declaration, () => new Gauge()));
   }
 
-  histogram(declaration: HistogramDeclaration): Family<Histogram> {
+  histogram(declaration: HistogramDeclaration): MetricFamily<Histogram> {
     const { buckets = usualBuckets } = declaration;
-    return this.#declare(new Family("histogram", declaration, () => new Histogram(buckets)));
+    return this.#declare(new MetricFamily("histogram", declaration, () => new Histogram(buckets)));
   }
 
   reading(read: () => void | Promise<void>): void {
@@ -214,19 +214,19 @@ export class MetricRegistry implements Metrics {
     return families.flatMap(([, family]) => [...family.lines()].map((line) => `${line}\n`)).join("");
   }
 
-  #declare<S extends Counter | Gauge | Histogram>(family: Family<S>): Family<S> {
+  #declare<S extends Counter | Gauge | Histogram>(family: MetricFamily<S>): MetricFamily<S> {
     const { name, labels = [] } = family.declaration;
     if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a metric`);
     const wrong = labels.find((label) => !/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) || label === "le");
     if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is no name of a label of ${name}`);
     if (this.#families.has(name)) throw new Error(`${name} is declared twice`);
-    this.#families.set(name, family as unknown as Family<Counter | Gauge | Histogram>);
+    this.#families.set(name, family as unknown as MetricFamily<Counter | Gauge | Histogram>);
     return family;
   }
 }
 
 /** A bug of whoever counts: the number would be lost without anyone noticing. */
-const wrongType = ({ type, declaration }: Pick<Family<Counter>, "type" | "declaration">, used: string): Error =>
+const wrongType = ({ type, declaration }: Pick<MetricFamily<Counter>, "type" | "declaration">, used: string): Error =>
   new Error(`${declaration.name} is a ${type}, and is used as a ${used}`);
 
 const undeclared = (name: string, labels: MetricLabels): MetricDeclaration => ({

@@ -4,9 +4,9 @@ import type { Random } from "./random.ts";
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** Each wait is this many times the last; 2 unless told. */
+  /** Each wait is this many times the last; defaults to 2. */
   readonly factor?: number;
-  /** Up to this share is added by chance, so that many waiters do not return at once; 0 unless told. */
+  /** Up to this share is added by chance, so that many waiters do not return at once; defaults to 0. */
   readonly jitter?: number;
 }
 
@@ -21,7 +21,7 @@ export interface RetryOptions extends Backoff {
   readonly random?: Random;
   /** Gives up after this many tries, throwing the last error; without it, tries until the signal aborts. */
   readonly tries?: number;
-  /** Which errors are worth another try; all of them unless told. */
+  /** Which errors are worth another try; defaults to all of them. */
   readonly when?: (error: unknown) => boolean;
 }
 

@@ -22,7 +22,7 @@ type ValueOf<F> = F extends { type: "int" }
       ? readonly string[]
       : string;
 /** A flag with a default is always there, a list at least empty. */
-export type Parsed<F extends Flags> = {
+export type FlagValues<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends { default: unknown } | { type: "strings" }
     ? ValueOf<F[K]>
     : ValueOf<F[K]> | undefined;
@@ -35,7 +35,7 @@ export type Parsed<F extends Flags> = {
 export function parseFlags<const F extends Flags>(
   flags: F,
   args: readonly string[],
-): { readonly flags: Parsed<F>; readonly rest: readonly string[] } {
+): { readonly flags: FlagValues<F>; readonly rest: readonly string[] } {
   const found: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(flags)) {
     if (flag.type === "strings") found[name] = [];
@@ -62,16 +62,16 @@ export function parseFlags<const F extends Flags>(
     if (flag.type === "strings") (found[name] as string[]).push(...(parsed as string[]));
     else found[name] = parsed;
   }
-  return { flags: found as Parsed<F>, rest };
+  return { flags: found as FlagValues<F>, rest };
 }
 
-interface Found {
+interface FlagMatch {
   readonly name: string;
   readonly flag: Flag;
   readonly value: string | undefined;
 }
 
-function longFlag(flags: Flags, arg: string): Found {
+function longFlag(flags: Flags, arg: string): FlagMatch {
   const [name = "", ...value] = arg.slice(2).split("=");
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (!flag) {
@@ -81,7 +81,7 @@ function longFlag(flags: Flags, arg: string): Found {
   return { name, flag, value: value.length > 0 ? value.join("=") : undefined };
 }
 
-function shortFlag(flags: Flags, arg: string): Found {
+function shortFlag(flags: Flags, arg: string): FlagMatch {
   const [, letter = "", value = ""] = /^-(.)=?(.*)$/su.exec(arg) ?? [];
   const [name, flag] = Object.entries(flags).find(([, { short }]) => short === letter) ?? [];
   if (name === undefined || !flag || (flag.type === "bool" && value !== ""))

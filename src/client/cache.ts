@@ -3,7 +3,7 @@ import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
-import { keyOf, type Place } from "./place.ts";
+import { keyOf, type ObjectKey } from "./object-key.ts";
 
 /** A way to find objects: by each of the values it gives for an object. Two places that share an Index share its work. */
 export interface Index<K extends AnyKind> {
@@ -32,7 +32,7 @@ export class Cache<O> {
     return this.#objects.size;
   }
 
-  get(key: string | Place): O | undefined {
+  get(key: string | ObjectKey): O | undefined {
     return this.#objects.get(typeof key === "string" ? key : keyOf(key));
   }
 

@@ -9,7 +9,7 @@ import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User, WatchEvent } from "#wire/api-request.ts";
 import { internalError } from "#wire/status.ts";
 import { objectBody, statusBody } from "./object-body.ts";
-import type { Place } from "./place.ts";
+import type { ObjectKey } from "./object-key.ts";
 
 /** Rejects with ApiError for a refusal, with ConnectionLost when there is no knowing what became of the request. */
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
@@ -21,22 +21,22 @@ export interface ClientOptions {
   /** Names the writer in managedFields: up to the slash. */
   readonly userAgent: string;
   readonly signal: AbortSignal;
-  /** Objects per page of a list; all at once unless told. */
+  /** Objects per page of a list; all at once by default. */
   readonly pageSize?: number;
 }
 
 /** What is different for a client that works for one reconcile. */
-export interface Binding {
+export interface ClientScope {
   readonly signal?: AbortSignal;
   /** Sent with each write: what it was caused by. */
   readonly because?: string;
   /** Sent with each write: what was done before it. */
   readonly steps?: string;
   /** Called with each write that was done, before its promise resolves. */
-  readonly onWrite?: (write: Write) => void;
+  readonly onWrite?: (write: ClientWrite) => void;
 }
 
-export interface Write {
+export interface ClientWrite {
   readonly kind: AnyKind;
   readonly verb: RequestVerb;
   /** As the server answered. A deletion may be answered with no object: then it has no resourceVersion. */
@@ -44,7 +44,7 @@ export interface Write {
 }
 
 /** The subresource something is sent to. With `of`, what is sent is of another kind than what it is sent to: a Binding to a Pod. */
-export type Target = string | { readonly of: AnyKind; readonly subresource: string };
+export type RequestTarget = string | { readonly of: AnyKind; readonly subresource: string };
 
 export interface Selection {
   readonly namespace?: string | undefined;
@@ -61,7 +61,7 @@ export interface WatchOptions extends ListOptions {
   readonly holds?: boolean;
   readonly signal?: AbortSignal;
 }
-export interface DeletionOptions {
+export interface ClientDeleteOptions {
   readonly graceSeconds?: number;
   readonly propagation?: "Orphan" | "Background" | "Foreground";
   /** Refused with Conflict if the object is another one, or was changed. */
@@ -74,7 +74,7 @@ export interface PatchOptions {
   readonly force?: boolean;
 }
 
-export interface ObjectList<O> {
+export interface ClientList<O> {
   readonly items: readonly O[];
   readonly resourceVersion: string;
 }
@@ -85,9 +85,9 @@ export interface ObjectEvent<O> {
 }
 
 export class Client {
-  readonly #options: ClientOptions & Binding;
+  readonly #options: ClientOptions & ClientScope;
 
-  constructor(options: ClientOptions & Binding) {
+  constructor(options: ClientOptions & ClientScope) {
     this.#options = options;
   }
 
@@ -96,16 +96,16 @@ export class Client {
   }
 
   /** The same client for one piece of work. */
-  bound(binding: Binding): Client {
+  bound(binding: ClientScope): Client {
     return new Client({ ...this.#options, ...binding });
   }
 
-  async get<K extends AnyKind>(kind: K, { namespace, name }: Place, target?: Target): Promise<Infer<K>> {
+  async get<K extends AnyKind>(kind: K, { namespace, name }: ObjectKey, target?: RequestTarget): Promise<Infer<K>> {
     return objectIn(await this.#send("get", kind, { namespace, name, target })) as Infer<K>;
   }
 
   /** The object, or undefined if there is none. */
-  async find<K extends AnyKind>(kind: K, place: Place): Promise<Infer<K> | undefined> {
+  async find<K extends AnyKind>(kind: K, place: ObjectKey): Promise<Infer<K> | undefined> {
     try {
       return await this.get(kind, place);
     } catch (error) {
@@ -115,7 +115,7 @@ export class Client {
   }
 
   /** All objects of one moment, page by page where the client has a page size. */
-  async list<K extends AnyKind>(kind: K, options: ListOptions = {}): Promise<ObjectList<Infer<K>>> {
+  async list<K extends AnyKind>(kind: K, options: ListOptions = {}): Promise<ClientList<Infer<K>>> {
     try {
       return await this.#pages(kind, options, this.#options.pageSize);
     } catch (error) {
@@ -124,7 +124,7 @@ export class Client {
     }
   }
 
-  async #pages<K extends AnyKind>(kind: K, options: ListOptions, limit?: number): Promise<ObjectList<Infer<K>>> {
+  async #pages<K extends AnyKind>(kind: K, options: ListOptions, limit?: number): Promise<ClientList<Infer<K>>> {
     const items: Infer<K>[] = [];
     for (let next: string | undefined; ; ) {
       const query = next === undefined ? selectionQuery(options) : selectionQuery({ ...options, resourceVersion: "" });
@@ -159,13 +159,13 @@ export class Client {
   }
 
   /** Creates the object, or what a target makes of it: `create(Binding, binding, { of: Pod, subresource: "binding" })`. */
-  async create<K extends AnyKind>(kind: K, object: Draft<Infer<K>>, target?: Target): Promise<Infer<K>> {
+  async create<K extends AnyKind>(kind: K, object: Draft<Infer<K>>, target?: RequestTarget): Promise<Infer<K>> {
     const { namespace, name } = metadataOf(object);
     const place = target === undefined ? { namespace } : { namespace, name, target };
     return this.#write("create", kind, { ...place, body: objectBody(object) });
   }
 
-  async update<K extends AnyKind>(kind: K, object: Infer<K>, target?: Target): Promise<Infer<K>> {
+  async update<K extends AnyKind>(kind: K, object: Infer<K>, target?: RequestTarget): Promise<Infer<K>> {
     if (kind.metadataOnly) throw new Error(`${kind.plural} can be patched, not replaced: only their metadata is known`);
     const { namespace, name } = metadataOf(object);
     const body = target === "status" ? statusBody(kind, object as object) : objectBody(object);
@@ -174,7 +174,7 @@ export class Client {
 
   async patch<K extends AnyKind>(
     kind: K,
-    { namespace, name }: Place,
+    { namespace, name }: ObjectKey,
     type: PatchType,
     patch: unknown,
     options: PatchOptions = {},
@@ -189,8 +189,8 @@ export class Client {
   /** Resolves with the object as the server answers it (it may stay for a grace period, or for finalizers), or undefined if it is gone. */
   async delete<K extends AnyKind>(
     kind: K,
-    { namespace, name }: Place,
-    options: DeletionOptions = {},
+    { namespace, name }: ObjectKey,
+    options: ClientDeleteOptions = {},
   ): Promise<Infer<K> | undefined> {
     const body = deletionBody(options);
     const response = await this.#send("delete", kind, { namespace, name, ...(body && { body }) });
@@ -203,7 +203,7 @@ export class Client {
     return isGone ? undefined : (object as Infer<K>);
   }
 
-  async deleteCollection(kind: AnyKind, selection: Selection = {}, options: DeletionOptions = {}): Promise<void> {
+  async deleteCollection(kind: AnyKind, selection: Selection = {}, options: ClientDeleteOptions = {}): Promise<void> {
     const body = deletionBody(options);
     const query = selectionQuery(selection);
     await this.#send("deletecollection", kind, { namespace: selection.namespace, query, ...(body && { body }) });
@@ -247,7 +247,7 @@ export class Client {
 interface Call {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
-  readonly target?: Target | undefined;
+  readonly target?: RequestTarget | undefined;
   readonly query?: URLSearchParams;
   readonly body?: ApiRequest["body"];
   readonly holds?: boolean | undefined;
@@ -294,7 +294,7 @@ function selectionQuery({ labelSelector, fieldSelector, resourceVersion }: ListO
   return query;
 }
 
-function deletionBody({ graceSeconds, propagation, preconditions }: DeletionOptions): ApiRequest["body"] {
+function deletionBody({ graceSeconds, propagation, preconditions }: ClientDeleteOptions): ApiRequest["body"] {
   if (graceSeconds === undefined && propagation === undefined && preconditions === undefined) return undefined;
   const options: Draft<DeleteOptions> = {
     kind: "DeleteOptions",

@@ -9,18 +9,18 @@ import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { Cache, Index } from "./cache.ts";
 import type { Client } from "./client.ts";
-import type { Place } from "./place.ts";
+import type { ObjectKey } from "./object-key.ts";
 
 /** Look again after this time, whether anything has changed by then or not. */
 export interface Again {
   readonly afterMs: number;
 }
 
-export type Reconciled = Promise<Again | undefined> | Promise<void>;
+export type ReconcileResult = Promise<Again | undefined> | Promise<void>;
 
 /** Thrown by a reconcile for which there is no use in trying again before something changes. */
-export class Terminal extends Error {
-  override readonly name = "Terminal";
+export class TerminalError extends Error {
+  override readonly name = "TerminalError";
 }
 
 export interface Controller<K extends AnyKind> {
@@ -29,7 +29,7 @@ export interface Controller<K extends AnyKind> {
   readonly queue?: string;
   /** The kind whose objects are reconciled. */
   readonly for: K;
-  /** Which objects it has anything to do with; a change from or to such a one reconciles it. All unless told. */
+  /** Which objects it has anything to do with; a change from or to such a one reconciles it. Defaults to all. */
   concerns?(object: Infer<K>, cache: CacheView): boolean;
   /** A change to an object of these kinds reconciles the object that controls it. */
   readonly owns?: readonly AnyKind[];
@@ -37,20 +37,20 @@ export interface Controller<K extends AnyKind> {
   readonly watches?: readonly Watching[];
   /** Kinds that are read from the cache, but wake nothing. */
   readonly reads?: readonly AnyKind[];
-  /** How many objects are reconciled at once; 5 unless told. */
+  /** How many objects are reconciled at once; defaults to 5. */
   readonly workers?: number;
-  /** Reconciles every object as often as this; never unless told. */
+  /** Reconciles every object as often as this; never by default. */
   readonly resyncMs?: number;
-  /** Changes of other objects, and of the status of its own, are acted on this much later, many at once; at once unless told. */
+  /** Changes of other objects, and of the status of its own, are acted on this much later, many at once; at once by default. */
   readonly batchMs?: number;
-  /** How long to wait after failures; from 5 ms to 1000 s unless told. */
+  /** How long to wait after failures; defaults to from 5 ms to 1000 s. */
   readonly backoff?: Backoff;
-  /** Under which name events are reported; the controller's with `-controller` behind it unless told. */
+  /** Under which name events are reported; defaults to the controller's with `-controller` behind it. */
   readonly reportsAs?: string;
   /** Makes the world more like what the object says. Returns when it is, throws to be called again later. */
-  reconcile(object: Infer<K>, context: Reconcile): Reconciled;
+  reconcile(object: Infer<K>, context: Reconcile): ReconcileResult;
   /** Called when an object is no more, for what no owner reference cleans up. May be called more than once, or for one never seen. */
-  gone?(place: Place, context: Reconcile): Reconciled;
+  gone?(place: ObjectKey, context: Reconcile): ReconcileResult;
 }
 
 export const controller = <K extends AnyKind>(spec: Controller<K>): Controller<K> => spec;
@@ -58,8 +58,8 @@ export const controller = <K extends AnyKind>(spec: Controller<K>): Controller<K
 export interface Watching {
   readonly kind: AnyKind;
   /** Which objects to reconcile when `object` has changed: asked of what it was and of what it is. */
-  wakes(object: unknown, cache: CacheView): Iterable<Place>;
-  /** Whether a change matters; all do unless told. */
+  wakes(object: unknown, cache: CacheView): Iterable<ObjectKey>;
+  /** Whether a change matters; all do by default. */
   matters?(old: unknown, object: unknown): boolean;
   /** Whether it wakes nobody that there is one more. */
   readonly exceptNew?: boolean;
@@ -67,7 +67,7 @@ export interface Watching {
 
 export const watching = <K extends AnyKind>(
   kind: K,
-  wakes: (object: Infer<K>, cache: CacheView) => Iterable<Place>,
+  wakes: (object: Infer<K>, cache: CacheView) => Iterable<ObjectKey>,
   matters?: (old: Infer<K>, object: Infer<K>) => boolean,
   options: Pick<Watching, "exceptNew"> = {},
 ): Watching => ({
@@ -94,7 +94,7 @@ export interface Reconcile {
 
 /** All that the controller's kinds hold, as of now. Objects are shared; tests freeze them. */
 export interface CacheView {
-  get<K extends AnyKind>(kind: K, place: Place): Infer<K> | undefined;
+  get<K extends AnyKind>(kind: K, place: ObjectKey): Infer<K> | undefined;
   list<K extends AnyKind>(kind: K, namespace?: string): readonly Infer<K>[];
   /** The objects that `owner` controls. */
   owned<K extends AnyKind>(kind: K, owner: object): readonly Infer<K>[];

@@ -6,7 +6,7 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import type { AnyKind } from "#schema/kind.ts";
 
 /** What is served, as far as could be found out. */
-export interface Discovered {
+export interface DiscoveryResult {
   /** A kind that is served in several versions is there several times, the preferred version first. */
   readonly kinds: readonly AnyKind[];
   /** Versions of groups (`apps/v1`) of which it could not be found out, and why. What was known of them may still be served. */
@@ -15,7 +15,7 @@ export interface Discovered {
 
 export interface Discovery {
   /** Rejects if nothing at all can be found out. */
-  discover(signal: AbortSignal): Promise<Discovered>;
+  discover(signal: AbortSignal): Promise<DiscoveryResult>;
   /** Calls the listener whenever the answer has changed, until what it returns is called. Without it, one has to ask again at times. */
   onChange?(listener: () => void): () => void;
 }

@@ -7,7 +7,7 @@ import { seededRandom } from "#base/random.ts";
 import type { Component } from "#base/supervise.ts";
 import { Client } from "./client.ts";
 import { Election, elected, fenced, LeadershipLost } from "./election.ts";
-import { type World, world } from "./testing.ts";
+import { type ClientWorld, world } from "./testing.ts";
 
 const lease = { namespace: "kube-system", name: "controllers" };
 
@@ -19,7 +19,7 @@ interface Candidate {
 }
 
 /** Candidates for one lease, and who leads at each moment. */
-function candidates(w: World, seed = 1) {
+function candidates(w: ClientWorld, seed = 1) {
   const leading = new Set<string>();
   let most = 0;
   const random = seededRandom(seed);

@@ -38,7 +38,7 @@ export class LeadershipLost extends Error {
 const jitter = 1.2;
 
 /** A part that runs only while it leads, and says whether it does. */
-export interface Elected extends Component {
+export interface ElectedComponent extends Component {
   readonly isLeader: boolean;
   /** Whether no other can lead at this moment: who was stopped for a while does not know yet that its time is over. */
   readonly mayWrite: boolean;
@@ -55,7 +55,7 @@ export const fenced =
   };
 
 /** Runs `led` while this candidate is the leader. Fails with LeadershipLost rather than let it run a moment too long. */
-export function elected(led: Component, options: ElectionOptions): Elected {
+export function elected(led: Component, options: ElectionOptions): ElectedComponent {
   const election = new Election(options);
   return {
     name: `${led.name} under lease ${options.lease.name}`,

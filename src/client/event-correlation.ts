@@ -17,9 +17,9 @@ const burst = 25;
 const perMs = 1 / 300_000;
 
 /** What to write: a new event, or one more of an event that is there. Undefined if nothing. */
-export type Correlated = { readonly event: DraftEvent; readonly isUpdate: boolean } | undefined;
+export type EventWrite = { readonly event: DraftEvent; readonly isUpdate: boolean } | undefined;
 
-interface Observed {
+interface EventSeries {
   readonly count: number;
   readonly firstTimestamp: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export class EventCorrelator {
   readonly #clock: Clock;
   readonly #nameOf: (subject: string) => string;
   readonly #similar = new Lru<{ readonly messages: Set<string>; readonly at: number }>(entries);
-  readonly #observed = new Lru<Observed>(entries);
+  readonly #observed = new Lru<EventSeries>(entries);
   readonly #budgets = new Lru<{ readonly tokens: number; readonly at: number }>(entries);
 
   /** `nameOf` makes a new name for an event about the object of that name. */
@@ -38,7 +38,7 @@ export class EventCorrelator {
     this.#nameOf = nameOf;
   }
 
-  correlate(event: DraftEvent): Correlated {
+  correlate(event: DraftEvent): EventWrite {
     const { event: aggregated, key } = this.#aggregate(event);
     const observed = this.#observe(aggregated, key);
     return this.#isSpam(observed) ? undefined : { event: observed, isUpdate: (observed.count ?? 0) > 1 };

@@ -8,10 +8,10 @@ import { silentLog } from "#base/log.ts";
 import { type AnyKind, resource } from "#schema/kind.ts";
 import { ConnectionLost } from "./connection-lost.ts";
 import { EventRecorder, type Report } from "./events.ts";
-import { type World, world } from "./testing.ts";
+import { type ClientWorld, world } from "./testing.ts";
 
 async function recording(
-  w: World,
+  w: ClientWorld,
   work: (recorder: EventRecorder) => Promise<void>,
   kinds: readonly AnyKind[] = [],
 ): Promise<readonly Event[]> {

@@ -17,7 +17,7 @@ import type { Client } from "./client.ts";
 import type { EventType } from "./controller.ts";
 import { type DraftEvent, EventCorrelator } from "./event-correlation.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
-import { causeOf, keyOf } from "./place.ts";
+import { causeOf, keyOf } from "./object-key.ts";
 
 const queueLimit = 1000;
 const tries = 12;

@@ -1,6 +1,6 @@
 import type { AnyKind } from "#schema/kind.ts";
-import type { Discovered, Occasion } from "./discovery.ts";
-import { resourceName } from "./place.ts";
+import type { DiscoveryResult, Occasion } from "./discovery.ts";
+import { resourceName } from "./object-key.ts";
 
 interface Following<F> {
   /** Whether a kind is one to follow; of several versions the first such is. */
@@ -32,7 +32,7 @@ export class FollowedKinds<F> {
    * Follows new kinds at once, also those that changed their version. A kind that is gone is only let go when it is time to look:
    * a change is often told before its last objects are seen to go, and with the informer that would be lost.
    */
-  update({ kinds, failures }: Discovered, occasion: Occasion): void {
+  update({ kinds, failures }: DiscoveryResult, occasion: Occasion): void {
     if (kinds.length === 0) return; // whoever serves nothing has only just begun
     const wanted = new Map<string, AnyKind>();
     for (const kind of kinds)

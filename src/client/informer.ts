@@ -20,15 +20,15 @@ import { metadataOf } from "#schema/object.ts";
 import { Cache } from "./cache.ts";
 import type { Client, ObjectEvent, Selection } from "./client.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
-import { keyOfObject } from "./place.ts";
+import { keyOfObject } from "./object-key.ts";
 
 /** Added if there is no `old`, deleted if there is no `object`. On a resync both are the same. */
-export interface Change<O> {
+export interface InformerChange<O> {
   readonly key: string;
   readonly old: O | undefined;
   readonly object: O | undefined;
 }
-export type ChangeHandler<O> = (change: Change<O>) => void;
+export type ChangeHandler<O> = (change: InformerChange<O>) => void;
 
 export interface InformerContext {
   readonly client: Client;
@@ -39,7 +39,7 @@ export interface InformerContext {
 }
 
 export interface InformerOptions extends InformerContext, Selection {
-  /** Tells all objects again as often as this; never unless told. */
+  /** Tells all objects again as often as this; never by default. */
   readonly resyncMs?: number;
   /** How long a watch may be silent. Servers send bookmarks about once a minute. */
   readonly idleMs?: number;
@@ -240,7 +240,7 @@ export class Informer<K extends AnyKind> implements Component {
     for (const handler of this.#progressHandlers) handler();
   }
 
-  #tell(change: Change<Infer<K>>): void {
+  #tell(change: InformerChange<Infer<K>>): void {
     for (const handler of this.#handlers) handler(change);
   }
 

@@ -10,10 +10,10 @@ import type { ApiRequest, ApiResponse, WatchEvent } from "#wire/api-request.ts";
 import { serviceUnavailable } from "#wire/status.ts";
 import { Client } from "./client.ts";
 import { Informers } from "./informers.ts";
-import { type World, world } from "./testing.ts";
+import { type ClientWorld, world } from "./testing.ts";
 
 /** Informers over a server that begins each watch with one object, and keeps it open. */
-function served(w: World = world()) {
+function served(w: ClientWorld = world()) {
   const watches = new Set<string>();
   const failing = new Set<AnyKind>();
   let opened = 0;

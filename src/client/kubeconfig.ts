@@ -30,13 +30,13 @@ export interface KubeContext extends Entry {
   readonly namespace?: string;
 }
 
-interface Named extends Entry {
+interface NamedEntry extends Entry {
   readonly name: string;
 }
 export interface Kubeconfig extends Entry {
-  readonly clusters: readonly (Named & { readonly cluster: KubeCluster })[];
-  readonly users: readonly (Named & { readonly user: KubeUser })[];
-  readonly contexts: readonly (Named & { readonly context: KubeContext })[];
+  readonly clusters: readonly (NamedEntry & { readonly cluster: KubeCluster })[];
+  readonly users: readonly (NamedEntry & { readonly user: KubeUser })[];
+  readonly contexts: readonly (NamedEntry & { readonly context: KubeContext })[];
   readonly "current-context": string;
 }
 
@@ -143,7 +143,7 @@ export function withAbsolutePaths(config: Kubeconfig, folder: string): Kubeconfi
 
 /** Of two entries of one name the first counts, as does the first current context. */
 export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
-  const of = <T extends Named>(list: (config: Kubeconfig) => readonly T[]): readonly T[] =>
+  const of = <T extends NamedEntry>(list: (config: Kubeconfig) => readonly T[]): readonly T[] =>
     firstOfEach(configs.flatMap((config) => list(config)));
   return {
     ...Object.assign({}, emptyKubeconfig, ...configs.toReversed()),
@@ -154,7 +154,7 @@ export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   };
 }
 
-function firstOfEach<T extends Named>(entries: readonly T[]): readonly T[] {
+function firstOfEach<T extends NamedEntry>(entries: readonly T[]): readonly T[] {
   const byName = new Map<string, T>();
   for (const entry of entries) if (!byName.has(entry.name)) byName.set(entry.name, entry);
   return [...byName.values()];
@@ -194,7 +194,7 @@ export const withoutEntry = (config: Kubeconfig, name: string): Kubeconfig => ({
   "current-context": config["current-context"] === name ? "" : config["current-context"],
 });
 
-const without = <T extends Named>(entries: readonly T[], name: string): readonly T[] =>
+const without = <T extends NamedEntry>(entries: readonly T[], name: string): readonly T[] =>
   entries.filter((entry) => entry.name !== name);
 
 const isEntry = (value: unknown): value is Entry =>

@@ -1,7 +1,7 @@
 import { type AnyKind, allVerbs, resource, type ScalePaths, type Subresource, type Verb } from "#schema/kind.ts";
 
 /** What discovery says of a resource. */
-export interface ServedResource {
+export interface DiscoveredResource {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -22,7 +22,7 @@ const somewhere: ScalePaths = { replicas: "", current: "" };
  * A kind that was not known when this was written. Of its objects only the metadata is asked for, as upstream's metadata client
  * does it: enough to delete them, to count them and to find out who owns them.
  */
-export function metadataKind({ verbs, subresources, ...rules }: ServedResource): AnyKind {
+export function metadataKind({ verbs, subresources, ...rules }: DiscoveredResource): AnyKind {
   const others = Object.entries(subresources).map(([name, its]): [string, Subresource | ScalePaths] => [
     name,
     name === "scale" ? somewhere : { verbs: its.filter(isVerb) },

@@ -4,9 +4,9 @@ import { Heap } from "#base/heap.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { Informer } from "./informer.ts";
-import { keyOfObject } from "./place.ts";
+import { keyOfObject } from "./object-key.ts";
 
-interface Awaited {
+interface AwaitedWrite {
   /** The newest revision written. */
   revision: number;
   /** Which of the server's histories it belongs to. */
@@ -17,7 +17,7 @@ interface Awaited {
 
 export class OwnWrites {
   readonly #release: (key: string) => void;
-  readonly #pending = new Map<string, Map<Waiting, Awaited>>();
+  readonly #pending = new Map<string, Map<Waiting, AwaitedWrite>>();
   readonly #waiting = new Map<Informer<AnyKind>, Waiting>();
 
   /** `release` is called with each key that `isSeen` denied, once its writes have been seen. */
@@ -30,7 +30,7 @@ export class OwnWrites {
     const revision = Number(resourceVersion ?? -1);
     if (Number.isNaN(revision)) return; // this server's versions cannot be compared
     const waiting = this.#waitingFor(informer);
-    const writes = this.#pending.get(key) ?? new Map<Waiting, Awaited>();
+    const writes = this.#pending.get(key) ?? new Map<Waiting, AwaitedWrite>();
     this.#pending.set(key, writes);
     const awaited = writes.get(waiting) ?? { revision: -1, history: waiting.history, gone: new Map() };
     writes.set(waiting, awaited);
@@ -91,13 +91,13 @@ class Waiting {
     return this.#history;
   }
 
-  hasSeen({ revision, history, gone }: Awaited): boolean {
+  hasSeen({ revision, history, gone }: AwaitedWrite): boolean {
     if (history !== this.#history) return true; // the server began anew: what was awaited may never come
     for (const [key, uid] of gone) if (metadataOf(this.#informer.cache.get(key) ?? {}).uid === uid) return false;
     return this.#informer.progress >= revision;
   }
 
-  add(key: string, { revision, gone }: Awaited): void {
+  add(key: string, { revision, gone }: AwaitedWrite): void {
     if (gone.size > 0) this.#byAbsence.add(key);
     else this.#byRevision.push({ key, revision });
   }

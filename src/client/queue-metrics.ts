@@ -4,7 +4,7 @@ import type { Metrics } from "#base/metrics.ts";
 import { type QueueWitness, WorkQueue } from "#base/queue.ts";
 import type { Backoff } from "#base/retry.ts";
 
-export interface QueueOptions {
+export interface MeasuredQueueOptions {
   /** The one the metrics know it by. */
   readonly name: string;
   readonly clock: Clock;
@@ -12,7 +12,7 @@ export interface QueueOptions {
   readonly backoff?: Backoff | undefined;
 }
 
-export function measuredQueue({ name, clock, metrics, backoff }: QueueOptions): WorkQueue {
+export function measuredQueue({ name, clock, metrics, backoff }: MeasuredQueueOptions): WorkQueue {
   const queue = new WorkQueue(clock, backoff, metrics && witness(metrics, name));
   metrics?.reading(() => {
     const { waiting, unfinishedMs, longestMs } = queue.load();

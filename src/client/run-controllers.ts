@@ -11,7 +11,7 @@ import { groupOf } from "#schema/api-version.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type ApiObject, metadataOf } from "#schema/object.ts";
-import type { Client, Write } from "./client.ts";
+import type { Client, ClientWrite } from "./client.ts";
 import {
   type Again,
   type CacheView,
@@ -19,29 +19,29 @@ import {
   cacheView,
   kindsOf,
   type Reconcile,
-  Terminal,
+  TerminalError,
 } from "./controller.ts";
+import { Cooldown } from "./cooldown.ts";
 import { EventRecorder } from "./events.ts";
-import type { Change } from "./informer.ts";
+import type { InformerChange } from "./informer.ts";
 import { Informers } from "./informers.ts";
 import { type Metrics, noMetrics } from "./metrics.ts";
+import { causeOf, keyOf, placeOf } from "./object-key.ts";
 import { OwnWrites } from "./own-writes.ts";
-import { causeOf, keyOf, placeOf } from "./place.ts";
 import { measuredQueue } from "./queue-metrics.ts";
-import { Rests } from "./rests.ts";
 import { causesOf, Triggers } from "./triggers.ts";
-import { WritePace } from "./write-pace.ts";
+import { WriteLimiter } from "./write-limiter.ts";
 
 export interface ControllersOptions {
   /** Lists, watches and reports for all of them. */
   readonly client: Client;
-  /** Under which identity a controller writes; that of `client` unless told. */
+  /** Under which identity a controller writes; defaults to that of `client`. */
   readonly clientFor?: (controller: string) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly metrics?: Metrics;
-  /** Shared with others of the process; own ones unless told. */
+  /** Shared with others of the process; defaults to own ones. */
   readonly informers?: Informers;
   /** Which instance reports: the `source.host` of events. */
   readonly host?: string;
@@ -84,8 +84,8 @@ class ControllerRun implements Component {
   readonly #options: ControllersOptions;
   readonly #queue: WorkQueue;
   readonly #ownWrites: OwnWrites;
-  readonly #pace: WritePace;
-  readonly #rests: Rests;
+  readonly #pace: WriteLimiter;
+  readonly #rests: Cooldown;
   readonly #triggers = new Triggers();
   readonly #kinds: ReadonlySet<AnyKind>;
   readonly #cache: CacheView;
@@ -104,8 +104,8 @@ class ControllerRun implements Component {
       backoff: one.backoff,
     });
     this.#ownWrites = new OwnWrites((key) => this.#queue.add(key));
-    this.#pace = new WritePace(options.clock);
-    this.#rests = new Rests(options.clock);
+    this.#pace = new WriteLimiter(options.clock);
+    this.#rests = new Cooldown(options.clock);
     this.#kinds = kindsOf(one);
     this.#client = options.clientFor?.(one.name) ?? options.client;
     this.#cache = cacheView((kind) => {
@@ -138,11 +138,11 @@ class ControllerRun implements Component {
   #listen(): (() => void)[] {
     const { for: subject, owns = [], watches = [], batchMs = 0 } = this.#controller;
     const add = (key: string) => this.#queue.addAfter(key, Math.max(batchMs, this.#rests.leftMs(key)));
-    const wake = (key: string, kind: AnyKind, { old, object }: Change<unknown>) => {
+    const wake = (key: string, kind: AnyKind, { old, object }: InformerChange<unknown>) => {
       this.#triggers.note(key, kind, object ?? old);
       add(key);
     };
-    const owner = (kind: AnyKind, change: Change<unknown>) => {
+    const owner = (kind: AnyKind, change: InformerChange<unknown>) => {
       for (const one of [change.old, change.object]) {
         const reference = controllerOf(one ?? {});
         if (reference?.kind !== subject.kind || groupOf(reference.apiVersion) !== subject.group) continue;
@@ -264,14 +264,14 @@ class ControllerRun implements Component {
     };
   }
 
-  #note(key: string, { kind, object }: Write): void {
+  #note(key: string, { kind, object }: ClientWrite): void {
     if (this.#kinds.has(kind)) this.#ownWrites.note(key, this.#informers.of(kind), object);
   }
 
   #failed(key: string, error: unknown): void {
     const { log } = this.#options;
     const fields = { controller: this.name, key, error };
-    if (error instanceof Terminal) {
+    if (error instanceof TerminalError) {
       this.#queue.forget(key);
       log.error("reconcile gave up", fields);
       return;

@@ -11,8 +11,8 @@ import type { Infer } from "#schema/infer.ts";
 import { parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { AnyStruct } from "#schema/struct.ts";
-import type { Discovered, Discovery } from "./discovery.ts";
-import { metadataKind, type ServedResource } from "./metadata-kind.ts";
+import type { Discovery, DiscoveryResult } from "./discovery.ts";
+import { type DiscoveredResource, metadataKind } from "./metadata-kind.ts";
 
 const plainType = "application/json";
 const aggregatedType = `${plainType};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,${plainType}`;
@@ -33,11 +33,11 @@ export type ReadDocument = (
 /** What is served of one version of a group. */
 interface ServedVersion {
   readonly groupVersion: string;
-  readonly resources: readonly ServedResource[];
+  readonly resources: readonly DiscoveredResource[];
   readonly failure?: unknown;
 }
 
-interface Held {
+interface CachedDocument {
   readonly etag: string;
   readonly value: unknown;
 }
@@ -45,16 +45,16 @@ interface Held {
 export class ServerDiscovery implements Discovery {
   readonly #read: ReadDocument;
   /** What `/api` and `/apis` answered. */
-  readonly #documents = new Map<string, Held>();
+  readonly #documents = new Map<string, CachedDocument>();
   /** Kinds that are not declared, by all that was told of them: as long as that does not change they stay the same objects. */
   #made: ReadonlyMap<string, AnyKind> = new Map();
-  #last: { readonly values: readonly unknown[]; readonly discovered: Discovered } | undefined;
+  #last: { readonly values: readonly unknown[]; readonly discovered: DiscoveryResult } | undefined;
 
   constructor(read: ReadDocument) {
     this.#read = read;
   }
 
-  async discover(signal: AbortSignal): Promise<Discovered> {
+  async discover(signal: AbortSignal): Promise<DiscoveryResult> {
     const values = await Promise.all([this.#core(signal), this.#root("/apis", signal)]);
     if (this.#last && values.every((value, i) => isAggregated(value) && value === this.#last?.values[i]))
       return this.#last.discovered;
@@ -123,7 +123,7 @@ export class ServerDiscovery implements Discovery {
     return all.flatMap(({ group, version }) => answers.get(groupVersionOf(group, version)) ?? []);
   }
 
-  #kinds(resources: readonly ServedResource[]): readonly AnyKind[] {
+  #kinds(resources: readonly DiscoveredResource[]): readonly AnyKind[] {
     const made = new Map<string, AnyKind>();
     const kinds = resources.map((resource) => {
       const known = declared.get(keyOf(resource));
@@ -171,7 +171,7 @@ function toldTogether({ items }: APIGroupDiscoveryList): readonly ServedVersion[
 }
 
 /** A resource without a kind is there for its subresources alone. */
-const resourcesOf = ({ version, resources = [] }: APIVersionDiscovery, group: string): readonly ServedResource[] =>
+const resourcesOf = ({ version, resources = [] }: APIVersionDiscovery, group: string): readonly DiscoveredResource[] =>
   resources.flatMap(({ responseKind, subresources = [], shortNames = [], categories = [], ...told }) => {
     if (!responseKind?.kind) return [];
     return {
@@ -189,7 +189,7 @@ const resourcesOf = ({ version, resources = [] }: APIVersionDiscovery, group: st
   });
 
 /** Subresources stand in the same list as what they belong to. */
-function resourcesIn(all: APIResourceList["resources"], group: string, version: string): readonly ServedResource[] {
+function resourcesIn(all: APIResourceList["resources"], group: string, version: string): readonly DiscoveredResource[] {
   return all
     .filter(({ name }) => !name.includes("/"))
     .map(({ name: plural, singularName, kind, namespaced, verbs, shortNames = [], categories = [] }) => {

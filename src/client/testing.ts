@@ -9,10 +9,10 @@ import { type ApiObject, metadataOf } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { Client, type Transport } from "./client.ts";
 import { type Again, type Controller, cacheView, type Reconcile } from "./controller.ts";
-import { keyOf, type Place } from "./place.ts";
+import { keyOf, type ObjectKey } from "./object-key.ts";
 import { MemoryApi } from "./testing/memory-api.ts";
 
-export interface World {
+export interface ClientWorld {
   readonly clock: ManualClock;
   readonly random: Random;
   /** Writes with it count as the controller's. */
@@ -22,10 +22,10 @@ export interface World {
   /** Puts an object there, with defaults and identity. */
   have<K extends AnyKind>(kind: K, object: Draft<Infer<K>>, options?: { readonly ownedBy?: object }): Infer<K>;
   /** The object as it is now, or undefined if it is gone. */
-  get<K extends AnyKind>(kind: K, place: Place): Infer<K> | undefined;
+  get<K extends AnyKind>(kind: K, place: ObjectKey): Infer<K> | undefined;
   list<K extends AnyKind>(kind: K): readonly Infer<K>[];
   /** Takes an object away, as someone else would. */
-  lose(kind: AnyKind, place: Place): void;
+  lose(kind: AnyKind, place: ObjectKey): void;
   /** Lets the controller see the object as it is now, or that it is gone. */
   reconcile<K extends AnyKind>(one: Controller<K>, object: Infer<K>): Promise<Again | undefined>;
   /** What was written since last asked: `create Pod web-`, `update ReplicaSet web/status`. */
@@ -36,7 +36,7 @@ export interface World {
   fail(when: (request: ApiRequest) => Error | undefined): void;
 }
 
-export function world(options: { readonly now?: string | number } = {}): World {
+export function world(options: { readonly now?: string | number } = {}): ClientWorld {
   const clock = new ManualClock(options.now ?? "2026-01-01T00:00:00Z");
   const random = seededRandom(1);
   const api = new MemoryApi(clock);
@@ -98,7 +98,7 @@ export function world(options: { readonly now?: string | number } = {}): World {
   };
 }
 
-const inDefault = ({ scope }: AnyKind, { namespace, name }: Place): Place =>
+const inDefault = ({ scope }: AnyKind, { namespace, name }: ObjectKey): ObjectKey =>
   scope === "Namespaced" ? { namespace: namespace || "default", name } : { name };
 
 /** The name that was asked for, since the one the server makes says nothing. */

@@ -1,7 +1,7 @@
 // What made a controller look at an object: with the object itself, the causes of what it then writes.
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
-import { causeOf, keyOfObject } from "./place.ts";
+import { causeOf, keyOfObject } from "./object-key.ts";
 
 interface Trigger {
   readonly kind: AnyKind;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AdmissionSettings } from "#apiserver/admission/configuration.ts";
 import { readAdmissionConfiguration } from "#apiserver/admission/configuration-file.ts";
-import type { Parsed } from "#cli/flags.ts";
+import type { FlagValues } from "#cli/flags.ts";
 
 export const pluginFlags = {
   "enable-admission-plugins": {
@@ -33,7 +33,7 @@ export const admissionFlags = {
   },
 } as const;
 
-export function admissionSettings(settings: Parsed<typeof admissionFlags>): AdmissionSettings {
+export function admissionSettings(settings: FlagValues<typeof admissionFlags>): AdmissionSettings {
   const file = settings["admission-control-config-file"];
   const read = (path: string, from?: string) =>
     readFileSync(from === undefined ? path : resolve(dirname(from), path), "utf8");

@@ -4,15 +4,15 @@ import { systemClock } from "#base/clock.ts";
 import { explain, UsageError } from "#base/errors.ts";
 import { type Connection, connectClient } from "#client/host/connect.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import { Place, placeFlags } from "./local/place.ts";
+import { ClusterFolder, placeFlags } from "./local/cluster-folder.ts";
 import { knarrVersion } from "./version.ts";
 
 export const connectionFlags = {
-  name: { type: "string", value: "CLUSTER", help: "Cluster of this machine; the one of the kubeconfig unless told" },
+  name: { type: "string", value: "CLUSTER", help: "Cluster of this machine; defaults to the one of the kubeconfig" },
   "data-dir": placeFlags["data-dir"],
-  kubeconfig: { type: "string", value: "FILE", help: "Kubeconfig to use; $KUBECONFIG or ~/.kube/config unless told" },
-  context: { type: "string", value: "NAME", help: "Context of it; the current one unless told" },
-  namespace: { type: "string", short: "n", value: "NAME", help: "Namespace of the object; the context's unless told" },
+  kubeconfig: { type: "string", value: "FILE", help: "Kubeconfig to use; defaults to $KUBECONFIG or ~/.kube/config" },
+  context: { type: "string", value: "NAME", help: "Context of it; defaults to the current one" },
+  namespace: { type: "string", short: "n", value: "NAME", help: "Namespace of the object; defaults to the context's" },
 } as const;
 
 interface ConnectionSettings {
@@ -57,7 +57,7 @@ function kubeconfigOf({ name, kubeconfig, context, ...settings }: ConnectionSett
   if (name === undefined) return kubeconfig;
   if (kubeconfig !== undefined || context !== undefined)
     throw new UsageError("--name says which cluster; --kubeconfig and --context would say so, too");
-  const place = new Place({ name, "data-dir": settings["data-dir"] });
+  const place = new ClusterFolder({ name, "data-dir": settings["data-dir"] });
   place.mustExist();
   return place.adminKubeconfig;
 }

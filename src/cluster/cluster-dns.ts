@@ -9,7 +9,7 @@ import { clusterDirectory } from "#dns/directory.ts";
 import { forwarder } from "#dns/host/forwarder.ts";
 import { serveDns } from "#dns/host/server.ts";
 import { Resolver } from "#dns/resolver.ts";
-import { Zone } from "#dns/zone.ts";
+import { DnsZone } from "#dns/zone.ts";
 import { dnsPort } from "./dns-objects.ts";
 
 export const clusterDomain = "cluster.local";
@@ -35,7 +35,7 @@ export function clusterDns(options: ClusterDnsOptions): Component {
     async run(signal) {
       let resolver: Resolver | undefined;
       const directory = clusterDirectory(informers, () => resolver?.forget());
-      const zone = new Zone(clusterDomain, directory, [options.serviceAddress]);
+      const zone = new DnsZone(clusterDomain, directory, [options.serviceAddress]);
       resolver = new Resolver({
         zone,
         clock,

@@ -7,8 +7,8 @@ import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { type AdmissionSettings, admissionOf } from "#apiserver/admission/configuration.ts";
 import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
-import type { Wanted } from "#apiserver/bootstrap/objects.ts";
-import type { Advertised } from "#apiserver/bootstrap/system-objects.ts";
+import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
+import type { AdvertisedAddress } from "#apiserver/bootstrap/system-objects.ts";
 import type { NodeConnection } from "#apiserver/node-connection.ts";
 import { discoveryOf } from "#apiserver/served/discovery.ts";
 import type { Protection } from "#apiserver/stored.ts";
@@ -21,7 +21,7 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { measuredTransport } from "#client/measured-transport.ts";
-import { keyOf } from "#client/place.ts";
+import { keyOf } from "#client/object-key.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { isReady } from "#rules/conditions.ts";
@@ -49,7 +49,7 @@ export interface ClusterConfig {
   readonly loadBalancerAddresses: readonly string[];
   readonly nodes: (parts: NodeParts) => ClusterNodes;
   /** What the cluster has besides the objects that every cluster has. */
-  readonly objects?: readonly Wanted[];
+  readonly objects?: readonly SystemObject[];
   /** Admission plugins besides those that run anyway, and those that shall not run. */
   readonly admission?: Pick<AdmissionSettings, "enable" | "disable">;
 }
@@ -89,7 +89,7 @@ export interface Environment {
   readonly store: StoreEngine;
   /** The way to kubelets and pods that are not in this process. */
   readonly connection: NodeConnection;
-  /** Keeps stored objects from being changed; nothing does unless told. */
+  /** Keeps stored objects from being changed; nothing does by default. */
   readonly protect?: Protection;
   /** Reads large YAML; without it, that is refused. */
   readonly readYaml?: YamlReader;
@@ -99,7 +99,7 @@ export interface Environment {
 
 export interface Front {
   /** Begins to serve; where it can be reached. */
-  open(handler: HttpHandler): Promise<Advertised>;
+  open(handler: HttpHandler): Promise<AdvertisedAddress>;
   close(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ const withNodeRestriction = ({ enable = [], disable = [] }: AdmissionSettings = 
   disable,
 });
 
-const unreachable: Advertised = { address: undefined, port: 443 };
+const unreachable: AdvertisedAddress = { address: undefined, port: 443 };
 
 export function assembleCluster(config: ClusterConfig, environment: Environment): Cluster {
   const { clock, random, log, store, connection, front } = environment;

@@ -20,7 +20,7 @@ export interface ControlPlaneNames {
   /** Addresses it listens on; all of them is none. */
   readonly addresses: readonly string[];
   /** As whom those come who look after the cluster. */
-  readonly admin: identities.Identity;
+  readonly admin: identities.CertificateIdentity;
 }
 
 /** All that the control plane needs to know and be known. What is there already stays, unless it is about to end. */

@@ -30,7 +30,7 @@ export interface ControllerManagerOptions {
 export interface ControllerManagerSettings extends ControllerSettings {
   /** How many pods that have ended are kept; 0 for all. */
   readonly terminatedPodThreshold: number;
-  /** Which controllers run, by name; all unless told. */
+  /** Which controllers run, by name; defaults to all. */
   readonly isOn?: (name: string) => boolean;
   /** How many objects a controller looks at together, by name, where that is not for the controller to say. */
   readonly workers?: (name: string) => number | undefined;

@@ -1,7 +1,7 @@
 // The objects by which pods find the cluster's DNS: a service at an address that every pod is told.
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
-import type { Wanted } from "#apiserver/bootstrap/objects.ts";
+import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
 import type { AddressRange } from "#apiserver/strategies/service/ranges.ts";
 import { serviceNameLabel } from "#rules/services.ts";
 import { formatIp } from "#schema/ip.ts";
@@ -16,7 +16,7 @@ export const dnsAddressIn = ({ family, first }: AddressRange): string =>
   formatIp({ family: family === "IPv4" ? 4 : 6, value: first + tenth });
 
 /** The service `kube-dns`, and where it leads: to this process, at the address at which nodes reach it. */
-export function dnsObjects(services: AddressRange, address: string): readonly Wanted[] {
+export function dnsObjects(services: AddressRange, address: string): readonly SystemObject[] {
   const name = "kube-dns";
   const metadata = { name, namespace: "kube-system" };
   const ports = ["UDP", "TCP"].map((protocol) => ({ name: protocol === "UDP" ? "dns" : "dns-tcp", protocol }));

@@ -2,23 +2,26 @@
 import type { User } from "#wire/api-request.ts";
 import type { CertificateRequest } from "./certificates.ts";
 
-export type Identity = Required<Pick<CertificateRequest, "commonName" | "organizations">>;
+export type CertificateIdentity = Required<Pick<CertificateRequest, "commonName" | "organizations">>;
 
 /** Whoever looks after a cluster. The group has its rights by a binding (identity-bindings.ts), which can be taken away, as kubeadm's has. */
-export const admin: Identity = { commonName: "kubernetes-admin", organizations: ["kubeadm:cluster-admins"] };
+export const admin: CertificateIdentity = { commonName: "kubernetes-admin", organizations: ["kubeadm:cluster-admins"] };
 /** The same for a server that stands alone, where nobody makes bindings: its rights cannot be taken away while the certificate is good. */
-export const masterAdmin: Identity = { commonName: "kubernetes-admin", organizations: ["system:masters"] };
-export const controllerManager: Identity = { commonName: "system:kube-controller-manager", organizations: [] };
-export const scheduler: Identity = { commonName: "system:kube-scheduler", organizations: [] };
+export const masterAdmin: CertificateIdentity = { commonName: "kubernetes-admin", organizations: ["system:masters"] };
+export const controllerManager: CertificateIdentity = {
+  commonName: "system:kube-controller-manager",
+  organizations: [],
+};
+export const scheduler: CertificateIdentity = { commonName: "system:kube-scheduler", organizations: [] };
 /** The API server to the kubelets. */
-export const kubeletClient: Identity = { commonName: "kube-apiserver-kubelet-client", organizations: [] };
-export const node = (name: string): Identity => ({
+export const kubeletClient: CertificateIdentity = { commonName: "kube-apiserver-kubelet-client", organizations: [] };
+export const node = (name: string): CertificateIdentity => ({
   commonName: `system:node:${name}`,
   organizations: ["system:nodes"],
 });
 
 /** Whom the API server takes the holder of such a certificate for. */
-export const userOf = ({ commonName, organizations }: Identity): User => ({
+export const userOf = ({ commonName, organizations }: CertificateIdentity): User => ({
   name: commonName,
   groups: [...organizations, "system:authenticated"],
 });

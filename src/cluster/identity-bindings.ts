@@ -1,6 +1,6 @@
 // The rights of those identities that upstream's own policy does not know, as kubeadm gives them.
 import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
-import type { Wanted } from "#apiserver/bootstrap/objects.ts";
+import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
 import * as identities from "./identities.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
@@ -18,7 +18,7 @@ const binding = (name: string, role: string, subject: { readonly kind: "User" | 
 
 const [adminGroup = ""] = identities.admin.organizations;
 
-export const identityBindings: readonly Wanted[] = [
+export const identityBindings: readonly SystemObject[] = [
   binding(adminGroup, "cluster-admin", { kind: "Group", name: adminGroup }),
   binding(identities.kubeletClient.commonName, "system:kubelet-api-admin", {
     kind: "User",

@@ -8,7 +8,7 @@ import { systemClock } from "#base/clock.ts";
 import { DurationError, parseDuration } from "#base/duration.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
-import { type Parsed, parseFlags } from "#cli/flags.ts";
+import { type FlagValues, parseFlags } from "#cli/flags.ts";
 import { asPrivateKey, asPublicKey, flagFile } from "#cli/host/flag-file.ts";
 import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
 import { type CertificateFlags, certificateFolder } from "./serving-certificates.ts";
@@ -29,7 +29,7 @@ export const identityFlags = {
   "service-account-signing-key-file": {
     type: "string",
     value: "FILE",
-    help: "Key that signs tokens of service accounts; one of our own unless told",
+    help: "Key that signs tokens of service accounts; defaults to one of our own",
   },
   "service-account-key-file": {
     type: "strings",
@@ -40,7 +40,7 @@ export const identityFlags = {
   "service-account-max-token-expiration": {
     type: "string",
     value: "DURATION",
-    help: "Longest life of a token of a service account; as asked for unless told",
+    help: "Longest life of a token of a service account; defaults to as asked for",
   },
   "service-account-extend-token-expiration": {
     type: "bool",
@@ -50,11 +50,11 @@ export const identityFlags = {
   "api-audiences": {
     type: "strings",
     value: "NAMES",
-    help: "Names of the server for which tokens are good; its issuers unless told",
+    help: "Names of the server for which tokens are good; defaults to its issuers",
   },
 } as const;
 
-export type IdentitySettings = Parsed<typeof identityFlags> & Pick<CertificateFlags, "cert-dir" | "data-dir">;
+export type IdentitySettings = FlagValues<typeof identityFlags> & Pick<CertificateFlags, "cert-dir" | "data-dir">;
 
 /** As they are where nobody gives flags; own keys are kept in this folder. */
 export const usualIdentity = (folder: string): IdentitySettings => ({

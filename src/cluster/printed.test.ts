@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Answer } from "#observe/why.ts";
+import type { Explanation } from "#observe/why.ts";
 import { answerText, coloured, plain } from "#observe/why-text.ts";
 
 /** Clears the screen, sets a title, hides text, answers questions, overwrites the line, and turns it around. */
@@ -36,7 +36,7 @@ test("an answer to why has no control characters but its own colours, whoever wr
     reason: { ...reason, parts: [{ names: [attack, attack], of: 2, reason }] },
     chain: [write],
     events: [event],
-  } as unknown as Answer;
+  } as unknown as Explanation;
   const now = Date.parse("2026-01-01T00:01:00Z");
   assert.doesNotMatch(answerText(answer, now, plain).join("\n"), anyControl);
   const painted = answerText(answer, now, coloured).join("\n");

@@ -2,7 +2,7 @@
 // a mistake is found, and what has no effect is said.
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
-import type { Parsed } from "#cli/flags.ts";
+import type { FlagValues } from "#cli/flags.ts";
 import { kubernetesVersion } from "./version.ts";
 
 export const upstreamFlags = {
@@ -34,7 +34,7 @@ export const upstreamFlags = {
   },
 } as const;
 
-type UpstreamSettings = Parsed<typeof upstreamFlags>;
+type UpstreamSettings = FlagValues<typeof upstreamFlags>;
 
 const mediaTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { clusterRoleAggregationController as aggregation } from "./clusterrole-aggregation.ts";
 
 const rule = (...resources: string[]) => ({ verbs: ["get"], apiGroups: [""], resources });
-const have = (w: World, name: string, labels: Record<string, string>, ...rules: ReturnType<typeof rule>[]) =>
+const have = (w: ClientWorld, name: string, labels: Record<string, string>, ...rules: ReturnType<typeof rule>[]) =>
   w.have(ClusterRole, { metadata: { name, labels }, rules });
-const hub = (w: World, selectors: Record<string, string>[], ...rules: ReturnType<typeof rule>[]) =>
+const hub = (w: ClientWorld, selectors: Record<string, string>[], ...rules: ReturnType<typeof rule>[]) =>
   w.have(ClusterRole, {
     metadata: { name: "hub", labels: { to: "hub" } },
     aggregationRule: { clusterRoleSelectors: selectors.map((matchLabels) => ({ matchLabels })) },
     rules,
   });
 /** Which rules were written, none if none were. */
-async function filled(w: World, role: ClusterRole) {
+async function filled(w: ClientWorld, role: ClusterRole) {
   let body: { rules?: readonly { resources?: readonly string[] }[] } | undefined;
   w.fail((request) => {
     if (request.verb === "patch") body = request.body?.value() as typeof body;

@@ -50,9 +50,9 @@ export interface ControllerSettings {
   readonly rootCa: string;
   /** Makes tokens for secrets that are meant for some; none are made without. */
   readonly signToken?: TokenSettings["sign"];
-  /** Where nodes get networks for their pods from; they get none unless told. */
+  /** Where nodes get networks for their pods from; they get none by default. */
   readonly nodeIpam?: NodeIpamSettings;
-  /** How long nodes may be silent, and how fast those are emptied that do not work; upstream's numbers unless told. */
+  /** How long nodes may be silent, and how fast those are emptied that do not work; defaults to upstream's numbers. */
   readonly nodeLifecycle?: Partial<NodeLifecycleSettings>;
   /** From which services of type LoadBalancer get addresses: networks or ranges. Without, they wait for someone else to give them. */
   readonly loadBalancerAddresses?: readonly string[];

@@ -6,7 +6,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import { timeOf } from "#schema/time.ts";
 
 /** What one attempt to empty a namespace left behind. */
-export interface Remains {
+export interface RemainingContent {
   /** Why it is not known what there is. */
   readonly discovery?: unknown;
   readonly failures: readonly unknown[];
@@ -22,7 +22,7 @@ interface Aspect {
   /** What it says when all is well. */
   readonly well: Verdict;
   /** What it says otherwise. */
-  ill(remains: Remains): Verdict | undefined;
+  ill(remains: RemainingContent): Verdict | undefined;
 }
 
 const aspects: readonly Aspect[] = [
@@ -72,7 +72,7 @@ const aspects: readonly Aspect[] = [
 ];
 
 export function conditionsAfter(
-  remains: Remains,
+  remains: RemainingContent,
   before: readonly NamespaceCondition[],
   now: number,
 ): readonly NamespaceCondition[] {

@@ -7,13 +7,13 @@ import { equal } from "#base/collections.ts";
 import { isNotFound, isReason } from "#base/errors.ts";
 import type { Client } from "#client/client.ts";
 import { controller, type Reconcile } from "#client/controller.ts";
-import { type Discovered, type Discovery, GroupDiscoveryFailed } from "#client/discovery.ts";
+import { type Discovery, type DiscoveryResult, GroupDiscoveryFailed } from "#client/discovery.ts";
 import { unlessGone } from "#client/unless-gone.ts";
 import { hasEnded } from "#rules/pods.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import { millisOf } from "#schema/time.ts";
-import { conditionsAfter, type Remains } from "./namespace-conditions.ts";
+import { conditionsAfter, type RemainingContent } from "./namespace-conditions.ts";
 
 /** While one writes `kubernetes` in a namespace's finalizers, it is there until this controller has emptied it. */
 const ownFinalizer = "kubernetes";
@@ -51,7 +51,7 @@ export const namespaceController = (discovery: Discovery) =>
     },
   });
 
-interface Emptied extends Remains {
+interface DeletionAttempt extends RemainingContent {
   /** After how many seconds what is left may be gone. */
   readonly estimateSeconds: number;
 }
@@ -60,12 +60,12 @@ async function empty(
   namespace: Namespace,
   discovery: Discovery,
   { client, clock, signal }: Reconcile,
-): Promise<Emptied> {
+): Promise<DeletionAttempt> {
   const failures: unknown[] = [];
   const objects = new Map<AnyKind, number>();
   const finalizers = new Map<string, number>();
   let estimateSeconds = 0;
-  let discovered: Discovered;
+  let discovered: DiscoveryResult;
   try {
     discovered = await discovery.discover(signal);
   } catch (error) {
@@ -140,7 +140,7 @@ async function longestGrace(client: Client, namespace: string): Promise<number> 
   return pods.reduce((longest, { spec }) => Math.max(longest, spec.terminationGracePeriodSeconds ?? 0), 0);
 }
 
-async function report(namespace: Namespace, remains: Remains, { client, clock }: Reconcile): Promise<void> {
+async function report(namespace: Namespace, remains: RemainingContent, { client, clock }: Reconcile): Promise<void> {
   const before = namespace.status.conditions ?? [];
   const conditions = conditionsAfter(remains, before, clock.now());
   const status = { ...namespace.status, phase: "Terminating" as const, conditions };

@@ -2,14 +2,14 @@
 // selector (adoption) and lets go of those that no longer do (release).
 import { isNotFound, isReason } from "#base/errors.ts";
 import type { Client } from "#client/client.ts";
-import type { Place } from "#client/place.ts";
+import type { ObjectKey } from "#client/object-key.ts";
 import { controlledBy, controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { Labels } from "#schema/selector.ts";
 
-export interface Claim<K extends AnyKind> {
+export interface OwnershipClaim<K extends AnyKind> {
   /** The kind of what is claimed. */
   readonly kind: K;
   /** What the owner controls already, and orphans of its namespace. */
@@ -25,7 +25,10 @@ export interface Claim<K extends AnyKind> {
  * The candidates that the owner controls afterwards: orphans it selects are adopted, and what it no longer selects is released.
  * All are tried; then the first failure is thrown. An owner that is being deleted neither adopts nor releases.
  */
-export async function claim<K extends AnyKind>(client: Client, claimed: Claim<K>): Promise<readonly Infer<K>[]> {
+export async function claim<K extends AnyKind>(
+  client: Client,
+  claimed: OwnershipClaim<K>,
+): Promise<readonly Infer<K>[]> {
   const { candidates, owner, selects } = claimed;
   const { uid, deletionTimestamp: going } = metadataOf(owner);
   const isGoing = going !== undefined;
@@ -66,7 +69,7 @@ async function refuseGone(client: Client, kind: AnyKind, owner: unknown): Promis
 /** The object as it is with its new owner; nothing if it is gone by now. */
 async function adopt<K extends AnyKind>(
   client: Client,
-  { kind, ownerKind, owner, finalizers }: Claim<K>,
+  { kind, ownerKind, owner, finalizers }: OwnershipClaim<K>,
   object: Infer<K>,
   mayAdopt: () => Promise<void>,
 ): Promise<readonly Infer<K>[]> {
@@ -86,7 +89,7 @@ async function adopt<K extends AnyKind>(
   }
 }
 
-async function release<K extends AnyKind>(client: Client, claimed: Claim<K>, object: Infer<K>): Promise<void> {
+async function release<K extends AnyKind>(client: Client, claimed: OwnershipClaim<K>, object: Infer<K>): Promise<void> {
   const { kind, owner, finalizers } = claimed;
   const metadata = {
     ownerReferences: [{ $patch: "delete", uid: metadataOf(owner).uid }],
@@ -101,7 +104,7 @@ async function release<K extends AnyKind>(client: Client, claimed: Claim<K>, obj
   }
 }
 
-function placeOfObject(object: unknown): Place {
+function placeOfObject(object: unknown): ObjectKey {
   const { namespace, name = "" } = metadataOf(object);
   return { namespace, name };
 }

@@ -11,7 +11,7 @@ export interface NewPod {
   readonly kind: AnyKind;
   readonly owner: { readonly metadata: ObjectMeta };
   readonly template: PodTemplateSpec | undefined;
-  /** What its name begins with; that of the owner and a hyphen unless told. */
+  /** What its name begins with; defaults to that of the owner and a hyphen. */
   readonly generateName?: string;
 }
 

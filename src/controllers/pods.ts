@@ -2,7 +2,7 @@
 import { Pod } from "#api/core/v1/pod.ts";
 import { index } from "#client/cache.ts";
 import { type Watching, watching } from "#client/controller.ts";
-import { keyOfObject, placeOf } from "#client/place.ts";
+import { keyOfObject, placeOf } from "#client/object-key.ts";
 import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";

@@ -79,14 +79,14 @@ async function deleteAll(pods: readonly Pod[], context: Reconcile): Promise<void
   if (failures.length > 0) throw failures[0];
 }
 
-interface Seen {
+interface PodCensus {
   readonly pods: readonly Pod[];
   readonly terminating: number;
   readonly failure: unknown;
   readonly now: number;
 }
 
-function statusOf(set: Replicas, { pods, terminating, failure, now }: Seen): ReplicaSetStatus {
+function statusOf(set: Replicas, { pods, terminating, failure, now }: PodCensus): ReplicaSetStatus {
   const isFullyLabeled = labelMatcher(requirementsOfLabels(set.template?.metadata.labels ?? {}));
   let [labeled, ready, available] = [0, 0, 0];
   for (const pod of pods) {

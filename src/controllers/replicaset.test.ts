@@ -4,7 +4,7 @@ import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { byDeletionCost, deletionCost } from "./deletion-cost.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
@@ -23,7 +23,7 @@ const ready = (at: string) => ({
   phase: "Running" as const,
   conditions: [{ type: "Ready", status: "True", lastTransitionTime: at }],
 });
-const pod = (w: World, name: string, owner: object | undefined, more: object = {}) =>
+const pod = (w: ClientWorld, name: string, owner: object | undefined, more: object = {}) =>
   w.have(Pod, { metadata: { name, labels }, ...more }, owner ? { ownedBy: owner } : {});
 const forbidden = new ApiError({ code: 403, reason: "Forbidden", message: 'pods "web-" is forbidden: exceeded quota' });
 

@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { timeOf } from "#schema/time.ts";
 import { serviceCidrController } from "./service-cidr.ts";
 
 const finalizer = "networking.k8s.io/service-cidr-finalizer";
 
-const have = (w: World, name: string, cidrs: string[], isLeaving = false) =>
+const have = (w: ClientWorld, name: string, cidrs: string[], isLeaving = false) =>
   w.have(ServiceCIDR, {
     metadata: { name, ...(isLeaving && { deletionTimestamp: timeOf(w.clock.now()), finalizers: [finalizer] }) },
     spec: { cidrs },
   });
-const use = (w: World, name: string, labels: Record<string, string>) =>
+const use = (w: ClientWorld, name: string, labels: Record<string, string>) =>
   w.have(IPAddress, {
     metadata: { name, labels },
     spec: { parentRef: { resource: "services", namespace: "default", name: "web" } },
   });
 const ours = { "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io" };
-const now = (w: World, name: string) => w.get(ServiceCIDR, { name });
-const reconcile = (w: World, name: string) => w.reconcile(serviceCidrController, now(w, name)!);
-const ready = (w: World, name: string) => {
+const now = (w: ClientWorld, name: string) => w.get(ServiceCIDR, { name });
+const reconcile = (w: ClientWorld, name: string) => w.reconcile(serviceCidrController, now(w, name)!);
+const ready = (w: ClientWorld, name: string) => {
   const found = now(w, name)?.status.conditions?.find(({ type }) => type === "Ready");
   return found && [found.status, found.reason ?? "", found.message];
 };

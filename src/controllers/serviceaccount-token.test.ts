@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import type { Draft } from "#schema/infer.ts";
 import { serviceAccountTokenController } from "./serviceaccount-token.ts";
 
@@ -12,9 +12,9 @@ const rootCa = "-----BEGIN CERTIFICATE-----";
 const tokens = serviceAccountTokenController({ rootCa, sign: async (claims) => JSON.stringify(claims) });
 const annotations = { "kubernetes.io/service-account.name": "bot" };
 
-const secretOf = (w: World, rest: Draft<Secret> = {}) =>
+const secretOf = (w: ClientWorld, rest: Draft<Secret> = {}) =>
   w.have(Secret, { type, ...rest, metadata: { namespace, name: "bot-token", annotations, ...rest.metadata } });
-const accountOf = (w: World) => w.have(ServiceAccount, { metadata: { namespace, name: "bot", uid: "u-bot" } });
+const accountOf = (w: ClientWorld) => w.have(ServiceAccount, { metadata: { namespace, name: "bot", uid: "u-bot" } });
 
 test("a secret for a token of an account is filled, once", async () => {
   const w = world();

@@ -6,7 +6,7 @@ import { textToBase64 } from "#base/base64.ts";
 import { isConflict, isNotFound } from "#base/errors.ts";
 import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
-import { keyOf, type Place } from "#client/place.ts";
+import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { legacyClaims, legacyIssuer, tokenSecretType } from "#rules/legacy-tokens.ts";
 
 export interface TokenSettings {
@@ -20,7 +20,7 @@ const nameAnnotation = "kubernetes.io/service-account.name";
 const uidAnnotation = "kubernetes.io/service-account.uid";
 
 const isForToken = ({ type }: Secret): boolean => type === tokenSecretType;
-const accountOf = ({ metadata: { namespace, annotations } }: Secret): Place => ({
+const accountOf = ({ metadata: { namespace, annotations } }: Secret): ObjectKey => ({
   namespace,
   name: annotations?.[nameAnnotation] ?? "",
 });

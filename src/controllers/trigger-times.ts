@@ -2,7 +2,7 @@
 
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";
-import { keyOf, type Place } from "#client/place.ts";
+import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { conditionIn } from "#rules/conditions.ts";
 
 /** What was seen of each service when it was last reconciled. One that changes twice in between counts once. */
@@ -31,7 +31,7 @@ export class TriggerTimes {
     return before ? earliest : metadata.creationTimestamp;
   }
 
-  forget(place: Place): void {
+  forget(place: ObjectKey): void {
     this.#seen.delete(keyOf(place));
   }
 }

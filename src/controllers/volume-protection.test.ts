@@ -4,7 +4,7 @@ import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { VolumeAttributesClass } from "#api/storage/v1/volume-attributes-class.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import type { Draft } from "#schema/infer.ts";
 import {
   attributesClassProtectionController,
@@ -76,7 +76,7 @@ test("a volume stays while it is bound", async () => {
 });
 
 test("a class of attributes stays while a claim or a volume has it, or is to have it", async () => {
-  const users: readonly (readonly [string, (w: World) => unknown, boolean])[] = [
+  const users: readonly (readonly [string, (w: ClientWorld) => unknown, boolean])[] = [
     ["nobody", () => undefined, true],
     ["a claim", (w) => w.have(PersistentVolumeClaim, { spec: { volumeAttributesClassName: "fast" } }), false],
     ["a claim of another", (w) => w.have(PersistentVolumeClaim, { spec: { volumeAttributesClassName: "slow" } }), true],

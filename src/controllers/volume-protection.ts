@@ -5,7 +5,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { VolumeAttributesClass } from "#api/storage/v1/volume-attributes-class.ts";
 import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
-import { keyOf, type Place } from "#client/place.ts";
+import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { controllerOf } from "#rules/owners.ts";
 
 const claimFinalizer = "kubernetes.io/pvc-protection";
@@ -13,7 +13,7 @@ const classFinalizer = "kubernetes.io/vac-protection";
 const volumeFinalizer = "kubernetes.io/pv-protection";
 
 /** Claims that a pod has for its volumes, or would have if they were made for it. */
-const claimsOf = ({ metadata, spec }: Pod): readonly Place[] =>
+const claimsOf = ({ metadata, spec }: Pod): readonly ObjectKey[] =>
   (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
     const claim = persistentVolumeClaim?.claimName ?? (ephemeral && `${metadata.name}-${name}`);
     return claim === undefined ? [] : [{ namespace: metadata.namespace, name: claim }];
@@ -65,7 +65,7 @@ const classesOfVolume = ({ spec: { volumeAttributesClassName: name } }: Persiste
 
 const claimsByClass = index(PersistentVolumeClaim, classesOfClaim);
 const volumesByClass = index(PersistentVolume, classesOfVolume);
-const places = (names: readonly string[]): readonly Place[] => names.map((name) => ({ name }));
+const places = (names: readonly string[]): readonly ObjectKey[] => names.map((name) => ({ name }));
 
 export const attributesClassProtectionController = controller({
   name: "volumeattributesclass-protection",
@@ -85,18 +85,18 @@ export const attributesClassProtectionController = controller({
   },
 });
 
-interface Protected {
+interface ProtectedKind {
   readonly metadata: PersistentVolume["metadata"];
 }
 
 /** One that stays is to have the finalizer, also if it was made without; one that is to go, only while it is used. */
-function changeOf({ metadata }: Protected, finalizer: string): "add" | "remove" | undefined {
+function changeOf({ metadata }: ProtectedKind, finalizer: string): "add" | "remove" | undefined {
   const isLeaving = metadata.deletionTimestamp !== undefined;
   const isProtected = metadata.finalizers?.includes(finalizer) ?? false;
   return isLeaving === isProtected ? (isLeaving ? "remove" : "add") : undefined;
 }
 
-function changed<O extends Protected>(object: O, finalizer: string, change: "add" | "remove"): O {
+function changed<O extends ProtectedKind>(object: O, finalizer: string, change: "add" | "remove"): O {
   const others = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
   const finalizers = change === "add" ? [...others, finalizer] : others;
   return { ...object, metadata: { ...object.metadata, finalizers } };

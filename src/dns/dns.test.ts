@@ -19,7 +19,7 @@ import { type Directory, directoryOf } from "./directory.ts";
 import { forwarder } from "./host/forwarder.ts";
 import { type DnsServer, serveDns } from "./host/server.ts";
 import { Resolver, type ResolverOptions } from "./resolver.ts";
-import { Zone } from "./zone.ts";
+import { DnsZone } from "./zone.ts";
 
 function sampleDirectory(): Directory {
   const w = world();
@@ -75,7 +75,7 @@ function sampleDirectory(): Directory {
   return directoryOf(caches);
 }
 
-const sampleZone = () => new Zone("cluster.local", sampleDirectory(), ["10.96.0.10"]);
+const sampleZone = () => new DnsZone("cluster.local", sampleDirectory(), ["10.96.0.10"]);
 
 const known: readonly (readonly [string, string, readonly string[] | "no such name" | "elsewhere"])[] = [
   ["web.default.svc.cluster.local", "A", ["10.96.0.7"]],
@@ -229,7 +229,7 @@ test("dns forgets its answers when the zone changes", () => {
   const namespaces = new Cache<Namespace>();
   const w = world();
   namespaces.set("default", w.have(Namespace, { metadata: { name: "default" } }));
-  const zone = new Zone("cluster.local", directoryOf({ namespaces, services, slices: new Cache() }), []);
+  const zone = new DnsZone("cluster.local", directoryOf({ namespaces, services, slices: new Cache() }), []);
   const resolver = new Resolver({ zone, clock: new ManualClock(0), random: seededRandom(1), log: silentLog });
   const query = encode({ type: "query", id: 1, questions: [{ type: "A", name: "new.default.svc.cluster.local" }] });
   const code = () => ((resolver.answer(query, "udp") as Buffer)[3] ?? 0) & 0xf;

@@ -6,18 +6,18 @@ import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
-import { ttlSeconds, type Zone, type ZoneAnswer, type ZoneRecord } from "./zone.ts";
+import { type DnsZone, ttlSeconds, type ZoneAnswer, type ZoneRecord } from "./zone.ts";
 
 export interface ResolverOptions {
-  readonly zone: Zone;
+  readonly zone: DnsZone;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /** Resolves names outside of the cluster; without it they are refused. Rejects when no server answers. */
-  readonly forward?: (query: Uint8Array, transport: Transport) => Promise<Uint8Array>;
+  readonly forward?: (query: Uint8Array, transport: DnsTransport) => Promise<Uint8Array>;
 }
 
-export type Transport = "udp" | "tcp";
+export type DnsTransport = "udp" | "tcp";
 
 /** Bytes of a UDP answer: what the client offers by EDNS, within these bounds. Beyond 1232 datagrams may be fragmented. */
 const datagram = { least: 512, most: 1232 };
@@ -46,7 +46,7 @@ export class Resolver {
   };
 
   /** The answer; undefined for packets that are no query. */
-  answer(query: Buffer, transport: Transport): Buffer | Promise<Buffer> | undefined {
+  answer(query: Buffer, transport: DnsTransport): Buffer | Promise<Buffer> | undefined {
     if (query.length < headerBytes || ((query[2] ?? 0) & 0x80) !== 0) return undefined; // no question, or an answer
     const key = `${transport}${query.toString("latin1", 2)}`;
     const cached = this.#cache.get(key);
@@ -54,7 +54,7 @@ export class Resolver {
     return this.#resolve(query, transport, key);
   }
 
-  #resolve(query: Buffer, transport: Transport, key: string): Buffer | Promise<Buffer> {
+  #resolve(query: Buffer, transport: DnsTransport, key: string): Buffer | Promise<Buffer> {
     const request = decodePacket(query);
     if (!request) return failure(query, "FORMERR");
     if ((((query[2] ?? 0) >> 3) & 0xf) !== 0) return failure(query, "NOTIMP", request);
@@ -71,7 +71,7 @@ export class Resolver {
     return bytes;
   }
 
-  async #forward(query: Buffer, request: Packet, transport: Transport, key: string): Promise<Buffer> {
+  async #forward(query: Buffer, request: Packet, transport: DnsTransport, key: string): Promise<Buffer> {
     const { forward } = this.#options;
     if (!forward) return failure(query, "REFUSED", request);
     try {
@@ -86,7 +86,7 @@ export class Resolver {
   }
 
   /** Follows a CNAME, and answers with the whole chain as far as it can be resolved. */
-  async #followCname(query: Buffer, request: Packet, transport: Transport, first: ZoneAnswer): Promise<Buffer> {
+  async #followCname(query: Buffer, request: Packet, transport: DnsTransport, first: ZoneAnswer): Promise<Buffer> {
     const { zone, forward } = this.#options;
     const type = request.questions?.[0]?.type ?? "A";
     const answers: Answer[] = [];
@@ -103,7 +103,12 @@ export class Resolver {
     return encodeWithin(query, request, transport, { flags: AUTHORITATIVE_ANSWER, answers });
   }
 
-  #reply(query: Buffer, request: Packet, transport: Transport, { exists, answers, additionals }: ZoneAnswer): Buffer {
+  #reply(
+    query: Buffer,
+    request: Packet,
+    transport: DnsTransport,
+    { exists, answers, additionals }: ZoneAnswer,
+  ): Buffer {
     const { random, zone } = this.#options;
     const flags = AUTHORITATIVE_ANSWER | (exists ? 0 : codes.NXDOMAIN);
     return encodeWithin(query, request, transport, {
@@ -154,7 +159,7 @@ function failure(query: Buffer, code: keyof typeof codes, request?: Packet): Buf
 const opcodeAndRd = (query: Buffer): number => (query[2] ?? 0) & 0x79;
 
 /** Encodes an answer in no more bytes than the client accepts; records that do not fit are left out, and TC is set. */
-function encodeWithin(query: Buffer, request: Packet, transport: Transport, { flags = 0, ...rest }: Packet): Buffer {
+function encodeWithin(query: Buffer, request: Packet, transport: DnsTransport, { flags = 0, ...rest }: Packet): Buffer {
   const edns = request.additionals?.find((one) => one.type === "OPT");
   const said = edns?.type === "OPT" ? (edns.udpPayloadSize ?? 0) : 0;
   const limit = transport === "tcp" ? 65_535 : Math.min(Math.max(said, datagram.least), datagram.most);
@@ -212,7 +217,7 @@ async function answersFrom(
   forward: NonNullable<ResolverOptions["forward"]>,
   name: string,
   type: NonNullable<Packet["questions"]>[number]["type"],
-  transport: Transport,
+  transport: DnsTransport,
 ): Promise<readonly Answer[]> {
   try {
     const query = encode({ type: "query", id: 0, flags: 0x100, questions: [{ type, name, class: "IN" }] });

@@ -49,7 +49,7 @@ const answered = (answers: readonly ZoneRecord[], additionals: readonly ZoneReco
   additionals,
 });
 
-export class Zone {
+export class DnsZone {
   /** `cluster.local` */
   readonly domain: string;
   readonly #directory: Directory;

@@ -9,7 +9,7 @@ import type { Random } from "#base/random.ts";
 import type { Component } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
 import { EventRecorder } from "#client/events.ts";
-import type { Change, Informer } from "#client/informer.ts";
+import type { Informer, InformerChange } from "#client/informer.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import type { AssembledNode } from "./assemble-node.ts";
 import { type EventRate, podEvents } from "./events.ts";
@@ -116,7 +116,7 @@ export class NodeGroup {
     if (node) this.options.registered?.(node);
   }
 
-  #reportScheduling({ key, old, object }: Change<Node>): void {
+  #reportScheduling({ key, old, object }: InformerChange<Node>): void {
     const node = this.#nodes.get(key);
     const reason = node?.isRunning ? schedulingEvent(old, object) : undefined;
     if (reason !== undefined) node?.reportStatus(reason);

@@ -4,12 +4,12 @@ import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { graceOf } from "./pod/plan-builder.ts";
 import {
+  type ContainerResources,
   dueResizes,
   isToldOf,
   type Resize,
   type ResizeProgress,
   type ResizeView,
-  type Resources,
   resizeSummary,
 } from "./pod/resize.ts";
 import type { BeginStop } from "./pod/view.ts";
@@ -33,7 +33,7 @@ export class PodResizer {
   progress: ResizeProgress | undefined;
   readonly #context: PodsContext;
   readonly #host: ResizeHost;
-  readonly #resized = new Map<string, Resources>();
+  readonly #resized = new Map<string, ContainerResources>();
   #isBusy = false;
   /** A failed resize is tried again after a while, or when the spec changes again. */
   #failed: { readonly generation: number | undefined; readonly retryAt: number } | undefined;
@@ -46,7 +46,7 @@ export class PodResizer {
   }
 
   /** Resources that containers were given since the last status, by container id. */
-  get resized(): ReadonlyMap<string, Resources> {
+  get resized(): ReadonlyMap<string, ContainerResources> {
     return this.#resized;
   }
 

@@ -4,7 +4,7 @@ import { Pod, type PodStatus } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { explain } from "#base/errors.ts";
 import { backoffMs } from "#base/retry.ts";
-import { causeOf, keyOf } from "#client/place.ts";
+import { causeOf, keyOf } from "#client/object-key.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { millisOf } from "#schema/time.ts";
 import type { DoneStep, StepName } from "#wire/steps.ts";
@@ -14,9 +14,9 @@ import { podText } from "./pod/plan-builder.ts";
 import { crashDelays, type Delay } from "./pod/restart.ts";
 import { podStatus, rejectedStatus } from "./pod/status.ts";
 import type {
-  Action,
   BeginStop,
-  Plan,
+  PodAction,
+  PodPlan,
   ProbeResults,
   StartContainer,
   StartFailure,
@@ -73,7 +73,7 @@ export class PodWorker {
   /** The status that is being written: the watch may show it before the write has returned. */
   statusInFlight: PodStatus | undefined;
   #state: PodState = nothingObserved;
-  #plan: Plan | undefined;
+  #plan: PodPlan | undefined;
   #probes = noProbes;
   #work = noPendingWork;
   #termination: Termination | undefined;
@@ -272,7 +272,7 @@ export class PodWorker {
     });
   }
 
-  #begin(action: Action, signal: AbortSignal): void {
+  #begin(action: PodAction, signal: AbortSignal): void {
     const { runtime } = this.#context;
     if (this.#work === noPendingWork) this.#work = new PendingWork();
     const work = this.#work;
@@ -447,7 +447,7 @@ export class PodWorker {
     if (work.isIdle) this.#work = noPendingWork;
   }
 
-  #recordBackOffs(plan: Plan): void {
+  #recordBackOffs(plan: PodPlan): void {
     for (const [name, { reason, message }] of plan.waiting) {
       if (this.#plan?.waiting.get(name)?.reason === reason) continue;
       if (reason === "CrashLoopBackOff")

@@ -10,8 +10,8 @@ import { retry } from "#base/retry.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { TimerQueue } from "#base/timer-queue.ts";
 import type { Client } from "#client/client.ts";
-import type { Change, Informer } from "#client/informer.ts";
-import { keyOfObject } from "#client/place.ts";
+import type { Informer, InformerChange } from "#client/informer.ts";
+import { keyOfObject } from "#client/object-key.ts";
 import { hasEnded } from "#rules/pods.ts";
 import type { Hooks } from "./hooks.ts";
 import type { HostResource } from "./host-resource.ts";
@@ -214,7 +214,7 @@ export class Pods implements Component {
     }
   }
 
-  #onPodChange({ old, object }: Change<Pod>): void {
+  #onPodChange({ old, object }: InformerChange<Pod>): void {
     if (old && object?.metadata.uid !== old.metadata.uid) this.#onPodDeleted(old);
     const seen = object ?? old;
     const mirrored = seen && mirroredHash(seen);

@@ -82,7 +82,7 @@ export interface Credentials {
 }
 
 /** What a container uses. */
-export interface Usage {
+export interface RuntimeUsage {
   /** Since it was started. */
   readonly cpuSeconds: number;
   /** What it cannot do without. */
@@ -125,7 +125,7 @@ export interface ContainerRuntime {
   /** Runs a command to its end; for probes and hooks. */
   exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
   /** Of those of the containers that run, by id. */
-  usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Usage>>;
+  usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, RuntimeUsage>>;
 
   images(signal: AbortSignal): Promise<readonly Image[]>;
   /** The image of that name if it is there. */

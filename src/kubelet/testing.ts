@@ -4,7 +4,7 @@ import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft } from "#schema/infer.ts";
 import { crashDelays } from "./pod/restart.ts";
-import type { PodView } from "./pod/view.ts";
+import type { PodSyncView } from "./pod/view.ts";
 import type { ContainerState, PodState, SandboxState } from "./runtime.ts";
 
 export const now = Date.parse("2026-01-01T00:00:00Z");
@@ -59,7 +59,7 @@ export const stateOf = (containers: readonly (string | ContainerState)[], sandbo
 });
 
 /** A view in which nothing goes on but what is told. */
-export const viewOf = (pod: Pod, state: PodState, rest: Partial<PodView> = {}): PodView => ({
+export const viewOf = (pod: Pod, state: PodState, rest: Partial<PodSyncView> = {}): PodSyncView => ({
   pod,
   state,
   isSandboxBusy: false,

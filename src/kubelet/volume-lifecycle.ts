@@ -11,7 +11,7 @@ import { type HostResource, HostResourceError } from "./host-resource.ts";
 import type { AccountTokens } from "./inputs/account-tokens.ts";
 import { fileReferences, isMadeOfObjects, showsPod } from "./inputs/references.ts";
 import { InputMissing, type PodContext } from "./inputs/sources.ts";
-import type { WatchedObjects } from "./inputs/watched-objects.ts";
+import type { InputWatches } from "./inputs/watched-objects.ts";
 import type { RecordEvent } from "./pods.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
@@ -43,7 +43,7 @@ export class ClaimFailed extends InputMissing {
 
 export interface VolumeLifecycleOptions extends Omit<PodContext, "podIps"> {
   readonly volumes: PodVolumes;
-  readonly objects: WatchedObjects;
+  readonly objects: InputWatches;
   readonly tokens: AccountTokens;
   /** Called with each pod whose missing objects may have come. */
   readonly changed: (podUid: string) => void;

@@ -1,7 +1,7 @@
 // What on the host is in the way of a cluster's network, found before anything is changed, and ranges that nothing is in the way of.
 import { type LocalNetwork, linkOf } from "./local-network.ts";
 import { tableOf } from "./packet-rules.ts";
-import { overlap, parseRanges, type Range } from "./ranges.ts";
+import { type NetworkRange, overlap, parseRanges } from "./ranges.ts";
 
 export interface HostState {
   readonly links: readonly {
@@ -82,7 +82,7 @@ function conflictOf(name: Name, ranges: Ranges, taken: readonly OccupiedRange[])
 }
 
 interface OccupiedRange {
-  readonly range: Range;
+  readonly range: NetworkRange;
   readonly by: string;
 }
 

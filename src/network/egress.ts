@@ -5,17 +5,17 @@
 //
 // An accept in a table of ours does not undo a drop in another's (each table's verdict counts), so on a host whose own rules drop what
 // is forwarded, as Docker's do, the way out needs a rule there: see `egressNotes` in conflicts.ts.
-import type { LocalNetwork, Step } from "./local-network.ts";
+import type { LocalNetwork, NetworkStep } from "./local-network.ts";
 
 /** No cluster has a table of this name: theirs begin with `knarr-`. */
 const noteTable = "knarr_forwarding";
 
-export const egressStep = ({ options }: LocalNetwork): Step => inTurn(turnOn, options.cluster);
+export const egressStep = ({ options }: LocalNetwork): NetworkStep => inTurn(turnOn, options.cluster);
 
-export const egressStepDown = ({ options }: LocalNetwork): Step => inTurn(turnOff, options.cluster);
+export const egressStepDown = ({ options }: LocalNetwork): NetworkStep => inTurn(turnOff, options.cluster);
 
 /** A lock, so that clusters that come and go at the same time do not see each other half done. Only root can take it. */
-const inTurn = (script: string, cluster: string): Step => ({
+const inTurn = (script: string, cluster: string): NetworkStep => ({
   command: ["sh", "-c", `${takeTurn}\n${script}`, cluster],
 });
 

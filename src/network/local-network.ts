@@ -93,17 +93,17 @@ export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
 export const linkOf = (cluster: string): string => `kn${hex(sha256(cluster).subarray(0, 4))}`;
 
 /** One program to run. `unless` says of each line of an error that what was to be made is there already. */
-export interface Step {
+export interface NetworkStep {
   readonly command: readonly string[];
   readonly input?: string;
   readonly unless?: RegExp;
 }
 
 /** The steps of a stage do not depend on each other. */
-export type Stages = readonly (readonly Step[])[];
+export type Stages = readonly (readonly NetworkStep[])[];
 
 /** Many commands for one program: starting it for each would take most of the time. */
-const batch = (where: readonly string[], unless: RegExp | undefined, lines: readonly string[]): Step => ({
+const batch = (where: readonly string[], unless: RegExp | undefined, lines: readonly string[]): NetworkStep => ({
   command: ["ip", ...where, "-force", "-batch", "-"],
   input: `${lines.join("\n")}\n`,
   ...(unless && { unless }),

@@ -1,12 +1,15 @@
 // The packet table that each cluster has on the host. A host that forwards would lead its neighbours to nodes, pods and services, and
 // Linux answers for an address of the host on every interface: the table keeps both for the host itself and for the cluster.
-import type { LocalNetwork, Step } from "./local-network.ts";
+import type { LocalNetwork, NetworkStep } from "./local-network.ts";
 
 export const tableOf = ({ options }: Pick<LocalNetwork, "options">): string => `knarr-${options.cluster}`;
 
-export const packetRules = (network: LocalNetwork): Step => ({ command: ["nft", "-f", "-"], input: table(network) });
+export const packetRules = (network: LocalNetwork): NetworkStep => ({
+  command: ["nft", "-f", "-"],
+  input: table(network),
+});
 
-export const packetRulesDown = (network: LocalNetwork): Step => ({
+export const packetRulesDown = (network: LocalNetwork): NetworkStep => ({
   command: ["nft", "delete", "table", "ip", tableOf(network)],
   unless: /No such file|^\s*(delete table|\^)/,
 });

@@ -2,7 +2,7 @@
 import { formatIp, parseCidr, parseIp } from "#schema/ip.ts";
 
 /** Both ends belong to it. */
-export interface Range {
+export interface NetworkRange {
   readonly first: bigint;
   readonly last: bigint;
 }
@@ -10,8 +10,8 @@ export interface Range {
 const bits = 32;
 
 /** What is of IPv6 is left out; undefined if the text is none of these. */
-export function parseRanges(text: string): readonly Range[] | undefined {
-  const ranges: Range[] = [];
+export function parseRanges(text: string): readonly NetworkRange[] | undefined {
+  const ranges: NetworkRange[] = [];
   for (const part of text.split(",")) {
     const range = parseRange(part.trim());
     if (range === undefined) return undefined;
@@ -20,7 +20,7 @@ export function parseRanges(text: string): readonly Range[] | undefined {
   return ranges;
 }
 
-function parseRange(text: string): Range | "IPv6" | undefined {
+function parseRange(text: string): NetworkRange | "IPv6" | undefined {
   const cidr = parseCidr(text);
   if (cidr)
     return cidr.address.family === 6
@@ -32,10 +32,10 @@ function parseRange(text: string): Range | "IPv6" | undefined {
   return from.value <= to.value ? { first: from.value, last: to.value } : undefined;
 }
 
-export const overlap = (a: Range, b: Range): boolean => a.first <= b.last && b.first <= a.last;
+export const overlap = (a: NetworkRange, b: NetworkRange): boolean => a.first <= b.last && b.first <= a.last;
 
 /** The fewest networks that make up the range, as routes need them. */
-export function cidrsOf({ first, last }: Range): readonly string[] {
+export function cidrsOf({ first, last }: NetworkRange): readonly string[] {
   const cidrs: string[] = [];
   for (let at = first; at <= last; ) {
     let free = 0;

@@ -9,7 +9,7 @@ import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
-import { keyOf } from "#client/place.ts";
+import { keyOf } from "#client/object-key.ts";
 import { slicesOf } from "#client/service-slices.ts";
 import { isReady } from "#rules/conditions.ts";
 import {

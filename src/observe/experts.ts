@@ -40,19 +40,19 @@ import {
 } from "./reasons/workload.ts";
 
 /** What is known before a kind's own facts are read. */
-export interface Asked {
+export interface ReasonQuery {
   readonly object: Infer<AnyKind>;
   readonly events: readonly Event[];
   readonly deletedBy: string | undefined;
   readonly sources: Sources;
 }
 
-type Expert = (asked: Asked) => Promise<Reason>;
+type Expert = (asked: ReasonQuery) => Promise<Reason>;
 
 /** The one who knows about a kind. The object of an entry is of the kind of that entry. */
 const expert = <K extends AnyKind>(
   kind: K,
-  reasonOf: (object: Infer<K>, asked: Asked) => Promise<Reason>,
+  reasonOf: (object: Infer<K>, asked: ReasonQuery) => Promise<Reason>,
 ): readonly [AnyKind, Expert] => [kind, (asked) => reasonOf(asked.object as Infer<K>, asked)];
 
 const workload = <K extends AnyKind>(kind: K, reasonOf: (facts: WorkloadFacts<Infer<K>>) => Reason) =>
@@ -112,7 +112,7 @@ const experts: ReadonlyMap<AnyKind, Expert> = new Map([
   expert(Namespace, async (namespace, { sources }) => namespaceReason({ namespace, now: sources.now() })),
 ]);
 
-export const reasonFor = (kind: AnyKind, asked: Asked): Promise<Reason> => (experts.get(kind) ?? other)(asked);
+export const reasonFor = (kind: AnyKind, asked: ReasonQuery): Promise<Reason> => (experts.get(kind) ?? other)(asked);
 
 const other: Expert = async ({ object, events, deletedBy, sources }) => {
   const { kind, status } = object as { readonly kind: string; readonly status?: { conditions?: unknown } }; // of any kind

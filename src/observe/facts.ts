@@ -8,22 +8,22 @@ import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { isReason } from "#base/errors.ts";
 import type { Client, Selection } from "#client/client.ts";
-import { keyOf, type Place } from "#client/place.ts";
+import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
-import { containersOf, type PodFacts, type Verdict } from "./reasons/pod-facts.ts";
+import { containersOf, type PodFacts, type PodVerdict } from "./reasons/pod-facts.ts";
 
 export interface Sources {
   readonly client: Client;
   /** The writes that led to an object and followed from it, as far as they are remembered. */
-  writesOf(kind: AnyKind, place: Place): Promise<readonly WriteRecord[]>;
+  writesOf(kind: AnyKind, place: ObjectKey): Promise<readonly WriteRecord[]>;
   /** What the scheduler said of each node when it last tried to place a pod, if it tells. */
-  verdictsOn(pod: Place): Promise<readonly Verdict[]>;
+  verdictsOn(pod: ObjectKey): Promise<readonly PodVerdict[]>;
   /** The last lines that a container wrote, in its last run if it has ended; none if they cannot be read. */
-  lastLines(pod: Place, container: string): Promise<readonly string[]>;
+  lastLines(pod: ObjectKey, container: string): Promise<readonly string[]>;
   /** In milliseconds since 1970. */
   now(): number;
 }
@@ -138,7 +138,7 @@ const claimName = (
   { persistentVolumeClaim, ephemeral, name }: NonNullable<Pod["spec"]["volumes"]>[number],
 ): string | undefined => persistentVolumeClaim?.claimName ?? (ephemeral ? `${metadata.name}-${name}` : undefined);
 
-async function verdictsOf(pods: readonly Pod[], sources: Sources): Promise<ReadonlyMap<string, readonly Verdict[]>> {
+async function verdictsOf(pods: readonly Pod[], sources: Sources): Promise<ReadonlyMap<string, readonly PodVerdict[]>> {
   const waiting = pods.filter(({ spec }) => !spec.nodeName).slice(0, mostAsked);
   const each = waiting.map(async ({ metadata }) => [metadata.uid ?? "", await sources.verdictsOn(metadata)] as const);
   return new Map(await Promise.all(each));

@@ -2,7 +2,7 @@
 import { Event } from "#api/core/v1/event.ts";
 import { nearNames } from "#base/near.ts";
 import type { Client } from "#client/client.ts";
-import { type Place, resourceName } from "#client/place.ts";
+import { type ObjectKey, resourceName } from "#client/object-key.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 import { listAllowed } from "./facts.ts";
@@ -12,7 +12,7 @@ export class NoSuchObject extends Error {
   override readonly name = "NoSuchObject";
 }
 
-export async function notFound(kind: AnyKind, { namespace, name }: Place, client: Client): Promise<NoSuchObject> {
+export async function notFound(kind: AnyKind, { namespace, name }: ObjectKey, client: Client): Promise<NoSuchObject> {
   const isNamespaced = kind.scope === "Namespaced";
   const fieldSelector = `involvedObject.kind=${kind.kind},involvedObject.name=${name}`;
   const [all, past] = await Promise.all([

@@ -1,7 +1,7 @@
 // A trace for a terminal: a line for each write, under the one that caused it, and one for each thing a node did before it wrote.
 import type { DoneStep } from "#wire/steps.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
-import type { Milestone, Step } from "./trace.ts";
+import type { Milestone, TraceStep } from "./trace.ts";
 
 export interface TraceTextOptions {
   /** How many writes of one sort are shown below one cause, before the rest is only counted. */
@@ -9,10 +9,10 @@ export interface TraceTextOptions {
 }
 
 /** One line for each write: when, what, and by whom. */
-export function traceText(roots: readonly Step[], { alike }: TraceTextOptions): readonly string[] {
+export function traceText(roots: readonly TraceStep[], { alike }: TraceTextOptions): readonly string[] {
   const start = Math.min(...roots.map(({ write }) => write.at));
   const rows: Row[] = [];
-  const visit = (steps: readonly Step[], indent: string, isRoot: boolean) => {
+  const visit = (steps: readonly TraceStep[], indent: string, isRoot: boolean) => {
     const lines = steps.length === 0 ? [] : foldAlike(steps, alike).flatMap(withNodeSteps);
     lines.forEach((one, i) => {
       const isLast = i === lines.length - 1;
@@ -32,7 +32,7 @@ interface Row {
   readonly who: string;
 }
 
-interface Folded {
+interface FoldedWrites {
   readonly count: number;
   readonly lastAt: number;
 }
@@ -42,9 +42,9 @@ interface NodeStep {
   readonly by: string;
 }
 
-type Line = Step | Folded | NodeStep;
+type Line = TraceStep | FoldedWrites | NodeStep;
 
-const withNodeSteps = (line: Step | Folded): readonly Line[] =>
+const withNodeSteps = (line: TraceStep | FoldedWrites): readonly Line[] =>
   "write" in line ? [...(line.write.steps ?? []).map((done) => ({ done, by: line.write.user })), line] : [line];
 
 function rowOf(line: Line, start: number): Row {
@@ -75,12 +75,12 @@ const stepTexts: Readonly<Record<DoneStep["step"], (container: string) => string
 const stepText = ({ step, container = "" }: DoneStep): string => stepTexts[step](container);
 
 /** The first few of each sort, and how many more there are where the sort ends. */
-function foldAlike(steps: readonly Step[], alike: number): readonly (Step | Folded)[] {
+function foldAlike(steps: readonly TraceStep[], alike: number): readonly (TraceStep | FoldedWrites)[] {
   const sorts = Map.groupBy(steps, ({ write }) =>
     [write.verb, write.subresource, write.resource, write.user].join(" "),
   );
-  const hidden = new Map<Step, Folded>();
-  const left = new Set<Step>();
+  const hidden = new Map<TraceStep, FoldedWrites>();
+  const left = new Set<TraceStep>();
   for (const sort of sorts.values()) {
     if (sort.length <= alike + 1) continue; // a line that hides one line saves none
     const rest = sort.slice(alike);

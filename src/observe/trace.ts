@@ -2,17 +2,17 @@
 import type { DoneStep } from "#wire/steps.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 
-export interface Step {
+export interface TraceStep {
   readonly write: WriteRecord;
   /** What was done because of it, in the order in which it happened. */
-  readonly effects: readonly Step[];
+  readonly effects: readonly TraceStep[];
 }
 
 /** The writes as trees. A write hangs under the newest of its causes that is known; one without is a root. */
-export function traceTree(writes: readonly WriteRecord[]): readonly Step[] {
+export function traceTree(writes: readonly WriteRecord[]): readonly TraceStep[] {
   const ordered = writes.toSorted((a, b) => a.revision - b.revision);
-  const steps = new Map(ordered.map((write) => [write.revision, { write, effects: [] as Step[] }]));
-  const roots: Step[] = [];
+  const steps = new Map(ordered.map((write) => [write.revision, { write, effects: [] as TraceStep[] }]));
+  const roots: TraceStep[] = [];
   for (const step of steps.values()) {
     const causes = step.write.because.map(({ revision }) => revision).filter((one) => one < step.write.revision);
     const parent = steps.get(causes.filter((one) => steps.has(one)).sort((a, b) => b - a)[0] ?? -1);

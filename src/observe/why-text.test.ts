@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Reason } from "./reasons/reason.ts";
 import { began, eventThat, lately, now } from "./testing.ts";
-import type { Answer } from "./why.ts";
+import type { Explanation } from "./why.ts";
 import { answerText, coloured } from "./why-text.ts";
 
-const answer = (reason: Reason, rest: Partial<Answer> = {}): Answer => ({
+const answer = (reason: Reason, rest: Partial<Explanation> = {}): Explanation => ({
   subject: { kind: "Pod", namespace: "default", name: "web" },
   reason,
   chain: [],

@@ -6,7 +6,7 @@ import { millisOf } from "#schema/time.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
 import { type Evidence, namesText, type Part, type Reason, type State, spanTo, times } from "./reasons/reason.ts";
 import { actorOf, whatOf } from "./trace-text.ts";
-import type { Answer } from "./why.ts";
+import type { Explanation } from "./why.ts";
 
 export interface Paint {
   strong(text: string): string;
@@ -27,7 +27,7 @@ export const coloured: Paint = {
 const mostEvents = 5;
 
 /** What others wrote is made printable before it is painted: afterwards nobody could tell its colours from ours. */
-export function answerText(unsafe: Answer, now: number, paint: Paint = plain): readonly string[] {
+export function answerText(unsafe: Explanation, now: number, paint: Paint = plain): readonly string[] {
   const answer = printableDeep(unsafe);
   const { subject, reason, chain } = answer;
   const place = subject.namespace ? `${subject.namespace}/${subject.name}` : subject.name;
@@ -82,7 +82,7 @@ function partLines({ names, of, reason }: Part, now: number, paint: Paint, inden
 }
 
 /** Those that are not evidence already. */
-function otherEvents({ reason, events }: Answer): readonly Event[] {
+function otherEvents({ reason, events }: Explanation): readonly Event[] {
   const told = evidenceIn(reason).map(({ says }) => says);
   return events.filter(({ message = "" }) => !told.some((says) => says.includes(message))).slice(-mostEvents);
 }

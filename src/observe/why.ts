@@ -6,7 +6,7 @@ import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import { isNotFound } from "#base/errors.ts";
-import { type Place, resourceName } from "#client/place.ts";
+import { type ObjectKey, resourceName } from "#client/object-key.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { WriteRecord } from "#wire/write-record.ts";
@@ -17,7 +17,7 @@ import { refusalReason, type Wish } from "./reasons/forbidden.ts";
 import type { Reason } from "./reasons/reason.ts";
 import { actorOf } from "./trace-text.ts";
 
-export interface Answer {
+export interface Explanation {
   readonly subject: { readonly kind: string; readonly namespace?: string; readonly name: string };
   readonly reason: Reason;
   /** The writes that led here, first cause first. */
@@ -27,7 +27,7 @@ export interface Answer {
 }
 
 /** Why the object is as it is. Throws NoSuchObject, which names others that may be meant. */
-export async function explain(kind: AnyKind, place: Place, sources: Sources): Promise<Answer> {
+export async function explain(kind: AnyKind, place: ObjectKey, sources: Sources): Promise<Explanation> {
   const object = await read(kind, place, sources);
   const [events, writes] = await Promise.all([eventsAbout(object, sources.client), sources.writesOf(kind, place)]);
   const own = writes.filter((write) => isOf(write, kind, place));
@@ -41,7 +41,7 @@ export async function explain(kind: AnyKind, place: Place, sources: Sources): Pr
 }
 
 /** Which rule is missing for what was refused. */
-export async function explainRefusal(wish: Wish, { client }: Sources): Promise<Answer> {
+export async function explainRefusal(wish: Wish, { client }: Sources): Promise<Explanation> {
   const namespace = wish.namespace ?? "";
   const [roles, clusterRoles, bindings, clusterBindings] = await Promise.all([
     wish.namespace === undefined ? [] : listAllowed(client, Role, { namespace }),
@@ -57,7 +57,7 @@ export async function explainRefusal(wish: Wish, { client }: Sources): Promise<A
   };
 }
 
-async function read(kind: AnyKind, place: Place, { client }: Sources): Promise<Infer<AnyKind>> {
+async function read(kind: AnyKind, place: ObjectKey, { client }: Sources): Promise<Infer<AnyKind>> {
   try {
     return await client.get(kind, place);
   } catch (error) {
@@ -65,7 +65,7 @@ async function read(kind: AnyKind, place: Place, { client }: Sources): Promise<I
   }
 }
 
-const isOf = (write: WriteRecord, kind: AnyKind, { namespace = "", name }: Place): boolean =>
+const isOf = (write: WriteRecord, kind: AnyKind, { namespace = "", name }: ObjectKey): boolean =>
   write.resource === resourceName(kind) && write.name === name && write.namespace === namespace;
 
 /** Who asked for the deletion, and for whose sake: the first who did, since those who come after only see to it. */

@@ -5,10 +5,10 @@ import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { clusterAddresses } from "#rules/services.ts";
 
-export type Family = "IPv4" | "IPv6";
+export type FrontendFamily = "IPv4" | "IPv6";
 export type Protocol = "tcp" | "udp" | "sctp";
 
-export interface Target {
+export interface FrontendTarget {
   readonly address: string;
   readonly port: number;
   /** Whether it is on this node. */
@@ -22,9 +22,9 @@ export interface Frontend {
   readonly protocol: Protocol;
   /** Whether it is the service's own address, which only the cluster knows. */
   readonly isClusterAddress: boolean;
-  readonly targets: readonly Target[];
+  readonly targets: readonly FrontendTarget[];
   /** Targets of traffic that comes from inside the cluster, if they differ: the policy Local only restricts traffic from outside. */
-  readonly insideTargets?: readonly Target[];
+  readonly insideTargets?: readonly FrontendTarget[];
   /** The sender is replaced by this node, so that answers come back through it. */
   readonly masquerades: boolean;
   /** For how long a sender keeps the same target after its last packet. */
@@ -45,7 +45,7 @@ export function frontendsOf(
   service: Service,
   slices: readonly EndpointSlice[],
   node: NodeView,
-  family: Family,
+  family: FrontendFamily,
 ): readonly Frontend[] {
   const { spec } = service;
   const addresses = clusterAddresses(spec).filter((address) => isOf(address, family));
@@ -66,9 +66,9 @@ export function frontendsOf(
 type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
 
 interface Targets {
-  readonly everywhere: readonly Target[];
+  readonly everywhere: readonly FrontendTarget[];
   /** Those on this node. */
-  readonly here: readonly Target[];
+  readonly here: readonly FrontendTarget[];
 }
 
 const affinityDefaultSeconds = 10_800;
@@ -104,7 +104,7 @@ function externalFrontends(
   { spec, status }: Service,
   port: ServicePort,
   { everywhere, here }: Targets,
-  family: Family,
+  family: FrontendFamily,
 ): readonly Frontend[] {
   const isLocal = spec.externalTrafficPolicy === "Local";
   const frontend = (address: string | undefined, at: number): Frontend => ({
@@ -130,10 +130,10 @@ function externalFrontends(
   ];
 }
 
-const isOf = (address: string, family: Family): boolean =>
+const isOf = (address: string, family: FrontendFamily): boolean =>
   address !== "" && address.includes(":") === (family === "IPv6");
 
-interface Candidate extends Target {
+interface Candidate extends FrontendTarget {
   readonly isReady: boolean;
   readonly isEnding: boolean;
   readonly zones: readonly string[];
@@ -144,7 +144,7 @@ function endpointsOf(
   slices: readonly EndpointSlice[],
   portName: string,
   node: NodeView,
-  family: Family,
+  family: FrontendFamily,
 ): readonly Candidate[] {
   const candidates = new Map<string, Candidate>();
   for (const { addressType, endpoints, ports } of slices) {
@@ -172,7 +172,7 @@ function endpointsOf(
 }
 
 /** Those that are ready; where there are none, those that are ending but still answer. */
-function usable(endpoints: readonly Candidate[]): readonly Target[] {
+function usable(endpoints: readonly Candidate[]): readonly FrontendTarget[] {
   const ready = endpoints.filter(({ isReady }) => isReady);
   const chosen = ready.length > 0 ? ready : endpoints.filter(({ isEnding }) => isEnding);
   return chosen.map(({ address, port, isLocal }) => ({ address, port, isLocal }));

@@ -9,7 +9,7 @@ import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
-import { keyOf } from "#client/place.ts";
+import { keyOf } from "#client/object-key.ts";
 import { slicesOf } from "#client/service-slices.ts";
 
 /** A server on one port, until it is closed. */

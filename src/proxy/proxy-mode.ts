@@ -1,12 +1,12 @@
 // A way to carry traffic for services on a node. `modes/list.ts` is the list of the modes; `proxy.ts` decides what a mode is to do, as
 // upstream's Provider interface asks it of its modes (pkg/proxy/types.go).
-import type { Family, Frontend } from "./frontends.ts";
+import type { Frontend, FrontendFamily } from "./frontends.ts";
 
 /** All frontends that a service has in one address family by now; none if the service is gone. */
 export interface FrontendChange {
   /** `namespace/name`. */
   readonly service: string;
-  readonly family: Family;
+  readonly family: FrontendFamily;
   readonly frontends: readonly Frontend[];
 }
 
@@ -33,7 +33,7 @@ export type RunOnNode = (
 /** What every mode is made from. */
 export interface ProxyModeOptions {
   readonly run: RunOnNode;
-  readonly families: readonly Family[];
+  readonly families: readonly FrontendFamily[];
   /** Networks of pods: traffic from elsewhere to a cluster address is masqueraded. */
   readonly podRanges: readonly string[];
 }

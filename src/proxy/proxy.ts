@@ -10,7 +10,7 @@ import type { Component } from "#base/supervise.ts";
 import type { Informers } from "#client/informers.ts";
 import { slicesOf } from "#client/service-slices.ts";
 import { serviceKeyOf } from "#rules/services.ts";
-import { type Family, type Frontend, frontendsOf } from "./frontends.ts";
+import { type Frontend, type FrontendFamily, frontendsOf } from "./frontends.ts";
 import type { FrontendChange, ProxyMode } from "./proxy-mode.ts";
 import { type ConnectionTracking, type StaleFlow, StaleFlows } from "./stale-flows.ts";
 
@@ -22,7 +22,7 @@ export interface ProxyOptions {
   readonly connections: ConnectionTracking;
   /** The name of the node. */
   readonly node: string;
-  readonly families: readonly Family[];
+  readonly families: readonly FrontendFamily[];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -122,7 +122,7 @@ export class ServiceProxy implements Component {
     return { changes, stale };
   }
 
-  #frontendsOf(key: string, family: Family): readonly Frontend[] {
+  #frontendsOf(key: string, family: FrontendFamily): readonly Frontend[] {
     const { informers, node } = this.#options;
     const service = informers.of(Service).cache.get(key);
     if (!service || service.metadata.labels?.[foreignProxy] !== undefined) return [];

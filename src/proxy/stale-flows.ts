@@ -1,10 +1,10 @@
 // Which flows of datagrams the kernel must forget, as upstream's pkg/proxy/conntrack/cleanup.go decides it. A datagram knows no end of its
 // connection: to the kernel, a sender that goes on sending is one flow, which keeps the target that it began with.
-import type { Family, Frontend } from "./frontends.ts";
+import type { Frontend, FrontendFamily } from "./frontends.ts";
 
 /** Datagrams to a frontend that go to a target which it no longer has, or to none. */
 export interface StaleFlow {
-  readonly family: Family;
+  readonly family: FrontendFamily;
   /** Absent for a node port. */
   readonly address: string | undefined;
   readonly port: number;
@@ -22,7 +22,7 @@ export class StaleFlows {
   readonly #frontends = new Map<string, readonly Frontend[]>();
 
   /** Notes the frontends that a service has now, and returns the flows that are stale because of them. */
-  update(service: string, family: Family, frontends: readonly Frontend[]): readonly StaleFlow[] {
+  update(service: string, family: FrontendFamily, frontends: readonly Frontend[]): readonly StaleFlow[] {
     const key = `${family} ${service}`;
     const after = frontends.filter(({ protocol }) => protocol === "udp");
     const before = this.#frontends.get(key) ?? [];

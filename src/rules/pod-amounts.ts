@@ -14,14 +14,14 @@ export function podAmounts(
   const isStuck = (status.conditions ?? []).some(
     ({ type, reason }) => type === "PodResizePending" && reason === "Infeasible",
   );
-  const inUse = (container: Resized, statuses: ReadonlyMap<string, ContainerStatus>) => {
+  const inUse = (container: ResizeAmounts, statuses: ReadonlyMap<string, ContainerStatus>) => {
     const found = statuses.get(container.name);
     if (!found?.resources) return container;
     const allocated = which === "requests" ? found.allocatedResources : undefined;
     const lists = [isStuck ? undefined : container.resources[which], found.resources[which], allocated];
     return { ...container, resources: { [which]: largest(lists) } };
   };
-  const filled = (container: Resized) =>
+  const filled = (container: ResizeAmounts) =>
     missing === undefined
       ? container
       : { ...container, resources: { [which]: { ...missing, ...container.resources[which] } } };
@@ -49,7 +49,7 @@ export function podAmounts(
 }
 
 /** While a resize is under way, a container takes the larger of what it has and what it will have. */
-interface Resized {
+interface ResizeAmounts {
   readonly name: string;
   readonly restartPolicy?: string | undefined;
   readonly resources: { readonly requests?: Amounts | undefined; readonly limits?: Amounts | undefined };

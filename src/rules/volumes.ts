@@ -14,12 +14,12 @@ export const selectedNode = "volume.kubernetes.io/selected-node";
 export const boundByController = "pv.kubernetes.io/bound-by-controller";
 export const noProvisioner = "kubernetes.io/no-provisioner";
 
-interface Classed {
+interface ClassHolder {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
   readonly spec: { readonly storageClassName?: string | undefined };
 }
 
-export const classOf = ({ metadata, spec }: Classed): string =>
+export const classOf = ({ metadata, spec }: ClassHolder): string =>
   metadata.annotations?.[classAnnotation] ?? spec.storageClassName ?? "";
 
 export const claimKey = ({ metadata }: PersistentVolumeClaim): string => `${metadata.namespace}/${metadata.name}`;

@@ -6,7 +6,7 @@ import { formatRequirements, type Labels, labelMatcher, requirementsOf, Selector
 export type Matcher = (labels: Labels | undefined) => boolean;
 
 /** Whom a selector means, and a text by which equal selectors are known. */
-export interface Selected {
+export interface PodSelection {
   readonly id: string;
   readonly matches: Matcher;
 }
@@ -17,8 +17,8 @@ export interface AffinityTerm {
   /** Namespaces by name. */
   readonly namespaces: ReadonlySet<string>;
   /** More namespaces, by their labels; all of them if the id is empty. */
-  readonly moreNamespaces: Selected | undefined;
-  readonly selector: Selected;
+  readonly moreNamespaces: PodSelection | undefined;
+  readonly selector: PodSelection;
   readonly topologyKey: string;
 }
 
@@ -27,10 +27,10 @@ export interface WeightedTerm {
   readonly weight: number;
 }
 
-const nothing: Selected = { id: "!", matches: () => false };
+const nothing: PodSelection = { id: "!", matches: () => false };
 
 /** No selector at all, or one that has no meaning, selects nothing. */
-export function selectedBy(selector: LabelSelector | undefined): Selected {
+export function selectedBy(selector: LabelSelector | undefined): PodSelection {
   if (selector === undefined) return nothing;
   try {
     const requirements = requirementsOf(selector);

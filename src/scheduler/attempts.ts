@@ -1,6 +1,6 @@
 // What became of the last attempt for each pod that still waits, for whoever asks why.
 import { equal } from "#base/collections.ts";
-import type { Misfit } from "./cycle.ts";
+import type { FitFailure } from "./cycle.ts";
 import type { Refusal, SchedulerPlugin } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";
 import type { Verdicts } from "./verdicts.ts";
@@ -27,7 +27,7 @@ export interface FailedAttempt {
 export type Said = Omit<NodeVerdict, "node">;
 
 /** Verdicts of one pod, or of several that were told the same: names of nodes beside the number of what was said of them. */
-interface Kept {
+interface VerdictRecord {
   readonly said: readonly Said[];
   readonly nodes: readonly string[];
   readonly which: Uint16Array;
@@ -37,15 +37,15 @@ interface Entry {
   readonly at: number;
   readonly message: string;
   readonly nodes: number;
-  kept: Kept | undefined;
+  kept: VerdictRecord | undefined;
 }
 
 export class Attempts {
   readonly #mostVerdicts: number;
   /** By uid; the oldest attempt first. */
   readonly #entries = new Map<string, Entry>();
-  #last: Kept | undefined;
-  readonly #uses = new Map<Kept, number>();
+  #last: VerdictRecord | undefined;
+  readonly #uses = new Map<VerdictRecord, number>();
   #size = 0;
 
   /** So many verdicts on nodes are kept in all; they take ten bytes each. */
@@ -60,7 +60,7 @@ export class Attempts {
     return { at, message, nodes, verdicts: kept && unpacked(kept) };
   }
 
-  note({ uid }: PodView, { nodes }: Pick<Misfit, "nodes">, verdicts: Verdicts, message: string, at: number): void {
+  note({ uid }: PodView, { nodes }: Pick<FitFailure, "nodes">, verdicts: Verdicts, message: string, at: number): void {
     this.forget(uid);
     const kept = this.#keep(verdicts);
     this.#entries.set(uid, { at, message, nodes, kept });
@@ -75,7 +75,7 @@ export class Attempts {
   }
 
   /** Pods alike are told the same, one after the other: that is kept once. */
-  #keep(verdicts: Verdicts): Kept {
+  #keep(verdicts: Verdicts): VerdictRecord {
     const kept = this.#last && isSame(this.#last, verdicts) ? this.#last : packed(verdicts);
     this.#last = kept;
     const uses = this.#uses.get(kept) ?? 0;
@@ -105,7 +105,7 @@ export class Attempts {
   }
 }
 
-function packed(verdicts: Verdicts): Kept {
+function packed(verdicts: Verdicts): VerdictRecord {
   const said: Said[] = [];
   const numbers = new Map<Refusal, number>();
   const nodes: string[] = [];
@@ -129,14 +129,14 @@ export const saidBy = ({ name }: SchedulerPlugin, { reason, also = [], stuck }: 
   stuck,
 });
 
-const unpacked = ({ said, nodes, which }: Kept): readonly NodeVerdict[] =>
+const unpacked = ({ said, nodes, which }: VerdictRecord): readonly NodeVerdict[] =>
   nodes.flatMap((node, i) => {
     const verdict = said[which[i] ?? -1];
     return verdict ? [{ node, ...verdict }] : [];
   });
 
 /** Whether the same was said of the same nodes. */
-function isSame({ said, nodes, which }: Kept, verdicts: Verdicts): boolean {
+function isSame({ said, nodes, which }: VerdictRecord, verdicts: Verdicts): boolean {
   if (nodes.length !== verdicts.size) return false;
   const known = new Map<Refusal, number>();
   for (let at = 0; at < verdicts.size; at++) {

@@ -1,7 +1,7 @@
 // What happens to a pod once its node is chosen: it is assumed to be there, reserved, permitted and bound, or all of it is taken back.
 import type { Metrics } from "#client/metrics.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Misfit } from "./cycle.ts";
+import type { FitFailure } from "./cycle.ts";
 import type { BindingContext, Refusal, SchedulerPlugin } from "./framework.ts";
 import type { NodeState } from "./node-state.ts";
 import { PodView } from "./pod-view.ts";
@@ -15,13 +15,13 @@ export interface BindingsOptions {
   readonly assumed: Set<string>;
   readonly metrics: Metrics;
   failed(pod: QueuedPod, profile: Profile, error: unknown): void;
-  refused(pod: QueuedPod, profile: Profile, misfit: Misfit): void;
+  refused(pod: QueuedPod, profile: Profile, misfit: FitFailure): void;
 }
 
 /** More are counted as one, so that there are not too many labels. */
 const manyAttempts = 15;
 
-export interface Chosen {
+export interface NodeChoice {
   readonly queued: QueuedPod;
   readonly profile: Profile;
   readonly attempt: Attempt;
@@ -36,7 +36,7 @@ export class Bindings {
   }
 
   /** Assumes and reserves, at once. Returns what remains to be done beside the next cycles, or undefined if a plugin refused. */
-  begin(chosen: Chosen): ((context: BindingContext) => Promise<void>) | undefined {
+  begin(chosen: NodeChoice): ((context: BindingContext) => Promise<void>) | undefined {
     const { queued, profile, attempt, node } = chosen;
     const { snapshot, assumed } = this.#options;
     const { view } = queued;
@@ -53,7 +53,7 @@ export class Bindings {
     return (context) => this.#bind(chosen, view, context);
   }
 
-  async #bind(chosen: Chosen, view: PodView, context: BindingContext): Promise<void> {
+  async #bind(chosen: NodeChoice, view: PodView, context: BindingContext): Promise<void> {
     const { queued, profile, attempt, node } = chosen;
     const { queue, metrics } = this.#options;
     const stateOf = (plugin: SchedulerPlugin) => attempt.states[profile.numberOf(plugin)];
@@ -87,7 +87,7 @@ export class Bindings {
     return false;
   }
 
-  #takeBack({ profile, attempt, node }: Chosen, view: PodView): void {
+  #takeBack({ profile, attempt, node }: NodeChoice, view: PodView): void {
     const { snapshot, assumed } = this.#options;
     for (const { plugin } of profile.reserve.toReversed())
       plugin.unreserve?.(view, node, attempt.states[profile.numberOf(plugin)]);
@@ -96,12 +96,12 @@ export class Bindings {
   }
 
   /** The room it was given is free again. */
-  #tellGone({ node }: Chosen, { pod }: PodView): void {
+  #tellGone({ node }: NodeChoice, { pod }: PodView): void {
     const old = new PodView({ ...pod, spec: { ...pod.spec, nodeName: node.name } });
     this.#options.queue.changed({ kind: "Pod", old, now: undefined, happened: ["delete"] });
   }
 
-  #refuse({ queued, profile }: Chosen, plugin: SchedulerPlugin, refusal: Refusal): void {
+  #refuse({ queued, profile }: NodeChoice, plugin: SchedulerPlugin, refusal: Refusal): void {
     const plugins = new Set([plugin]);
     this.#options.refused(queued, profile, { nodes: 1, veto: { plugins, refusal }, refusedBy: plugins });
   }

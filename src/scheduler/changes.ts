@@ -1,11 +1,11 @@
 // What of an object has changed, as far as it may matter to a pod that found no node.
 import type { Node } from "#api/core/v1/node.ts";
 import { equal } from "#base/collections.ts";
-import type { ChangedPart, Happening } from "./framework.ts";
+import type { ChangedPart, ChangeType } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";
 
-export function partsChanged(old: PodView, now: PodView): readonly Happening[] {
-  const parts: Happening[] = ["update"];
+export function partsChanged(old: PodView, now: PodView): readonly ChangeType[] {
+  const parts: ChangeType[] = ["update"];
   if (!equal(old.labels ?? {}, now.labels ?? {})) parts.push("labels");
   // Tolerations can only be added.
   if ((old.pod.spec.tolerations ?? []).length !== (now.pod.spec.tolerations ?? []).length) parts.push("tolerations");
@@ -15,7 +15,7 @@ export function partsChanged(old: PodView, now: PodView): readonly Happening[] {
 }
 
 /** Nothing if the change cannot matter: nodes are updated often, to say that they are well. */
-export function nodePartsChanged(old: Node, now: Node): readonly Happening[] {
+export function nodePartsChanged(old: Node, now: Node): readonly ChangeType[] {
   const parts: ChangedPart[] = [];
   if (!equal(old.status.allocatable ?? {}, now.status.allocatable ?? {})) parts.push("allocatable");
   if (!equal(old.metadata.labels ?? {}, now.metadata.labels ?? {})) parts.push("labels");

@@ -50,7 +50,7 @@ export function makeProfiles(
   return new Map(made.map((profile) => [profile.schedulerName, profile]));
 }
 
-interface Named {
+interface NamedPlugin {
   readonly name: string;
   readonly weight?: number | undefined;
 }
@@ -63,7 +63,7 @@ function enabledPlugins(
 ): Record<ExtensionPoint, readonly EnabledPlugin[]> {
   const known = new Map(entries.map((entry) => [entry.name, entry]));
   const made = new Map<string, SchedulerPlugin>();
-  const pluginOf = ({ name }: Named, at: string): SchedulerPlugin => {
+  const pluginOf = ({ name }: NamedPlugin, at: string): SchedulerPlugin => {
     const entry = known.get(name);
     if (!entry) throw new UsageError(`${where}.${at}: plugin "${name}" does not exist`);
     const settings = pluginConfig.findIndex((one) => one.name === name);
@@ -104,7 +104,10 @@ const argsOf = ({ args }: PluginEntry, given: unknown, where: string): never =>
   (args ? decoded(args, given ?? {}, where) : given) as never;
 
 /** The defaults with what a profile changes: some left out, some with another weight but in their place, the others behind. */
-function merged(defaults: readonly Named[], { enabled = [], disabled = [] }: PluginSet = {}): readonly Named[] {
+function merged(
+  defaults: readonly NamedPlugin[],
+  { enabled = [], disabled = [] }: PluginSet = {},
+): readonly NamedPlugin[] {
   const off = new Set(disabled.map(({ name }) => name));
   const kept = off.has("*") ? [] : defaults.filter(({ name }) => !off.has(name));
   const changed = kept.map(({ name, weight }) => enabled.find((one) => one.name === name) ?? { name, weight });
@@ -114,18 +117,18 @@ function merged(defaults: readonly Named[], { enabled = [], disabled = [] }: Plu
 /** Those named for the step that are enabled everywhere come first, then the others enabled everywhere, then the rest. */
 function atPoint(
   point: ExtensionPoint,
-  everywhere: readonly Named[],
+  everywhere: readonly NamedPlugin[],
   { enabled = [], disabled = [] }: PluginSet = {},
-  pluginOf: (named: Named) => SchedulerPlugin,
+  pluginOf: (named: NamedPlugin) => SchedulerPlugin,
   where: string,
-): readonly Named[] {
+): readonly NamedPlugin[] {
   for (const [i, { name }] of enabled.entries())
     if (enabled.findIndex((other) => other.name === name) < i)
       throw new UsageError(`${where}.plugins.${point}: plugin "${name}" is enabled twice`);
   const off = new Set(disabled.map(({ name }) => name));
   if (off.has("*")) return enabled;
   const general = everywhere.filter((one) => !off.has(one.name) && pluginOf(one)[point] !== undefined);
-  const isIn = (names: readonly Named[]) => (one: Named) => names.some(({ name }) => name === one.name);
+  const isIn = (names: readonly NamedPlugin[]) => (one: NamedPlugin) => names.some(({ name }) => name === one.name);
   return [
     ...enabled.filter(isIn(general)),
     ...general.filter((one) => !isIn(enabled)(one)),

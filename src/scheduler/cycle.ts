@@ -24,7 +24,7 @@ export interface Placement {
 }
 
 /** Why there is no node. */
-export interface Misfit {
+export interface FitFailure {
   /** How many nodes there are. */
   readonly nodes: number;
   readonly veto: Veto | undefined;
@@ -56,7 +56,7 @@ export class Cycle {
     return new Attempt({ profile, pod, snapshot, nominations, verdicts: this.#verdicts });
   }
 
-  place(attempt: Attempt): Placement | Misfit {
+  place(attempt: Attempt): Placement | FitFailure {
     const { nodes } = this.#options.snapshot;
     if (nodes.length === 0) return { nodes: 0, veto: undefined, refusedBy: new Set() };
     const veto = attempt.prepare();
@@ -186,7 +186,7 @@ export function nodesToFind(nodes: number, percentage: number): number {
 }
 
 /** In upstream's words; people and tools read them. */
-export function explainMisfit({ nodes, veto }: Misfit, attempt: Attempt, afterwards: string): string {
+export function explainMisfit({ nodes, veto }: FitFailure, attempt: Attempt, afterwards: string): string {
   if (nodes === 0) return "no nodes available to schedule pods";
   let message = `0/${nodes} nodes are available:`;
   if (veto) message += ` ${[veto.refusal.reason, ...(veto.refusal.also ?? [])].join(", ")}.`;

@@ -44,7 +44,7 @@ export interface Refusal {
 }
 
 /** What a plugin has found out about the pod, to be given to its later steps. */
-export interface Prepared<S> {
+export interface PreFilterState<S> {
   readonly state: S;
   /** The nodes that come into question, where the plugin can tell without looking at each. */
   readonly only?: ReadonlySet<string>;
@@ -66,15 +66,15 @@ export interface SchedulerPlugin<F = unknown, S = unknown> {
 
   preEnqueue?(pod: PodView): Refusal | undefined;
   /** Negative if `a` is to be tried before `b`. */
-  queueSort?(a: Queued, b: Queued): number;
+  queueSort?(a: QueueEntry, b: QueueEntry): number;
   /** Undefined if the plugin has nothing to do with the pod: its filter is then not asked. */
-  preFilter?(pod: PodView, snapshot: Snapshot): Prepared<F> | Refusal | (Refusal & Prepared<F>) | undefined;
+  preFilter?(pod: PodView, snapshot: Snapshot): PreFilterState<F> | Refusal | (Refusal & PreFilterState<F>) | undefined;
   filter?(pod: PodView, node: NodeState, state: F): Refusal | undefined;
   /** How the state of filter follows when another pod is put on a node or taken away, to try out what would be. */
   readonly whatIf?: WhatIf<F>;
   postFilter?(pod: PodView, attempt: Attempt): PostFiltered;
   /** Undefined if the plugin has no preference: all nodes then get 0 from it. */
-  preScore?(pod: PodView, nodes: readonly NodeState[], snapshot: Snapshot): Prepared<S> | undefined;
+  preScore?(pod: PodView, nodes: readonly NodeState[], snapshot: Snapshot): PreFilterState<S> | undefined;
   score?(pod: PodView, node: NodeState, state: S): number;
   /** Brings the scores of `nodes` into the range from 0 to 100, in place. */
   normalize?(scores: Float64Array, nodes: readonly NodeState[], state: S): void;
@@ -97,7 +97,7 @@ export interface WhatIf<F> {
 }
 
 /** A pod in the queue. */
-export interface Queued {
+export interface QueueEntry {
   readonly view: PodView;
   /** When it came into the queue, in milliseconds of the clock. */
   readonly since: number;
@@ -143,7 +143,7 @@ export interface WatchedObjects {
 export type WatchedKind = keyof WatchedObjects;
 
 /** What happened to an object. An update of one part is also an update. */
-export type Happening = "add" | "update" | "delete" | ChangedPart;
+export type ChangeType = "add" | "update" | "delete" | ChangedPart;
 export type ChangedPart =
   | "allocatable"
   | "annotations"
@@ -164,12 +164,12 @@ export interface ObjectChange<O> {
 
 interface WakeBy<K extends WatchedKind> {
   readonly kind: K;
-  readonly on: readonly Happening[];
-  /** Whether the change may help the pod; it may, unless told. Asked after the snapshot knows of the change. */
+  readonly on: readonly ChangeType[];
+  /** Whether the change may help the pod; it may by default. Asked after the snapshot knows of the change. */
   cures?(pod: PodView, change: ObjectChange<WatchedObjects[K]>, snapshot: Snapshot): boolean;
 }
 export type Wake = { [K in WatchedKind]: WakeBy<K> }[WatchedKind];
 
 export type WatchedChange = {
-  [K in WatchedKind]: ObjectChange<WatchedObjects[K]> & { readonly kind: K; readonly happened: readonly Happening[] };
+  [K in WatchedKind]: ObjectChange<WatchedObjects[K]> & { readonly kind: K; readonly happened: readonly ChangeType[] };
 }[WatchedKind];

@@ -1,5 +1,5 @@
 /** Work that goes on beside the cycles. So much at once is enough to keep the API server busy; more would only wait there. */
-export class InFlight {
+export class PodsInFlight {
   readonly #limit: number;
   readonly #work = new Set<Promise<void>>();
   #room: (() => void) | undefined;

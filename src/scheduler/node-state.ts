@@ -4,7 +4,7 @@ import { HostPorts } from "./host-ports.ts";
 import * as column from "./node-table.ts";
 import { NodeTable } from "./node-table.ts";
 import type { PodView } from "./pod-view.ts";
-import { amount, type Resources, resourcesOf } from "./resources.ts";
+import { amount, type ResourceVector, resourcesOf } from "./resources.ts";
 
 export class NodeState {
   readonly name: string;
@@ -18,7 +18,7 @@ export class NodeState {
   isTainted = false;
   node: Node;
   labels: Readonly<Record<string, string>>;
-  allocatable: Resources = resourcesOf(undefined);
+  allocatable: ResourceVector = resourcesOf(undefined);
   allowedPods = 0;
   /** Taints that keep pods away. */
   hardTaints: readonly Taint[] = [];

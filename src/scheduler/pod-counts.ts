@@ -4,7 +4,7 @@ import type { AffinityTerm } from "./affinity-term.ts";
 import type { PodView } from "./pod-view.ts";
 
 /** Which pods to count. Two with the same id are the same. */
-export interface Counted {
+export interface PodCountQuery {
   readonly id: string;
   /** Those of these namespaces, or of all there are and will be. */
   readonly namespaces: readonly string[] | "all";
@@ -35,7 +35,7 @@ export class PerNode {
 }
 
 interface Counter {
-  readonly counted: Counted;
+  readonly counted: PodCountQuery;
   readonly perNode: PerNode;
 }
 
@@ -77,7 +77,10 @@ export class PodCounts {
   }
 
   /** The counts as they are now and will be. `pods` gives all pods of namespaces, for what was not counted before. */
-  of(counted: Counted, pods: (namespaces: Counted["namespaces"]) => Iterable<readonly [PodView, number]>): PerNode {
+  of(
+    counted: PodCountQuery,
+    pods: (namespaces: PodCountQuery["namespaces"]) => Iterable<readonly [PodView, number]>,
+  ): PerNode {
     const known = this.#counters.get(counted.id);
     if (known) {
       this.#counters.delete(counted.id);
@@ -133,7 +136,7 @@ export class PodCounts {
     return use;
   }
 
-  #listsOf({ namespaces }: Counted): readonly Set<Counter>[] {
+  #listsOf({ namespaces }: PodCountQuery): readonly Set<Counter>[] {
     if (namespaces === "all") return [this.#everywhere];
     return namespaces.map((namespace) => {
       const counters = this.#byNamespace.get(namespace) ?? new Set();
@@ -155,5 +158,5 @@ export class PodCounts {
   }
 }
 
-const isCounted = ({ endingToo, matches }: Counted, pod: PodView): boolean =>
+const isCounted = ({ endingToo, matches }: PodCountQuery, pod: PodView): boolean =>
   (endingToo || !pod.isEnding) && matches(pod.labels);

@@ -2,7 +2,7 @@
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from "#api/core/v1/affinity.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
-import { keyOf } from "#client/place.ts";
+import { keyOf } from "#client/object-key.ts";
 import type { Labels } from "#schema/selector.ts";
 import { type AffinityTerm, affinityTerm, type WeightedTerm } from "./affinity-term.ts";
 import { type HostPort, hostPortsOf } from "./host-ports.ts";

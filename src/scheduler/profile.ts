@@ -1,5 +1,5 @@
 // The plugins of one scheduler name, by the step they take part in, in the order in which they are asked.
-import type { Queued, SchedulerPlugin } from "./framework.ts";
+import type { QueueEntry, SchedulerPlugin } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";
 
 /** The steps a plugin can be enabled for, one by one. */
@@ -33,7 +33,7 @@ export interface ProfileOptions {
 }
 
 /** One plugin's part in a step. Its number tells where its state is. */
-export interface Step<F> {
+export interface PluginStep<F> {
   readonly plugin: SchedulerPlugin;
   readonly number: number;
   readonly weight: number;
@@ -47,12 +47,12 @@ export class Profile {
   readonly percentageOfNodesToScore: number;
   /** All plugins, by number. */
   readonly plugins: readonly SchedulerPlugin[];
-  readonly preEnqueue: readonly Step<Method<"preEnqueue">>[];
-  readonly preFilter: readonly Step<Method<"preFilter">>[];
-  readonly filter: readonly Step<Method<"filter">>[];
-  readonly postFilter: readonly Step<Method<"postFilter">>[];
-  readonly preScore: readonly Step<Method<"preScore">>[];
-  readonly score: readonly Step<Method<"score">>[];
+  readonly preEnqueue: readonly PluginStep<Method<"preEnqueue">>[];
+  readonly preFilter: readonly PluginStep<Method<"preFilter">>[];
+  readonly filter: readonly PluginStep<Method<"filter">>[];
+  readonly postFilter: readonly PluginStep<Method<"postFilter">>[];
+  readonly preScore: readonly PluginStep<Method<"preScore">>[];
+  readonly score: readonly PluginStep<Method<"score">>[];
   readonly reserve: readonly EnabledPlugin[];
   readonly permit: readonly EnabledPlugin[];
   readonly preBind: readonly EnabledPlugin[];
@@ -60,13 +60,13 @@ export class Profile {
   readonly postBind: readonly EnabledPlugin[];
   /** The name of the plugin that sorts the queue. */
   readonly sortsBy: string;
-  readonly compare: (a: Queued, b: Queued) => number;
+  readonly compare: (a: QueueEntry, b: QueueEntry) => number;
 
   constructor({ schedulerName, percentageOfNodesToScore, enabled }: ProfileOptions) {
     this.schedulerName = schedulerName;
     this.percentageOfNodesToScore = percentageOfNodesToScore;
     this.plugins = [...new Set(extensionPoints.flatMap((point) => enabled[point].map(({ plugin }) => plugin)))];
-    const steps = <P extends ExtensionPoint>(point: P, from = enabled[point]): Step<Method<P>>[] =>
+    const steps = <P extends ExtensionPoint>(point: P, from = enabled[point]): PluginStep<Method<P>>[] =>
       onceEach(from).flatMap(({ plugin, weight }) => {
         const method = plugin[point];
         if (method === undefined) return [];

@@ -9,15 +9,15 @@ import type { Clock } from "#base/clock.ts";
 import { Heap } from "#base/heap.ts";
 import { backoffMs } from "#base/retry.ts";
 import { partsChanged } from "./changes.ts";
-import type { Happening, Queued, SchedulerPlugin, Wake, WatchedChange } from "./framework.ts";
+import type { ChangeType, QueueEntry, SchedulerPlugin, Wake, WatchedChange } from "./framework.ts";
 import type { PodView } from "./pod-view.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-export interface QueueOptions {
+export interface SchedulingQueueOptions {
   readonly clock: Clock;
   readonly snapshot: Snapshot;
   /** Negative if the first is to be tried before the second. */
-  readonly compare: (a: Queued, b: Queued) => number;
+  readonly compare: (a: QueueEntry, b: QueueEntry) => number;
   /** The plugin that keeps a pod from being tried at all. */
   readonly gateOf: (pod: PodView) => SchedulerPlugin | undefined;
   readonly firstBackoffMs: number;
@@ -29,7 +29,7 @@ const sweepMs = 30_000;
 
 type Where = "active" | "backOff" | "stuck" | "gated" | "inHand" | "gone";
 
-export interface QueuedPod extends Queued {
+export interface QueuedPod extends QueueEntry {
   view: PodView;
   since: number;
   /** When it came first. */
@@ -57,7 +57,7 @@ interface Retry {
 }
 
 export class SchedulingQueue {
-  readonly #options: QueueOptions;
+  readonly #options: SchedulingQueueOptions;
   readonly #pods = new Map<string, QueuedPod>();
   readonly #active: Heap<QueuedPod>;
   readonly #sizes = { active: 0, backOff: 0, stuck: 0, gated: 0, inHand: 0, gone: 0 };
@@ -76,7 +76,7 @@ export class SchedulingQueue {
   #cancelSweep: (() => void) | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(options: QueueOptions) {
+  constructor(options: SchedulingQueueOptions) {
     this.#options = options;
     this.#active = new Heap<QueuedPod>((a, b) => options.compare(a, b));
   }
@@ -222,7 +222,7 @@ export class SchedulingQueue {
       return;
     }
     if (pod.where !== "stuck" && pod.where !== "inHand") return;
-    const happened: readonly Happening[] = partsChanged(old, view);
+    const happened: readonly ChangeType[] = partsChanged(old, view);
     const change: WatchedChange = { kind: "Pod", old, now: view, happened };
     if (pod.where === "stuck") {
       if (this.#mayCure(pod, change)) this.#retry(pod);

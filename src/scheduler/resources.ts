@@ -4,7 +4,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { podAmounts } from "#rules/pod-amounts.ts";
 import { parseQuantity, quantityMilliValue, quantityValue } from "#schema/quantity.ts";
 
-export interface Resources {
+export interface ResourceVector {
   readonly cpu: number;
   readonly memory: number;
   readonly storage: number;
@@ -13,7 +13,7 @@ export interface Resources {
 }
 
 /** What of a pod counts when nodes are compared: a container that asks for nothing is taken to need a little all the same. */
-export interface PodRequest extends Resources {
+export interface PodRequest extends ResourceVector {
   readonly likelyCpu: number;
   readonly likelyMemory: number;
 }
@@ -41,9 +41,9 @@ export function podRequest(pod: Pod): PodRequest {
   };
 }
 
-export const resourcesOf = (amounts: Amounts | undefined): Resources => numbers(Object.entries(amounts ?? {}));
+export const resourcesOf = (amounts: Amounts | undefined): ResourceVector => numbers(Object.entries(amounts ?? {}));
 
-function numbers(amounts: Iterable<readonly [string, string]>): Resources {
+function numbers(amounts: Iterable<readonly [string, string]>): ResourceVector {
   let [cpu, memory, storage] = [0, 0, 0];
   let others: Map<string, number> | undefined;
   for (const [name, text] of amounts) {
@@ -59,7 +59,7 @@ function numbers(amounts: Iterable<readonly [string, string]>): Resources {
 }
 
 /** The amount of a resource by its name. */
-export function amountOf(resources: Resources, name: string): number {
+export function amountOf(resources: ResourceVector, name: string): number {
   if (name === "cpu") return resources.cpu;
   if (name === "memory") return resources.memory;
   if (name === "ephemeral-storage") return resources.storage;

@@ -18,15 +18,15 @@ import { cacheView } from "#client/controller.ts";
 import { EventRecorder } from "#client/events.ts";
 import type { Informers } from "#client/informers.ts";
 import { type Metrics, noMetrics } from "#client/metrics.ts";
-import { causeOf } from "#client/place.ts";
+import { causeOf } from "#client/object-key.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts, type NodeVerdict } from "./attempts.ts";
 import { Bindings } from "./bindings.ts";
 import { makeProfiles, readConfiguration, type SchedulerConfiguration } from "./configuration.ts";
-import { Cycle, explainMisfit, type Misfit } from "./cycle.ts";
+import { Cycle, explainMisfit, type FitFailure } from "./cycle.ts";
 import type { BindingContext, PluginContext, PostFiltered } from "./framework.ts";
-import { InFlight } from "./in-flight.ts";
+import { PodsInFlight } from "./in-flight.ts";
 import { Nominations } from "./nominations.ts";
 import { defaultPlugins, type PluginEntry } from "./plugins/list.ts";
 import type { PodView } from "./pod-view.ts";
@@ -47,7 +47,7 @@ export interface SchedulerOptions {
   /** Which instance reports: the `source.host` of events. */
   readonly host?: string;
   readonly configuration?: SchedulerConfiguration;
-  /** Plugins that profiles may name; those of plugins/list.ts unless told. */
+  /** Plugins that profiles may name; defaults to those of plugins/list.ts. */
   readonly plugins?: readonly PluginEntry[];
 }
 
@@ -68,7 +68,7 @@ export class Scheduler implements Component {
   readonly #recorder: EventRecorder;
   readonly #reports: FailureReports;
   readonly #bindings: Bindings;
-  readonly #inFlight = new InFlight(mostInFlight);
+  readonly #inFlight = new PodsInFlight(mostInFlight);
   readonly #reads: ReadonlySet<AnyKind>;
   #signal: AbortSignal;
 
@@ -221,7 +221,7 @@ export class Scheduler implements Component {
   }
 
   /** The pod waits, and people are told why. */
-  #refuse(queued: QueuedPod, attempt: Attempt, misfit: Misfit, after: PostFiltered): void {
+  #refuse(queued: QueuedPod, attempt: Attempt, misfit: FitFailure, after: PostFiltered): void {
     const { view } = queued;
     const message = explainMisfit(misfit, attempt, after.message);
     this.#queue.refuse(queued, misfit.refusedBy);

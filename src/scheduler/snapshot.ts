@@ -7,7 +7,7 @@ import type { Labels } from "#schema/selector.ts";
 import { NodeSelection } from "./node-selection.ts";
 import { NodeState } from "./node-state.ts";
 import { NodeTable } from "./node-table.ts";
-import { type Counted, type PerNode, PodCounts, type TermUse } from "./pod-counts.ts";
+import { type PerNode, type PodCountQuery, PodCounts, type TermUse } from "./pod-counts.ts";
 import type { PodView } from "./pod-view.ts";
 import { Topology } from "./topology.ts";
 
@@ -97,7 +97,7 @@ export class Snapshot {
   }
 
   /** How many of such pods are on each node, by slot. Valid for the present cycle. */
-  count(counted: Counted): PerNode {
+  count(counted: PodCountQuery): PerNode {
     return this.#counts.of(counted, (namespaces) => this.#placedIn(namespaces));
   }
 
@@ -235,7 +235,7 @@ export class Snapshot {
     this.#topologies.clear();
   }
 
-  *#placedIn(namespaces: Counted["namespaces"]): Iterable<readonly [PodView, number]> {
+  *#placedIn(namespaces: PodCountQuery["namespaces"]): Iterable<readonly [PodView, number]> {
     const all =
       namespaces === "all" ? [...this.#byNamespace.values()] : namespaces.map((one) => this.#byNamespace.get(one));
     for (const pods of all)

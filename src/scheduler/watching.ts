@@ -8,20 +8,20 @@ import { CSINode } from "#api/storage/v1/csi-node.ts";
 import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
-import type { Change } from "#client/informer.ts";
+import type { InformerChange } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
-import { keyOfObject } from "#client/place.ts";
+import { keyOfObject } from "#client/object-key.ts";
 import { hasEnded } from "#rules/pods.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { nodePartsChanged, partsChanged } from "./changes.ts";
-import type { Happening, WatchedChange, WatchedKind } from "./framework.ts";
+import type { ChangeType, WatchedChange, WatchedKind } from "./framework.ts";
 import type { Nominations } from "./nominations.ts";
 import { PodView } from "./pod-view.ts";
 import type { SchedulingQueue } from "./queue.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-export interface Known {
+export interface ClusterView {
   readonly snapshot: Snapshot;
   readonly queue: SchedulingQueue;
   readonly nominations: Nominations;
@@ -44,7 +44,7 @@ const watchedKinds: Readonly<Record<Exclude<WatchedKind, "Pod" | "Node">, AnyKin
 };
 
 /** Follows pods, nodes and all kinds that plugins read. Returns how to stop. */
-export function follow(informers: Informers, reads: ReadonlySet<AnyKind>, known: Known): () => void {
+export function follow(informers: Informers, reads: ReadonlySet<AnyKind>, known: ClusterView): () => void {
   const stops = [
     informers.of(Node).onChange((change) => nodeChanged(change, known)),
     informers.of(Pod).onChange((change) => podChanged(change, known)),
@@ -65,21 +65,21 @@ export function follow(informers: Informers, reads: ReadonlySet<AnyKind>, known:
   };
 }
 
-const happened = (old: unknown, now: unknown): readonly Happening[] =>
+const happened = (old: unknown, now: unknown): readonly ChangeType[] =>
   old === undefined ? ["add"] : now === undefined ? ["delete"] : ["update"];
 
-function nodeChanged({ old, object }: Change<Infer<typeof Node>>, { snapshot, queue }: Known): void {
+function nodeChanged({ old, object }: InformerChange<Infer<typeof Node>>, { snapshot, queue }: ClusterView): void {
   if (object === undefined) {
     snapshot.removeNode(old?.metadata.name ?? "");
     queue.changed({ kind: "Node", old, now: undefined, happened: ["delete"] });
     return;
   }
-  const parts: readonly Happening[] = old ? nodePartsChanged(old, object) : ["add"];
+  const parts: readonly ChangeType[] = old ? nodePartsChanged(old, object) : ["add"];
   snapshot.setNode(object, parts.length > 0);
   if (parts.length > 0) queue.changed({ kind: "Node", old, now: object, happened: parts });
 }
 
-function podChanged({ old, object }: Change<Pod>, known: Known): void {
+function podChanged({ old, object }: InformerChange<Pod>, known: ClusterView): void {
   if (old && object && old.metadata.uid !== object.metadata.uid) {
     podGone(new PodView(old), known);
     podChanged({ key: keyOfObject(object), old: undefined, object }, known);
@@ -88,7 +88,7 @@ function podChanged({ old, object }: Change<Pod>, known: Known): void {
   else podWaits(old, new PodView(object), known);
 }
 
-function podGone(pod: PodView, { snapshot, queue, nominations, assumed, forget }: Known): void {
+function podGone(pod: PodView, { snapshot, queue, nominations, assumed, forget }: ClusterView): void {
   const { uid } = pod;
   const wasPlaced = snapshot.placed(uid) !== undefined;
   const wasNominated = nominations.nodeOf(uid) !== undefined;
@@ -100,18 +100,18 @@ function podGone(pod: PodView, { snapshot, queue, nominations, assumed, forget }
   if (wasPlaced || wasNominated) queue.changed({ kind: "Pod", old: pod, now: undefined, happened: ["delete"] });
 }
 
-function podPlaced(now: PodView, node: string, { snapshot, queue, nominations, assumed, forget }: Known): void {
+function podPlaced(now: PodView, node: string, { snapshot, queue, nominations, assumed, forget }: ClusterView): void {
   const { uid } = now;
   const before = assumed.delete(uid) ? undefined : snapshot.placed(uid)?.pod;
   snapshot.setPod(now, node);
   queue.delete(uid);
   nominations.delete(uid);
   forget(uid);
-  const parts: readonly Happening[] = before ? partsChanged(before, now) : ["add"];
+  const parts: readonly ChangeType[] = before ? partsChanged(before, now) : ["add"];
   queue.changed({ kind: "Pod", old: before, now, happened: parts });
 }
 
-function podWaits(old: Pod | undefined, now: PodView, { queue, nominations, assumed, isOurs }: Known): void {
+function podWaits(old: Pod | undefined, now: PodView, { queue, nominations, assumed, isOurs }: ClusterView): void {
   if (assumed.has(now.uid) || !isOurs(now.pod.spec.schedulerName)) return;
   if (now.isEnding) {
     queue.delete(now.uid);

@@ -5,11 +5,11 @@ import type { Column } from "./kind.ts";
 export { humanDuration };
 
 /** What the cells below read of an object. */
-interface Named {
+interface NamedObject {
   readonly metadata: { readonly name: string; readonly creationTimestamp: string };
 }
 
-export const nameColumn: Column<Named> = {
+export const nameColumn: Column<NamedObject> = {
   name: "Name",
   type: "string",
   format: "name",
@@ -17,14 +17,14 @@ export const nameColumn: Column<Named> = {
   cell: ({ metadata }) => metadata.name,
 };
 
-export const ageColumn: Column<Named> = {
+export const ageColumn: Column<NamedObject> = {
   name: "Age",
   doc: "Time since the object was created.",
   cell: ({ metadata }, now) => age(metadata.creationTimestamp, now),
 };
 
 /** For kinds that declare no columns. The client makes an age of the date. */
-export const defaultColumns: readonly Column<Named>[] = [
+export const defaultColumns: readonly Column<NamedObject>[] = [
   nameColumn,
   {
     name: "Created At",

@@ -17,14 +17,14 @@ export function mismatchMessage(
   return `json: cannot unmarshal ${whatIs(value, type)} into Go ${place} of type ${withName(type, named)}`;
 }
 
-interface Place {
+interface DecodePosition {
   /** The struct that is met last, and its field. */
   readonly struct: AnyStruct | undefined;
   readonly field: string | undefined;
   readonly names: readonly string[];
 }
 
-function placeOf(root: AnyStruct, path: readonly (string | number)[]): Place {
+function placeOf(root: AnyStruct, path: readonly (string | number)[]): DecodePosition {
   let type: Type | undefined = { is: "struct", struct: () => root };
   let struct: AnyStruct | undefined;
   let field: string | undefined;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Decoded, decodeText } from "./decode.ts";
+import { type DecodeResult, decodeText } from "./decode.ts";
 import {
   bool,
   bytes,
@@ -57,7 +57,7 @@ const Thing = struct("test/v1.Thing", {
   tree: ref(21, Tree),
 });
 
-const decode = (text: string): Decoded => decodeText(Thing, text);
+const decode = (text: string): DecodeResult => decodeText(Thing, text);
 const object = (text: string) => decode(text).object;
 const refusal = (text: string): string => {
   try {

@@ -11,7 +11,7 @@ import { noteSentEmpty } from "./sent-empty.ts";
 import type { AnyStruct } from "./struct.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 
-export interface Decoded {
+export interface DecodeResult {
   readonly object: Record<string, any>;
   /** Fields that are unknown or stand twice, in upstream's words; `Strict` refuses, `Warn` warns, `Ignore` ignores. */
   readonly strictErrors: readonly string[];
@@ -21,19 +21,19 @@ export interface Decoded {
 export const mostStrictErrors = 100;
 
 /** Decodes the text of an object. Throws DecodeError for what no mode of validation forgives. */
-export function decodeText(subject: AnyKind | AnyStruct, text: string): Decoded {
+export function decodeText(subject: AnyKind | AnyStruct, text: string): DecodeResult {
   return decodeParsed(subject, text, parseJson(text, { keepsWritten: true }));
 }
 
 /** The same for a text that has been parsed; what was parsed becomes the object and must not be shared. */
-export function decodeParsed(subject: AnyKind | AnyStruct, text: string, parsed: ParsedJson): Decoded {
+export function decodeParsed(subject: AnyKind | AnyStruct, text: string, parsed: ParsedJson): DecodeResult {
   if ("model" in subject) return subject.model.decodeParsed(text, parsed);
   const decoded = decode(subject, parsed.value);
   return decoded.keys === parsed.keys ? decoded : withDuplicates(text, decoded);
 }
 
 /** For a text that has more keys than were decoded: some stand twice. */
-const withDuplicates = (text: string, { object, strictErrors }: Decoded): Decoded => ({
+const withDuplicates = (text: string, { object, strictErrors }: DecodeResult): DecodeResult => ({
   object,
   strictErrors: inTextOrder(text, new Set(strictErrors)),
 });
@@ -54,18 +54,18 @@ function inTextOrder(text: string, unknown: ReadonlySet<string>): readonly strin
 }
 
 /** Decodes a parsed value, which becomes the object and must not be shared. */
-export function decodeValue(subject: AnyKind | AnyStruct, value: unknown): Decoded {
+export function decodeValue(subject: AnyKind | AnyStruct, value: unknown): DecodeResult {
   return "model" in subject ? subject.model.decodeValue(value) : decode(subject, value);
 }
 
-function decode(struct: AnyStruct, value: unknown): Decoded & { readonly keys: number } {
-  const at = new Place(struct);
+function decode(struct: AnyStruct, value: unknown): DecodeResult & { readonly keys: number } {
+  const at = new DecodePath(struct);
   const object = structDecoder(at.root)(value === null ? {} : value, at) as Record<string, any>;
   return { object, strictErrors: [...at.unknown], keys: at.keys };
 }
 
 /** Where the decoder is, what it has met so far. The path is only put together when something is wrong. */
-class Place {
+class DecodePath {
   readonly root: AnyStruct;
   readonly path: (string | number)[] = [];
   readonly unknown = new Set<string>();
@@ -108,7 +108,7 @@ class Place {
 }
 
 /** Returns the decoded value, or undefined for one that is the same as absent. */
-type Decoder = (value: any, at: Place) => unknown;
+type Decoder = (value: any, at: DecodePath) => unknown;
 
 const compiled = new WeakMap<AnyStruct, Decoder>();
 
@@ -328,7 +328,7 @@ const decodeQuantity: Decoder = (value, at) => {
   }
 };
 
-function guarded(value: unknown, at: Place, canonical: (text: string) => string): string {
+function guarded(value: unknown, at: DecodePath, canonical: (text: string) => string): string {
   if (typeof value !== "string") throw at.mismatch(value, "string");
   try {
     return canonical(value);
@@ -370,7 +370,7 @@ const decodeJson: Decoder = (value, at) => {
 };
 
 /** What lies under an unknown field is not decoded, but its keys count. */
-function keysInside(value: unknown, at: Place): number {
+function keysInside(value: unknown, at: DecodePath): number {
   const before = at.keys;
   decodeJson(value, at);
   const inside = at.keys - before;

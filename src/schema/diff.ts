@@ -12,7 +12,7 @@ import { compareQuantity, parseQuantity, QuantityError } from "./quantity.ts";
 import type { AnyStruct } from "./struct.ts";
 import { parseTime, TimeError } from "./time.ts";
 
-export interface Change {
+export interface DiffLine {
   /** Such as `spec.containers[name="web"].image`, `metadata.labels[app]` or `metadata.finalizers["x"]`. */
   readonly path: string;
   /** Undefined where the field was not there. */
@@ -24,14 +24,14 @@ export interface Change {
 type Values = Readonly<Record<string, unknown>>;
 
 /** All changes from one object to the other, in the order of the declaration. */
-export function* diff(struct: AnyStruct, before: Values, after: Values): Generator<Change> {
+export function* diff(struct: AnyStruct, before: Values, after: Values): Generator<DiffLine> {
   yield* structChanges(struct, before, after, "");
 }
 
 /** Whether two objects say the same. */
 export const same = (struct: AnyStruct, a: Values, b: Values): boolean => diff(struct, a, b).next().done === true;
 
-function* structChanges(struct: AnyStruct, before: Values, after: Values, path: string): Generator<Change> {
+function* structChanges(struct: AnyStruct, before: Values, after: Values, path: string): Generator<DiffLine> {
   for (const [name, { spec }] of Object.entries<AnyField>(struct.fields))
     yield* fieldChanges(spec, own(before, name), own(after, name), path === "" ? name : `${path}.${name}`);
   const unknown = new Set(
@@ -41,7 +41,7 @@ function* structChanges(struct: AnyStruct, before: Values, after: Values, path: 
     yield* whole({ is: "json" }, own(before, key), own(after, key), path === "" ? key : `${path}.${key}`);
 }
 
-function* fieldChanges(spec: FieldSpec, given: unknown, wanted: unknown, path: string): Generator<Change> {
+function* fieldChanges(spec: FieldSpec, given: unknown, wanted: unknown, path: string): Generator<DiffLine> {
   const before = given ?? spec.default;
   const after = wanted ?? spec.default;
   if (before === after) return;
@@ -55,7 +55,7 @@ function* fieldChanges(spec: FieldSpec, given: unknown, wanted: unknown, path: s
 const tellsZero = (spec: FieldSpec): boolean =>
   spec.pointer === true || (spec.type.is === "struct" && spec.default === undefined && spec.required !== true);
 
-function* valueChanges(spec: FieldSpec, before: unknown, after: unknown, path: string): Generator<Change> {
+function* valueChanges(spec: FieldSpec, before: unknown, after: unknown, path: string): Generator<DiffLine> {
   const { type } = spec;
   if (Array.isArray(before) && Array.isArray(after) && type.is === "list")
     yield* listChanges(spec, type.item, [before, after], path);
@@ -64,7 +64,7 @@ function* valueChanges(spec: FieldSpec, before: unknown, after: unknown, path: s
   else yield* whole(type, before, after, path);
 }
 
-function* objectChanges(type: Type, before: Values, after: Values, path: string): Generator<Change> {
+function* objectChanges(type: Type, before: Values, after: Values, path: string): Generator<DiffLine> {
   if (type.is === "struct" && !type.struct().atomic) yield* structChanges(type.struct(), before, after, path);
   else if (type.is === "either") yield* structChanges(type.either.struct(), before, after, path);
   else if (type.is === "map")
@@ -73,7 +73,7 @@ function* objectChanges(type: Type, before: Values, after: Values, path: string)
   else yield* whole(type, before, after, path);
 }
 
-function* itemChanges(type: Type, before: unknown, after: unknown, path: string): Generator<Change> {
+function* itemChanges(type: Type, before: unknown, after: unknown, path: string): Generator<DiffLine> {
   if (isObject(before) && isObject(after)) yield* objectChanges(type, before, after, path);
   else yield* whole(type, before, after, path);
 }
@@ -83,7 +83,7 @@ function* listChanges(
   item: Type,
   [before, after]: readonly [readonly unknown[], readonly unknown[]],
   path: string,
-): Generator<Change> {
+): Generator<DiffLine> {
   const keyOf =
     spec.listType === "set" ? JSON.stringify : spec.listType === "map" ? keyText(item, spec.keys ?? []) : undefined;
   const left = keyOf && indexed(before, keyOf);
@@ -115,7 +115,7 @@ function keyText(item: Type, keys: readonly string[]): (item: unknown) => string
       .join(",");
 }
 
-function* whole(type: Type, before: unknown, after: unknown, path: string): Generator<Change> {
+function* whole(type: Type, before: unknown, after: unknown, path: string): Generator<DiffLine> {
   if (!sameValue(type, before, after)) yield { path, before, after };
 }
 

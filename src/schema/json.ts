@@ -123,7 +123,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 const quote = 0x22;
 const backslash = 0x5c;
 
-interface Scanned {
+interface ScanResult {
   readonly keys: number;
   /** Fields, items and collections; those of a large list count twice, those of a large map three times. */
   readonly values: number;
@@ -141,7 +141,7 @@ interface Scanned {
 export const manyMembers = 1000;
 
 /** Counts keys and refuses depth. Knows just enough JSON for that; what is malformed is left to the parser. */
-function scan(text: string): Scanned {
+function scan(text: string): ScanResult {
   let depth = 0;
   let keys = 0;
   let values = 0;

@@ -46,7 +46,7 @@ export interface RowCondition {
 }
 
 export interface Subresource {
-  /** What is sent and answered; the kind itself unless told. */
+  /** What is sent and answered; defaults to the kind itself. */
   readonly kind?: () => AnyKind;
   /** The name discovery gives, where the body is no kind of the catalog (`PodExecOptions`): the request is a connection. */
   readonly kindName?: string;
@@ -70,16 +70,16 @@ export interface KindRules<F extends Fields> {
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
-  /** The kind in lower case unless told. */
+  /** Defaults to the kind in lower case. */
   readonly singular?: string;
-  /** The kind with "List" behind it unless told. */
+  /** Defaults to the kind with "List" behind it. */
   readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly scope: "Namespaced" | "Cluster";
   readonly doc: string;
   readonly fields: F;
-  /** All eight unless told. */
+  /** Defaults to all eight. */
   readonly verbs?: readonly Verb[];
   /** A deletion is answered with the object, not with a Status. */
   readonly returnsDeleted?: true;
@@ -93,12 +93,12 @@ export interface KindRules<F extends Fields> {
   readonly subresources?: { readonly status?: true; readonly scale?: ScalePaths } & {
     readonly [name: string]: true | ScalePaths | Subresource | undefined;
   };
-  /** Name and creation time unless told. */
+  /** Defaults to name and creation time. */
   readonly columns?: readonly Column<ObjectOf<F>>[];
   rowConditions?(object: ObjectOf<F>): readonly RowCondition[];
   /** Fields a field selector may name, besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: ObjectOf<F>) => string>>;
-  /** What a name must look like; a DNS subdomain unless told. Some names follow from what the object says. */
+  /** What a name must look like; defaults to a DNS subdomain. Some names follow from what the object says. */
   nameFormat?(name: string, object: ObjectOf<F>): readonly string[];
   /** Conditional defaults; see StructRules. */
   complete?(object: Mutable<ObjectOf<F>>): void;

@@ -2,9 +2,9 @@
 // whose structs are in the code, and `structural` for those whose schema comes at run time. Nothing outside asks which one it was.
 //
 // In memory an object is what JSON.stringify writes, whichever made it. Protobuf, strategic patches and tables go by the kind's struct.
-import type { Shape } from "./apply/shape.ts";
+import type { ApplyShape } from "./apply/shape.ts";
 import type { JsonMap } from "./apply/value.ts";
-import type { Decoded } from "./decode.ts";
+import type { DecodeResult } from "./decode.ts";
 import type { ParsedJson } from "./json.ts";
 import type { Problem } from "./problem.ts";
 
@@ -17,9 +17,9 @@ export interface ObjectModel {
   /** Whether integers of 64 bits stay what they are: those that a double cannot hold are a bigint, and parsing must not round them. */
   readonly keepsInt64: boolean;
   /** Decodes a text that has been parsed; what was parsed becomes the object. Throws DecodeError for what no mode of validation forgives. */
-  decodeParsed(text: string, parsed: ParsedJson): Decoded;
+  decodeParsed(text: string, parsed: ParsedJson): DecodeResult;
   /** Decodes a parsed value, which becomes the object and must not be shared. */
-  decodeValue(value: unknown): Decoded;
+  decodeValue(value: unknown): DecodeResult;
   /** The object in what the store has, or a server sent: written by one of us, so that there is nothing to check. */
   parse(text: string): object;
 
@@ -31,7 +31,7 @@ export interface ObjectModel {
   validateStatus(object: JsonMap, old: JsonMap, problems: Problem[]): void;
 
   /** How ownership of fields sees it. */
-  readonly shape: Shape;
+  readonly shape: ApplyShape;
   /** What an object has before anything was set. */
   readonly zero: JsonMap;
   /** The object with all that is always there, as conversions expect it. */

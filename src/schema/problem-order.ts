@@ -12,17 +12,17 @@ export const inOrderOf =
       ? Number(a.isLast ?? false) - Number(b.isLast ?? false)
       : compare({ is: "struct", struct: () => struct }, placeOf(a), placeOf(b));
 
-interface Place {
+interface OrderPosition {
   readonly segments: readonly string[];
   readonly type: ProblemType;
 }
 
-const placeOf = ({ field, type }: Problem): Place => ({
+const placeOf = ({ field, type }: Problem): OrderPosition => ({
   segments: [...field.matchAll(/\[([^\]]*)\]|[^.[]+/g)].map((match) => match[1] ?? match[0]),
   type,
 });
 
-function compare(root: Type, a: Place, b: Place): number {
+function compare(root: Type, a: OrderPosition, b: OrderPosition): number {
   let type: Type | undefined = root;
   for (let i = 0; type && (i < a.segments.length || i < b.segments.length); i++) {
     const [left, right] = [a.segments[i], b.segments[i]];
@@ -53,7 +53,7 @@ interface Ranks {
  * The rank of what is most exactly named: of the longest path, and of that with the type of the problem first. Paths leave out the
  * places of items. NaN for the struct itself, if it is not named.
  */
-function rank({ known, others, parts }: Ranks, { segments, type }: Place, from: number): number {
+function rank({ known, others, parts }: Ranks, { segments, type }: OrderPosition, from: number): number {
   if (segments.length === from) return known.get(".") ?? Number.NaN;
   const names = segments.slice(from).filter((segment) => !/^\d+$/.test(segment));
   for (let count = parts; count > 0; count--) {

@@ -12,9 +12,9 @@ type SomeObject = Json & { readonly metadata: Json };
 export type MetaVersion = "meta.k8s.io/v1" | "meta.k8s.io/v1beta1";
 
 export interface TableOptions {
-  /** What of each object comes along with its row; Metadata unless told. */
+  /** What of each object comes along with its row; defaults to Metadata. */
   readonly includeObject?: IncludeObject;
-  /** Which version of Table the client asked for; v1 unless told. */
+  /** Which version of Table the client asked for; defaults to v1. */
   readonly apiVersion?: MetaVersion;
   /** In a watch only the first table carries column definitions. */
   readonly headers?: boolean;

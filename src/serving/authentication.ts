@@ -31,7 +31,7 @@ export const anonymousUser: User = { name: "system:anonymous", groups: [unauthen
 export interface IdentifyOptions {
   readonly authenticators: readonly Authenticator[];
   readonly authenticateToken: (token: string) => Promise<TokenOwner>;
-  /** Whether those are served who show nothing; they are unless told. */
+  /** Whether those are served who show nothing; they are by default. */
   readonly servesAnonymous?: boolean;
 }
 

@@ -14,9 +14,9 @@ export type Question = { readonly user: User; readonly verb: string } & (
 );
 
 /** At once where nothing has to be waited for: every request asks. */
-export type Authorize = (question: Question) => Promise<Verdict> | Verdict;
+export type Authorize = (question: Question) => Promise<AuthorizationVerdict> | AuthorizationVerdict;
 
-export interface Verdict {
+export interface AuthorizationVerdict {
   readonly decision: "allow" | "deny" | "none";
   readonly reason?: string;
 }
@@ -29,7 +29,7 @@ export function permit(authorize: Authorize, question: Question): Promise<void> 
   return undefined;
 }
 
-function refuseUnlessAllowed(question: Question, { decision, reason }: Verdict): void {
+function refuseUnlessAllowed(question: Question, { decision, reason }: AuthorizationVerdict): void {
   if (decision !== "allow") throw refusal(question, reason);
 }
 

@@ -11,7 +11,7 @@ import type { Draft } from "#schema/infer.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { type Authenticator, identifyBy, TokenError, type TokenOwner } from "./authentication.ts";
-import { permit, type Verdict } from "./authorization.ts";
+import { type AuthorizationVerdict, permit } from "./authorization.ts";
 
 export interface DelegationOptions {
   /** May create TokenReviews and SubjectAccessReviews. */
@@ -19,7 +19,7 @@ export interface DelegationOptions {
   /** Asked before any token is reviewed. */
   readonly authenticators: readonly Authenticator[];
   readonly clock: Clock;
-  /** How long an answer is believed; upstream's ten seconds unless told. */
+  /** How long an answer is believed; defaults to upstream's ten seconds. */
   readonly tokenMs?: number;
   readonly allowedMs?: number;
   readonly deniedMs?: number;
@@ -28,7 +28,7 @@ export interface DelegationOptions {
 export interface Delegation {
   /** Strangers are anonymous. Throws ApiError 401 for credentials that are not good. */
   identify(request: HttpRequest): Promise<User> | User;
-  authorize(user: User, access: Access): Promise<Verdict>;
+  authorize(user: User, access: Access): Promise<AuthorizationVerdict>;
 }
 
 export type Access = Pick<Draft<SubjectAccessReviewSpec>, "resourceAttributes" | "nonResourceAttributes">;
@@ -53,8 +53,8 @@ export function delegation(options: DelegationOptions): Delegation {
       cancel();
     }
   };
-  const owners = new Remembered<TokenOwner | TokenError>(clock);
-  const verdicts = new Remembered<Verdict>(clock);
+  const owners = new TtlCache<TokenOwner | TokenError>(clock);
+  const verdicts = new TtlCache<AuthorizationVerdict>(clock);
   const authenticateToken = async (token: string) => {
     // By its hash: who reads the memory of this process shall not find tokens in it.
     const owner = await owners.get(
@@ -97,7 +97,7 @@ export function pathGuard({ identify, authorize }: Delegation): Guard {
 }
 
 /** Answers under the names of their questions, each for its time. Who asks while one is on its way waits for the same. */
-class Remembered<V> {
+class TtlCache<V> {
   readonly #clock: Clock;
   readonly #answers = new Lru<{ readonly answer: Promise<V>; until: number }>(rememberedAnswers);
 
@@ -130,7 +130,7 @@ async function reviewToken(client: Client, token: string): Promise<TokenOwner | 
   return { user, audiences: status.audiences ?? [] };
 }
 
-async function reviewAccess(client: Client, spec: Draft<SubjectAccessReviewSpec>): Promise<Verdict> {
+async function reviewAccess(client: Client, spec: Draft<SubjectAccessReviewSpec>): Promise<AuthorizationVerdict> {
   const { status } = await client.create(SubjectAccessReview, { spec });
   return { decision: status.allowed ? "allow" : "none", ...(status.reason && { reason: status.reason }) };
 }

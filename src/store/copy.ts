@@ -8,7 +8,7 @@ export interface ImageEntry extends Entry {
 }
 
 /** All that is present in a store at one revision. */
-export interface Image {
+export interface StoreImage {
   readonly revision: Revision;
   readonly entries: AsyncIterable<ImageEntry>;
 }
@@ -18,7 +18,7 @@ interface Extras {
   /** How long a key has to live, if not for ever. */
   ttlSeconds?(key: string): number | undefined | Promise<number | undefined>;
   /** Takes in an image as it is, with its revisions. The store must be fresh. */
-  adopt?(image: Image): Promise<void>;
+  adopt?(image: StoreImage): Promise<void>;
 }
 
 export interface CopyResult {
@@ -64,7 +64,7 @@ async function imageOf(
   from: StoreEngine & Extras,
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
-): Promise<Image> {
+): Promise<StoreImage> {
   const first = await from.list(allKeys, { limit: pageEntries }, signal);
   const { revision } = first;
   async function* entries(): AsyncGenerator<ImageEntry> {

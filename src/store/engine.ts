@@ -37,12 +37,12 @@ export interface WatchBatch {
   readonly revision: Revision;
 }
 
-export interface ListOptions {
-  /** The past revision to read; the newest one unless told. */
+export interface RangeOptions {
+  /** The past revision to read; defaults to the newest one. */
   readonly at?: Revision;
   /** Start behind this key. */
   readonly after?: string;
-  /** At most this many entries; all unless told. */
+  /** At most this many entries; defaults to all. */
   readonly limit?: number;
 }
 
@@ -88,7 +88,7 @@ export interface StoreEngine {
    * Entries whose key starts with `prefix`, in key order (by UTF-16 code unit; keys are ASCII), all from one revision. Linearizable without `at`.
    * Throws Compacted if `at` is gone, FutureRevision if it has not come.
    */
-  list(prefix: string, options?: ListOptions, signal?: AbortSignal): Promise<Page>;
+  list(prefix: string, options?: RangeOptions, signal?: AbortSignal): Promise<Page>;
 
   /**
    * Writes if the key's modified revision is `expected` (0: must not exist). Resolves only when the write is durable.

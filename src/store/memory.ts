@@ -1,16 +1,16 @@
 // The reference engine: everything in memory, nothing kept. Read this one to know what the others must do.
 import type { Clock } from "#base/clock.ts";
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
-import type { Image } from "./copy.ts";
+import type { StoreImage } from "./copy.ts";
 import {
   type Change,
   Compacted,
   Conflict,
   type Entry,
   FutureRevision,
-  type ListOptions,
   type Page,
   type PutOptions,
+  type RangeOptions,
   type Revision,
   type StoreEngine,
   type StoreStatus,
@@ -61,7 +61,7 @@ export class MemoryStore implements StoreEngine {
     return this.#present.get(key);
   }
 
-  async list(prefix: string, options: ListOptions = {}, signal?: AbortSignal): Promise<Page> {
+  async list(prefix: string, options: RangeOptions = {}, signal?: AbortSignal): Promise<Page> {
     this.#ready("list", signal);
     const { at = this.#revision, after, limit = Infinity } = options;
     const undo = this.#undo(at);
@@ -129,7 +129,7 @@ export class MemoryStore implements StoreEngine {
   }
 
   /** Takes in what another store holds, with its revisions. Only a fresh store can. */
-  async adopt({ revision, entries }: Image): Promise<void> {
+  async adopt({ revision, entries }: StoreImage): Promise<void> {
     this.#ready("adopt");
     if (this.#revision > 1) throw new Error("adopt: the store is not fresh");
     for await (const { ttlSeconds, ...entry } of entries) {

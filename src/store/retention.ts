@@ -2,7 +2,7 @@ import type { Clock } from "#base/clock.ts";
 import type { Revision } from "./engine.ts";
 
 export interface RetentionOptions {
-  /** History younger than this is kept; five minutes unless told. */
+  /** History younger than this is kept; defaults to five minutes. */
   readonly keepMs?: number;
   /** So many revisions are kept however old they are. None by default: what was deleted must not stay readable for days. */
   readonly keepRevisions?: number;

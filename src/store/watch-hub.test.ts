@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
 import { Compacted, type Entry, Unavailable, type WatchBatch } from "./engine.ts";
-import { type History, WatchHub } from "./watch-hub.ts";
+import { type ChangeHistory, WatchHub } from "./watch-hub.ts";
 
 /** A history that a test moves on, breaks and mends. */
-class FakeHistory implements History {
+class FakeHistory implements ChangeHistory {
   at = 5;
   kept = 0;
   failure: Error | undefined;

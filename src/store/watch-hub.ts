@@ -2,7 +2,7 @@ import type { Clock } from "#base/clock.ts";
 import { type Change, Compacted, type Revision, Unavailable, type WatchBatch } from "./engine.ts";
 
 /** What watchers read from: the store's history as far as it is published. */
-export interface History {
+export interface ChangeHistory {
   newest(): Revision;
   oldest(): Revision;
   /**
@@ -13,18 +13,18 @@ export interface History {
 }
 
 /** A change that is told only to those who asked for its key. */
-export interface Published {
+export interface KeyChange {
   readonly key: string;
   change(): Change;
 }
 
 interface Waiter {
   readonly since: number;
-  readonly wake: (woken: WatchBatch | Stirred | undefined) => void;
+  readonly wake: (woken: WatchBatch | ProgressNotice | undefined) => void;
 }
 
 /** Up to where whoever waited has heard of everything, though nothing was for it. */
-interface Stirred {
+interface ProgressNotice {
   readonly heard: Revision;
 }
 
@@ -36,13 +36,13 @@ const progressMs = 30_000;
  * Those that have read everything wait, grouped by prefix, and each new batch is filtered once per group.
  */
 export class WatchHub {
-  readonly #history: History;
+  readonly #history: ChangeHistory;
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<Waiter>>();
   #ended = false;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(history: History, clock: Clock) {
+  constructor(history: ChangeHistory, clock: Clock) {
     this.#history = history;
     this.#clock = clock;
   }
@@ -57,7 +57,7 @@ export class WatchHub {
   }
 
   /** Tells those who wait. What is published is the newest, in order, and already part of the history. */
-  announce(published: readonly Published[]): void {
+  announce(published: readonly KeyChange[]): void {
     const revision = this.#history.newest();
     for (const [prefix, waiters] of this.#waiting) {
       const matching = published.filter(({ key }) => key.startsWith(prefix));
@@ -114,7 +114,7 @@ export class WatchHub {
     this.stir();
   }
 
-  #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | Stirred | undefined> {
+  #wait(prefix: string, signal: AbortSignal): Promise<WatchBatch | ProgressNotice | undefined> {
     this.#cancelTimer ??= this.#clock.after(progressMs, () => this.#report());
     return new Promise((resolve) => {
       const aborted = () => {
@@ -154,7 +154,7 @@ export class WatchHub {
 }
 
 /** Undefined if history cannot be read: whoever is woken reads it again, and meets the error where it can be told. */
-function batchOf(published: readonly Published[], revision: Revision): WatchBatch | undefined {
+function batchOf(published: readonly KeyChange[], revision: Revision): WatchBatch | undefined {
   try {
     return { changes: published.map((one) => one.change()), revision };
   } catch {

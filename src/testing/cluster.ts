@@ -18,12 +18,12 @@ import type { User } from "#wire/api-request.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 
 export interface TestClusterOptions {
-  /** One that stands still until it is advanced, unless told. */
+  /** Defaults to one that stands still until it is advanced. */
   readonly clock?: Clock;
   /** The same seed gives the same names. */
   readonly seed?: number;
   readonly store?: StoreEngine;
-  /** Simulated nodes; 1 unless told. */
+  /** Simulated nodes; defaults to 1. */
   readonly nodes?: number;
   readonly log?: Log;
 }

@@ -1,7 +1,7 @@
 // What a client asks of the API and what it gets back, free of HTTP. The HTTPS front turns bytes into an ApiRequest and an
 // ApiResponse into bytes; parts of the same process call the same handler with objects. Both go the same way through
 // authentication, authorization, admission and validation: there is no hidden superuser.
-import type { Decoded } from "#schema/decode.ts";
+import type { DecodeResult } from "#schema/decode.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { AnyStruct } from "#schema/struct.ts";
@@ -40,7 +40,7 @@ export type PatchType = "json" | "merge" | "strategic" | "apply";
 /** The body of a request, decoded once it is known what it should be. */
 export interface RequestBody {
   /** An object nobody else holds. Throws DecodeError. */
-  decode(subject: AnyKind | AnyStruct): Decoded;
+  decode(subject: AnyKind | AnyStruct): DecodeResult;
   /** Any JSON, for patches of objects of a kind. Throws DecodeError. */
   value(kind?: AnyKind): unknown;
   /** As it was sent, if it was. */
@@ -53,15 +53,15 @@ export interface RequestBody {
 
 /** The stages of a request, in the order in which they are passed. */
 export const stages = ["identify", "authorize", "read", "admit", "validate", "store"] as const;
-export type Stage = (typeof stages)[number];
+export type RequestStage = (typeof stages)[number];
 
 /** Where the time of a request goes. */
 export interface Trace {
   readonly id: string;
   /** The stage that ends now. */
-  mark(stage: Stage): void;
+  mark(stage: RequestStage): void;
   /** Milliseconds spent in a stage so far; undefined of one that was not passed. */
-  spent(stage: Stage): number | undefined;
+  spent(stage: RequestStage): number | undefined;
 }
 
 export interface ApiRequest extends ResourceAddress {

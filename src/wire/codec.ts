@@ -1,10 +1,10 @@
 // What a format can do for the API: an object, a list or a Status to bytes, a body to an object, and a watch to frames and back.
-import type { Decoded } from "#schema/decode.ts";
+import type { DecodeResult } from "#schema/decode.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { AnyStruct } from "#schema/struct.ts";
 
 /** An object and what it is. Formats that say less than JSON need to know the struct. */
-export interface Named {
+export interface TypedSubject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly struct: AnyStruct;
@@ -20,19 +20,24 @@ export interface Codec {
   /** Whether there is a form of it in this format. Without one an answer is 406 and a body 415. */
   supports(struct: AnyStruct): boolean;
   /** The object with its apiVersion and kind, whether it carries them or not. */
-  encode(subject: Named, object: object, options?: { readonly isPretty?: boolean }): Uint8Array;
+  encode(subject: TypedSubject, object: object, options?: { readonly isPretty?: boolean }): Uint8Array;
   /** The same, to be interrupted, where it takes long. */
-  encodeSteps?(subject: Named, object: object): Generator<void, Uint8Array>;
+  encodeSteps?(subject: TypedSubject, object: object): Generator<void, Uint8Array>;
   /**
    * For the same bytes as `encode` makes of a list that has items, but item by item. `list` is the list without them, and `field` is
    * where they stand: the last field of the list.
    */
-  listEncoder(subject: Named, list: object, field: string, options?: { readonly isPretty?: boolean }): ListEncoder;
+  listEncoder(
+    subject: TypedSubject,
+    list: object,
+    field: string,
+    options?: { readonly isPretty?: boolean },
+  ): ListEncoder;
   /**
    * A body as an object nobody else holds, with apiVersion and kind if the body has them. Throws DecodeError, and ApiError 413 if it
    * has more than `mostValues` fields, keys and list items.
    */
-  decode(subject: AnyKind | AnyStruct, body: Uint8Array, mostValues?: number): Decoded;
+  decode(subject: AnyKind | AnyStruct, body: Uint8Array, mostValues?: number): DecodeResult;
   /** Absent where the format has no way to tell where one event ends. */
   readonly watch?: WatchCodec;
 }
@@ -49,7 +54,7 @@ export interface ListEncoder {
 export interface WatchCodec {
   /** With the parameter that says so. */
   readonly mediaType: string;
-  encode(subject: Named, event: EventOf<object>): Uint8Array;
+  encode(subject: TypedSubject, event: EventOf<object>): Uint8Array;
   /** Cuts what arrives into events. One per stream, because a frame may arrive in parts. */
   frames(): Frames;
 }
@@ -65,11 +70,11 @@ export interface Frames {
 export interface EncodedPart {
   readonly apiVersion: string;
   readonly kind: string;
-  decode(subject: AnyKind | AnyStruct): Decoded;
+  decode(subject: AnyKind | AnyStruct): DecodeResult;
 }
 
 /** No event is larger than the largest object, with room for what goes around it. */
 export const maxFrameBytes = 16 * 1024 * 1024;
 
 /** The struct of a subject with its names. */
-export const named = ({ apiVersion, kind, struct }: AnyKind): Named => ({ apiVersion, kind, struct });
+export const named = ({ apiVersion, kind, struct }: AnyKind): TypedSubject => ({ apiVersion, kind, struct });

@@ -11,7 +11,7 @@ import {
   type Frames,
   type ListEncoder,
   maxFrameBytes,
-  type Named,
+  type TypedSubject,
 } from "./codec.ts";
 import { jsonType } from "./negotiate.ts";
 
@@ -39,7 +39,7 @@ export const jsonCodec: Codec = {
 };
 
 /** What an object is called, and of what struct it is, if it has one. */
-type ObjectNames = Omit<Named, "struct"> & Partial<Pick<Named, "struct">>;
+type ObjectNames = Omit<TypedSubject, "struct"> & Partial<Pick<TypedSubject, "struct">>;
 
 /** One object as an answer of its own. It begins with `namesHead`, so that a list can leave that out, and ends with a newline. */
 export const encodeObject = (subject: ObjectNames, object: object): Uint8Array =>
@@ -61,14 +61,14 @@ export const withNames = ({ apiVersion, kind }: ObjectNames, object: object): ob
   "apiVersion" in object && "kind" in object ? object : { kind, apiVersion, ...object };
 
 /** For people: what it is and what it is called, before what it says. */
-const inReadingOrder = ({ apiVersion, kind }: Named, object: { readonly metadata?: unknown }): object => ({
+const inReadingOrder = ({ apiVersion, kind }: TypedSubject, object: { readonly metadata?: unknown }): object => ({
   kind,
   apiVersion,
   ...("metadata" in object && { metadata: object.metadata }),
   ...object,
 });
 
-function listEncoder(subject: Named, list: object, field: string, isPretty: boolean): ListEncoder {
+function listEncoder(subject: TypedSubject, list: object, field: string, isPretty: boolean): ListEncoder {
   const { struct, apiVersion, kind } = subject;
   const { [field]: _items, ...others } = asWritten(struct, list) as Readonly<Record<string, unknown>>;
   const name = JSON.stringify(field);

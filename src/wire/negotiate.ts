@@ -5,15 +5,15 @@ export const yamlType = "application/yaml";
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
 /** What may be asked for besides the format: `as=Table;v=v1;g=meta.k8s.io` and `stream=watch`. */
-export interface Conversion {
+export interface RequestedConversion {
   readonly kind: string;
   readonly group: string;
   readonly version: string;
 }
 
-export interface Accepted {
+export interface AcceptedType {
   readonly mediaType: string;
-  readonly convert?: Conversion;
+  readonly convert?: RequestedConversion;
   readonly isPretty: boolean;
   /** Asked for a stream of events. A watch is one whether this is said or not. */
   readonly isStream: boolean;
@@ -39,12 +39,12 @@ export interface Negotiable {
   readonly offers: readonly Offer[];
   readonly isWatch: boolean;
   /** Whether the answer may be converted so, in this format. Absent, nothing may. */
-  allows?(convert: Conversion, mediaType: string): boolean;
+  allows?(convert: RequestedConversion, mediaType: string): boolean;
   /** Whether the format may be asked for without a conversion. Absent, each may. */
   allowsPlain?(mediaType: string): boolean;
 }
 
-export type Negotiation = { readonly accepted: Accepted } | { readonly acceptable: readonly string[] };
+export type Negotiation = { readonly accepted: AcceptedType } | { readonly acceptable: readonly string[] };
 
 /** Whether the router of upstream lets a header pass, before it is read in full: one of its types must be offered, or be any. */
 export const isProduced = (accept: string, offers: readonly Offer[]): boolean =>
@@ -126,7 +126,7 @@ function matches({ type, subtype }: Clause, mediaType: string): boolean {
   return (type === "*" && subtype === "*") || (type === offeredType && (subtype === "*" || subtype === offeredSubtype));
 }
 
-function acceptedBy({ parameters }: Clause, { mediaType, streams }: Offer): Accepted | undefined {
+function acceptedBy({ parameters }: Clause, { mediaType, streams }: Offer): AcceptedType | undefined {
   const stream = parameters.get("stream") ?? "";
   if (stream !== "" && (stream !== "watch" || !streams)) return undefined;
   if ((parameters.get("sv") ?? "") !== "") return undefined;

@@ -1,4 +1,4 @@
-import type { Decoded } from "#schema/decode.ts";
+import type { DecodeResult } from "#schema/decode.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { decodeMessage, encodeMessage } from "#schema/protobuf/codec.ts";
@@ -13,7 +13,7 @@ import {
   type Frames,
   type ListEncoder,
   maxFrameBytes,
-  type Named,
+  type TypedSubject,
 } from "./codec.ts";
 import { joined } from "./json.ts";
 import { protobufType } from "./negotiate.ts";
@@ -38,7 +38,7 @@ export const protobufCodec: Codec = {
 };
 
 /** Fields follow each other in the order of their numbers, the items last, and each item is a field of its own. */
-function listEncoder(subject: Named, list: object, field: string): ListEncoder {
+function listEncoder(subject: TypedSubject, list: object, field: string): ListEncoder {
   const { struct } = subject;
   const others = encodeMessage(struct, { ...list, [field]: [] });
   const zeros = encodeMessage(struct, {}).length;
@@ -51,7 +51,7 @@ function listEncoder(subject: Named, list: object, field: string): ListEncoder {
   };
 }
 
-function unsealed(subject: AnyKind | AnyStruct, body: Uint8Array, mostValues?: number): Decoded {
+function unsealed(subject: AnyKind | AnyStruct, body: Uint8Array, mostValues?: number): DecodeResult {
   const { apiVersion, kind, message } = open(body);
   return { object: { apiVersion, kind, ...decodeMessage(structOf(subject), message, mostValues) }, strictErrors: [] };
 }

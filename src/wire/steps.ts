@@ -6,7 +6,7 @@ export type StepName = (typeof stepNames)[number];
 
 export interface DoneStep {
   readonly step: StepName;
-  /** The container it was done for; the pod, unless told. */
+  /** The container it was done for; defaults to the pod. */
   readonly container?: string;
   /** When it was over, in milliseconds since 1970. */
   readonly at: number;

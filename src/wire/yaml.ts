@@ -1,10 +1,10 @@
 import { atOnce } from "#base/breathe.ts";
-import { type Decoded, decodeValue } from "#schema/decode.ts";
+import { type DecodeResult, decodeValue } from "#schema/decode.ts";
 import { decodeUtf8 } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { AnyStruct } from "#schema/struct.ts";
 import { asWritten } from "#schema/written.ts";
-import type { Codec, ListEncoder, Named } from "./codec.ts";
+import type { Codec, ListEncoder, TypedSubject } from "./codec.ts";
 import { withNames } from "./json.ts";
 import { yamlType } from "./negotiate.ts";
 import { compareKeys } from "./yaml/key-order.ts";
@@ -23,7 +23,7 @@ export const yamlCodec: Codec = {
   decode: (subject, body, mostValues) => decodeYaml(subject, parseYaml(decodeUtf8(body), mostValues)),
 };
 
-function* encodeSteps(subject: Named, object: object): Generator<void, Uint8Array> {
+function* encodeSteps(subject: TypedSubject, object: object): Generator<void, Uint8Array> {
   const written = withNames(subject, asWritten(subject.struct, object));
   yield;
   const text = yield* printYamlSteps(written);
@@ -32,7 +32,7 @@ function* encodeSteps(subject: Named, object: object): Generator<void, Uint8Arra
 }
 
 /** Keys of a document and items of a list each begin on a line of their own, and no line depends on those before. */
-function listEncoder(subject: Named, list: object, field: string): ListEncoder {
+function listEncoder(subject: TypedSubject, list: object, field: string): ListEncoder {
   const { [field]: _items, ...others } = asWritten(subject.struct, list) as Readonly<Record<string, unknown>>;
   const entries = Object.entries(withNames(subject, others));
   const printed = (isHere: (key: string) => boolean): string => {
@@ -56,7 +56,7 @@ function listEncoder(subject: Named, list: object, field: string): ListEncoder {
 }
 
 /** A document that has been parsed as an object. What was parsed becomes the object and must not be shared. */
-export function decodeYaml(subject: AnyKind | AnyStruct, document: YamlDocument): Decoded {
+export function decodeYaml(subject: AnyKind | AnyStruct, document: YamlDocument): DecodeResult {
   const isExact = "model" in subject && subject.model.keepsInt64;
   const decoded = decodeValue(subject, isExact ? document.exactValue() : document.value);
   const { duplicates } = document;

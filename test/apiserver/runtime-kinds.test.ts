@@ -6,7 +6,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { discoveryOf } from "#apiserver/served/discovery.ts";
-import { type Answer, type TestServer, testServer } from "#apiserver/testing.ts";
+import { type TestAnswer, type TestServer, testServer } from "#apiserver/testing.ts";
 import { ManualClock, systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -63,7 +63,7 @@ const crate = (sizes: object = { type: "integer", minimum: 1, default: 7 }): Any
 const crates = "/apis/cargo.example/v1/namespaces/x/crates";
 const all = "/apis/cargo.example/v1/crates";
 const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
-const specOf = ({ json }: Answer) => json.spec as Readonly<Record<string, unknown>>;
+const specOf = ({ json }: TestAnswer) => json.spec as Readonly<Record<string, unknown>>;
 
 async function exercise(server: TestServer): Promise<void> {
   const { call } = server;

@@ -10,7 +10,7 @@ import { ApiError } from "#base/errors.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import { Client, type Transport } from "#client/client.ts";
-import { type Controller, controller, Terminal } from "#client/controller.ts";
+import { type Controller, controller, TerminalError } from "#client/controller.ts";
 import { runControllers } from "#client/run-controllers.ts";
 import { controlledBy } from "#rules/owners.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -200,7 +200,7 @@ test("a reconcile that throws is tried again later and later, one that gives up 
     for: ReplicaSet,
     async reconcile({ metadata }) {
       tries[metadata.name] = (tries[metadata.name] ?? 0) + 1;
-      if (metadata.name === "never") throw new Terminal("there is no use");
+      if (metadata.name === "never") throw new TerminalError("there is no use");
       if (metadata.name === "again") throw new Error("not now");
       return { afterMs: 10_000 };
     },

@@ -10,7 +10,7 @@ import { Client, type Transport } from "#client/client.ts";
 import { ConnectionLost } from "#client/connection-lost.ts";
 import { Informer, type InformerOptions } from "#client/informer.ts";
 import { Informers } from "#client/informers.ts";
-import { keyOfObject } from "#client/place.ts";
+import { keyOfObject } from "#client/object-key.ts";
 import type { WatchEvent } from "#wire/api-request.ts";
 import { badRequest, expired, serviceUnavailable, statusOf } from "#wire/status.ts";
 

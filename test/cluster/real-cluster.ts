@@ -8,7 +8,7 @@ import { systemClock } from "#base/clock.ts";
 import { parseFlags } from "#cli/flags.ts";
 import type { Client } from "#client/client.ts";
 import { connectClient } from "#client/host/connect.ts";
-import { Place } from "#cluster/local/place.ts";
+import { ClusterFolder } from "#cluster/local/cluster-folder.ts";
 import { newSettings, settingFlags } from "#cluster/local/settings.ts";
 import { type LocalNodes, localNodes } from "#cluster/machine/local-nodes.ts";
 import { processes } from "#cluster/machine/processes.ts";
@@ -36,12 +36,18 @@ export interface RealClusterOptions {
 export class RealCluster implements AsyncDisposable {
   readonly machine: Machine;
   readonly name: string;
-  readonly place: Place;
+  readonly place: ClusterFolder;
   readonly local: LocalNodes;
   readonly #flags: readonly string[];
   readonly #before: Traces;
 
-  private constructor(machine: Machine, flags: readonly string[], local: LocalNodes, place: Place, before: Traces) {
+  private constructor(
+    machine: Machine,
+    flags: readonly string[],
+    local: LocalNodes,
+    place: ClusterFolder,
+    before: Traces,
+  ) {
     this.machine = machine;
     this.name = place.name;
     this.place = place;
@@ -64,7 +70,7 @@ export class RealCluster implements AsyncDisposable {
       `--service-cluster-ip-range=${ranges.serviceRange}`,
       `--load-balancer-range=${ranges.loadBalancerRange}`,
     ];
-    const place = new Place({ name, "data-dir": machine.clusters });
+    const place = new ClusterFolder({ name, "data-dir": machine.clusters });
     const local = localNodes(place, newSettings(parseFlags(settingFlags, flags).flags));
     return new RealCluster(machine, flags, local, place, await tracesOf(place, local));
   }
@@ -247,7 +253,7 @@ function problemsOf(
 }
 
 /** Others use this machine at the same time: only what bears our names counts. */
-async function tracesOf({ folder, name }: Place, { network, runFolder }: LocalNodes): Promise<Traces> {
+async function tracesOf({ folder, name }: ClusterFolder, { network, runFolder }: LocalNodes): Promise<Traces> {
   const isMine = (trace: string) => [network.link, `knarr-${name}-`, `/${name}`].some((part) => trace.includes(part));
   const traces = await readTraces({ folders: [folder, runFolder], isMine });
   return { ...traces, files: [...traces.files, ...cniResultsOf(folder)] };

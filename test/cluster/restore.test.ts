@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Place } from "#cluster/local/place.ts";
+import { ClusterFolder } from "#cluster/local/cluster-folder.ts";
 import { restoreCluster } from "#cluster/local/restore.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { Machine } from "./machine.ts";
@@ -60,7 +60,7 @@ test("a running cluster gets the state of a snapshot, and keeps what it had befo
 test("a cluster that cannot start from a snapshot has back what it had", { skip }, async () => {
   await using machine = new Machine(kubectl);
   await machine.ok("up", "--runtime=simulated", "--port=0");
-  const place = new Place({ name: "knarr", "data-dir": machine.clusters });
+  const place = new ClusterFolder({ name: "knarr", "data-dir": machine.clusters });
   const snapshot = join(machine.clusters, "snapshot");
   await machine.ok("store", "snapshot", place.store, snapshot);
   await machine.kubectl("create", "configmap", "new");

@@ -3,7 +3,7 @@
 import type { TestServer } from "#apiserver/testing.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Transport } from "#client/client.ts";
-import type { Discovered, Discovery } from "#client/discovery.ts";
+import type { Discovery, DiscoveryResult } from "#client/discovery.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { WatchEvent } from "#wire/api-request.ts";
 import { serviceUnavailable } from "#wire/status.ts";
@@ -35,7 +35,7 @@ export class ChangingKinds implements Discovery {
     for (const listener of this.#listeners) listener();
   }
 
-  async discover(): Promise<Discovered> {
+  async discover(): Promise<DiscoveryResult> {
     this.asked++;
     return { kinds: [...this.#served], failures: this.failures };
   }

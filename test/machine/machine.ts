@@ -7,7 +7,7 @@ import { NodeContainerd } from "#cluster/machine/containerd.ts";
 import { networkNamespace } from "#cluster/machine/network-namespace.ts";
 import { changesOf, readTraces, type Traces } from "#cluster/machine/traces.ts";
 import { CriConnection } from "#kubelet/host/cri/connection.ts";
-import { type Rpc, rpcs } from "#kubelet/host/cri/messages.ts";
+import { type CriRpc, rpcs } from "#kubelet/host/cri/messages.ts";
 import { partOf } from "#kubelet/simulated/addresses.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
 import { type LocalNetwork, type LocalNode, planNetwork } from "#network/local-network.ts";
@@ -163,7 +163,7 @@ const tracesOf = ({ link, options, switch: join }: LocalNetwork, root: string) =
 
 async function withCri<T>(
   socket: string,
-  use: (call: <D, R>(rpc: Rpc<D, R>, draft: D) => Promise<R>) => Promise<T>,
+  use: (call: <D, R>(rpc: CriRpc<D, R>, draft: D) => Promise<R>) => Promise<T>,
 ): Promise<T> {
   const { signal } = new AbortController();
   const connection = new CriConnection(`unix://${socket}`, systemClock);

@@ -28,7 +28,7 @@ export const DeleteOptions = struct(
     ...typeMeta,
     gracePeriodSeconds: int64(
       1,
-      "Seconds the object has to end by itself; 0 deletes at once. What the kind says unless told.",
+      "Seconds the object has to end by itself; 0 deletes at once. Defaults to what the kind says.",
     ).pointer(),
     preconditions: ref(2, Preconditions, "What must hold, or the request is refused."),
     orphanDependents: bool(3, "Old form of propagationPolicy: whether dependents stay.").pointer(),

@@ -2,7 +2,7 @@
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";
 import { equal } from "#base/collections.ts";
-import { type Asked, admissionPlugin } from "./plugin.ts";
+import { type AdmissionRequest, admissionPlugin } from "./plugin.ts";
 
 /** To approve a request one needs the right to approve for its signer, besides the right to write requests. */
 export const certificateApproval = admissionPlugin({
@@ -52,7 +52,7 @@ export const certificateSubjectRestriction = admissionPlugin({
 
 /** By the name of the signer, or by its domain. */
 async function mayForSigner(
-  { user, server }: Pick<Asked<unknown>, "user" | "server">,
+  { user, server }: Pick<AdmissionRequest<unknown>, "user" | "server">,
   verb: string,
   signerName: string,
 ): Promise<boolean> {

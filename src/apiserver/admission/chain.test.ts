@@ -17,7 +17,7 @@ import { type AdmissionSettings, admissionOf, pluginsOf } from "./configuration.
 import { readAdmissionConfiguration } from "./configuration-file.ts";
 import { allPlugins } from "./list.ts";
 import { admissionPlugin } from "./plugin.ts";
-import { podWith, World } from "./testing.ts";
+import { AdmissionWorld, podWith } from "./testing.ts";
 
 const factsFile = new URL("../../../../shared/facts/admission.json", import.meta.url);
 
@@ -55,8 +55,8 @@ describe("the list of plugins", () => {
   });
 });
 
-function furnishedWorld(): World {
-  const world = new World();
+function furnishedWorld(): AdmissionWorld {
+  const world = new AdmissionWorld();
   world.have(Namespace, {
     metadata: {
       name: "default",
@@ -137,8 +137,8 @@ describe("the chain", () => {
 
   test("does nothing of what is disabled", async () => {
     const all = allPlugins.map(({ name }) => name);
-    const before = new World().made(Pod, podWith());
-    const { object, refusal } = await new World().admit(pluginsOf({ disable: all }), Pod, podWith());
+    const before = new AdmissionWorld().made(Pod, podWith());
+    const { object, refusal } = await new AdmissionWorld().admit(pluginsOf({ disable: all }), Pod, podWith());
     assert.equal(refusal, "");
     assert.deepEqual(object, before);
     const { object: rest } = await furnishedWorld().admit(pluginsOf({ disable: ["ServiceAccount"] }), Pod, podWith());
@@ -167,7 +167,7 @@ describe("the chain", () => {
         object.spec.nodeName = "n";
       },
     });
-    await new World().admit([mutate, later], Pod, podWith());
+    await new AdmissionWorld().admit([mutate, later], Pod, podWith());
     assert.deepEqual(seen, ["mutate ", "n"]);
   });
 

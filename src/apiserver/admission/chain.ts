@@ -5,7 +5,13 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { ApiRequest, User } from "#wire/api-request.ts";
 import type { Admission, AdmissionCall } from "../registry/admission.ts";
 import { AdmissionMetrics, type AdmissionType, type Durations } from "./metrics.ts";
-import { type AdmissionPlugin, type Asked, type PluginPart, type Refusal, refused } from "./plugin.ts";
+import {
+  type AdmissionPlugin,
+  type AdmissionRefusal,
+  type AdmissionRequest,
+  type PluginPart,
+  refused,
+} from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
 
 interface Applicable {
@@ -70,11 +76,11 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
   };
 }
 
-type AnyAsked = Asked<DraftObject | undefined, ApiObject | undefined>;
-type Ask = (part: PluginPart, asked: AnyAsked) => Soon<Refusal>;
+type AnyAsked = AdmissionRequest<DraftObject | undefined, ApiObject | undefined>;
+type Ask = (part: PluginPart, asked: AnyAsked) => Soon<AdmissionRefusal>;
 
 const mutate: Ask = (part, asked) => part.mutate?.(asked);
-const validate: Ask = (part, asked) => part.validate?.(asked as Asked<ApiObject | undefined>);
+const validate: Ask = (part, asked) => part.validate?.(asked as AdmissionRequest<ApiObject | undefined>);
 
 /** One request before the plugins of a step. */
 class Round {
@@ -112,7 +118,7 @@ class Round {
     return undefined;
   }
 
-  async #later(one: OnePart, answer: Promise<Refusal>, next: number): Promise<void> {
+  async #later(one: OnePart, answer: Promise<AdmissionRefusal>, next: number): Promise<void> {
     try {
       this.#heard(one, await answer);
     } catch (error) {
@@ -122,7 +128,7 @@ class Round {
     await this.from(next);
   }
 
-  #heard({ durations }: OnePart, why: Refusal): void {
+  #heard({ durations }: OnePart, why: AdmissionRefusal): void {
     if (why !== undefined) throw refused(this.#asked, why);
     if (!durations || !this.#metrics) return;
     const now = this.#metrics.now();

@@ -3,7 +3,7 @@ import { Event as EventsEvent } from "#api/events/v1/event.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, joined } from "./plugin.ts";
+import { type AdmissionPlugin, type AdmissionRequest, admissionPlugin, joined } from "./plugin.ts";
 
 export interface EventLimit {
   readonly type: "Server" | "Namespace" | "User" | "SourceAndObject";
@@ -38,7 +38,7 @@ export function eventRateLimit(limits: readonly EventLimit[]): AdmissionPlugin {
   });
 }
 
-function keyOf({ type }: EventLimit, { namespace, user, object }: Asked<ApiObject, unknown>): string {
+function keyOf({ type }: EventLimit, { namespace, user, object }: AdmissionRequest<ApiObject, unknown>): string {
   switch (type) {
     case "Server":
       return "";

@@ -7,7 +7,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { Mutable } from "#schema/infer.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
-import { type Asked, admissionPlugin, joined, pluginOf, type Refusal } from "./plugin.ts";
+import { type AdmissionRefusal, type AdmissionRequest, admissionPlugin, joined, pluginOf } from "./plugin.ts";
 
 const annotation = "kubernetes.io/limit-ranger";
 
@@ -47,15 +47,15 @@ function ofLiving(
     old,
     namespace,
     server,
-  }: Pick<Asked<unknown, Pod | PersistentVolumeClaim | undefined>, "old" | "namespace" | "server">,
+  }: Pick<AdmissionRequest<unknown, Pod | PersistentVolumeClaim | undefined>, "old" | "namespace" | "server">,
   judge: Judge,
-): Refusal {
+): AdmissionRefusal {
   if (old?.metadata.deletionTimestamp !== undefined) return undefined;
   return firstRefusal(server.list(LimitRange, namespace), judge);
 }
 
 /** All problems with the first range that has any. */
-function firstRefusal(ranges: readonly LimitRange[], judge: Judge): Refusal {
+function firstRefusal(ranges: readonly LimitRange[], judge: Judge): AdmissionRefusal {
   for (const { spec } of ranges) {
     const why = joined(spec.limits.flatMap((limit) => [...judge(limit)].filter((text) => text !== undefined)));
     if (why !== undefined) return why;
@@ -149,7 +149,7 @@ function* consumerProblems({ type, min, max, maxLimitRequestRatio }: LimitRangeI
 const sorted = (amounts: Amounts | undefined): readonly [string, string][] =>
   Object.entries(amounts ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
 
-function tooLittle(type: string, name: string, least: string, { requests, limits }: Consumer): Refusal {
+function tooLittle(type: string, name: string, least: string, { requests, limits }: Consumer): AdmissionRefusal {
   const rule = `minimum ${name} usage per ${type} is ${least}`;
   const request = amountOf(requests, name);
   const limit = amountOf(limits, name);
@@ -159,7 +159,7 @@ function tooLittle(type: string, name: string, least: string, { requests, limits
   return undefined;
 }
 
-function tooMuch(type: string, name: string, most: string, { requests, limits }: Consumer): Refusal {
+function tooMuch(type: string, name: string, most: string, { requests, limits }: Consumer): AdmissionRefusal {
   const rule = `maximum ${name} usage per ${type} is ${most}`;
   const request = amountOf(requests, name);
   const limit = amountOf(limits, name);
@@ -169,7 +169,7 @@ function tooMuch(type: string, name: string, most: string, { requests, limits }:
   return undefined;
 }
 
-function tooUneven(type: string, name: string, ratio: string, { requests, limits }: Consumer): Refusal {
+function tooUneven(type: string, name: string, ratio: string, { requests, limits }: Consumer): AdmissionRefusal {
   const rule = `${name} max limit to request ratio per ${type} is ${ratio}`;
   const request = numberOf(amountOf(requests, name));
   const limit = numberOf(amountOf(limits, name));

@@ -38,16 +38,16 @@ import { serviceAccount } from "./service-account.ts";
 import { storageObjectInUseProtection } from "./storage-object-in-use-protection.ts";
 import { taintNodesByCondition } from "./taint-nodes-by-condition.ts";
 
-interface Listed {
+interface ListedPlugin {
   readonly name: string;
   readonly on: boolean;
   make(configuration: AdmissionConfiguration): AdmissionPlugin;
 }
 
-const on = (plugin: AdmissionPlugin): Listed => ({ name: plugin.name, on: true, make: () => plugin });
-const off = (plugin: AdmissionPlugin): Listed => ({ name: plugin.name, on: false, make: () => plugin });
+const on = (plugin: AdmissionPlugin): ListedPlugin => ({ name: plugin.name, on: true, make: () => plugin });
+const off = (plugin: AdmissionPlugin): ListedPlugin => ({ name: plugin.name, on: false, make: () => plugin });
 
-export const allPlugins: readonly Listed[] = [
+export const allPlugins: readonly ListedPlugin[] = [
   off(alwaysAdmit),
   off(namespaceAutoProvision),
   { name: "NamespaceLifecycle", on: true, make: namespaceLifecycle },

@@ -1,7 +1,7 @@
 // How long admission takes, as a whole and plugin by plugin.
 import type { Clock } from "#base/clock.ts";
-import type { Family, Histogram, MetricRegistry } from "#base/metrics.ts";
-import type { Operation } from "./plugin.ts";
+import type { Histogram, MetricFamily, MetricRegistry } from "#base/metrics.ts";
+import type { AdmissionOperation } from "./plugin.ts";
 
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 
@@ -9,8 +9,8 @@ export type AdmissionType = "admit" | "validate";
 
 export class AdmissionMetrics {
   readonly #clock: Clock;
-  readonly #steps: Family<Histogram>;
-  readonly #plugins: Family<Histogram>;
+  readonly #steps: MetricFamily<Histogram>;
+  readonly #plugins: MetricFamily<Histogram>;
 
   constructor(registry: MetricRegistry, clock: Clock) {
     this.#clock = clock;
@@ -34,22 +34,22 @@ export class AdmissionMetrics {
     return this.#clock.elapsed();
   }
 
-  ofStep(type: AdmissionType, operation: Operation): Durations {
+  ofStep(type: AdmissionType, operation: AdmissionOperation): Durations {
     return new Durations(this.#steps, [type, operation.toUpperCase()]);
   }
 
-  ofPlugin(name: string, type: AdmissionType, operation: Operation): Durations {
+  ofPlugin(name: string, type: AdmissionType, operation: AdmissionOperation): Durations {
     return new Durations(this.#plugins, [name, type, operation.toUpperCase()]);
   }
 }
 
 /** Of what was let pass and of what was not; a series is made when there is something to note. */
 export class Durations {
-  readonly #family: Family<Histogram>;
+  readonly #family: MetricFamily<Histogram>;
   readonly #labels: readonly string[];
   #passed: Histogram | undefined;
 
-  constructor(family: Family<Histogram>, labels: readonly string[]) {
+  constructor(family: MetricFamily<Histogram>, labels: readonly string[]) {
     this.#family = family;
     this.#labels = labels;
   }

@@ -3,7 +3,15 @@ import { ApiError } from "#base/errors.ts";
 import { soon } from "#base/soon.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, find, pluginOf, type Refusal, refused } from "./plugin.ts";
+import {
+  type AdmissionPlugin,
+  type AdmissionRefusal,
+  type AdmissionRequest,
+  admissionPlugin,
+  find,
+  pluginOf,
+  refused,
+} from "./plugin.ts";
 
 const immortal = new Set(["default", "kube-system", "kube-public"]);
 /** How long the cache is not believed when it says that a namespace deleted here is still active. */
@@ -43,7 +51,10 @@ export function namespaceLifecycle(): AdmissionPlugin {
   return pluginOf("NamespaceLifecycle", deletion, content);
 }
 
-function judge(asked: Asked<ApiObject, ApiObject | undefined>, found: Namespace | undefined): Refusal {
+function judge(
+  asked: AdmissionRequest<ApiObject, ApiObject | undefined>,
+  found: Namespace | undefined,
+): AdmissionRefusal {
   const { namespace, operation } = asked;
   if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
   if (operation === "update" || found.status.phase !== "Terminating") return undefined;

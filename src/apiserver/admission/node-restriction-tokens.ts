@@ -6,12 +6,12 @@ import type { Volume } from "#api/core/v1/volume.ts";
 import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
-import type { Asked, Refusal } from "./plugin.ts";
+import type { AdmissionRefusal, AdmissionRequest } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
 
-type TokenAsked = Asked<ApiObject | undefined, ApiObject | undefined>;
+type TokenAsked = AdmissionRequest<ApiObject | undefined, ApiObject | undefined>;
 
-export async function tokenRefusal(node: string, asked: TokenAsked): Promise<Refusal> {
+export async function tokenRefusal(node: string, asked: TokenAsked): Promise<AdmissionRefusal> {
   const { operation, subresource, object, namespace, server } = asked;
   if (operation !== "create" || subresource !== "token") return undefined;
   const bound = object?.spec?.boundObjectRef;
@@ -26,7 +26,7 @@ export async function tokenRefusal(node: string, asked: TokenAsked): Promise<Ref
   return audienceRefusal(asked, pod, object?.spec?.audiences ?? []);
 }
 
-async function audienceRefusal(asked: TokenAsked, pod: Pod, audiences: readonly string[]): Promise<Refusal> {
+async function audienceRefusal(asked: TokenAsked, pod: Pod, audiences: readonly string[]): Promise<AdmissionRefusal> {
   const { user, namespace, name, server } = asked;
   const [audience = "", ...others] = audiences;
   if (others.length > 0) return "node may only request 0 or 1 audiences";

@@ -11,12 +11,12 @@ import { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import { CSINode } from "#api/storage/v1/csi-node.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { nodeRestriction } from "./node-restriction.ts";
-import { podWith, type Request, World } from "./testing.ts";
+import { AdmissionWorld, podWith, type TestRequest } from "./testing.ts";
 
 const user = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
 
-function worldOfNodes(): World {
-  const world = new World();
+function worldOfNodes(): AdmissionWorld {
+  const world = new AdmissionWorld();
   for (const name of ["n1", "n2"]) world.have(Node, { metadata: { name, uid: `uid-of-${name}` } });
   world.have(
     Pod,
@@ -47,14 +47,14 @@ const token = (boundObjectRef: object | undefined, audiences: readonly string[] 
   spec: { audiences, ...(boundObjectRef && { boundObjectRef }) },
 });
 const bound = { apiVersion: "v1", kind: "Pod", name: "mine", uid: "u1" };
-const asToken: Request = { subresource: "token", name: "sa" };
+const asToken: TestRequest = { subresource: "token", name: "sa" };
 const claim = (status: object, spec: object = {}) => ({ metadata: { name: "c" }, spec, status });
 const slice = (nodeName: string) => ({
   metadata: { name: "s" },
   spec: { nodeName, driver: "d", pool: { name: "p", resourceSliceCount: 1 } },
 });
 
-const cases: readonly (readonly [string, AnyKind, unknown, Request, string])[] = [
+const cases: readonly (readonly [string, AnyKind, unknown, TestRequest, string])[] = [
   ["a mirror pod of its own", Pod, mirror(), {}, ""],
   [
     "a pod that is no mirror",

@@ -16,10 +16,10 @@ import { notFound } from "#wire/status.ts";
 import { nodeOf } from "../authorization/node/authorizer.ts";
 import { forbiddenLabels, outsideReference } from "./node-restriction-rules.ts";
 import { tokenRefusal } from "./node-restriction-tokens.ts";
-import { type Asked, admissionPlugin, type Refusal } from "./plugin.ts";
+import { type AdmissionRefusal, type AdmissionRequest, admissionPlugin } from "./plugin.ts";
 
-type NodeAsked = Asked<ApiObject | undefined, ApiObject | undefined>;
-type Judge = (node: string, asked: NodeAsked) => Refusal | Promise<Refusal>;
+type NodeAsked = AdmissionRequest<ApiObject | undefined, ApiObject | undefined>;
+type Judge = (node: string, asked: NodeAsked) => AdmissionRefusal | Promise<AdmissionRefusal>;
 
 const q = (text: string): string => JSON.stringify(text);
 /** Operations as upstream writes them. */
@@ -49,7 +49,7 @@ const pods: Judge = (node, asked) => {
   }
 };
 
-function ownPod(node: string, asked: NodeAsked): Refusal {
+function ownPod(node: string, asked: NodeAsked): AdmissionRefusal {
   const { operation, object, old, server } = asked;
   if (operation === "delete")
     return old?.spec.nodeName === node
@@ -75,7 +75,7 @@ function ownPod(node: string, asked: NodeAsked): Refusal {
   return outside && `node ${q(node)} can not create pods that reference ${outside}`;
 }
 
-function podStatus(node: string, asked: NodeAsked): Refusal {
+function podStatus(node: string, asked: NodeAsked): AdmissionRefusal {
   const { operation, object, old } = asked;
   if (operation !== "update" || !object || !old) return `unexpected operation ${q(upper(asked))}`;
   if (old.spec.nodeName !== node)
@@ -90,7 +90,7 @@ function podStatus(node: string, asked: NodeAsked): Refusal {
 }
 
 /** An eviction comes as what is sent; the deletion that follows from it has been judged with it. */
-function eviction(node: string, asked: NodeAsked): Refusal {
+function eviction(node: string, asked: NodeAsked): AdmissionRefusal {
   const { operation, object, name, namespace, server } = asked;
   if (operation === "delete") return undefined;
   if (operation !== "create") return `unexpected operation ${upper(asked)}`;

@@ -13,7 +13,7 @@ import { extendedResourceToleration } from "./extended-resource-toleration.ts";
 import { ownerReferencesPermissionEnforcement } from "./owner-references-permission-enforcement.ts";
 import { podNodeSelector } from "./pod-node-selector.ts";
 import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
-import { podWith, World } from "./testing.ts";
+import { AdmissionWorld, podWith } from "./testing.ts";
 
 describe("certificates", () => {
   const signer = "kubernetes.io/kube-apiserver-client";
@@ -21,7 +21,7 @@ describe("certificates", () => {
   const refusalOf = (why: string) => `certificatesigningrequests.certificates.k8s.io "r" is forbidden: ${why}`;
 
   test("are approved by those who may approve for the signer, or for its domain", async () => {
-    const world = new World();
+    const world = new AdmissionWorld();
     const asked: string[] = [];
     world.authorize = async (question) => {
       if (question.type === "resource") asked.push(`${question.verb} ${question.resource} ${question.name}`);
@@ -38,7 +38,7 @@ describe("certificates", () => {
   });
 
   test("are signed by those who may sign for the signer", async () => {
-    const world = new World();
+    const world = new AdmissionWorld();
     world.authorize = async () => ({ decision: "none" });
     const through = { old: request, subresource: "status" };
     const signed = { ...request, status: { certificate: "eA==" } };
@@ -50,7 +50,7 @@ describe("certificates", () => {
   });
 
   test("of system:masters are not given out", async () => {
-    const world = new World();
+    const world = new AdmissionWorld();
     const masters = csrWith(signer, { O: ["devs", "system:masters"], CN: ["eve"] });
     assert.equal((await world.admit(certificateSubjectRestriction, CertificateSigningRequest, request)).refusal, "");
     assert.equal(
@@ -85,7 +85,7 @@ describe("OwnerReferencesPermissionEnforcement", () => {
   });
   const owned = (blocks: boolean) => podWith({}, { ownerReferences: [owner(blocks)] });
   const worldOf = (...allowed: readonly string[]) => {
-    const world = new World();
+    const world = new AdmissionWorld();
     Object.assign(world.server, { kinds: [ReplicaSet] });
     world.authorize = async (question) => {
       if (question.type !== "resource") return { decision: "none" };
@@ -96,7 +96,7 @@ describe("OwnerReferencesPermissionEnforcement", () => {
     };
     return world;
   };
-  const admit = (world: World, object: object, old?: object) =>
+  const admit = (world: AdmissionWorld, object: object, old?: object) =>
     world.admit(ownerReferencesPermissionEnforcement, Pod, object, old && { old });
 
   test("asks for the right to delete what gets an owner", async () => {
@@ -118,7 +118,7 @@ describe("OwnerReferencesPermissionEnforcement", () => {
 
 describe("PodNodeSelector", () => {
   const annotated = (annotations: Readonly<Record<string, string>> = {}) => {
-    const world = new World();
+    const world = new AdmissionWorld();
     world.have(Namespace, { metadata: { name: "default", annotations } });
     return world;
   };
@@ -151,7 +151,7 @@ describe("PodNodeSelector", () => {
 describe("PodTolerationRestriction", () => {
   const plugin = podTolerationRestriction({ defaults: [], whitelist: [] });
   const annotated = (annotations: Readonly<Record<string, string>>) => {
-    const world = new World();
+    const world = new AdmissionWorld();
     world.have(Namespace, { metadata: { name: "default", annotations } });
     return world;
   };
@@ -189,12 +189,16 @@ test("ExtendedResourceToleration tolerates the taints of devices, once", async (
   const pod = podWith({
     containers: [{ name: "c", image: "i", resources: { requests: { "example.com/gpu": "1", cpu: "1" } } }],
   });
-  const { object } = await new World().admit([extendedResourceToleration, extendedResourceToleration], Pod, pod);
+  const { object } = await new AdmissionWorld().admit(
+    [extendedResourceToleration, extendedResourceToleration],
+    Pod,
+    pod,
+  );
   assert.deepEqual(object.spec.tolerations, [{ key: "example.com/gpu", operator: "Exists", effect: "NoSchedule" }]);
 });
 
 test("EventRateLimit lets a burst through, then as many as the rate allows", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const plugin = eventRateLimit([
     { type: "Namespace", qps: 1, burst: 2 },
     { type: "Server", qps: 100, burst: 100 },

@@ -1,7 +1,7 @@
 import { equal } from "#base/collections.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { OwnerReference } from "#schema/object-meta.ts";
-import { type Asked, admissionPlugin } from "./plugin.ts";
+import { type AdmissionRequest, admissionPlugin } from "./plugin.ts";
 
 const ownersOf = (object: ApiObject | undefined): readonly OwnerReference[] => object?.metadata.ownerReferences ?? [];
 
@@ -60,7 +60,7 @@ function newlyBlocking(object: ApiObject, old: ApiObject | undefined): readonly 
   return ownersOf(object).filter(({ uid, blockOwnerDeletion }) => blockOwnerDeletion && !blocked.has(uid));
 }
 
-type Asking = Pick<Asked<unknown>, "user" | "server">;
+type Asking = Pick<AdmissionRequest<unknown>, "user" | "server">;
 
 async function refusalToFinalize({ user, server }: Asking, owner: Owner): Promise<string | undefined> {
   const { decision, reason = "" } = await server.authorize({

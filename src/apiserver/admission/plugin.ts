@@ -11,12 +11,12 @@ import { forbidden } from "#wire/status.ts";
 import type { AdmissionCall } from "../registry/admission.ts";
 import type { AdmissionServer } from "./server.ts";
 
-export type Operation = AdmissionCall["operation"];
+export type AdmissionOperation = AdmissionCall["operation"];
 /** Why it is refused; undefined if it is not. */
-export type Refusal = string | undefined;
+export type AdmissionRefusal = string | undefined;
 
 /** A request as a plugin sees it. */
-export interface Asked<T, Old = T, V extends Operation = Operation> {
+export interface AdmissionRequest<T, Old = T, V extends AdmissionOperation = AdmissionOperation> {
   /** Absent of deletions, and of most connections. */
   readonly object: T;
   /** What is stored; absent of a create. */
@@ -43,10 +43,10 @@ export interface Asked<T, Old = T, V extends Operation = Operation> {
 /** One thing a plugin does. */
 export interface PluginPart {
   readonly kinds: readonly AnyKind[] | undefined;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly AdmissionOperation[];
   readonly through: readonly string[] | undefined;
-  mutate?(asked: Asked<DraftObject | undefined, ApiObject | undefined>): Soon<Refusal>;
-  validate?(asked: Asked<ApiObject | undefined>): Soon<Refusal>;
+  mutate?(asked: AdmissionRequest<DraftObject | undefined, ApiObject | undefined>): Soon<AdmissionRefusal>;
+  validate?(asked: AdmissionRequest<ApiObject | undefined>): Soon<AdmissionRefusal>;
 }
 
 export interface AdmissionPlugin {
@@ -55,36 +55,37 @@ export interface AdmissionPlugin {
 }
 
 /** When a plugin runs: for objects of a kind, or of any where none is named. */
-interface On<K, V extends Operation> {
+interface On<K, V extends AdmissionOperation> {
   readonly kind?: K | undefined;
   readonly verbs: readonly V[];
-  /** The subresources it also, or only, minds; "" is the object itself, and all there is unless told. "*" stands for every one. */
+  /** The subresources it also, or only, minds; "" is the object itself, which is the default. "*" stands for every one. */
   readonly through?: readonly string[];
 }
 
-type Held<T, V extends Operation> = Extract<V, "delete" | "connect"> extends never ? T : T | undefined;
-type Stored<T, V extends Operation> = V extends "update" | "delete" ? T : undefined;
+type AdmittedObject<T, V extends AdmissionOperation> =
+  Extract<V, "delete" | "connect"> extends never ? T : T | undefined;
+type PreviousObject<T, V extends AdmissionOperation> = V extends "update" | "delete" ? T : undefined;
 
-interface Rules<K, T, M, V extends Operation> {
+interface Rules<K, T, M, V extends AdmissionOperation> {
   readonly name: string;
   readonly on: On<K, V>;
-  mutate?(asked: Asked<Held<M, V>, Stored<T, V>, V>): Soon<Refusal>;
-  validate?(asked: Asked<Held<T, V>, Stored<T, V>, V>): Soon<Refusal>;
+  mutate?(asked: AdmissionRequest<AdmittedObject<M, V>, PreviousObject<T, V>, V>): Soon<AdmissionRefusal>;
+  validate?(asked: AdmissionRequest<AdmittedObject<T, V>, PreviousObject<T, V>, V>): Soon<AdmissionRefusal>;
 }
 
 /** Of a kind that is only known at run time, any object. */
 type ObjectOf<K extends AnyKind> = K extends Kind<infer F> ? (0 extends 1 & F ? ApiObject : Infer<K>) : never;
 type DraftOf<K extends AnyKind> = K extends Kind<infer F> ? (0 extends 1 & F ? DraftObject : Mutable<Infer<K>>) : never;
 
-export function admissionPlugin<K extends AnyKind, V extends Operation>(
+export function admissionPlugin<K extends AnyKind, V extends AdmissionOperation>(
   rules: Rules<K, ObjectOf<K>, DraftOf<K>, V> & { readonly on: { readonly kind: K } },
 ): AdmissionPlugin;
-export function admissionPlugin<V extends Operation>(
+export function admissionPlugin<V extends AdmissionOperation>(
   rules: Rules<undefined, ApiObject, DraftObject, V> & { readonly on: { readonly kind?: undefined } },
 ): AdmissionPlugin;
 export function admissionPlugin(rules: {
   readonly name: string;
-  readonly on: On<AnyKind, Operation>;
+  readonly on: On<AnyKind, AdmissionOperation>;
   readonly mutate?: unknown;
   readonly validate?: unknown;
 }): AdmissionPlugin {
@@ -108,7 +109,7 @@ export const pluginOf = (name: string, ...plugins: readonly AdmissionPlugin[]): 
 
 /** What the cache has; if it has nothing, what it has once it holds every write that was acknowledged. */
 export function find<K extends AnyKind>(
-  asked: Pick<Asked<unknown>, "server" | "signal">,
+  asked: Pick<AdmissionRequest<unknown>, "server" | "signal">,
   kind: K,
   name: string,
   namespace?: string,
@@ -120,15 +121,17 @@ export function find<K extends AnyKind>(
 }
 
 /** Upstream's name for what is refused: before a name has been generated, what it will begin with. */
-export const nameIn = ({ name, object }: Pick<Asked<ApiObject | undefined>, "name" | "object">): string =>
+export const nameIn = ({ name, object }: Pick<AdmissionRequest<ApiObject | undefined>, "name" | "object">): string =>
   name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 
 /** The refusal of a plugin. */
-export const refused = (asked: Pick<Asked<ApiObject | undefined>, "name" | "object" | "kind">, why: string) =>
-  forbidden({ group: asked.kind.group, resource: asked.kind.plural }, nameIn(asked), why);
+export const refused = (
+  asked: Pick<AdmissionRequest<ApiObject | undefined>, "name" | "object" | "kind">,
+  why: string,
+) => forbidden({ group: asked.kind.group, resource: asked.kind.plural }, nameIn(asked), why);
 
 /** Several problems in one text, as upstream joins them: each once, in brackets when there are more. */
-export function joined(problems: readonly string[]): Refusal {
+export function joined(problems: readonly string[]): AdmissionRefusal {
   const texts = [...new Set(problems)];
   return texts.length > 1 ? `[${texts.join(", ")}]` : texts[0];
 }

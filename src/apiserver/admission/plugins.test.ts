@@ -30,17 +30,17 @@ import { priority } from "./priority.ts";
 import { runtimeClass } from "./runtime-class.ts";
 import { storageObjectInUseProtection } from "./storage-object-in-use-protection.ts";
 import { taintNodesByCondition } from "./taint-nodes-by-condition.ts";
-import { podWith, World } from "./testing.ts";
+import { AdmissionWorld, podWith } from "./testing.ts";
 
 describe("NamespaceLifecycle", () => {
   test("refuses what is made in a namespace that is missing", async () => {
-    const { refusal, error } = await new World().admit(namespaceLifecycle(), Pod, podWith());
+    const { refusal, error } = await new AdmissionWorld().admit(namespaceLifecycle(), Pod, podWith());
     assert.equal(refusal, 'namespaces "default" not found');
     assert.equal(error?.code, 404);
   });
 
   test("refuses what is made in a namespace that is being terminated, and says so in a cause", async () => {
-    const world = new World();
+    const world = new AdmissionWorld();
     world.have(Namespace, { metadata: { name: "default" }, status: { phase: "Terminating" } });
     const { refusal, error } = await world.admit(namespaceLifecycle(), Pod, podWith());
     assert.equal(
@@ -61,13 +61,13 @@ describe("NamespaceLifecycle", () => {
   for (const name of ["default", "kube-system", "kube-public"])
     test(`keeps the namespace ${name}`, async () => {
       const deletion = { operation: "delete", name } as const;
-      const { refusal } = await new World().admit(namespaceLifecycle(), Namespace, undefined, deletion);
+      const { refusal } = await new AdmissionWorld().admit(namespaceLifecycle(), Namespace, undefined, deletion);
       assert.equal(refusal, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
     });
 });
 
 test("NamespaceExists refuses deletions in a namespace that is missing, too", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const request = { operation: "delete", old: podWith() } as const;
   assert.equal((await world.admit(namespaceExists, Pod, undefined, request)).refusal, 'namespaces "default" not found');
   world.have(Namespace, { metadata: { name: "default" } });
@@ -75,7 +75,7 @@ test("NamespaceExists refuses deletions in a namespace that is missing, too", as
 });
 
 test("NamespaceAutoProvision makes the namespace, but not in a dry run", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   await world.admit(namespaceAutoProvision, Pod, podWith(), { dryRun: true });
   assert.equal(world.server.get(Namespace, "default"), undefined);
   await world.admit(namespaceAutoProvision, Pod, podWith());
@@ -84,7 +84,7 @@ test("NamespaceAutoProvision makes the namespace, but not in a dry run", async (
 
 describe("LimitRanger", () => {
   const limited = (limits: object) => {
-    const world = new World();
+    const world = new AdmissionWorld();
     world.have(LimitRange, { metadata: { name: "l" }, spec: { limits: [limits] } } as never);
     return world;
   };
@@ -192,7 +192,7 @@ describe("LimitRanger", () => {
 });
 
 test("TaintNodesByCondition taints a new node once", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const { object } = await world.admit(taintNodesByCondition, Node, { metadata: { name: "n" } });
   assert.deepEqual(object.spec.taints, [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
   const again = await world.admit(taintNodesByCondition, Node, object);
@@ -223,14 +223,14 @@ describe("DefaultTolerationSeconds", () => {
   ];
   for (const [what, tolerations, expected] of cases)
     test(`adds to a pod that has ${what}`, async () => {
-      const { object } = await new World().admit(plugin, Pod, podWith({ tolerations }));
+      const { object } = await new AdmissionWorld().admit(plugin, Pod, podWith({ tolerations }));
       assert.deepEqual(object.spec.tolerations, expected);
     });
 });
 
 describe("AlwaysPullImages", () => {
   test("makes every start pull", async () => {
-    const { object } = await new World().admit(
+    const { object } = await new AdmissionWorld().admit(
       alwaysPullImages,
       Pod,
       podWith({ volumes: [{ name: "v", image: { reference: "i", pullPolicy: "Never" } }] }),
@@ -241,7 +241,7 @@ describe("AlwaysPullImages", () => {
 
   test("leaves an update alone that brings no image", async () => {
     const pod = podWith({ containers: [{ name: "c", image: "i", imagePullPolicy: "Never" }] });
-    const { object } = await new World().admit(alwaysPullImages, Pod, pod, { old: pod });
+    const { object } = await new AdmissionWorld().admit(alwaysPullImages, Pod, pod, { old: pod });
     assert.equal(object.spec.containers[0].imagePullPolicy, "Never");
   });
 });
@@ -250,7 +250,7 @@ describe("Priority", () => {
   const classes = (
     ...made: readonly { name: string; value: number; globalDefault?: boolean; preemptionPolicy?: string }[]
   ) => {
-    const world = new World();
+    const world = new AdmissionWorld();
     for (const { name, ...rest } of made) world.have(PriorityClass, { metadata: { name }, ...rest } as never);
     return world;
   };
@@ -312,7 +312,7 @@ describe("Priority", () => {
 });
 
 test("DefaultStorageClass gives a claim the newest default, and none to a claim that wants none", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
   world.have(StorageClass, { metadata: { name: "old", annotations }, provisioner: "x" });
   world.have(StorageClass, {
@@ -333,7 +333,7 @@ test("DefaultStorageClass gives a claim the newest default, and none to a claim 
 });
 
 test("DefaultIngressClass gives an ingress the default by name, unless an annotation names one", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const annotations = { "ingressclass.kubernetes.io/is-default-class": "true" };
   for (const name of ["b", "a"])
     world.have(IngressClass, { metadata: { name, annotations }, spec: { controller: "x/y" } });
@@ -344,7 +344,7 @@ test("DefaultIngressClass gives an ingress the default by name, unless an annota
 });
 
 test("StorageObjectInUseProtection adds its finalizers once", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const volume = await world.admit(storageObjectInUseProtection, PersistentVolume, {
     metadata: { name: "v" },
     spec: {},
@@ -379,7 +379,7 @@ describe("PersistentVolumeClaimResize", () => {
   ];
   for (const [what, old, next, why] of cases)
     test(`judges ${what}`, async () => {
-      const world = new World();
+      const world = new AdmissionWorld();
       world.have(StorageClass, { metadata: { name: "grows" }, provisioner: "x", allowVolumeExpansion: true });
       world.have(StorageClass, { metadata: { name: "fixed" }, provisioner: "x" });
       const { refusal } = await world.admit(persistentVolumeClaimResize, PersistentVolumeClaim, next, { old });
@@ -389,7 +389,7 @@ describe("PersistentVolumeClaimResize", () => {
 
 describe("RuntimeClass", () => {
   const world = () => {
-    const made = new World();
+    const made = new AdmissionWorld();
     made.have(RuntimeClass, {
       metadata: { name: "sandbox" },
       handler: "runsc",
@@ -435,7 +435,7 @@ describe("RuntimeClass", () => {
 });
 
 test("PodTopologyLabels copies zone and region of the node to pods and bindings", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const labels = { "topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r" };
   world.have(Node, { metadata: { name: "n", labels: { ...labels, other: "o" } } });
   const pod = await world.admit(podTopologyLabels, Pod, podWith({ nodeName: "n" }));
@@ -446,7 +446,7 @@ test("PodTopologyLabels copies zone and region of the node to pods and bindings"
 });
 
 test("DenyServiceExternalIPs refuses new addresses, and keeps those in use", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const service = (...externalIPs: string[]) => ({ metadata: { name: "s" }, spec: { externalIPs } });
   const refusal = 'services "s" is forbidden: Use of external IPs is denied by admission control';
   assert.equal((await world.admit(denyServiceExternalIps, Service, service("1.2.3.4"))).refusal, refusal);
@@ -459,7 +459,7 @@ test("LimitPodHardAntiAffinityTopology lets pods keep others off their node only
   const spec = (topologyKey: string) => ({
     affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey }] } },
   });
-  const world = new World();
+  const world = new AdmissionWorld();
   assert.equal(
     (await world.admit(limitPodHardAntiAffinityTopology, Pod, podWith(spec("zone")))).refusal,
     'pods "p" is forbidden: affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key kubernetes.io/hostname is allowed',
@@ -471,12 +471,15 @@ test("LimitPodHardAntiAffinityTopology lets pods keep others off their node only
 });
 
 test("AlwaysDeny refuses everything, by the name that will be generated if there is none yet", async () => {
-  const { refusal } = await new World().admit(alwaysDeny, Pod, { metadata: { generateName: "web-" }, spec: {} });
+  const { refusal } = await new AdmissionWorld().admit(alwaysDeny, Pod, {
+    metadata: { generateName: "web-" },
+    spec: {},
+  });
   assert.equal(refusal, 'pods "web-" is forbidden: admission control is denying all modifications');
 });
 
 test("PodResizeValidator keeps a pod within what its node has", async () => {
-  const world = new World();
+  const world = new AdmissionWorld();
   world.have(Node, { metadata: { name: "n" }, status: { allocatable: { cpu: "1", memory: "1Gi" } } });
   world.have(Node, { metadata: { name: "w", labels: { "kubernetes.io/os": "windows" } } });
   const pod = (generation: number, cpu: string, nodeName = "n") =>

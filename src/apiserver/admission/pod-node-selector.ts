@@ -2,7 +2,7 @@ import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
 import { notFound } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, find } from "./plugin.ts";
+import { type AdmissionPlugin, type AdmissionRequest, admissionPlugin, find } from "./plugin.ts";
 
 /** Node selectors by namespace, which pods must keep to, and the one that namespaces without an annotation have. */
 export interface PodNodeSelectorConfiguration {
@@ -15,7 +15,7 @@ const annotation = "scheduler.alpha.kubernetes.io/node-selector";
 
 /** Pods of a namespace run on the nodes that its annotation chooses. */
 export const podNodeSelector = ({ clusterDefault, whitelists }: PodNodeSelectorConfiguration): AdmissionPlugin => {
-  const ofNamespace = async (asked: Pick<Asked<unknown>, "namespace" | "server" | "signal">) => {
+  const ofNamespace = async (asked: Pick<AdmissionRequest<unknown>, "namespace" | "server" | "signal">) => {
     const { namespace } = asked;
     const found = await find(asked, Namespace, namespace);
     if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);

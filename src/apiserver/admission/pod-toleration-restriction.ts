@@ -6,7 +6,7 @@ import { ApiError } from "#base/errors.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { DecodeError, parseJson } from "#schema/json.ts";
 import { notFound } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, find, type Refusal } from "./plugin.ts";
+import { type AdmissionPlugin, type AdmissionRefusal, type AdmissionRequest, admissionPlugin, find } from "./plugin.ts";
 import { covers, mergeTolerations } from "./tolerations.ts";
 
 /** What holds for namespaces that say nothing themselves. */
@@ -21,7 +21,9 @@ const memoryPressure = { key: "node.kubernetes.io/memory-pressure", operator: "E
 
 /** Pods of a namespace have the tolerations that its annotations give, and only those that they allow. */
 export const podTolerationRestriction = ({ defaults, whitelist }: PodTolerationConfiguration): AdmissionPlugin => {
-  const judge = async (asked: Pick<Asked<Pod>, "object" | "namespace" | "server" | "signal">): Promise<Refusal> => {
+  const judge = async (
+    asked: Pick<AdmissionRequest<Pod>, "object" | "namespace" | "server" | "signal">,
+  ): Promise<AdmissionRefusal> => {
     const { tolerations = [] } = asked.object.spec;
     if (tolerations.length === 0) return undefined;
     const own = tolerationsIn(await namespaceOf(asked), whitelistAnnotation);
@@ -48,7 +50,7 @@ export const podTolerationRestriction = ({ defaults, whitelist }: PodTolerationC
   });
 };
 
-async function namespaceOf(asked: Pick<Asked<unknown>, "namespace" | "server" | "signal">) {
+async function namespaceOf(asked: Pick<AdmissionRequest<unknown>, "namespace" | "server" | "signal">) {
   const { namespace } = asked;
   const found = await find(asked, Namespace, namespace);
   if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);

@@ -2,7 +2,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
 import { soon } from "#base/soon.ts";
 import type { Mutable } from "#schema/infer.ts";
-import { admissionPlugin, find, pluginOf, type Refusal } from "./plugin.ts";
+import { type AdmissionRefusal, admissionPlugin, find, pluginOf } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
 
 const ofPods = admissionPlugin({
@@ -25,7 +25,7 @@ const ofPods = admissionPlugin({
   },
 });
 
-function setPriority(spec: Mutable<Pod>["spec"], found: PriorityClass | undefined): Refusal {
+function setPriority(spec: Mutable<Pod>["spec"], found: PriorityClass | undefined): AdmissionRefusal {
   const { value = 0, preemptionPolicy = "PreemptLowerPriority" } = found ?? {};
   if (found) spec.priorityClassName = found.metadata.name;
   if (spec.priority !== undefined && spec.priority !== value)

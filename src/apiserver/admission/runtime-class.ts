@@ -4,7 +4,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { RuntimeClass } from "#api/node/v1/runtime-class.ts";
 import { soon } from "#base/soon.ts";
 import type { Mutable } from "#schema/infer.ts";
-import { admissionPlugin, find, type Refusal } from "./plugin.ts";
+import { type AdmissionRefusal, admissionPlugin, find } from "./plugin.ts";
 import { mergeTolerations } from "./tolerations.ts";
 
 const otherOverhead = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
@@ -46,7 +46,7 @@ const missing = (name: string): string => `pod rejected: RuntimeClass ${JSON.str
 function addScheduling(
   spec: Mutable<Pod>["spec"],
   { nodeSelector, tolerations }: NonNullable<RuntimeClass["scheduling"]>,
-): Refusal {
+): AdmissionRefusal {
   for (const [key, value] of Object.entries(nodeSelector ?? {})) {
     const own = spec.nodeSelector?.[key];
     if (own !== undefined && own !== value)

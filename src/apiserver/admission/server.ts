@@ -44,7 +44,7 @@ export interface AdmissionServer {
 /** Who the server is when it writes for itself. */
 const ownUser: User = { name: "system:apiserver", groups: ["system:masters", "system:authenticated"] };
 
-class Changed extends Error {}
+class ObjectChanged extends Error {}
 
 export interface AdmissionServerOptions extends Pick<AdmissionServer, "metrics" | "clock" | "random" | "authorize"> {
   /** Of all kinds that are stored now. Filled after the chain, which registries are made with. */
@@ -103,12 +103,12 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
       const request: ApiRequest = { ...ownRequest(kind, "update", signal), name };
       try {
         const { object: stored } = await registry.modify(request, registry.keyOf(namespace, name), false, (current) => {
-          if (current.metadata.resourceVersion !== resourceVersion) throw new Changed();
+          if (current.metadata.resourceVersion !== resourceVersion) throw new ObjectChanged();
           return structuredClone(object) as unknown as DraftObject;
         });
         return stored as Infer<K>;
       } catch (error) {
-        if (error instanceof Changed || isNotFound(error)) return undefined;
+        if (error instanceof ObjectChanged || isNotFound(error)) return undefined;
         throw error;
       }
     },

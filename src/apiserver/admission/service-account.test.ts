@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { serviceAccount } from "./service-account.ts";
-import { podWith, World } from "./testing.ts";
+import { AdmissionWorld, podWith } from "./testing.ts";
 
 const worldWith = (...accounts: readonly object[]) => {
-  const world = new World();
+  const world = new AdmissionWorld();
   for (const account of accounts) world.have(ServiceAccount, account as never);
   return world;
 };

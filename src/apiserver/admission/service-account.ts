@@ -6,7 +6,7 @@ import { deepFreeze } from "#base/collections.ts";
 import { type Soon, soon } from "#base/soon.ts";
 import type { Draft, Mutable } from "#schema/infer.ts";
 import { generatedName } from "../registry/prepare.ts";
-import { type Asked, admissionPlugin, pluginOf, type Refusal } from "./plugin.ts";
+import { type AdmissionRefusal, type AdmissionRequest, admissionPlugin, pluginOf } from "./plugin.ts";
 import { secretNames, unreferencedSecret } from "./service-account-secrets.ts";
 
 const defaultName = "default";
@@ -64,7 +64,7 @@ export const serviceAccount = pluginOf("ServiceAccount", created, ephemeral);
 const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined;
 
 /** A pod that a node runs by itself is only shown here: it must not draw anything from the cluster. */
-function mirrorRefusal(pod: Pod): Refusal {
+function mirrorRefusal(pod: Pod): AdmissionRefusal {
   if (pod.spec.serviceAccountName) return "a mirror pod may not reference service accounts";
   if (secretNames(pod.spec).next().done !== true) return "a mirror pod may not reference secrets";
   const projects = (pod.spec.volumes ?? []).some(({ projected }) =>
@@ -76,14 +76,14 @@ function mirrorRefusal(pod: Pod): Refusal {
 const missing = ({ namespace }: { readonly namespace: string }, name: string): string =>
   `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`;
 
-type Placed = Pick<Asked<unknown>, "namespace" | "server" | "signal">;
+type PodContext = Pick<AdmissionRequest<unknown>, "namespace" | "server" | "signal">;
 
-const accountOf = (asked: Placed, name: string): Soon<ServiceAccount | undefined> =>
+const accountOf = (asked: PodContext, name: string): Soon<ServiceAccount | undefined> =>
   asked.server.get(ServiceAccount, name, asked.namespace) ?? awaitedAccount(asked, name);
 
 /** The default account of a new namespace is made by a controller: it is waited for, for a second or two. */
 async function awaitedAccount(
-  { namespace, server, signal }: Placed,
+  { namespace, server, signal }: PodContext,
   name: string,
 ): Promise<ServiceAccount | undefined> {
   const tries = name === defaultName ? 10 : 1;
@@ -100,7 +100,7 @@ async function awaitedAccount(
 const enforces = ({ metadata }: ServiceAccount): boolean =>
   /^(1|t|T|TRUE|true|True)$/.test(metadata.annotations?.[enforceAnnotation] ?? "");
 
-const secretRefusal = (account: ServiceAccount, { spec }: Pod): Refusal =>
+const secretRefusal = (account: ServiceAccount, { spec }: Pod): AdmissionRefusal =>
   enforces(account) ? unreferencedSecret(account, spec) : undefined;
 
 function mountToken({ spec }: Mutable<Pod>, newName: () => string): void {

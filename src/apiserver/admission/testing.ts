@@ -7,10 +7,10 @@ import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import type { Verdict } from "#serving/authorization.ts";
+import type { AuthorizationVerdict } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { admissionChain } from "./chain.ts";
-import type { AdmissionPlugin, Operation } from "./plugin.ts";
+import type { AdmissionOperation, AdmissionPlugin } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
 
 export interface Admitted {
@@ -22,8 +22,8 @@ export interface Admitted {
   readonly object: ApiObject;
 }
 
-export interface Request {
-  readonly operation?: Operation;
+export interface TestRequest {
+  readonly operation?: AdmissionOperation;
   readonly old?: unknown;
   readonly subresource?: string;
   readonly user?: Partial<User>;
@@ -32,12 +32,12 @@ export interface Request {
   readonly name?: string;
 }
 
-export class World {
+export class AdmissionWorld {
   readonly clock = new ManualClock("2026-01-01T00:00:00Z");
   readonly #objects = new Map<AnyKind, Map<string, ApiObject>>();
   #revision = 0;
-  /** Who may do what; everyone everything unless told. */
-  authorize: AdmissionServer["authorize"] = async (): Promise<Verdict> => ({ decision: "allow" });
+  /** Who may do what; everyone everything by default. */
+  authorize: AdmissionServer["authorize"] = async (): Promise<AuthorizationVerdict> => ({ decision: "allow" });
 
   readonly server: AdmissionServer = {
     clock: this.clock,
@@ -86,7 +86,7 @@ export class World {
     plugins: AdmissionPlugin | readonly AdmissionPlugin[],
     kind: AnyKind,
     object: unknown,
-    request: Request = {},
+    request: TestRequest = {},
   ): Promise<Admitted> {
     const chain = admissionChain("parts" in plugins ? [plugins] : plugins, this.server);
     const { old, subresource, dryRun = false, namespace } = request;

@@ -29,7 +29,7 @@ export interface ServiceAccountTokenSettings {
   readonly keys: TokenKeys;
   /** Who issues tokens: the first signs, all are believed. */
   readonly issuers: readonly string[];
-  /** Where others find the keys; on this server unless told. */
+  /** Where others find the keys; defaults to on this server. */
   readonly keySetUrl?: string | undefined;
   /** Longest life a token is given; as long as asked for if undefined. */
   readonly maxExpirationSeconds?: number | undefined;

@@ -1,7 +1,7 @@
 // May they? Authorizers are asked in order; the first that has an opinion decides, and none means no.
 import { type FieldRequirement, FieldSelectorError, parseFieldSelector } from "#schema/field-selector.ts";
 import { pathSegment } from "#schema/formats.ts";
-import type { Authorize, Question, Verdict } from "#serving/authorization.ts";
+import type { AuthorizationVerdict, Authorize, Question } from "#serving/authorization.ts";
 import type { ApiRequest, ResourceAddress, User } from "#wire/api-request.ts";
 
 export type Authorizer = Authorize;
@@ -33,9 +33,9 @@ function askFrom(
   authorizers: readonly Authorizer[],
   question: Question,
   reasons: readonly string[],
-): Promise<Verdict> | Verdict {
+): Promise<AuthorizationVerdict> | AuthorizationVerdict {
   let heard = reasons;
-  const hear = ({ reason }: Verdict) => (reason ? [...heard, reason] : heard);
+  const hear = ({ reason }: AuthorizationVerdict) => (reason ? [...heard, reason] : heard);
   for (let i = first; i < authorizers.length; i++) {
     const verdict = (authorizers[i] as Authorizer)(question);
     if (verdict instanceof Promise)

@@ -2,15 +2,15 @@
 // Upstream: pkg/controlplane/apiserver/aggregator.go.
 import { APIService } from "#api/apiregistration/v1/api-service.ts";
 import { groupPriorities } from "#api/group-priorities.ts";
-import type { Wanted } from "./objects.ts";
+import type { SystemObject } from "./objects.ts";
 
 const own = APIService.group;
 
-export const localApiServices: readonly Wanted[] = Object.entries(groupPriorities)
+export const localApiServices: readonly SystemObject[] = Object.entries(groupPriorities)
   .filter(([group]) => group !== own)
   .flatMap(([group, { group: groupPriorityMinimum, versions }]) =>
     Object.entries(versions).map(
-      ([version, versionPriority]): Wanted => ({
+      ([version, versionPriority]): SystemObject => ({
         kind: APIService,
         object: {
           apiVersion: APIService.apiVersion,

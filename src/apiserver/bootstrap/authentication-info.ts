@@ -2,9 +2,9 @@
 // Upstream: pkg/controlplane/controller/clusterauthenticationtrust, pkg/controlplane/controller/legacytokentracking.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { timeOf } from "#schema/time.ts";
-import type { Wanted } from "./objects.ts";
+import type { SystemObject } from "./objects.ts";
 
-const configMap = (name: string, data: Readonly<Record<string, string>>): Wanted => ({
+const configMap = (name: string, data: Readonly<Record<string, string>>): SystemObject => ({
   kind: ConfigMap,
   object: {
     apiVersion: ConfigMap.apiVersion,
@@ -15,10 +15,10 @@ const configMap = (name: string, data: Readonly<Record<string, string>>): Wanted
 });
 
 /** Kept as it is now: whoever reads it must know the authority that is believed, not the one that once was. */
-export const authenticationInfo = (clientCa: string | undefined): Wanted => ({
+export const authenticationInfo = (clientCa: string | undefined): SystemObject => ({
   ...configMap("extension-apiserver-authentication", clientCa === undefined ? {} : { "client-ca-file": clientCa }),
   isKept: true,
 });
 
-export const tokenTracking = (now: number): Wanted =>
+export const tokenTracking = (now: number): SystemObject =>
   configMap("kube-apiserver-legacy-service-account-token-tracking", { since: timeOf(now).slice(0, 10) });

@@ -2,7 +2,7 @@
 import { FlowSchema } from "#api/flowcontrol/v1/flow-schema.ts";
 import { mandatoryFlowSchemas, mandatoryPriorityLevels } from "#api/flowcontrol/v1/mandatory.ts";
 import { PriorityLevelConfiguration } from "#api/flowcontrol/v1/priority-level-configuration.ts";
-import type { Wanted } from "./objects.ts";
+import type { SystemObject } from "./objects.ts";
 
 const annotations = { "apf.kubernetes.io/autoupdate-spec": "true" };
 
@@ -137,7 +137,7 @@ const suggestedLevels = levelRows.map(([name, shares, lendable, queues, handSize
 const exempt = { type: "Exempt", exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } };
 const levels = new Map([...mandatoryPriorityLevels, ["exempt", exempt], ...suggestedLevels] as const);
 
-export const priorityLevels: readonly Wanted[] = [...levels].map(([name, spec]) => ({
+export const priorityLevels: readonly SystemObject[] = [...levels].map(([name, spec]) => ({
   kind: PriorityLevelConfiguration,
   object: {
     apiVersion: PriorityLevelConfiguration.apiVersion,
@@ -147,17 +147,19 @@ export const priorityLevels: readonly Wanted[] = [...levels].map(([name, spec]) 
   },
 }));
 
-export const flowSchemas: readonly Wanted[] = [...mandatoryFlowSchemas, ...suggestedSchemas].map(([name, spec]) => {
-  const { name: level } = (spec as { readonly priorityLevelConfiguration: { readonly name: string } })
-    .priorityLevelConfiguration;
-  return {
-    kind: FlowSchema,
-    object: { apiVersion: FlowSchema.apiVersion, kind: FlowSchema.kind, metadata: { name, annotations }, spec },
-    condition: {
-      type: "Dangling",
-      status: "False",
-      reason: "Found",
-      message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} and it exists`,
-    },
-  };
-});
+export const flowSchemas: readonly SystemObject[] = [...mandatoryFlowSchemas, ...suggestedSchemas].map(
+  ([name, spec]) => {
+    const { name: level } = (spec as { readonly priorityLevelConfiguration: { readonly name: string } })
+      .priorityLevelConfiguration;
+    return {
+      kind: FlowSchema,
+      object: { apiVersion: FlowSchema.apiVersion, kind: FlowSchema.kind, metadata: { name, annotations }, spec },
+      condition: {
+        type: "Dangling",
+        status: "False",
+        reason: "Found",
+        message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} and it exists`,
+      },
+    };
+  },
+);

@@ -14,7 +14,7 @@ import { timeOf } from "#schema/time.ts";
 import { familyOf } from "../strategies/service/families.ts";
 import type { AddressRange, IpFamily, ServiceNetwork } from "../strategies/service/ranges.ts";
 
-export interface Wanted {
+export interface SystemObject {
   readonly kind: AnyKind;
   readonly object: DraftObject;
   /** Whether it is put right again when someone has changed it; all others are only made where they are missing. */
@@ -26,20 +26,23 @@ export interface Wanted {
 const name = "kubernetes";
 const namespace = "default";
 
-const wanted = (kind: AnyKind, metadata: DraftObject["metadata"], rest: object = {}): Wanted => ({
+const wanted = (kind: AnyKind, metadata: DraftObject["metadata"], rest: object = {}): SystemObject => ({
   kind,
   object: { apiVersion: kind.apiVersion, kind: kind.kind, metadata, ...rest },
 });
 
 /** Where the system's own objects live, where everybody may read, where nodes say that they live, and where the rest goes. */
-export const systemNamespaces: readonly Wanted[] = ["kube-system", "kube-public", "kube-node-lease", namespace].map(
-  (name) => wanted(Namespace, { name }),
-);
+export const systemNamespaces: readonly SystemObject[] = [
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+  namespace,
+].map((name) => wanted(Namespace, { name }));
 
 /** Above all that people may define. */
 const systemPriority = 2_000_000_000;
 
-export const systemPriorityClasses: readonly Wanted[] = [
+export const systemPriorityClasses: readonly SystemObject[] = [
   wanted(
     PriorityClass,
     { name: "system-node-critical" },
@@ -60,7 +63,7 @@ export const systemPriorityClasses: readonly Wanted[] = [
 ];
 
 /** The ranges this server was given, for those who look for them in the API. */
-export const defaultServiceCidr = ({ addresses }: ServiceNetwork): Wanted =>
+export const defaultServiceCidr = ({ addresses }: ServiceNetwork): SystemObject =>
   wanted(ServiceCIDR, { name }, { spec: { cidrs: addresses.map(({ text }) => text) } });
 
 export const serviceCidrName = name;
@@ -88,7 +91,7 @@ export function missingReadiness(
 }
 
 /** The API server as pods see it, at the first address there is. */
-export const kubernetesService = ({ family, first }: AddressRange, port: number): Wanted =>
+export const kubernetesService = ({ family, first }: AddressRange, port: number): SystemObject =>
   wanted(
     Service,
     { name, namespace, labels: { component: "apiserver", provider: "kubernetes" } },
@@ -104,7 +107,7 @@ export const kubernetesService = ({ family, first }: AddressRange, port: number)
   );
 
 /** Where that service leads: the servers that are alive. */
-export function kubernetesEndpoints(addresses: readonly string[], port: number): readonly Wanted[] {
+export function kubernetesEndpoints(addresses: readonly string[], port: number): readonly SystemObject[] {
   const ports = [{ name: "https", port, protocol: "TCP" }];
   const [first = ""] = addresses;
   const family: IpFamily = familyOf(first);

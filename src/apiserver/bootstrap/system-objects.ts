@@ -25,11 +25,11 @@ import {
   kubernetesEndpoints,
   kubernetesService,
   missingReadiness,
+  type SystemObject,
   serviceCidrManager,
   serviceCidrName,
   systemNamespaces,
   systemPriorityClasses,
-  type Wanted,
 } from "./objects.ts";
 import { endPresence, renewPresence } from "./presence.ts";
 import { ServerWrites } from "./server-writes.ts";
@@ -39,7 +39,7 @@ const intervalMs = 10_000;
 const tries = 5;
 const meanwhile: ReadonlySet<string> = new Set(["AlreadyExists", "Conflict", "Invalid", "NotFound"]);
 
-export interface Advertised {
+export interface AdvertisedAddress {
   /** Where this server can be reached from pods; without one, the service leads to the others only. */
   readonly address: string | undefined;
   readonly port: number;
@@ -55,9 +55,9 @@ export interface SystemObjectsOptions {
   readonly random: Random;
   readonly log: Log;
   readonly network: ServiceNetwork;
-  readonly advertised: Advertised;
+  readonly advertised: AdvertisedAddress;
   /** What this cluster has besides. */
-  readonly besides?: readonly Wanted[];
+  readonly besides?: readonly SystemObject[];
   /** Writes as any client does, as the server itself. */
   readonly request: (request: ApiRequest) => Promise<ApiResponse>;
   readonly find: (kind: AnyKind) => ServedResource;
@@ -105,7 +105,7 @@ export class SystemObjects implements Component {
   async reconcile(signal: AbortSignal): Promise<void> {
     const { network, advertised, clock, besides = [] } = this.#options;
     const [main] = network.addresses;
-    const ensure = (all: readonly Wanted[]) => Promise.all(all.map((one) => this.#ensure(one, signal)));
+    const ensure = (all: readonly SystemObject[]) => Promise.all(all.map((one) => this.#ensure(one, signal)));
     await ensure(systemNamespaces);
     await Promise.all([
       ensure([
@@ -127,7 +127,7 @@ export class SystemObjects implements Component {
   }
 
   /** Where the `kubernetes` service leads. */
-  async #alive(signal: AbortSignal): Promise<readonly Wanted[]> {
+  async #alive(signal: AbortSignal): Promise<readonly SystemObject[]> {
     const { advertised, store } = this.#options;
     if (advertised.address === undefined) return [];
     return kubernetesEndpoints(await renewPresence(store, advertised.address, signal), advertised.port);
@@ -151,7 +151,7 @@ export class SystemObjects implements Component {
   }
 
   /** Says in the status what is true of the object from the beginning, where nobody has said anything yet. */
-  async #tellCondition({ kind, object, condition }: Wanted, present: ApiObject | undefined, signal: AbortSignal) {
+  async #tellCondition({ kind, object, condition }: SystemObject, present: ApiObject | undefined, signal: AbortSignal) {
     const isSaid = present?.status?.conditions?.some(({ type }: { type: string }) => type === condition?.type);
     if (!condition || isSaid) return;
     const { apiVersion, kind: name, metadata } = object;
@@ -160,7 +160,7 @@ export class SystemObjects implements Component {
     await this.#writes.applyStatus(kind, status as DraftObject, "kube-apiserver", signal);
   }
 
-  async #ensure(wanted: Wanted, signal: AbortSignal): Promise<void> {
+  async #ensure(wanted: SystemObject, signal: AbortSignal): Promise<void> {
     const { kind, object, isKept } = wanted;
     const { registry } = this.#options.find(kind);
     for (let left = tries; ; left--) {

@@ -14,7 +14,7 @@ import { logs } from "./logs.ts";
 import { nodeProxy, podProxy, serviceProxy } from "./proxy.ts";
 import { attach, exec, portForward } from "./streams.ts";
 
-export interface ConnectOptions {
+export interface ConnectionOptions {
   readonly connection: NodeConnection;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,7 +22,7 @@ export interface ConnectOptions {
 }
 
 /** What a connector works with. */
-export interface ConnectCall extends ConnectOptions {
+export interface ConnectCall extends ConnectionOptions {
   readonly http: HttpRequest;
   readonly user: User;
   readonly namespace: string;
@@ -70,7 +70,7 @@ export async function connect(
   connector: Connector,
   { http, user, address }: ConnectRequest,
   find: (resource: string) => ServedResource | undefined,
-  options: ConnectOptions,
+  options: ConnectionOptions,
 ): Promise<HttpResponse> {
   if (!connector.methods.includes(http.method)) throw methodNotAllowed();
   if (http.query.get("dryRun")) throw badRequest("dryRun is not supported");

@@ -4,15 +4,15 @@ import { badRequest, serviceUnavailable } from "#wire/status.ts";
 import type { KubeletEndpoint } from "../node-connection.ts";
 import type { ConnectCall } from "./connect.ts";
 
-interface Named {
+interface TargetName {
   readonly name: string;
 }
 
 /** The container that is meant: the only one need not be named. */
 export function containerOf({ metadata, spec }: ApiObject, asked: string): string {
-  const containers: readonly Named[] = spec.containers ?? [];
+  const containers: readonly TargetName[] = spec.containers ?? [];
   const all = [...(spec.initContainers ?? []), ...containers, ...(spec.ephemeralContainers ?? [])].map(
-    ({ name }: Named) => name,
+    ({ name }: TargetName) => name,
   );
   if (asked !== "") {
     if (!all.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`);

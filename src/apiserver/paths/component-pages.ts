@@ -3,7 +3,7 @@
 import type { Clock } from "#base/clock.ts";
 import { timeOf } from "#schema/time.ts";
 import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
-import { type Conversion, jsonType, negotiate, yamlType } from "#wire/negotiate.ts";
+import { jsonType, negotiate, type RequestedConversion, yamlType } from "#wire/negotiate.ts";
 import { notAcceptable } from "#wire/status.ts";
 import { printYaml } from "#wire/yaml/write.ts";
 
@@ -80,7 +80,7 @@ const answer = (contentType: string, body: string): HttpResponse => ({
   body,
 });
 
-const isServed = (convert: Conversion, kind: string): boolean =>
+const isServed = (convert: RequestedConversion, kind: string): boolean =>
   convert.group === group && convert.kind === kind && versions.includes(convert.version);
 
 const isOld = (kind: string) => ({

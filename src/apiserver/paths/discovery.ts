@@ -13,20 +13,20 @@ import {
   groupDiscoveryList,
 } from "#schema/discovery.ts";
 import { parseJson } from "#schema/json.ts";
-import type { Served } from "#schema/openapi/documents.ts";
+import type { PublishedDocument } from "#schema/openapi/documents.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
-import { type Conversion, negotiate, offers, yamlType } from "#wire/negotiate.ts";
+import { negotiate, offers, type RequestedConversion, yamlType } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import { withHeaders } from "../respond.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { plainJson } from "./json.ts";
 import { tagged } from "./tagged.ts";
 
-export class Discovery {
+export class DiscoveryDocuments {
   readonly #apis: ServedApis;
   /** Host and port where clients reach this server. */
   readonly #externalAddress: () => string;
-  readonly #documents = new Map<string, Served<string>>();
+  readonly #documents = new Map<string, PublishedDocument<string>>();
   /** The state of the served set that the documents describe. */
   #generation = -1;
   #catalog: Catalog = { kinds: [], priorities: groupPriorities, Scale };
@@ -70,7 +70,7 @@ export class Discovery {
     return withHeaders(tagged(request, { content, etag }, contentType), { "cache-control": "public" });
   }
 
-  #document(part: "api" | "apis"): Served<string> {
+  #document(part: "api" | "apis"): PublishedDocument<string> {
     const catalog = this.#current();
     const present = this.#documents.get(part);
     if (present) return present;
@@ -90,7 +90,7 @@ export class Discovery {
   }
 }
 
-const isAggregated = ({ kind, group, version }: Conversion, mediaType: string): boolean =>
+const isAggregated = ({ kind, group, version }: RequestedConversion, mediaType: string): boolean =>
   kind === "APIGroupDiscoveryList" && group === "apidiscovery.k8s.io" && version === "v2" && mediaType !== yamlType;
 
 const aggregatedProtobuf = (document: string): Uint8Array =>

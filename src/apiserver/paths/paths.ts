@@ -8,7 +8,7 @@ import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 import type { Causality } from "../causality.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { flagsPage, type OwnPages, statusPage } from "./component-pages.ts";
-import { Discovery } from "./discovery.ts";
+import { DiscoveryDocuments } from "./discovery.ts";
 import { configurationPath, type Issuer, issuerConfiguration, keySet, keySetPath } from "./issuer.ts";
 import { indentedJson } from "./json.ts";
 import { type SchedulingOf, schedulingAttempt, writesOfObject, writesOfRequest } from "./observation.ts";
@@ -61,7 +61,7 @@ function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
   const { apis, openApi, healthChecks, version, metrics, causality, issuer, schedulingOf, externalAddress } = options;
   const { pages } = options;
   const { flags } = pages;
-  const discovery = new Discovery(apis, externalAddress);
+  const discovery = new DiscoveryDocuments(apis, externalAddress);
   const slis = new HealthMetrics();
   const healthOf =
     (kind: "healthz" | "livez" | "readyz"): ServePath =>

@@ -1,10 +1,10 @@
-import type { Served } from "#schema/openapi/documents.ts";
+import type { PublishedDocument } from "#schema/openapi/documents.ts";
 import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 
 /** A document that the client may already have. */
 export function tagged(
   request: HttpRequest,
-  { content, etag }: Served<string | Uint8Array>,
+  { content, etag }: PublishedDocument<string | Uint8Array>,
   contentType: string,
 ): HttpResponse {
   const headers = { etag: `"${etag}"`, vary: "Accept", ...uncached };

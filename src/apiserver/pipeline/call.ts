@@ -7,11 +7,11 @@ import { withoutCredentials } from "../authentication/impersonation.ts";
 import type { RequestTrace } from "../causality.ts";
 import type { Connector } from "../connect/connect.ts";
 import type { ResourcePath } from "../request-path.ts";
-import type { Wanted } from "../respond.ts";
+import type { ResponseForm } from "../respond.ts";
 import { RequestLife } from "./request-life.ts";
 
 /** What a request is for. */
-export type Target =
+export type CallTarget =
   /** The verb is undefined where the method means nothing to the API at such a path. */
   | { readonly type: "resource"; readonly address: ResourceAddress; readonly verb: RequestVerb | undefined }
   /** A subresource that is passed on, as exec and proxies are. */
@@ -19,7 +19,7 @@ export type Target =
   | { readonly type: "path" };
 
 /** Over HTTP a stage may answer with a page instead of objects. */
-export type Answer = ApiResponse | { readonly type: "http"; readonly response: HttpResponse };
+export type CallAnswer = ApiResponse | { readonly type: "http"; readonly response: HttpResponse };
 
 /** A request over HTTP. */
 export interface HttpCall {
@@ -38,11 +38,11 @@ export class Call {
   readonly trace: RequestTrace | undefined;
   /** Who asks, or acts, as far as is known. */
   user: User;
-  target: Target;
+  target: CallTarget;
   /** What is asked of a resource, once its body has been read. */
   request: ApiRequest | undefined;
   /** The form that an HTTP client wants its answer in. */
-  wanted: Wanted | undefined;
+  wanted: ResponseForm | undefined;
   /** The name under which a path is counted that is no resource. Most have none: a label per path would grow without bound. */
   countedPath = "";
   /** Whether the answer tells the trace; refusals and pages do not. */
@@ -50,7 +50,7 @@ export class Call {
   /** The name of the stage that it is in. */
   stage = "";
 
-  private constructor(over: HttpCall | undefined, user: User, target: Target, trace: RequestTrace | undefined) {
+  private constructor(over: HttpCall | undefined, user: User, target: CallTarget, trace: RequestTrace | undefined) {
     this.over = over;
     this.user = user;
     this.target = target;
@@ -68,7 +68,7 @@ export class Call {
   }
 }
 
-const path: Target = { type: "path" };
+const path: CallTarget = { type: "path" };
 
 /** What the server tells besides the answer, each text once. */
 class Warnings {

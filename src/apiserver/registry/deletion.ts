@@ -5,7 +5,7 @@ import { timeOf } from "#schema/time.ts";
 import { Conflict } from "#store/engine.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { conflict, notFound } from "#wire/status.ts";
-import type { Stored } from "../stored.ts";
+import type { StoredObject } from "../stored.ts";
 import type { DeletionOptions } from "./options.ts";
 import { draftOf } from "./patching.ts";
 import type { Registry } from "./registry.ts";
@@ -14,7 +14,7 @@ const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
 
 export interface Deletion {
-  readonly stored: Stored;
+  readonly stored: StoredObject;
   /** Whether nothing is left of the object. */
   readonly gone: boolean;
 }
@@ -49,7 +49,7 @@ export async function deleteObject(
 async function deleteOnce(
   registry: Registry,
   request: ApiRequest,
-  current: Stored,
+  current: StoredObject,
   options: DeletionOptions,
 ): Promise<Deletion> {
   const { strategy, clock } = registry.options;

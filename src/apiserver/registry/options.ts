@@ -1,6 +1,6 @@
 // What the query of a request asks for, checked as upstream checks it.
 import { DeleteOptions } from "#api/meta/options.ts";
-import type { Decoded } from "#schema/decode.ts";
+import type { DecodeResult } from "#schema/decode.ts";
 import { exactFieldValue, FieldSelectorError, fieldMatcher, parseFieldSelector } from "#schema/field-selector.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -11,7 +11,7 @@ import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
 import { badRequest, invalidObject } from "#wire/status.ts";
 import { fromStored } from "../versions.ts";
 
-export interface ListOptions {
+export interface ListQuery {
   /** Whether an object is wanted; undefined when all are. */
   readonly wants: ((object: ApiObject) => boolean) | undefined;
   /** What `wants` decides, as a text. */
@@ -38,7 +38,7 @@ export interface WriteOptions {
 
 const metaKind = (kind: string) => ({ group: "meta.k8s.io", kind });
 
-export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiRequest): ListOptions {
+export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiRequest): ListQuery {
   const text = (key: string) => query.get(key) ?? "";
   const limit = count(query, "limit") || undefined;
   const options = {
@@ -47,7 +47,7 @@ export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiReques
     limit: text("resourceVersion") === "0" && !text("continue") ? undefined : limit,
     continue: text("continue") || undefined,
     resourceVersion: text("resourceVersion"),
-    match: text("resourceVersionMatch") as ListOptions["match"],
+    match: text("resourceVersionMatch") as ListQuery["match"],
     bookmarks: flag(query, "allowWatchBookmarks") ?? false,
     sendInitialEvents: flag(query, "sendInitialEvents"),
     timeoutSeconds: count(query, "timeoutSeconds"),
@@ -81,7 +81,7 @@ function selection(kind: AnyKind, labels: string, fields: string, pathName: stri
   }
 }
 
-function* listProblems({ match, resourceVersion, continue: token, sendInitialEvents }: ListOptions): Iterable<Problem> {
+function* listProblems({ match, resourceVersion, continue: token, sendInitialEvents }: ListQuery): Iterable<Problem> {
   const field = "resourceVersionMatch";
   if (match !== "") {
     if (resourceVersion === "") yield forbidden(field, `${field} is forbidden unless resourceVersion is provided`);
@@ -93,7 +93,7 @@ function* listProblems({ match, resourceVersion, continue: token, sendInitialEve
   if (sendInitialEvents !== undefined) yield forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
 }
 
-function* watchProblems(options: ListOptions): Iterable<Problem> {
+function* watchProblems(options: ListQuery): Iterable<Problem> {
   const { match, resourceVersion, continue: token, sendInitialEvents } = options;
   const field = "resourceVersionMatch";
   const isFromNow = match === "" && sendInitialEvents === undefined && ["", "0"].includes(resourceVersion);
@@ -168,7 +168,7 @@ export function parseDeleteOptions({ query, body }: ApiRequest): DeletionOptions
   return deletionOptions(sent, new URLSearchParams());
 }
 
-function decodeOptions(body: RequestBody): Decoded["object"] {
+function decodeOptions(body: RequestBody): DecodeResult["object"] {
   try {
     return body.decode(DeleteOptions).object;
   } catch (error) {

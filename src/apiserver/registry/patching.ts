@@ -18,7 +18,7 @@ import { badRequest, invalidObject, unexpectedError } from "#wire/status.ts";
 import { foreignKind } from "../foreign-kind.ts";
 import { mostValues } from "../request-body.ts";
 
-export interface Patched {
+export interface PatchResult {
   readonly object: DraftObject;
   readonly strictErrors: readonly string[];
   /** The refusal of a patch that makes no valid object: it names the patch, not a field. */
@@ -32,7 +32,7 @@ export async function patched(
   current: ApiObject,
   patch: unknown,
   isLarge: boolean,
-): Promise<Patched> {
+): Promise<PatchResult> {
   const value = await located(type, () => {
     switch (type) {
       case "json":

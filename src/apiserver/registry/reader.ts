@@ -5,21 +5,21 @@ import type { AnyKind } from "#schema/kind.ts";
 import { Compacted, FutureRevision, type Revision } from "#store/engine.ts";
 import type { ApiRequest, ListPage, WatchEvent } from "#wire/api-request.ts";
 import { badRequest, expired, expiredPage, notFound, notYetWritten, unexpectedError } from "#wire/status.ts";
-import type { Stored } from "../stored.ts";
+import type { StoredObject } from "../stored.ts";
 import { atNode, everywhere } from "../watch-cache.ts";
 import { watchEvents } from "../watcher.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
-import type { ListOptions } from "./options.ts";
+import type { ListQuery } from "./options.ts";
 import type { Registry } from "./registry.ts";
 
 /** How long a reader waits for a revision that has not been written yet. */
 const futureWaitMs = 3000;
 
 /** At once, if nothing has to be waited for. */
-export function getObject(registry: Registry, request: ApiRequest): Soon<Stored> {
+export function getObject(registry: Registry, request: ApiRequest): Soon<StoredObject> {
   const { name = "", namespace, query } = request;
   const key = registry.keyOf(namespace, name);
-  const present = (stored: Stored | undefined): Stored => {
+  const present = (stored: StoredObject | undefined): StoredObject => {
     if (!stored) throw notFound(registry.resourceOf(request), name);
     return stored;
   };
@@ -32,7 +32,7 @@ export function getObject(registry: Registry, request: ApiRequest): Soon<Stored>
   return soon(registry.current(key, request), present);
 }
 
-export async function listObjects(registry: Registry, request: ApiRequest, options: ListOptions): Promise<ListPage> {
+export async function listObjects(registry: Registry, request: ApiRequest, options: ListQuery): Promise<ListPage> {
   const { kind, follower, cache } = registry.options;
   const { namespace, signal } = request;
   const prefix = namespace === undefined ? registry.prefix : `${registry.prefix}${namespace}/`;
@@ -65,7 +65,7 @@ function presentPage(
   registry: Registry,
   prefix: string,
   namespace: string | undefined,
-  options: ListOptions,
+  options: ListQuery,
 ): ListPage {
   const { cache, follower } = registry.options;
   const { wants, name, limit = Number.POSITIVE_INFINITY } = options;
@@ -75,11 +75,11 @@ function presentPage(
     return { kind, resourceVersion, items: stored && (!wants || wants(stored.object)) ? [stored] : [] };
   }
   if (!wants && cache.count(prefix) <= limit) return { kind, resourceVersion, items: cache.list(prefix) };
-  const items: Stored[] = [];
+  const items: StoredObject[] = [];
   for (const [, stored] of cache.range(prefix)) {
     if (wants && !wants(stored.object)) continue;
     if (items.length === limit) {
-      const last = items.at(-1) as Stored;
+      const last = items.at(-1) as StoredObject;
       return {
         kind,
         resourceVersion,
@@ -96,13 +96,13 @@ function presentPage(
 interface PastPage {
   readonly revision: Revision | undefined;
   readonly after: string | undefined;
-  readonly options: Pick<ListOptions, "wants" | "limit">;
+  readonly options: Pick<ListQuery, "wants" | "limit">;
   readonly signal: AbortSignal;
   readonly resumed: boolean;
 }
 
 interface StoredPage extends ListPage {
-  readonly items: readonly Stored[];
+  readonly items: readonly StoredObject[];
 }
 
 async function pastPage(
@@ -112,7 +112,7 @@ async function pastPage(
 ): Promise<StoredPage> {
   const { kind, store, form } = registry.options;
   const { wants, limit } = options;
-  const items: Stored[] = [];
+  const items: StoredObject[] = [];
   const pause = breathe();
   let after = start;
   let at = revision;
@@ -157,7 +157,7 @@ const newest: Revision = -1;
 export async function watchObjects(
   registry: Registry,
   request: ApiRequest,
-  options: ListOptions,
+  options: ListQuery,
 ): Promise<AsyncIterable<readonly WatchEvent[]>> {
   const { kind, cache, follower, store, clock } = registry.options;
   const { namespace, signal } = request;
@@ -168,7 +168,7 @@ export async function watchObjects(
 
   await (asked === undefined ? follower.current(signal) : reached(registry, asked, signal));
   const from = initial ? follower.revision : (asked ?? follower.revision);
-  const matches = (stored: Stored) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
+  const matches = (stored: StoredObject) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
   const present = async () => {
     if (cache.keepsObjects) return cache.list(prefix).filter(matches);
     const everything = { revision: from, after: undefined, signal, resumed: false };
@@ -196,7 +196,7 @@ function placeOf(
   { options: { kind } }: Registry,
   prefix: string,
   namespace: string | undefined,
-  { name, node }: ListOptions,
+  { name, node }: ListQuery,
 ): string {
   if (name !== undefined && (namespace !== undefined || kind.scope === "Cluster")) return prefix + name;
   if (node !== undefined) return atNode(node);

@@ -28,7 +28,7 @@ import {
 import type { Causality } from "../causality.ts";
 import { largeBytes } from "../request-body.ts";
 import { registryPrefix, type StoreFollower } from "../store-follower.ts";
-import type { Stored, StoredForm } from "../stored.ts";
+import type { StoredForm, StoredObject } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
 import { Feeds } from "../watcher.ts";
 import type { Admission, AdmissionCall } from "./admission.ts";
@@ -74,7 +74,7 @@ export type WriteGuard = (
 ) => Promise<void> | undefined;
 
 interface Tip {
-  readonly stored: Stored;
+  readonly stored: StoredObject;
   readonly durable: Promise<unknown>;
 }
 
@@ -82,7 +82,7 @@ interface Tip {
  * Makes the object to store from the one that is stored. Called again when another write came between. What is large is to be worked
  * on in several turns of the event loop.
  */
-export type Change = (current: ApiObject, isLarge: boolean) => Soon<DraftObject>;
+export type ObjectUpdate = (current: ApiObject, isLarge: boolean) => Soon<DraftObject>;
 
 /** What admission sees of an update through a subresource that is an object of its own, such as a Scale. */
 export interface AdmissionView {
@@ -92,7 +92,7 @@ export interface AdmissionView {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** The object itself unless told. */
+  /** Defaults to the object itself. */
   readonly shownAs?: AdmissionView;
 }
 
@@ -133,13 +133,13 @@ export class Registry {
   }
 
   /** The object as of now: at least as new as every write acknowledged before the call. */
-  current(key: string, asker: Pick<ApiRequest, "signal">): Soon<Stored | undefined> {
+  current(key: string, asker: Pick<ApiRequest, "signal">): Soon<StoredObject | undefined> {
     const { follower, cache, store, form } = this.options;
     if (!cache.keepsObjects) return store.get(key, asker.signal).then((entry) => entry && form.of(entry));
     return follower.isCurrent ? cache.get(key) : follower.current(asker.signal).then(() => cache.get(key));
   }
 
-  async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<Stored> {
+  async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<StoredObject> {
     const { kind, admission } = this.options;
     const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
     const admitted = admission.mutate(call, object);
@@ -152,7 +152,7 @@ export class Registry {
     return this.#reserving(call, object, undefined, () => this.#createAdmitted(call, object, options));
   }
 
-  async #createAdmitted(call: AdmissionCall, object: DraftObject, options: WriteOptions): Promise<Stored> {
+  async #createAdmitted(call: AdmissionCall, object: DraftObject, options: WriteOptions): Promise<StoredObject> {
     const { kind, strategy, random, admission } = this.options;
     const { generateName } = object.metadata;
     const isLarge = call.request.body?.isLarge ?? false;
@@ -194,7 +194,7 @@ export class Registry {
    * Changes a stored object: reads it, lets `change` make the new one, checks and writes that. A write of someone else in between
    * means another round, unless `change` insists on a resourceVersion. Answers the stored object, also when nothing changed.
    */
-  async update(request: ApiRequest, key: string, change: Change, options: UpdateOptions): Promise<Stored> {
+  async update(request: ApiRequest, key: string, change: ObjectUpdate, options: UpdateOptions): Promise<StoredObject> {
     return this.inTurn(key, async (next) => {
       const tip = this.#tips.get(key);
       try {
@@ -212,12 +212,12 @@ export class Registry {
   }
 
   async #updateFrom(
-    found: Stored | undefined,
+    found: StoredObject | undefined,
     request: ApiRequest,
-    change: Change,
+    change: ObjectUpdate,
     options: UpdateOptions,
     next: () => void,
-  ): Promise<Stored> {
+  ): Promise<StoredObject> {
     let current = found;
     for (;;) {
       if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
@@ -238,7 +238,7 @@ export class Registry {
   }
 
   /** An update without a version, or with 0, is meant for whatever is there, unless the kind forbids that. */
-  #refuseOutdated(text: string | undefined, { revision, object: { metadata } }: Stored): void {
+  #refuseOutdated(text: string | undefined, { revision, object: { metadata } }: StoredObject): void {
     if (text === metadata.resourceVersion) return;
     const { strategy, kind } = this.options;
     const based = parseResourceVersion(text);
@@ -254,9 +254,9 @@ export class Registry {
   async #updateOnce(
     request: ApiRequest,
     object: DraftObject,
-    current: Stored,
+    current: StoredObject,
     options: UpdateOptions & { readonly isLarge: boolean; readonly next: () => void },
-  ): Promise<Stored> {
+  ): Promise<StoredObject> {
     const { kind, strategy, admission, reserver } = this.options;
     const { dryRun, shownAs, isLarge, next } = options;
     const old = shownAs?.of(current.object) ?? current.object;
@@ -283,15 +283,15 @@ export class Registry {
     { request, dryRun }: AdmissionCall,
     object: DraftObject,
     old: ApiObject | undefined,
-    write: () => Promise<Stored>,
-  ): Promise<Stored> {
+    write: () => Promise<StoredObject>,
+  ): Promise<StoredObject> {
     const { reserver, claims } = this.options;
     if (!reserver) return write();
     const reservation =
       claims && !dryRun
         ? await claims.reserve(reserver, object, old, request.signal)
         : reserver.reserve(object, old, { isTrial: dryRun });
-    let stored: Stored;
+    let stored: StoredObject;
     try {
       stored = await write();
     } catch (error) {
@@ -303,7 +303,7 @@ export class Registry {
   }
 
   /** Removes the object if it is still at that revision; `last` is what is told of it. Throws the store's Conflict if not. */
-  async remove(request: ApiRequest, stored: Stored, last: DraftObject, dryRun: boolean): Promise<Stored> {
+  async remove(request: ApiRequest, stored: StoredObject, last: DraftObject, dryRun: boolean): Promise<StoredObject> {
     return this.#remove(request, stored, last, dryRun);
   }
 
@@ -330,7 +330,7 @@ export class Registry {
     key: string,
     dryRun: boolean,
     change: (current: ApiObject) => DraftObject | undefined,
-  ): Promise<Stored> {
+  ): Promise<StoredObject> {
     return this.inTurn(key, async () => {
       let current = await this.current(key, request);
       for (;;) {
@@ -350,7 +350,7 @@ export class Registry {
   }
 
   /** Writes what a deletion leaves for now. Throws the store's Conflict if the object has changed since. */
-  async write(request: ApiRequest, object: DraftObject, based: Stored, dryRun: boolean): Promise<Stored> {
+  async write(request: ApiRequest, object: DraftObject, based: StoredObject, dryRun: boolean): Promise<StoredObject> {
     return this.#put(request, based.key, object, based.revision, dryRun);
   }
 
@@ -407,7 +407,7 @@ export class Registry {
     expected: number,
     dryRun: boolean,
     next?: () => void,
-  ): Promise<Stored> {
+  ): Promise<StoredObject> {
     const { store, form, strategy } = this.options;
     if (dryRun) {
       if (expected === 0 && (await this.current(key, request)))
@@ -429,7 +429,7 @@ export class Registry {
     }
   }
 
-  async #putWhole(key: string, object: ApiObject, expected: number, how: PutOptions): Promise<Stored> {
+  async #putWhole(key: string, object: ApiObject, expected: number, how: PutOptions): Promise<StoredObject> {
     const { store, form } = this.options;
     const value = storable(object, form.encode(object));
     return form.written(value, await store.put(key, value, expected, how));
@@ -447,7 +447,12 @@ export class Registry {
     }
   }
 
-  async #remove(request: ApiRequest, stored: Stored, last: ApiObject | DraftObject, dryRun: boolean): Promise<Stored> {
+  async #remove(
+    request: ApiRequest,
+    stored: StoredObject,
+    last: ApiObject | DraftObject,
+    dryRun: boolean,
+  ): Promise<StoredObject> {
     const { store, form } = this.options;
     if (dryRun) return form.tried(stored.key, last as ApiObject, stored.revision);
     const revision = await store.delete(stored.key, stored.revision).catch(storeError);

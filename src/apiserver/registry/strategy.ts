@@ -22,7 +22,7 @@ export interface Strategy {
   readonly keepsStatusOnCreate?: boolean;
   /** Changes of what is wanted are counted in metadata.generation. */
   readonly countsGenerations?: boolean;
-  /** What counts as wanted; everything but metadata and status unless told. */
+  /** What counts as wanted; defaults to everything but metadata and status. */
   readonly wanted?: (object: ApiObject) => unknown;
   /** Objects vanish this long after their last write. */
   readonly ttlSeconds?: number;

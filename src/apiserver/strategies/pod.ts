@@ -45,13 +45,13 @@ export const pod: Strategy = {
   },
 };
 
-interface Observed {
+interface StatusHolder {
   observedGeneration?: number;
   conditions?: readonly PodCondition[];
 }
 
 /** Kubelets that do not know of generations must not make them forgotten. */
-function keepGenerations(status: Observed, old: Observed): void {
+function keepGenerations(status: StatusHolder, old: StatusHolder): void {
   if (!status.observedGeneration && old.observedGeneration) status.observedGeneration = old.observedGeneration;
   const before = Map.groupBy(old.conditions ?? [], ({ type }) => type);
   const conditions = status.conditions?.map((condition) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, type TestServer, testServer } from "../testing.ts";
+import { type TestAnswer, type TestServer, testServer } from "../testing.ts";
 
 const services = "/api/v1/namespaces/default/services";
 const http = [{ port: 80 }];
@@ -8,14 +8,14 @@ let count = 0;
 
 const create = (server: TestServer, spec: object, query = "") =>
   server.call("POST", services + query, { metadata: { name: `s${++count}` }, spec: { ports: http, ...spec } });
-const update = (server: TestServer, { json }: Answer, spec: object) =>
+const update = (server: TestServer, { json }: TestAnswer, spec: object) =>
   server.call("PUT", `${services}/${json.metadata.name}`, {
     metadata: { name: json.metadata.name },
     spec: { ports: http, ...spec },
   });
-const remove = (server: TestServer, { json }: Answer) => server.call("DELETE", `${services}/${json.metadata.name}`);
+const remove = (server: TestServer, { json }: TestAnswer) => server.call("DELETE", `${services}/${json.metadata.name}`);
 
-const specOf = (answer: Answer) => {
+const specOf = (answer: TestAnswer) => {
   assert.ok(answer.code < 300, answer.text);
   return answer.json.spec;
 };
@@ -180,8 +180,8 @@ test("fifty services created at once have fifty addresses and node ports, and a 
     full.json.message,
     `Internal error occurred: failed to allocate a serviceIP for Service "s${count}": range is full`,
   );
-  await remove(server, made[0] as Answer);
-  assert.equal(specOf(await create(server, {})).clusterIP, specOf(made[0] as Answer).clusterIP);
+  await remove(server, made[0] as TestAnswer);
+  assert.equal(specOf(await create(server, {})).clusterIP, specOf(made[0] as TestAnswer).clusterIP);
 });
 
 test("node ports that run out are told, and the address taken before is given back", async () => {

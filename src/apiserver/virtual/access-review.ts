@@ -8,7 +8,7 @@ import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-ac
 import { SelfSubjectAccessReview } from "#api/authorization/v1/self-subject-access-review.ts";
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
 import type { FieldRequirement } from "#schema/field-selector.ts";
-import type { Question, Verdict } from "#serving/authorization.ts";
+import type { AuthorizationVerdict, Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
 import { readFieldSelector } from "../authorization/authorizer.ts";
@@ -90,7 +90,7 @@ function requirementsOf({ rawSelector, requirements = [] }: FieldSelectorAttribu
   });
 }
 
-const statusOf = ({ decision, reason }: Verdict): object => ({
+const statusOf = ({ decision, reason }: AuthorizationVerdict): object => ({
   allowed: decision === "allow",
   ...(decision === "deny" && { denied: true }),
   ...(reason && { reason }),

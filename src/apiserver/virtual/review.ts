@@ -10,19 +10,19 @@ import { invalidObject } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import { decodeBody } from "../writes.ts";
 
-export interface Asked {
+export interface ReviewRequest {
   readonly object: ApiObject;
   readonly warnings: readonly string[];
 }
 
 /** Throws ApiError 400 or 422 if there is no sense in the question. */
-export async function asked(request: ApiRequest, kind: AnyKind): Promise<Asked> {
+export async function asked(request: ApiRequest, kind: AnyKind): Promise<ReviewRequest> {
   const { object, warnings } = await decodeBody(request, kind, parseWriteOptions(request, "CreateOptions"));
   return { object: object as ApiObject, warnings };
 }
 
 /** The same of a question that comes back with its answer: whoever asks owns it, as whoever creates an object does. */
-export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<Asked> {
+export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<ReviewRequest> {
   const options = parseWriteOptions(request, "CreateOptions");
   const { object, warnings } = await decodeBody(request, kind, options);
   if (kind.scope === "Cluster") delete object.metadata.namespace;

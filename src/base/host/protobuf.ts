@@ -3,7 +3,7 @@
 import { ProtobufWriter } from "../protobuf-writer.ts";
 
 /** A field: `T` is what reading gives, `D` what writing takes. An absent field reads as its zero value. */
-export interface Field<T, D = T> {
+export interface ProtobufField<T, D = T> {
   readonly number: number;
   readonly wireType: 0 | 2;
   readonly zero: () => T;
@@ -13,11 +13,13 @@ export interface Field<T, D = T> {
   write(writer: ProtobufWriter, value: D): void;
 }
 
-type Fields = Readonly<Record<string, Field<unknown, unknown>>>;
-type Read<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T, infer _D> ? T : never };
-type Draft<F extends Fields> = { readonly [K in keyof F]?: F[K] extends Field<infer _T, infer D> ? D : never };
+type Fields = Readonly<Record<string, ProtobufField<unknown, unknown>>>;
+type MessageFields<F extends Fields> = {
+  readonly [K in keyof F]: F[K] extends ProtobufField<infer T, infer _D> ? T : never;
+};
+type Draft<F extends Fields> = { readonly [K in keyof F]?: F[K] extends ProtobufField<infer _T, infer D> ? D : never };
 
-export interface Message<T, D> {
+export interface ProtobufMessage<T, D> {
   readonly name: string;
   encode(draft: D): Uint8Array;
   /** The same into a message around it. */
@@ -27,9 +29,9 @@ export interface Message<T, D> {
 }
 
 /** What decoding gives for a message declared with `message`. */
-export type Decoded<M> = M extends Message<infer T, infer _D> ? T : never;
+export type DecodedMessage<M> = M extends ProtobufMessage<infer T, infer _D> ? T : never;
 
-export function message<F extends Fields>(name: string, fields: F): Message<Read<F>, Draft<F>> {
+export function message<F extends Fields>(name: string, fields: F): ProtobufMessage<MessageFields<F>, Draft<F>> {
   const declared = Object.entries(fields);
   const backwards = declared.toReversed();
   const byNumber = new Map(declared.map(([key, field]) => [field.number, { key, field }]));
@@ -51,7 +53,7 @@ export function message<F extends Fields>(name: string, fields: F): Message<Read
     } catch (cause) {
       throw new Error(`decode ${name} of ${bytes.length} bytes, at ${reader.at}`, { cause });
     }
-    return value as Read<F>;
+    return value as MessageFields<F>;
   };
   const write = (writer: ProtobufWriter, draft: Draft<F>) => {
     for (const [key, field] of backwards) {
@@ -68,7 +70,7 @@ export function message<F extends Fields>(name: string, fields: F): Message<Read
 }
 
 /** An int64 that is a count or a revision: a number, refused beyond 2^53. With `oneof`, zero is written too. */
-export const int = (number: number, { oneof = false } = {}): Field<number> => ({
+export const int = (number: number, { oneof = false } = {}): ProtobufField<number> => ({
   number,
   wireType: 0,
   zero: () => 0,
@@ -82,7 +84,7 @@ export const int = (number: number, { oneof = false } = {}): Field<number> => ({
 });
 
 /** An int32 or int64 that may be negative; refused beyond 2^53. */
-export const signed = (number: number): Field<number> => ({
+export const signed = (number: number): ProtobufField<number> => ({
   number,
   wireType: 0,
   zero: () => 0,
@@ -100,7 +102,7 @@ export const signed = (number: number): Field<number> => ({
 });
 
 /** A uint64, or an int64 that is never negative, that names something: all 64 bits count. */
-export const id = (number: number): Field<bigint> => ({
+export const id = (number: number): ProtobufField<bigint> => ({
   number,
   wireType: 0,
   zero: () => 0n,
@@ -112,7 +114,7 @@ export const id = (number: number): Field<bigint> => ({
   },
 });
 
-export const bool = (number: number): Field<boolean> => ({
+export const bool = (number: number): ProtobufField<boolean> => ({
   number,
   wireType: 0,
   zero: () => false,
@@ -124,7 +126,7 @@ export const bool = (number: number): Field<boolean> => ({
   },
 });
 
-export const bytes = (number: number): Field<Uint8Array> => ({
+export const bytes = (number: number): ProtobufField<Uint8Array> => ({
   number,
   wireType: 2,
   zero: () => empty,
@@ -138,7 +140,7 @@ export const bytes = (number: number): Field<Uint8Array> => ({
 });
 
 /** A string, or a field of bytes that holds UTF-8, as etcd's keys do with us. */
-export const text = (number: number): Field<string> => ({
+export const text = (number: number): ProtobufField<string> => ({
   number,
   wireType: 2,
   zero: () => "",
@@ -148,7 +150,7 @@ export const text = (number: number): Field<string> => ({
   },
 });
 
-export const one = <T, D>(number: number, type: Message<T, D>): Field<T | undefined, D> => ({
+export const one = <T, D>(number: number, type: ProtobufMessage<T, D>): ProtobufField<T | undefined, D> => ({
   number,
   wireType: 2,
   zero: () => undefined,
@@ -156,7 +158,7 @@ export const one = <T, D>(number: number, type: Message<T, D>): Field<T | undefi
   write: (writer, value) => writeMessage(writer, number, type, value),
 });
 
-export const many = <T, D>(number: number, type: Message<T, D>): Field<readonly T[], readonly D[]> => ({
+export const many = <T, D>(number: number, type: ProtobufMessage<T, D>): ProtobufField<readonly T[], readonly D[]> => ({
   number,
   wireType: 2,
   zero: () => [],
@@ -167,7 +169,7 @@ export const many = <T, D>(number: number, type: Message<T, D>): Field<readonly 
 });
 
 /** Counts, one behind the other in one field, as the third version of the format has it. */
-export const ints = (number: number): Field<readonly number[]> => ({
+export const ints = (number: number): ProtobufField<readonly number[]> => ({
   number,
   wireType: 2,
   zero: () => [],
@@ -184,7 +186,7 @@ export const ints = (number: number): Field<readonly number[]> => ({
   },
 });
 
-export const texts = (number: number): Field<readonly string[]> => ({
+export const texts = (number: number): ProtobufField<readonly string[]> => ({
   number,
   wireType: 2,
   zero: () => [],
@@ -195,7 +197,7 @@ export const texts = (number: number): Field<readonly string[]> => ({
 });
 
 /** Texts by text. Of a key that comes twice the last counts. */
-export const pairs = (number: number): Field<Readonly<Record<string, string>>> => ({
+export const pairs = (number: number): ProtobufField<Readonly<Record<string, string>>> => ({
   number,
   wireType: 2,
   zero: () => Object.create(null),
@@ -214,7 +216,7 @@ function writeText(writer: ProtobufWriter, number: number, value: string): void 
   writer.tag(number, 2);
 }
 
-function writeMessage<D>(writer: ProtobufWriter, number: number, type: Message<unknown, D>, value: D): void {
+function writeMessage<D>(writer: ProtobufWriter, number: number, type: ProtobufMessage<unknown, D>, value: D): void {
   const before = writer.length;
   type.write(writer, value);
   writer.delimited(number, before);

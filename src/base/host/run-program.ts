@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-export interface RunOptions {
+export interface ProgramOptions {
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -30,7 +30,7 @@ export const programPath = (path = ""): string =>
 const mostSaid = 16_384;
 
 /** Runs a program to its end, and gives what it wrote. Rejects with ProgramFailed, or with an error that names the command. */
-export function runProgram(command: readonly string[], options: RunOptions = {}): Promise<string> {
+export function runProgram(command: readonly string[], options: ProgramOptions = {}): Promise<string> {
   const { input, signal, env, cwd } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const [program = "", ...args] = command;

@@ -11,8 +11,8 @@ import type { SecureContextOptions } from "node:tls";
 import type { Clock } from "#base/clock.ts";
 import { ConnectionLost } from "../connection-lost.ts";
 
-export interface TlsOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
-  /** Which name the server's certificate must be for; the host's unless told. */
+export interface ClientTlsOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
+  /** Which name the server's certificate must be for; defaults to the host's. */
   readonly serverName?: string;
   /** Takes any certificate. */
   readonly insecure?: boolean;
@@ -23,11 +23,11 @@ const pingLimitMs = 15_000;
 
 export class Http2Session {
   readonly #authority: string;
-  readonly #tls: TlsOptions;
+  readonly #tls: ClientTlsOptions;
   readonly #clock: Clock;
   #session: ClientHttp2Session | undefined;
 
-  constructor(authority: string, tls: TlsOptions, clock: Clock) {
+  constructor(authority: string, tls: ClientTlsOptions, clock: Clock) {
     this.#authority = authority;
     this.#tls = tls;
     this.#clock = clock;

@@ -14,9 +14,9 @@ import { measuredTransport } from "../measured-transport.ts";
 import { type Metrics, noMetrics } from "../metrics.ts";
 import { methods, pathOf } from "../request-url.ts";
 import type { Document } from "../server-discovery.ts";
-import { Http2Session, type TlsOptions } from "./http2-session.ts";
+import { type ClientTlsOptions, Http2Session } from "./http2-session.ts";
 
-export interface HttpsTransportOptions extends TlsOptions {
+export interface HttpsTransportOptions extends ClientTlsOptions {
   /** `https://host:port`, with a path if the API is behind one. */
   readonly server: string;
   /** What to send as Authorization, asked for each request, and with whom it is meant to be of if that is known. */
@@ -87,7 +87,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     try {
       return await answer(open(), request, received);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof StreamRefused)) throw error;
       return answer(open(), request, received); // the server has not looked at it: sending it again is safe
     }
   };
@@ -162,9 +162,9 @@ async function wholeAnswer(exchange: Exchange): Promise<Uint8Array> {
 }
 
 /** The server refused the stream before it did anything. */
-class Refused extends ConnectionLost {}
+class StreamRefused extends ConnectionLost {}
 
-interface Asked {
+interface PendingRequest {
   readonly signal: AbortSignal;
   /** For errors. */
   readonly text: string;
@@ -172,7 +172,7 @@ interface Asked {
 
 /** One request and its answer: every way it can end becomes one of ours. */
 class Exchange {
-  readonly asked: Asked;
+  readonly asked: PendingRequest;
   readonly #stream: ClientHttp2Stream;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #first: Promise<IteratorResult<Uint8Array>>;
@@ -181,7 +181,7 @@ class Exchange {
   readonly #aborted = () => this.#cancel();
   #isSilent = false;
 
-  constructor(stream: ClientHttp2Stream, asked: Asked, clock: Clock, idleMs: number) {
+  constructor(stream: ClientHttp2Stream, asked: PendingRequest, clock: Clock, idleMs: number) {
     this.asked = asked;
     this.#stream = stream;
     this.#clock = clock;
@@ -245,7 +245,7 @@ class Exchange {
     if (cause instanceof ApiError) return cause;
     const text = `${this.asked.text}: ${this.#isSilent ? `no answer within ${this.#idleMs} ms` : "connection lost"}`;
     const isRefused = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-    return new (isRefused ? Refused : ConnectionLost)(text, { cause });
+    return new (isRefused ? StreamRefused : ConnectionLost)(text, { cause });
   }
 
   #deadline(): { heard(): void; end(): void } {

@@ -17,7 +17,7 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { encodeObject } from "#wire/json.ts";
 import { alreadyExists, modifiedMeanwhile, notFound, successStatus } from "#wire/status.ts";
 import { Cache } from "../cache.ts";
-import { keyOf } from "../place.ts";
+import { keyOf } from "../object-key.ts";
 
 export class MemoryApi {
   readonly #clock: Clock;

@@ -10,7 +10,7 @@ import type { Metrics } from "#client/metrics.ts";
 import { ServerDiscovery } from "#client/server-discovery.ts";
 import * as identities from "../identities.ts";
 import { kubernetesVersion } from "../version.ts";
-import { AccountTokens } from "./account-tokens.ts";
+import { ControllerTokens } from "./account-tokens.ts";
 
 export interface AccessOptions {
   readonly kubeconfig: string | undefined;
@@ -22,7 +22,7 @@ export interface AccessOptions {
   readonly mayWrite: () => boolean;
 }
 
-export interface Access {
+export interface ClusterAccess {
   /** Acts as whom the kubeconfig says, and may always write: for what decides who leads. */
   readonly ownClient: Client;
   /** Acts as whom the kubeconfig says. */
@@ -36,14 +36,14 @@ export interface Access {
   close(): void;
 }
 
-export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: AccessOptions): Promise<Access> {
+export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: AccessOptions): Promise<ClusterAccess> {
   const { signal } = new AbortController();
   const https = { ...(await connection({ explicit: kubeconfig, env: process.env, clock })), metrics };
   const userAgent = `${part}/${kubernetesVersion}`;
   const own = httpsTransport(https);
   const user = { name: "", groups: [] }; // the server knows us by our credentials
   const ownClient = new Client({ transport: own.transport, user, userAgent, signal, pageSize });
-  const tokens = new AccountTokens(ownClient, clock);
+  const tokens = new ControllerTokens(ownClient, clock);
   // One connection for all accounts, without a certificate: that would count before the token.
   const { cert: _cert, key: _key, ...anonymous } = https;
   const accounts = httpsTransport({

@@ -9,16 +9,16 @@ const lifeSeconds = 3600;
 /** A token is replaced when this part of its life is over. */
 const renewAt = 0.8;
 
-interface Held {
+interface CachedToken {
   readonly token: Promise<string>;
   readonly at: number;
 }
 
 /** Tokens of service accounts in kube-system, asked for when they are first needed and again before they end. */
-export class AccountTokens {
+export class ControllerTokens {
   readonly #client: Client;
   readonly #clock: Clock;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, CachedToken>();
 
   /** The client must be allowed to make tokens, and service accounts where they are missing. */
   constructor(client: Client, clock: Clock) {

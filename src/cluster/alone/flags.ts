@@ -5,7 +5,7 @@ export const aloneFlags = (lease: string, port: number) =>
     kubeconfig: { type: "string", value: "FILE", help: "Where the API server is, and who we are there" },
     "bind-address": { type: "string", value: "IP", default: "0.0.0.0", help: "Address to serve health and metrics on" },
     "secure-port": { type: "int", default: port, help: "Port to serve them on; 0 serves none" },
-    "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with; one of our own unless told" },
+    "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with; defaults to one of our own" },
     "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
     "leader-elect": { type: "bool", default: true, help: "Work only while no other does" },
     "leader-elect-lease-duration": {

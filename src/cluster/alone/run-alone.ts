@@ -13,11 +13,11 @@ import { elected } from "#client/election.ts";
 import { EventRecorder } from "#client/events.ts";
 import { Informers } from "#client/informers.ts";
 import { processMetrics } from "../process-metrics.ts";
-import { type Access, accessApi } from "./access.ts";
+import { accessApi, type ClusterAccess } from "./access.ts";
 import type { AloneSettings } from "./flags.ts";
 import { serve } from "./serve.ts";
 
-export interface Context extends Access {
+export interface AloneContext extends ClusterAccess {
   readonly informers: Informers;
   readonly clock: typeof systemClock;
   readonly random: typeof systemRandom;
@@ -29,7 +29,7 @@ export interface Context extends Access {
 export async function runAlone(
   part: string,
   settings: AloneSettings,
-  make: (context: Context) => Component,
+  make: (context: AloneContext) => Component,
 ): Promise<void> {
   const [clock, random] = [systemClock, systemRandom];
   const log = createLog({ clock, level: settings.v >= 2 ? "debug" : "info", write: writeToStderr });

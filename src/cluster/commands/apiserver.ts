@@ -18,7 +18,7 @@ import { systemRandom } from "#base/random.ts";
 import { type Component, outlive } from "#base/supervise.ts";
 import type { Command } from "#cli/command.ts";
 import { delayFlag, durationFlag } from "#cli/duration-flag.ts";
-import { flagsHelp, flagTexts, type Parsed, parseFlags } from "#cli/flags.ts";
+import { type FlagValues, flagsHelp, flagTexts, parseFlags } from "#cli/flags.ts";
 import { asText, flagFile } from "#cli/host/flag-file.ts";
 import { parseIp } from "#schema/ip.ts";
 import { type HttpsFront, type HttpsOptions, httpsFront } from "#serving/host/https/front.ts";
@@ -50,7 +50,7 @@ const flags = {
   "advertise-address": {
     type: "string",
     value: "IP",
-    help: "Address at which pods reach this server; one of this machine unless told",
+    help: "Address at which pods reach this server; defaults to one of this machine",
   },
   "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with" },
   "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
@@ -68,14 +68,14 @@ const flags = {
   "cert-dir": {
     type: "string",
     value: "FOLDER",
-    help: "Where our own certificates are kept when none are given; pki in the data folder unless told",
+    help: "Where our own certificates are kept when none are given; defaults to pki in the data folder",
   },
   "client-ca-file": { type: "string", value: "FILE", help: "Authority whose client certificates are believed" },
   ...identityFlags,
   "authorization-mode": {
     type: "strings",
     value: "MODES",
-    help: "Node, RBAC, AlwaysAllow, AlwaysDeny, in the order in which they are asked; Node,RBAC unless told",
+    help: "Node, RBAC, AlwaysAllow, AlwaysDeny, in the order in which they are asked; defaults to Node,RBAC",
   },
   store: {
     type: "string",
@@ -105,7 +105,7 @@ const flags = {
   "kubelet-preferred-address-types": {
     type: "strings",
     value: "TYPES",
-    help: "Which addresses of nodes lead to their kubelets, best first; Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP unless told",
+    help: "Which addresses of nodes lead to their kubelets, best first; defaults to Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP",
   },
   ...admissionFlags,
   ...upstreamFlags,
@@ -128,7 +128,7 @@ const flags = {
   },
   v: { type: "int", default: 0, help: "Log more: 2 adds details" },
 } as const;
-type Settings = Parsed<typeof flags>;
+type Settings = FlagValues<typeof flags>;
 
 /** How long requests that are under way at the end may still take. */
 const graceMs = 10_000;

@@ -2,7 +2,7 @@ import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { durationFlag } from "#cli/duration-flag.ts";
-import { type Flags, flagsHelp, type Parsed, parseFlags } from "#cli/flags.ts";
+import { type Flags, type FlagValues, flagsHelp, parseFlags } from "#cli/flags.ts";
 import { asCertificates, asPrivateKey, flagFile } from "#cli/host/flag-file.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
 import { aloneFlags } from "../alone/flags.ts";
@@ -105,7 +105,7 @@ const flags = {
     help: "How many pods that have ended are kept; 0 for all",
   },
 } as const;
-type Settings = Parsed<typeof flags>;
+type Settings = FlagValues<typeof flags>;
 
 const syncFlags: Flags = Object.fromEntries(
   Object.entries(workerFlags).map(([name, controller]) => [

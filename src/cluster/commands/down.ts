@@ -2,8 +2,8 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { endProcess } from "../local/end.ts";
-import { Place, placeFlags } from "../local/place.ts";
 import { removeCluster } from "../local/remove.ts";
 import { readSettings, storeOf } from "../local/settings.ts";
 
@@ -18,7 +18,7 @@ export const down: Command = {
   async run(args) {
     const { flags, rest } = parseFlags(placeFlags, args);
     if (rest.length > 0) throw new UsageError(`down takes no arguments; to name a cluster: --name=${rest[0]}`);
-    const place = new Place(flags);
+    const place = new ClusterFolder(flags);
     const settings = readSettings(place);
     if (!settings && !place.process && !(await isForgotten(place))) {
       print(`There is no cluster ${JSON.stringify(place.name)} in ${place.root}: nothing to do.`);
@@ -35,7 +35,7 @@ export const down: Command = {
 };
 
 /** Whether there is no folder any more, but nodes still run. */
-async function isForgotten(place: Place): Promise<boolean> {
+async function isForgotten(place: ClusterFolder): Promise<boolean> {
   const { forgottenNodes } = await import("../machine/forgotten-nodes.ts");
   return forgottenNodes(place) !== undefined;
 }

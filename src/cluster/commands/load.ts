@@ -7,7 +7,7 @@ import { showProgress } from "#cli/host/progress.ts";
 import { print } from "#cli/print.ts";
 import { KeptImages } from "../images/kept-images.ts";
 import { type ImageNode, loadArchive } from "../images/load.ts";
-import { Place, placeFlags } from "../local/place.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { readSettings } from "../local/settings.ts";
 import { localNodes } from "../machine/local-nodes.ts";
 
@@ -34,7 +34,7 @@ export const load: Command = {
     if (rest.filter((input) => input === "-").length > 1) throw new UsageError("- can be given once");
     if (rest.includes("-") && process.stdin.isTTY)
       throw new UsageError('- reads an archive from standard input, as in "docker save app:1.0 | knarr load -"');
-    const place = new Place(asked);
+    const place = new ClusterFolder(asked);
     place.mustExist();
     const nodes = nodesToLoad(await nodesOf(place), asked.node, place);
     const stop = new AbortController();
@@ -44,11 +44,15 @@ export const load: Command = {
   },
 };
 
-interface Found extends ImageNode {
+interface TargetNode extends ImageNode {
   readonly isRunning: boolean;
 }
 
-function nodesToLoad(found: readonly Found[], only: string | undefined, { name }: Place): readonly ImageNode[] {
+function nodesToLoad(
+  found: readonly TargetNode[],
+  only: string | undefined,
+  { name }: ClusterFolder,
+): readonly ImageNode[] {
   const running = found.filter(({ isRunning }) => isRunning);
   if (only === undefined) return running;
   const node = found.find((candidate) => candidate.name === only);
@@ -64,7 +68,7 @@ function nodesToLoad(found: readonly Found[], only: string | undefined, { name }
 }
 
 async function loadAll(
-  place: Place,
+  place: ClusterFolder,
   inputs: readonly string[],
   { nodes, keep }: { readonly nodes: readonly ImageNode[]; readonly keep: boolean },
   signal: AbortSignal,
@@ -94,7 +98,7 @@ async function loadAll(
   }
 }
 
-async function nodesOf(place: Place): Promise<readonly Found[]> {
+async function nodesOf(place: ClusterFolder): Promise<readonly TargetNode[]> {
   const settings = readSettings(place);
   if (!settings || settings.runtime === "simulated")
     throw new Error(

@@ -3,8 +3,8 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { followFile, openLog, readEntry } from "../local/log-lines.ts";
-import { Place, placeFlags } from "../local/place.ts";
 
 const flags = {
   ...placeFlags,
@@ -34,7 +34,7 @@ export const logs: Command = {
       throw new UsageError(`logs: ${JSON.stringify(component)} is no component; there are ${components.join(", ")}`);
     if (!["text", "json"].includes(asked.output))
       throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
-    const place = new Place(asked);
+    const place = new ClusterFolder(asked);
     place.mustExist();
     if (!existsSync(place.log))
       throw new Error(`cluster ${JSON.stringify(place.name)} has no log: it runs in the foreground, or never ran`);

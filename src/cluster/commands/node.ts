@@ -2,7 +2,7 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
-import { Place, placeFlags } from "../local/place.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { nodeNames, readSettings } from "../local/settings.ts";
 import { isSwitchedOff, switchNode } from "../local/switches.ts";
 
@@ -23,7 +23,7 @@ export const node: Command = {
     const [verb, name, ...more] = rest;
     if ((verb !== "stop" && verb !== "start") || name === undefined || more.length > 0)
       throw new UsageError("node takes stop or start, and the name of a node");
-    const place = new Place(flags);
+    const place = new ClusterFolder(flags);
     place.mustExist();
     const settings = readSettings(place);
     const names = settings ? nodeNames(settings) : [];

@@ -2,7 +2,7 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
-import { Place, placeFlags } from "../local/place.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { readSettings } from "../local/settings.ts";
 import { startFlags, startForPerson } from "../local/start.ts";
 
@@ -18,7 +18,7 @@ export const start: Command = {
   async run(args) {
     const { flags: asked, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`start takes no arguments; to name a cluster: --name=${rest[0]}`);
-    const place = new Place(asked);
+    const place = new ClusterFolder(asked);
     place.mustExist();
     const settings = readSettings(place);
     if (!settings) return;

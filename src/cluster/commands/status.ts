@@ -3,7 +3,7 @@ import { aligned } from "#cli/aligned.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
-import { Place, placeFlags } from "../local/place.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { type ClusterState, stateOf } from "../local/state.ts";
 
 const flags = {
@@ -19,7 +19,7 @@ export const status: Command = {
     if (rest.length > 0) throw new UsageError(`status takes no arguments; to name a cluster: --name=${rest[0]}`);
     if (!["text", "json"].includes(asked.output))
       throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
-    const state = await stateOf(new Place(asked));
+    const state = await stateOf(new ClusterFolder(asked));
     print(asked.output === "json" ? JSON.stringify(state, undefined, 2) : lines(state));
   },
 };

@@ -2,7 +2,7 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
-import { Place, placeFlags } from "../local/place.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { readSettings, storeOf } from "../local/settings.ts";
 import { stopCluster } from "../local/stop.ts";
 
@@ -16,7 +16,7 @@ export const stop: Command = {
   async run(args) {
     const { flags, rest } = parseFlags(placeFlags, args);
     if (rest.length > 0) throw new UsageError(`stop takes no arguments; to name a cluster: --name=${rest[0]}`);
-    const place = new Place(flags);
+    const place = new ClusterFolder(flags);
     place.mustExist();
     const settings = readSettings(place);
     if (settings && storeOf(settings) === "memory" && place.process)

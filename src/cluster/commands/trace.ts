@@ -3,8 +3,8 @@ import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print, printJson } from "#cli/print.ts";
 import type { Connection } from "#client/host/connect.ts";
-import { resourceName } from "#client/place.ts";
-import { milestones, type Step, traceTree, withoutEvents } from "#observe/trace.ts";
+import { resourceName } from "#client/object-key.ts";
+import { milestones, type TraceStep, traceTree, withoutEvents } from "#observe/trace.ts";
 import { milestonesText, stagesText, traceText } from "#observe/trace-text.ts";
 import { parseJson } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -62,7 +62,7 @@ export const trace: Command = {
 };
 
 /** Only which write hangs under which: the writes are told beside it. */
-const treeOf = (steps: readonly Step[]): readonly object[] =>
+const treeOf = (steps: readonly TraceStep[]): readonly object[] =>
   steps.map(({ write, effects }) => ({ revision: write.revision, effects: treeOf(effects) }));
 
 /** The server's memory of an object. */

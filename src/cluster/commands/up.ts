@@ -2,7 +2,7 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
-import { Place, placeFlags } from "../local/place.ts";
+import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { changedSettings, newSettings, readSettings, settingFlags } from "../local/settings.ts";
 import { makeKnown, nextWords, startFlags, startForPerson } from "../local/start.ts";
 
@@ -24,7 +24,7 @@ export const up: Command = {
   async run(args) {
     const { flags: asked, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`up takes no arguments, got ${JSON.stringify(rest[0])}`);
-    const place = new Place(asked);
+    const place = new ClusterFolder(asked);
     const before = readSettings(place);
     const settings = before ? changedSettings(before, asked, place) : newSettings(asked);
     if (place.process) {

@@ -5,10 +5,10 @@ import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { printJson, printPainted } from "#cli/print.ts";
 import { hasColours } from "#cli/terminal.ts";
 import type { Connection } from "#client/host/connect.ts";
-import type { Place } from "#client/place.ts";
+import type { ObjectKey } from "#client/object-key.ts";
 import type { Sources } from "#observe/facts.ts";
 import { wishIn } from "#observe/reasons/forbidden.ts";
-import type { Verdict } from "#observe/reasons/pod-facts.ts";
+import type { PodVerdict } from "#observe/reasons/pod-facts.ts";
 import { explain, explainRefusal } from "#observe/why.ts";
 import { answerText, coloured, plain } from "#observe/why-text.ts";
 import type { FailedAttempt } from "#scheduler/attempts.ts";
@@ -83,7 +83,7 @@ const nothingIfUnanswered =
   };
 
 /** What the scheduler of the cluster's own process says; nothing where another one schedules. */
-async function verdictsOn(connection: Connection, { namespace = "", name }: Place): Promise<readonly Verdict[]> {
+async function verdictsOn(connection: Connection, { namespace = "", name }: ObjectKey): Promise<readonly PodVerdict[]> {
   const text = await connection
     .read(`/knarr/v1/scheduling?${new URLSearchParams({ namespace, name })}`)
     .catch(nothingIfUnanswered("{}"));
@@ -95,7 +95,7 @@ const logLines = 5;
 
 async function lastLines(
   connection: Connection,
-  { namespace = "", name }: Place,
+  { namespace = "", name }: ObjectKey,
   container: string,
 ): Promise<readonly string[]> {
   const query = new URLSearchParams({ container, tailLines: String(logLines) });

@@ -42,7 +42,7 @@ export async function demoImages({ cacheFolder }: DemoOptions, signal: AbortSign
   return { archives: [{ references, archive }], missing };
 }
 
-interface Assembled {
+interface ImageContent {
   readonly specs: readonly ImageSpec[];
   /** Where the files were. */
   readonly inputs: readonly string[];
@@ -53,7 +53,7 @@ const busyboxPaths = ["/bin/busybox", "/usr/bin/busybox"];
 const nginxPaths = ["/usr/sbin/nginx", "/usr/bin/nginx"];
 const mimeTypes = "/etc/nginx/mime.types";
 
-async function assemble(cacheFolder: string, signal: AbortSignal): Promise<Assembled> {
+async function assemble(cacheFolder: string, signal: AbortSignal): Promise<ImageContent> {
   const files = await filesWith(cacheFolder, signal);
   const busybox = files.system.program(...busyboxPaths);
   if (!busybox)

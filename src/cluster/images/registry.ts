@@ -13,7 +13,7 @@ export const registryHosts = (url: string): string => `server = ${JSON.stringify
   capabilities = ["pull", "resolve"]
 `;
 
-type Asked = Pick<HttpRequest, "method" | "path">;
+type RegistryRequest = Pick<HttpRequest, "method" | "path">;
 interface Answer extends HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | AsyncIterable<Uint8Array>;
@@ -21,7 +21,7 @@ interface Answer extends HttpResponse {
 
 /** `archives` says which there are now; where several have an image of the same name, the last counts. */
 export function registry(archives: () => readonly string[] | Promise<readonly string[]>) {
-  return async (request: Asked): Promise<Answer> => {
+  return async (request: RegistryRequest): Promise<Answer> => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return refused(405, "UNSUPPORTED", `${request.method} is not supported: images come by "knarr load"`);
     const { path } = request;
@@ -44,7 +44,7 @@ async function find(
   name: string,
   what: string,
   reference: string,
-  request: Asked,
+  request: RegistryRequest,
 ): Promise<Answer | undefined> {
   for (const path of archives.toReversed()) {
     await using archive = await ImageArchive.open(path);

@@ -13,7 +13,7 @@ export interface RegistryServer extends AsyncDisposable {
   readonly url: string;
 }
 
-export interface RegistryOptions {
+export interface ImageRegistryOptions {
   /** Where nodes reach this machine. */
   readonly address: string;
   readonly archives: () => readonly string[] | Promise<readonly string[]>;
@@ -21,7 +21,7 @@ export interface RegistryOptions {
 }
 
 /** Serves the images of a cluster on any free port. Without TLS: only demo images are served, and nobody leaves the machine. */
-export async function serveRegistry({ address, archives, log }: RegistryOptions): Promise<RegistryServer> {
+export async function serveRegistry({ address, archives, log }: ImageRegistryOptions): Promise<RegistryServer> {
   const handler = registry(archives);
   const server = createServer((message, response) => {
     answer(message, response).catch((error: unknown) => {

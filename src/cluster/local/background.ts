@@ -6,23 +6,23 @@ import { closeSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import { graceMs } from "./end.ts";
-import type { Place } from "./place.ts";
 import { type Settings, writeSettings } from "./settings.ts";
-import type { Step } from "./step.ts";
+import type { StartStep } from "./step.ts";
 
 /** What the cluster's process says to the one that started it. */
-export type Told = { readonly step: Step } | { readonly failed: string };
+export type BackgroundMessage = { readonly step: StartStep } | { readonly failed: string };
 /** What it is told: that its settings are there; and that it is from now on alone. */
 export type Order = "proceed" | "stay";
 
 export interface BackgroundOptions {
-  readonly place: Place;
+  readonly place: ClusterFolder;
   /** What the cluster is to be, once this machine is fit for it. Called when its process is loading. */
   readonly prepare: () => Promise<Settings>;
   /** When to return. */
-  readonly until: Step["is"];
-  readonly onStep: (step: Step) => void;
+  readonly until: StartStep["is"];
+  readonly onStep: (step: StartStep) => void;
 }
 
 /** Rejects when the cluster cannot be started, or when the signal aborts; its process has ended by then. */
@@ -33,7 +33,7 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
   const tell = (order: Order) => void (child.connected && child.send(order));
   const arrived = Promise.withResolvers<void>();
   let reason = `it ended before it was ready; ${place.log} may say why`;
-  child.on("message", (told: Told) => {
+  child.on("message", (told: BackgroundMessage) => {
     if ("failed" in told) reason = told.failed;
     else {
       onStep(told.step);
@@ -63,7 +63,7 @@ export async function startInBackground(options: BackgroundOptions, signal: Abor
   child.unref();
 }
 
-function spawnCluster(place: Place): ChildProcess {
+function spawnCluster(place: ClusterFolder): ChildProcess {
   const log = openSync(place.log, "a", 0o600);
   try {
     const args = [resolve(process.argv[1] ?? ""), "run-cluster", `--name=${place.name}`, `--data-dir=${place.root}`];

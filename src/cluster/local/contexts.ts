@@ -3,10 +3,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
 import { changeKubeconfig, kubeconfigToChange } from "#client/host/kubeconfig-files.ts";
 import { parseKubeconfig, withEntry, withoutEntry } from "#client/kubeconfig.ts";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 
 /** Puts the cluster into the kubeconfig that is asked for, or that kubectl would use, as its current context. Returns the file. */
-export async function addContext(place: Place, explicit: string | undefined, signal: AbortSignal): Promise<string> {
+export async function addContext(
+  place: ClusterFolder,
+  explicit: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
   const own = parseKubeconfig(readFileSync(place.adminKubeconfig, "utf8"), place.adminKubeconfig);
   const [cluster, user] = [own.clusters[0]?.cluster ?? {}, own.users[0]?.user ?? {}];
   const path = kubeconfigToChange({ explicit, env: process.env });
@@ -14,7 +18,7 @@ export async function addContext(place: Place, explicit: string | undefined, sig
   return path;
 }
 
-export async function removeContext(place: Place, path: string, signal: AbortSignal): Promise<void> {
+export async function removeContext(place: ClusterFolder, path: string, signal: AbortSignal): Promise<void> {
   if (existsSync(path))
     await changeKubeconfig(path, (config) => withoutEntry(config, place.context), systemClock, signal);
 }

@@ -6,7 +6,7 @@ import { hasCode } from "#base/errors.ts";
 import { parseJson } from "#schema/json.ts";
 import { copyOf, keptCopies } from "../log-rotation.ts";
 
-export interface LogReader {
+export interface ClusterLogReader {
   /** What was written since the last call, in whole lines, also if it is in a copy by now; at first what is in the log itself. */
   read(): readonly string[];
   /** What is in the copies from before that, newest copy first. */
@@ -14,7 +14,7 @@ export interface LogReader {
 }
 
 /** Reads a log that is copied and emptied from time to time. */
-export function openLog(file: string): LogReader {
+export function openLog(file: string): ClusterLogReader {
   const lines = new Lines();
   let at = beginning(file);
   return {
@@ -117,14 +117,14 @@ export async function followFile(file: string, look: () => void, signal: AbortSi
   watcher.close();
 }
 
-export interface LogEntry {
+export interface LogLine {
   /** Which part of the cluster it is of. */
   readonly component: string | undefined;
   readonly text: string;
 }
 
 /** One line of the log as a person reads it. What is no entry of ours, such as a crash of Node's, is shown as it is. */
-export function readEntry(line: string): LogEntry {
+export function readEntry(line: string): LogLine {
   let entry: unknown;
   try {
     entry = parseJson(line).value;

@@ -1,24 +1,24 @@
 // The nodes that the settings of a cluster ask for.
-import type { Wanted } from "#apiserver/bootstrap/objects.ts";
+import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
 import { type NodeConnection, noConnection } from "#apiserver/node-connection.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import type { ClusterConfig } from "../cluster.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import type { FrontOptions } from "./front.ts";
-import type { Place } from "./place.ts";
 import { nodeNames, type Settings } from "./settings.ts";
 
 export interface NodesSetup {
   readonly make: ClusterConfig["nodes"];
   /** What the API has to have for them. */
-  readonly objects: readonly Wanted[];
+  readonly objects: readonly SystemObject[];
   readonly connection: NodeConnection;
   readonly inside: FrontOptions["inside"];
 }
 
 export interface NodesOptions {
-  readonly place: Place;
+  readonly place: ClusterFolder;
   readonly settings: Settings;
   readonly network: ServiceNetwork;
   readonly clientCa: string;

@@ -13,14 +13,14 @@ import { namespacesOf, readHostState } from "#network/host/host-state.ts";
 import { namesakeOf } from "../machine/home.ts";
 import { plannedNetwork } from "../machine/planned-network.ts";
 import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
-import { Place } from "./place.ts";
-import { type Asked, newSettings, readSettings, type Settings } from "./settings.ts";
+import { ClusterFolder } from "./cluster-folder.ts";
+import { newSettings, readSettings, type Settings, type UpFlags } from "./settings.ts";
 
 export interface Preparation {
-  readonly place: Place;
+  readonly place: ClusterFolder;
   readonly settings: Settings;
   /** What a person named of them, for a new cluster. */
-  readonly asked?: Asked;
+  readonly asked?: UpFlags;
 }
 
 export interface PrepareOptions extends Omit<EnsureOptions, "folder"> {
@@ -54,7 +54,12 @@ export async function prepareMachine(
   return fit;
 }
 
-function withFreeRanges(place: Place, asked: Asked, host: HostState, others: readonly OtherCluster[]): Settings {
+function withFreeRanges(
+  place: ClusterFolder,
+  asked: UpFlags,
+  host: HostState,
+  others: readonly OtherCluster[],
+): Settings {
   const wanted = Object.fromEntries(
     Object.entries(rangeFlags).flatMap(([name, flag]) => (asked[flag] === undefined ? [] : [[name, asked[flag]]])),
   );
@@ -68,13 +73,13 @@ const rangeFlags = {
   podRange: "cluster-cidr",
   serviceRange: "service-cluster-ip-range",
   loadBalancerRange: "load-balancer-range",
-} as const satisfies Record<keyof Ranges, keyof Asked>;
+} as const satisfies Record<keyof Ranges, keyof UpFlags>;
 
-const otherClusters = ({ name, root }: Place): readonly OtherCluster[] =>
+const otherClusters = ({ name, root }: ClusterFolder): readonly OtherCluster[] =>
   (existsSync(root) ? readdirSync(root) : [])
     .filter((other) => other !== name && !other.startsWith("."))
     .flatMap((other) => {
-      const settings = readSettings(new Place({ name: other, "data-dir": root }));
+      const settings = readSettings(new ClusterFolder({ name: other, "data-dir": root }));
       if (settings?.runtime !== "containerd") return [];
       const ranges = Object.entries(rangeFlags).map(([range, flag]) => [range, settings[flag]]);
       return [{ cluster: other, ...(Object.fromEntries(ranges) as Ranges) }];

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import { readSettings } from "./settings.ts";
 
 /** Removes all that is left of a cluster that does not run: its nodes, its folder, and its entry in the kubeconfig. */
-export async function removeCluster(place: Place): Promise<void> {
+export async function removeCluster(place: ClusterFolder): Promise<void> {
   const settings = readSettings(place);
   const kubeconfig = settings?.kubeconfig;
   if (settings?.runtime !== "simulated") {

@@ -5,7 +5,7 @@ import { systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import { parseFlags } from "#cli/flags.ts";
 import { type CheckReport, restoreStore } from "#store/host/lmdb-operate.ts";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import { readSettings, type Settings, storeOf } from "./settings.ts";
 import { lockStart, startFlags, startForPerson } from "./start.ts";
 import { stopCluster } from "./stop.ts";
@@ -18,13 +18,13 @@ export interface RestoredCluster {
 }
 
 export interface RestoreOptions {
-  readonly place: Place;
+  readonly place: ClusterFolder;
   readonly snapshot: string;
   readonly onProgress: (done: number, total: number) => void;
   /** The snapshot is sound; from now on the cluster is changed. */
   readonly onChecked: () => void;
-  /** Starts the cluster again; as `knarr start` does unless told. */
-  readonly start?: (place: Place, settings: Settings) => Promise<void>;
+  /** Starts the cluster again; defaults to as `knarr start` does. */
+  readonly start?: (place: ClusterFolder, settings: Settings) => Promise<void>;
 }
 
 /** The cluster runs afterwards if it ran before. */
@@ -52,7 +52,7 @@ export async function restoreCluster(options: RestoreOptions): Promise<RestoredC
 }
 
 /** Nobody can start the cluster meanwhile: it would begin with an empty store. */
-function exchange(place: Place, draft: string): string | undefined {
+function exchange(place: ClusterFolder, draft: string): string | undefined {
   const release = lockStart(place);
   try {
     if (place.process) throw new Error(`cluster ${JSON.stringify(place.name)} was started meanwhile`);
@@ -65,7 +65,7 @@ function exchange(place: Place, draft: string): string | undefined {
   }
 }
 
-function keptName({ store }: Place): string {
+function keptName({ store }: ClusterFolder): string {
   const stamp = new Date(systemClock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const names = Array.from({ length: 100 }, (_, i) => `${store}.before-${stamp}${i === 0 ? "" : `-${i}`}`);
   const free = names.find((name) => !existsSync(name));
@@ -73,14 +73,14 @@ function keptName({ store }: Place): string {
   return free;
 }
 
-interface Exchanged {
-  readonly place: Place;
+interface ExchangedFolder {
+  readonly place: ClusterFolder;
   readonly settings: Settings;
   readonly kept: string | undefined;
   readonly start: NonNullable<RestoreOptions["start"]>;
 }
 
-async function startOrUndo({ place, settings, kept, start }: Exchanged, signal: AbortSignal): Promise<void> {
+async function startOrUndo({ place, settings, kept, start }: ExchangedFolder, signal: AbortSignal): Promise<void> {
   try {
     await start(place, settings);
   } catch (cause) {
@@ -98,7 +98,7 @@ async function startOrUndo({ place, settings, kept, start }: Exchanged, signal: 
   }
 }
 
-function startAgain(place: Place, settings: Settings): Promise<void> {
+function startAgain(place: ClusterFolder, settings: Settings): Promise<void> {
   const { flags } = parseFlags(startFlags, []);
   return startForPerson({ place, settings, flags: { ...flags, kubeconfig: settings.kubeconfig }, isNew: false });
 }

@@ -15,20 +15,20 @@ import { assembleCluster } from "../cluster.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
 import { certificatesOf } from "./certificates.ts";
+import { type ClusterFolder, processLock } from "./cluster-folder.ts";
 import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
-import { type Place, processLock } from "./place.ts";
 import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
-import type { Step } from "./step.ts";
+import type { StartStep } from "./step.ts";
 import { nodeSwitches } from "./switches.ts";
 
 const nodePorts = "30000-32767";
 
 export interface RunOptions {
-  readonly place: Place;
+  readonly place: ClusterFolder;
   readonly settings: Settings;
   readonly log: Log;
-  readonly onStep: (step: Step) => void;
+  readonly onStep: (step: StartStep) => void;
 }
 
 export async function runCluster(options: RunOptions, signal: AbortSignal): Promise<void> {
@@ -98,7 +98,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
 /** Tokens that never end are found in old backups; a year is what pods' own tokens may live as well. */
 const longestToken = "8760h";
 
-const identityOf = (place: Place, clientCa: string) =>
+const identityOf = (place: ClusterFolder, clientCa: string) =>
   identityOptions(
     { ...usualIdentity(place.certificates), "service-account-max-token-expiration": longestToken },
     clientCa,

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import { parseFlags } from "#cli/flags.ts";
-import { Place, processLock } from "./place.ts";
+import { ClusterFolder, processLock } from "./cluster-folder.ts";
 import { changedSettings, newSettings, readSettings, settingFlags, writeSettings } from "./settings.ts";
 
 const root = mkdtempSync(join(tmpdir(), "knarr-settings-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 const asked = (...args: string[]) => parseFlags(settingFlags, ["--runtime=simulated", ...args]).flags;
-const placeOf = (name: string) => new Place({ name, "data-dir": root });
+const placeOf = (name: string) => new ClusterFolder({ name, "data-dir": root });
 
 test("settings survive in the folder of the cluster", () => {
   const place = placeOf("kept");

@@ -6,11 +6,11 @@ import { pluginsOf } from "#apiserver/admission/configuration.ts";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
-import type { Parsed } from "#cli/flags.ts";
+import type { FlagValues } from "#cli/flags.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import { pluginFlags } from "../admission-settings.ts";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 
 export const settingFlags = {
   runtime: {
@@ -54,10 +54,10 @@ export const settingFlags = {
   },
 } as const;
 
-export type Asked = Parsed<typeof settingFlags>;
+export type UpFlags = FlagValues<typeof settingFlags>;
 type Name = keyof typeof settingFlags;
 
-export type Settings = Asked & {
+export type Settings = UpFlags & {
   readonly runtime: string;
   readonly nodes: number;
   readonly store: string;
@@ -112,7 +112,7 @@ export const nodePrefix = 24;
 const nodesIn16 = 2 ** (nodePrefix - 16);
 
 /** The settings of a new cluster. Throws UsageError. */
-export function newSettings(asked: Asked): Settings {
+export function newSettings(asked: UpFlags): Settings {
   const podRange = (asked.nodes ?? 1) > nodesIn16 ? { "cluster-cidr": "10.128.0.0/9" } : {};
   return checked({ ...usual, ...podRange, ...given(asked) });
 }
@@ -121,7 +121,7 @@ export function newSettings(asked: Asked): Settings {
  * The settings of a cluster that is there already, changed as asked. Throws UsageError that says which cannot be changed, and what
  * to do about it.
  */
-export function changedSettings(before: Settings, asked: Asked, { name, process }: Place): Settings {
+export function changedSettings(before: Settings, asked: UpFlags, { name, process }: ClusterFolder): Settings {
   const differing = differences(before, asked);
   const fixed = differing.filter((flag) =>
     flag === "nodes" ? (asked.nodes ?? 0) < before.nodes : !changeable.has(flag),
@@ -144,7 +144,7 @@ export function changedSettings(before: Settings, asked: Asked, { name, process 
 const files: ReadonlySet<string> = new Set<Name>(["etcd-cafile", "etcd-certfile", "etcd-keyfile"]);
 
 /** What was asked for; of files their whole path, since the cluster may be started again from anywhere. */
-const given = (asked: Asked): Partial<Settings> =>
+const given = (asked: UpFlags): Partial<Settings> =>
   Object.fromEntries(
     Object.entries(asked)
       .map(([name, value]) => [name, files.has(name) && typeof value === "string" ? resolve(value) : value] as const)
@@ -154,7 +154,7 @@ const given = (asked: Asked): Partial<Settings> =>
       ),
   );
 
-const differences = (before: Settings, asked: Asked): readonly Name[] =>
+const differences = (before: Settings, asked: UpFlags): readonly Name[] =>
   Object.entries(given(asked)).flatMap(([name, value]) =>
     String(before[name as Name] ?? "") === String(value) ? [] : [name as Name],
   );
@@ -209,13 +209,13 @@ export const nodeNames = ({ runtime, nodes }: Settings): readonly string[] =>
 export const storeOf = (settings: Settings): "embedded" | "memory" | "etcd" =>
   settings["etcd-servers"].length > 0 ? "etcd" : settings.store === "memory" ? "memory" : "embedded";
 
-export function readSettings(place: Place): Settings | undefined {
+export function readSettings(place: ClusterFolder): Settings | undefined {
   if (!existsSync(place.settings)) return undefined;
   const value = parseJson(readFileSync(place.settings, "utf8")).value as Partial<Settings>; // we wrote it
   return checked({ ...usual, ...value });
 }
 
-export function writeSettings(place: Place, settings: Settings): void {
+export function writeSettings(place: ClusterFolder, settings: Settings): void {
   makeFolder(place.folder);
   writeFileSync(`${place.settings}.new`, `${JSON.stringify(settings, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(`${place.settings}.new`, place.settings);

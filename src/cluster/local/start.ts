@@ -5,15 +5,15 @@ import { makeFolder } from "#base/host/make-folder.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
 import { durationFlag } from "#cli/duration-flag.ts";
-import type { Parsed } from "#cli/flags.ts";
+import type { FlagValues } from "#cli/flags.ts";
 import { type Steps, showSteps } from "#cli/host/steps.ts";
 import { print } from "#cli/print.ts";
 import { startInBackground } from "./background.ts";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import type { Preparation } from "./prepare.ts";
 import { removeCluster } from "./remove.ts";
 import { readSettings, type Settings, storeOf, writeSettings } from "./settings.ts";
-import type { Step } from "./step.ts";
+import type { StartStep } from "./step.ts";
 
 export const startFlags = {
   foreground: { type: "bool", default: false, help: "Stay, and log to the terminal; Ctrl-C stops the cluster" },
@@ -23,12 +23,12 @@ export const startFlags = {
   kubeconfig: {
     type: "string",
     value: "FILE",
-    help: "The kubeconfig to put the cluster into; the one that kubectl uses unless told",
+    help: "The kubeconfig to put the cluster into; defaults to the one that kubectl uses",
   },
 } as const;
 
 export interface StartOptions extends Preparation {
-  readonly flags: Parsed<typeof startFlags>;
+  readonly flags: FlagValues<typeof startFlags>;
   /** Whether nothing of it was there before: then nothing is there after a failure. */
   readonly isNew: boolean;
 }
@@ -102,7 +102,7 @@ async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: 
 }
 
 /** Two who start a cluster at once would take its folder from each other. */
-export function lockStart(place: Place): () => void {
+export function lockStart(place: ClusterFolder): () => void {
   makeFolder(place.folder);
   try {
     const lock = lockFolder(place.folder, "starting", "cluster");
@@ -119,7 +119,7 @@ function announce({ place, settings }: StartOptions, steps: Steps): void {
   steps.begin("starting the API server");
 }
 
-function tellSteps({ settings }: StartOptions, steps: Steps, isReady: () => void): (step: Step) => void {
+function tellSteps({ settings }: StartOptions, steps: Steps, isReady: () => void): (step: StartStep) => void {
   const simulated = settings.runtime === "simulated" ? " simulated" : "";
   const nodes = `${settings.nodes}${simulated} node${settings.nodes === 1 ? "" : "s"}`;
   return (step) => {
@@ -135,14 +135,14 @@ function tellSteps({ settings }: StartOptions, steps: Steps, isReady: () => void
 
 async function stayInForeground(
   { place, settings, flags }: StartOptions,
-  onStep: (step: Step) => void,
+  onStep: (step: StartStep) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { runCluster } = await import("./run.ts");
   writeSettings(place, settings);
   const log = createLog({ clock: systemClock, write: writeToStderr });
   let known: Promise<void> | undefined;
-  const ready = (step: Step) => {
+  const ready = (step: StartStep) => {
     onStep(step);
     if (step.is !== "ready") return;
     known = makeKnown(place, flags.kubeconfig, new AbortController().signal).then(
@@ -160,7 +160,11 @@ async function stayInForeground(
 const contexts = () => import("./contexts.ts");
 
 /** Remembers where, so that `knarr down` finds it. */
-export async function makeKnown(place: Place, explicit: string | undefined, signal: AbortSignal): Promise<void> {
+export async function makeKnown(
+  place: ClusterFolder,
+  explicit: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const { addContext } = await contexts();
   let kubeconfig: string;
   try {
@@ -172,7 +176,7 @@ export async function makeKnown(place: Place, explicit: string | undefined, sign
   if (settings && settings.kubeconfig !== kubeconfig) writeSettings(place, { ...settings, kubeconfig });
 }
 
-export const nextWords = (place: Place): string => {
+export const nextWords = (place: ClusterFolder): string => {
   const { context, name } = place;
   const image = readSettings(place)?.runtime === "containerd" ? "knarr.local/nginx" : "nginx";
   const which = name === "knarr" ? "" : ` --name=${name}`;

@@ -11,7 +11,7 @@ import { connectClient } from "#client/host/connect.ts";
 import { parseKubeconfig } from "#client/kubeconfig.ts";
 import { isReady } from "#rules/conditions.ts";
 import { kubernetesVersion } from "../version.ts";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import { readSettings, storeOf } from "./settings.ts";
 
 export interface ClusterState {
@@ -25,14 +25,14 @@ export interface ClusterState {
   readonly uptimeSeconds?: number;
   readonly memoryBytes?: number | undefined;
   readonly store: { readonly engine: string; readonly bytes?: number };
-  readonly nodes?: readonly NodeState[];
+  readonly nodes?: readonly NodeSummary[];
   readonly pods?: Readonly<Record<string, number>>;
   readonly components?: readonly { readonly name: string; readonly healthy: boolean; readonly message: string }[];
   /** Why the API could not be asked. */
   readonly problem?: string;
 }
 
-export interface NodeState {
+export interface NodeSummary {
   readonly name: string;
   readonly ready: boolean;
   /** What is the matter with it, as it says itself or others say of it. */
@@ -41,7 +41,7 @@ export interface NodeState {
 
 const patienceMs = 5000;
 
-export async function stateOf(place: Place): Promise<ClusterState> {
+export async function stateOf(place: ClusterFolder): Promise<ClusterState> {
   place.mustExist();
   const settings = readSettings(place);
   const engine = settings ? storeOf(settings) : "embedded";
@@ -68,7 +68,7 @@ export async function stateOf(place: Place): Promise<ClusterState> {
   }
 }
 
-async function askApi(place: Place) {
+async function askApi(place: ClusterFolder) {
   const { client, close } = await connectClient({
     explicit: place.adminKubeconfig,
     env: {},
@@ -87,7 +87,7 @@ async function askApi(place: Place) {
 const nodesIn = async (client: Client) => (await client.list(Node)).items.map(nodeState);
 
 /** Conditions other than Ready are troubles when they hold. */
-export function nodeState(node: Node): NodeState {
+export function nodeState(node: Node): NodeSummary {
   const { conditions = [] } = node.status;
   const bad = conditions.filter(({ type, status }) => (type === "Ready" ? status !== "True" : status === "True"));
   const problem = bad.map(({ type, message }) => message || type).join("; ");
@@ -113,7 +113,7 @@ const componentsIn = async (client: Client) =>
     };
   });
 
-function endpointOf({ adminKubeconfig }: Place): string | undefined {
+function endpointOf({ adminKubeconfig }: ClusterFolder): string | undefined {
   try {
     return parseKubeconfig(readFileSync(adminKubeconfig, "utf8"), adminKubeconfig).clusters[0]?.cluster.server;
   } catch {

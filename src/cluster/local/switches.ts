@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { aborted } from "#base/aborted.ts";
 import type { Component } from "#base/supervise.ts";
 import type { ClusterNodes } from "../cluster.ts";
-import type { Place } from "./place.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 
-const fileOf = (place: Place, node: string): string => join(place.nodes, `${node}.off`);
+const fileOf = (place: ClusterFolder, node: string): string => join(place.nodes, `${node}.off`);
 
-export const isSwitchedOff = (place: Place, node: string): boolean => existsSync(fileOf(place, node));
+export const isSwitchedOff = (place: ClusterFolder, node: string): boolean => existsSync(fileOf(place, node));
 
 /** Whoever runs the cluster notices. */
-export function switchNode(place: Place, node: string, isOn: boolean): void {
+export function switchNode(place: ClusterFolder, node: string, isOn: boolean): void {
   mkdirSync(place.nodes, { recursive: true, mode: 0o700 });
   if (isOn) rmSync(fileOf(place, node), { force: true });
   else writeFileSync(fileOf(place, node), "", { mode: 0o600 });
@@ -19,7 +19,7 @@ export function switchNode(place: Place, node: string, isOn: boolean): void {
 
 /** Does to the nodes what their files say. */
 export const nodeSwitches = (
-  place: Place,
+  place: ClusterFolder,
   names: readonly string[],
   nodes: Pick<ClusterNodes, "stop" | "start">,
 ): Component => ({

@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { hasCode } from "#base/errors.ts";
-import type { Place } from "../local/place.ts";
+import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { usual } from "../local/settings.ts";
 import { homeOf, namesakeOf } from "./home.ts";
 import { type LocalNodes, localNodes } from "./local-nodes.ts";
@@ -13,7 +13,7 @@ import { isRootedIn, networkAt, type ProcessInfo, processes } from "./processes.
 const namespaceFolder = "/run/netns";
 
 /** Undefined if there are none, or they are a namesake's. Throws if it is not certain that they are this cluster's. */
-export function forgottenNodes(place: Place): LocalNodes | undefined {
+export function forgottenNodes(place: ClusterFolder): LocalNodes | undefined {
   if (process.getuid?.() !== 0) return undefined; // then it had none that are real
   const name = JSON.stringify(place.name);
   const home = homeOf(place);
@@ -43,7 +43,7 @@ interface NodeNamespace {
 }
 
 /** No other cluster has a namespace of these names, whatever it is called. */
-function namespacesOf(place: Place): readonly NodeNamespace[] {
+function namespacesOf(place: ClusterFolder): readonly NodeNamespace[] {
   const { switch: join, nodes } = plannedNetwork(place, { ...usual, nodes: 1 });
   const [{ netns = "", name: one = "" } = {}] = nodes;
   const prefix = netns.slice(0, -one.length);
@@ -55,14 +55,14 @@ function namespacesOf(place: Place): readonly NodeNamespace[] {
 }
 
 /** Nodes whose containerd has its configuration in this cluster's folder, even if that is gone. */
-const runningNodes = (place: Place): readonly string[] =>
+const runningNodes = (place: ClusterFolder): readonly string[] =>
   processes().flatMap(({ args }) => {
     const config = args.find((arg) => arg.startsWith(`${place.nodes}/`));
     return basename(args[0] ?? "") === "containerd" && config !== undefined ? basename(dirname(config)) : [];
   });
 
 /** Processes in these namespaces that have nothing to do with this cluster's folders. */
-function strangersIn(namespaces: readonly NodeNamespace[], place: Place): readonly ProcessInfo[] {
+function strangersIn(namespaces: readonly NodeNamespace[], place: ClusterFolder): readonly ProcessInfo[] {
   const networks = new Set(namespaces.map(({ name }) => networkAt(join(namespaceFolder, name))));
   const isBelow = (path: string) => [place.folder, place.runFolder].some((folder) => path.startsWith(`${folder}/`));
   return processes().filter((one) => {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { makeNetwork, removeNetwork } from "#network/host/local-network.ts";
 import type { LocalNetwork, LocalNode } from "#network/local-network.ts";
-import type { Place } from "../local/place.ts";
+import type { ClusterFolder } from "../local/cluster-folder.ts";
 import type { Settings } from "../local/settings.ts";
 import { NodeContainerd } from "./containerd.ts";
 import { markHome } from "./home.ts";
@@ -17,9 +17,9 @@ export class LocalNodes {
   readonly nodes: readonly MachineNode[];
   /** What does not outlive a boot. */
   readonly runFolder: string;
-  readonly #place: Place;
+  readonly #place: ClusterFolder;
 
-  constructor(network: LocalNetwork, nodes: readonly MachineNode[], place: Place) {
+  constructor(network: LocalNetwork, nodes: readonly MachineNode[], place: ClusterFolder) {
     this.network = network;
     this.nodes = nodes;
     this.runFolder = place.runFolder;
@@ -54,7 +54,7 @@ export class LocalNodes {
 /** Where the CNI plugins are on Debian. */
 const usualPlugins = "/usr/lib/cni";
 
-export function localNodes(place: Place, settings: Settings): LocalNodes {
+export function localNodes(place: ClusterFolder, settings: Settings): LocalNodes {
   const network = plannedNetwork(place, settings);
   const { runFolder } = place;
   const { pluginFolder = usualPlugins } = settings;

@@ -2,7 +2,7 @@
 // node in a network namespace, and one that has a machine to itself, are run by the same code.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { type RunOptions, runProgram } from "#base/host/run-program.ts";
+import { type ProgramOptions, runProgram } from "#base/host/run-program.ts";
 import type { ListenHandle } from "#serving/host/https/front.ts";
 import { networkAt } from "./processes.ts";
 
@@ -24,7 +24,7 @@ export interface NodeLocation {
   /** The command that runs this one there. */
   command(command: readonly string[]): readonly string[];
   /** Runs a program there to its end, and resolves with its output. */
-  run(command: readonly string[], options?: RunOptions): Promise<string>;
+  run(command: readonly string[], options?: ProgramOptions): Promise<string>;
   /** Connects from there: to servers that listen on its loopback, too. */
   dial(to: Address, signal: AbortSignal): Promise<Socket>;
   /** Has the server listen there, and resolves with its port. */

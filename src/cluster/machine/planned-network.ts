@@ -1,10 +1,10 @@
 import { partOf } from "#kubelet/simulated/addresses.ts";
 import { type LocalNetwork, planNetwork } from "#network/local-network.ts";
-import type { Place } from "../local/place.ts";
+import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { nodeNames, nodePrefix, type Settings } from "../local/settings.ts";
 
 /** The network that the nodes of a cluster have, or will have. */
-export function plannedNetwork(place: Place, settings: Settings): LocalNetwork {
+export function plannedNetwork(place: ClusterFolder, settings: Settings): LocalNetwork {
   const podRange = settings["cluster-cidr"];
   return planNetwork({
     cluster: place.name,

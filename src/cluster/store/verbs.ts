@@ -14,7 +14,7 @@ import {
   shrinkStore,
   snapshotStore,
 } from "#store/host/lmdb-operate.ts";
-import { Place } from "../local/place.ts";
+import { ClusterFolder } from "../local/cluster-folder.ts";
 import { restoreCluster } from "../local/restore.ts";
 import { openSource, openTarget } from "./location.ts";
 
@@ -80,7 +80,7 @@ const restore: StoreVerb = {
 
 async function restoreByName(name: string, dataDir: string | undefined, rest: readonly string[]): Promise<void> {
   const [snapshot] = positionals(restore.use, rest, 1);
-  const place = new Place({ name, "data-dir": dataDir });
+  const place = new ClusterFolder({ name, "data-dir": dataDir });
   const progress = showProgress("checking the snapshot", systemClock);
   const { report, kept, isRunning } = await restoreCluster({
     place,

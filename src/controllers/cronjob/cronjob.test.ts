@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { CronJob } from "#api/batch/v1/cron-job.ts";
 import { Job } from "#api/batch/v1/job.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { cronJobController } from "./cronjob.ts";
 
 const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } };
 const created = "2026-01-01T09:00:00Z";
 const last = "2026-01-01T10:00:00Z";
-const have = (w: World, spec: object = {}, status: object = {}, metadata: object = {}) =>
+const have = (w: ClientWorld, spec: object = {}, status: object = {}, metadata: object = {}) =>
   w.have(CronJob, {
     metadata: { name: "tick", creationTimestamp: created, ...metadata },
     spec: { schedule: "0 * * * *", jobTemplate: { metadata: { labels: { a: "b" } }, spec: { template } }, ...spec },
@@ -23,7 +23,7 @@ interface JobOptions {
   readonly startTime?: string;
   readonly completionTime?: string;
 }
-const haveJob = (w: World, owner: CronJob, name: string, { ended, startTime, completionTime }: JobOptions = {}) =>
+const haveJob = (w: ClientWorld, owner: CronJob, name: string, { ended, startTime, completionTime }: JobOptions = {}) =>
   w.have(
     Job,
     {
@@ -39,8 +39,8 @@ const refer = ({ metadata: { name, namespace, uid } }: Job) => ({
   namespace,
   uid,
 });
-const statusOf = (w: World) => w.get(CronJob, { name: "tick" })!.status;
-const activeNames = (w: World) => (statusOf(w).active ?? []).map(({ name }) => name);
+const statusOf = (w: ClientWorld) => w.get(CronJob, { name: "tick" })!.status;
+const activeNames = (w: ClientWorld) => (statusOf(w).active ?? []).map(({ name }) => name);
 const at = (time: string) => world({ now: time });
 
 test("a job is started when it is due, with the time in its name and its annotations", async () => {

@@ -7,7 +7,7 @@ import { equal } from "#base/collections.ts";
 import { explain, isReason } from "#base/errors.ts";
 import { quote } from "#base/quote.ts";
 import { type Again, type Controller, controller, type Reconcile } from "#client/controller.ts";
-import { keyOfObject } from "#client/place.ts";
+import { keyOfObject } from "#client/object-key.ts";
 import { controlledBy, controllerOf } from "#rules/owners.ts";
 import { millisOf, timeOf } from "#schema/time.ts";
 import { endCondition } from "../job/conditions.ts";

@@ -3,7 +3,7 @@ import type { CronJob } from "#api/batch/v1/cron-job.ts";
 import type { Schedule } from "#api/batch/v1/schedule.ts";
 import { millisOf } from "#schema/time.ts";
 import { nextTime } from "./next-time.ts";
-import type { Zone } from "./zone.ts";
+import type { TimeZone } from "./zone.ts";
 
 /** More than so many missed starts are worth a warning. */
 const manyMissed = 100;
@@ -12,7 +12,7 @@ const slackMs = 100;
 
 export interface Timetable {
   readonly schedule: Schedule;
-  readonly zone: Zone;
+  readonly zone: TimeZone;
 }
 
 /** A schedule that can be read but makes no sense: the 31st of February. */
@@ -20,7 +20,7 @@ export class NeverDue extends Error {
   override readonly name = "NeverDue";
 }
 
-interface Missed {
+interface MissedRuns {
   readonly earliest: number;
   /** The last time the job was due, if it was. */
   readonly last: number | undefined;
@@ -33,7 +33,7 @@ function missedStarts(
   table: Timetable,
   now: number,
   withDeadline: boolean,
-): Missed {
+): MissedRuns {
   const next = (after: number) => nextTime(table.schedule, after, table.zone);
   const since = millisOf(status.lastScheduleTime ?? metadata.creationTimestamp ?? "1970-01-01T00:00:00Z");
   const deadline = withDeadline ? spec.startingDeadlineSeconds : undefined;

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type CronTimes, parseSchedule } from "#api/batch/v1/schedule.ts";
 import { nextTime } from "./next-time.ts";
-import { formatIn, utc, type Zone, zoneOf } from "./zone.ts";
+import { formatIn, type TimeZone, utc, zoneOf } from "./zone.ts";
 
 /** Looks at every minute in turn, as a person with a wall clock and a calendar would. */
-function byMinute(times: CronTimes, after: number, zone: Zone, limit: number): number | undefined {
+function byMinute(times: CronTimes, after: number, zone: TimeZone, limit: number): number | undefined {
   for (let at = (Math.floor(after / 60_000) + 1) * 60_000; at <= limit; at += 60_000) {
     const wall = new Date(at + zone.offsetMs(at));
     const day = times.days.has(wall.getUTCDate());
@@ -22,7 +22,7 @@ function byMinute(times: CronTimes, after: number, zone: Zone, limit: number): n
 }
 
 /** The walk asks for the same minutes again and again. */
-function remembering({ offsetMs }: Zone): Zone {
+function remembering({ offsetMs }: TimeZone): TimeZone {
   const known = new Map<number, number>();
   return {
     offsetMs(at) {

@@ -4,7 +4,7 @@
 // due; when they are set back, those that come twice come due twice. Upstream's library does the same, but for a few corners
 // where it loses its way: of a zone east of Greenwich it misses the day that has no midnight.
 import type { CronTimes, Schedule } from "#api/batch/v1/schedule.ts";
-import { transition, type Zone } from "./zone.ts";
+import { type TimeZone, transition } from "./zone.ts";
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -12,7 +12,7 @@ const dayMs = 24 * 60 * minuteMs;
 const mostYears = 5;
 
 /** The first moment after `after` at which the schedule is due, in milliseconds since 1970; undefined if it never is. */
-export function nextTime(schedule: Schedule, after: number, zone: Zone): number | undefined {
+export function nextTime(schedule: Schedule, after: number, zone: TimeZone): number | undefined {
   if ("everyMs" in schedule) return Math.floor(after / 1000) * 1000 + schedule.everyMs;
   let from = (Math.floor(after / minuteMs) + 1) * minuteMs;
   const lastYear = yearOf(from + zone.offsetMs(from)) + mostYears;

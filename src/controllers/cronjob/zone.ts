@@ -1,14 +1,14 @@
 // Time zones: how far the clocks on the walls of a place are ahead of UTC at a moment.
 
-export interface Zone {
+export interface TimeZone {
   /** What to add to a moment, in milliseconds since 1970, to get what the wall shows as if it were UTC. */
   offsetMs(at: number): number;
 }
 
-export const utc: Zone = { offsetMs: () => 0 };
+export const utc: TimeZone = { offsetMs: () => 0 };
 
 /** The zone of that name. Throws RangeError if the machine does not know it. */
-export function zoneOf(name: string): Zone {
+export function zoneOf(name: string): TimeZone {
   if (name === "" || name === "UTC") return utc;
   const format = new Intl.DateTimeFormat("en", {
     timeZone: name,
@@ -32,7 +32,7 @@ export function zoneOf(name: string): Zone {
 const fields = ["year", "month", "day", "hour", "minute", "second"] as const;
 
 /** The first moment after `from`, up to `to`, at which the offset is no longer what it was; undefined if it is the same at both ends. */
-export function transition({ offsetMs }: Zone, from: number, to: number): number | undefined {
+export function transition({ offsetMs }: TimeZone, from: number, to: number): number | undefined {
   const offset = offsetMs(from);
   if (offsetMs(to) === offset) return undefined;
   let [same, other] = [from, to];
@@ -46,7 +46,7 @@ export function transition({ offsetMs }: Zone, from: number, to: number): number
 }
 
 /** The moment as the wall shows it, in RFC 3339: `2026-03-29T03:00:00+02:00`. */
-export function formatIn({ offsetMs }: Zone, at: number): string {
+export function formatIn({ offsetMs }: TimeZone, at: number): string {
   const offset = offsetMs(at);
   const wall = new Date(at + offset).toISOString().slice(0, 19);
   if (offset === 0) return `${wall}Z`;

@@ -5,7 +5,7 @@ import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { templateHash } from "../template-hash.ts";
 import { daemonSetController } from "./daemonset.ts";
 import { daemonTolerations, pinnedTo, placementOf, targetNode } from "./placement.ts";
@@ -32,29 +32,29 @@ function cluster(nodes: number, more: object = {}) {
 }
 type Cluster = ReturnType<typeof cluster>;
 
-const statusOf = (w: World) => w.get(DaemonSet, place)!.status;
-const podOn = (w: World, node: string) => w.list(Pod).filter((pod) => targetNode(pod) === node);
-const nodesOf = (w: World) => w.list(Pod).map(targetNode).toSorted();
-const imagesOf = (w: World) =>
+const statusOf = (w: ClientWorld) => w.get(DaemonSet, place)!.status;
+const podOn = (w: ClientWorld, node: string) => w.list(Pod).filter((pod) => targetNode(pod) === node);
+const nodesOf = (w: ClientWorld) => w.list(Pod).map(targetNode).toSorted();
+const imagesOf = (w: ClientWorld) =>
   w
     .list(Pod)
     .map((pod) => `${targetNode(pod)} ${pod.spec.containers[0]?.image}`)
     .toSorted();
-const change = (w: World, spec: object) => w.client.patch(DaemonSet, place, "merge", { spec });
+const change = (w: ClientWorld, spec: object) => w.client.patch(DaemonSet, place, "merge", { spec });
 
 /** Binds a pod and makes it ready, as scheduler and kubelet would. */
-async function run(w: World, pod: Pod, at = "2026-01-01T00:00:00Z"): Promise<void> {
+async function run(w: ClientWorld, pod: Pod, at = "2026-01-01T00:00:00Z"): Promise<void> {
   const conditions = [{ type: "Ready", status: "True", lastTransitionTime: at }];
   const bound = { ...pod, spec: { ...pod.spec, nodeName: targetNode(pod) ?? "" } };
   const updated = await w.client.update(Pod, bound);
   await w.client.update(Pod, { ...updated, status: { ...pod.status, phase: "Running", conditions } }, "status");
   w.writes();
 }
-async function setPhase(w: World, pod: Pod, phase: "Failed" | "Succeeded"): Promise<void> {
+async function setPhase(w: ClientWorld, pod: Pod, phase: "Failed" | "Succeeded"): Promise<void> {
   await w.client.update(Pod, { ...pod, status: { ...pod.status, phase } }, "status");
   w.writes();
 }
-const runAll = async (w: World) => {
+const runAll = async (w: ClientWorld) => {
   for (const pod of w.list(Pod)) if (pod.status.phase !== "Running") await run(w, pod);
 };
 async function settle(w: Cluster): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type Reconcile,
   watching,
 } from "#client/controller.ts";
-import type { Place } from "#client/place.ts";
+import type { ObjectKey } from "#client/object-key.ts";
 import { controllerOf } from "#rules/owners.ts";
 import { nextAvailableMs } from "#rules/pods.ts";
 import { selectorMatcher } from "#schema/selector.ts";
@@ -23,7 +23,7 @@ import { orphanPods, podsOnNode, wakenByOrphans } from "../pods.ts";
 import { historyOf, truncateHistory } from "./history.ts";
 import { Patience } from "./patience.ts";
 import { pinnedTo, placementOf, placementsOf, podTemplate } from "./placement.ts";
-import { byTarget, type Ended, type Plan, planPlaces, type Scene } from "./plan.ts";
+import { byTarget, type DaemonPlan, type DaemonSetState, type EndedPodPolicy, planPlaces } from "./plan.ts";
 import { statusOf } from "./status.ts";
 import { planUpdate } from "./update.ts";
 
@@ -52,7 +52,7 @@ export function daemonSetController(): Controller<typeof DaemonSet> {
 }
 
 /** The DaemonSets for which a node makes a difference that is not yet seen in their pods or their status. */
-function concerned(node: Node, cache: CacheView): readonly Place[] {
+function concerned(node: Node, cache: CacheView): readonly ObjectKey[] {
   const { name = "" } = node.metadata;
   const owners = new Set(cache.by(podsOnNode, name).map((pod) => controllerOf(pod)?.uid));
   const isGone = cache.get(Node, { name }) === undefined;
@@ -75,7 +75,7 @@ async function reconcile(ds: DaemonSet, context: Reconcile, patience: Patience):
   if (ds.metadata.deletionTimestamp !== undefined) return;
   const history = await historyOf(ds, await podsOf(ds, context), context);
   const { pods } = history;
-  const scene: Scene = {
+  const scene: DaemonSetState = {
     ds,
     nodes: cache.list(Node),
     placement: placementsOf(ds),
@@ -115,14 +115,14 @@ function podsOf(ds: DaemonSet, { client, cache }: Reconcile): Promise<readonly P
 }
 
 /** An update goes on only from where every node has what it should have. */
-async function act(scene: Scene, ended: Ended, context: Reconcile): Promise<void> {
+async function act(scene: DaemonSetState, ended: EndedPodPolicy, context: Reconcile): Promise<void> {
   const places = planPlaces(scene, ended);
   if (places.create.length > 0 || places.delete.length > 0) return carryOut(places, scene, context);
   if (scene.ds.spec.updateStrategy.type === "RollingUpdate") await carryOut(planUpdate(scene), scene, context);
 }
 
 /** Both halves are tried; then the first failure is thrown. */
-async function carryOut(plan: Plan, { ds, hash }: Scene, context: Reconcile): Promise<void> {
+async function carryOut(plan: DaemonPlan, { ds, hash }: DaemonSetState, context: Reconcile): Promise<void> {
   const template = podTemplate(ds, hash);
   const nodes = plan.create.slice(0, burst);
   const failures: unknown[] = [];
@@ -145,7 +145,7 @@ async function carryOut(plan: Plan, { ds, hash }: Scene, context: Reconcile): Pr
 
 /** Says what becomes of pods that have ended, reports it, and notes in `waits` when to look again. */
 const endedPods =
-  ({ metadata, status }: DaemonSet, { clock, event }: Reconcile, patience: Patience, waits: number[]): Ended =>
+  ({ metadata, status }: DaemonSet, { clock, event }: Reconcile, patience: Patience, waits: number[]): EndedPodPolicy =>
   (pod, node) => {
     const { namespace, name } = pod.metadata;
     if (pod.status.phase === "Succeeded") {

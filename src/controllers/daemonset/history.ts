@@ -15,7 +15,7 @@ import {
 } from "../controller-revisions.ts";
 import { templateHash } from "../template-hash.ts";
 
-export interface History {
+export interface RevisionHistory {
   /** Which value of the revision label pods of the present template have. */
   readonly hash: string;
   /** The oldest first. */
@@ -27,7 +27,7 @@ export interface History {
 const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[revisionLabel] ?? "";
 
 /** Creates the revision of a new template, or makes an old one the newest again. */
-export async function historyOf(ds: DaemonSet, pods: readonly Pod[], context: Reconcile): Promise<History> {
+export async function historyOf(ds: DaemonSet, pods: readonly Pod[], context: Reconcile): Promise<RevisionHistory> {
   const { client } = context;
   const patch = templatePatch(ds.spec.template);
   const revisions: ControllerRevision[] = [];

@@ -9,20 +9,20 @@ import { untoleratedTaint } from "#rules/tolerations.ts";
 import { parseInt64 } from "#schema/int64.ts";
 import { revisionLabel } from "../controller-revisions.ts";
 
-export interface Placement {
+export interface DaemonPlacement {
   /** Whether a pod should be started where there is none. */
   readonly shouldRun: boolean;
   /** Whether a pod that is there may stay. */
   readonly shouldStay: boolean;
 }
 
-const always: Placement = { shouldRun: true, shouldStay: true };
-const never: Placement = { shouldRun: false, shouldStay: false };
+const always: DaemonPlacement = { shouldRun: true, shouldStay: true };
+const never: DaemonPlacement = { shouldRun: false, shouldStay: false };
 
 /** The placements of a DaemonSet on nodes, each worked out once. */
-export function placementsOf(ds: DaemonSet): (node: Node) => Placement {
+export function placementsOf(ds: DaemonSet): (node: Node) => DaemonPlacement {
   const placement = placementOf(ds);
-  const known = new Map<Node, Placement>();
+  const known = new Map<Node, DaemonPlacement>();
   return (node) => {
     const found = known.get(node) ?? placement(node);
     known.set(node, found);
@@ -30,7 +30,7 @@ export function placementsOf(ds: DaemonSet): (node: Node) => Placement {
   };
 }
 
-export function placementOf({ spec }: DaemonSet): (node: Node) => Placement {
+export function placementOf({ spec }: DaemonSet): (node: Node) => DaemonPlacement {
   const pod = spec.template.spec;
   const selected = requiredNodes(pod);
   const tolerations = daemonTolerations(pod);

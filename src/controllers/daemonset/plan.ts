@@ -7,12 +7,12 @@ import { isReady } from "#rules/conditions.ts";
 import { hasEnded, isAvailable } from "#rules/pods.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
 import { revisionLabel } from "../controller-revisions.ts";
-import { type Placement, targetNode } from "./placement.ts";
+import { type DaemonPlacement, targetNode } from "./placement.ts";
 
-export interface Scene {
+export interface DaemonSetState {
   readonly ds: DaemonSet;
   readonly nodes: readonly Node[];
-  readonly placement: (node: Node) => Placement;
+  readonly placement: (node: Node) => DaemonPlacement;
   /** By the node they are on, or will be. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** The value of the revision label that pods of the present template have. */
@@ -20,14 +20,14 @@ export interface Scene {
   readonly now: number;
 }
 
-export interface Plan {
+export interface DaemonPlan {
   /** Nodes to start a pod on. */
   readonly create: readonly string[];
   readonly delete: readonly Pod[];
 }
 
 /** What is done about a pod that has ended: it is deleted, or that has to wait. */
-export type Ended = (pod: Pod, node: string) => "delete" | "wait";
+export type EndedPodPolicy = (pod: Pod, node: string) => "delete" | "wait";
 
 /** The pods that matter, by node. One that has ended and is going is nobody's business any more. */
 export function byTarget(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
@@ -43,7 +43,7 @@ export function byTarget(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod
 }
 
 /** One pod on each node that should have one, none elsewhere. */
-export function planPlaces(scene: Scene, ended: Ended): Plan {
+export function planPlaces(scene: DaemonSetState, ended: EndedPodPolicy): DaemonPlan {
   const plans = scene.nodes.map((node) => planNode(scene, node, ended));
   return {
     create: plans.flatMap((plan) => plan.create),
@@ -51,9 +51,9 @@ export function planPlaces(scene: Scene, ended: Ended): Plan {
   };
 }
 
-const nothing: Plan = { create: [], delete: [] };
+const nothing: DaemonPlan = { create: [], delete: [] };
 
-function planNode(scene: Scene, node: Node, ended: Ended): Plan {
+function planNode(scene: DaemonSetState, node: Node, ended: EndedPodPolicy): DaemonPlan {
   const name = node.metadata.name ?? "";
   const { shouldRun, shouldStay } = scene.placement(node);
   const pods = scene.pods.get(name);
@@ -69,7 +69,7 @@ function planNode(scene: Scene, node: Node, ended: Ended): Plan {
 }
 
 /** Two pods may be there while the new one is not available and the old one still works. */
-function beyondSurge({ ds, hash, now }: Scene, running: readonly Pod[]): readonly Pod[] {
+function beyondSurge({ ds, hash, now }: DaemonSetState, running: readonly Pod[]): readonly Pod[] {
   const isNew = ({ metadata }: Pod) => metadata.labels?.[revisionLabel] === hash;
   const [newest, ...moreNew] = running.filter(isNew);
   const [oldest, ...moreOld] = running.filter((pod) => !isNew(pod));
@@ -78,7 +78,7 @@ function beyondSurge({ ds, hash, now }: Scene, running: readonly Pod[]): readonl
 }
 
 /** Pods for nodes that are gone, and that the scheduler can put nowhere else. */
-function unschedulable({ nodes, pods }: Scene): readonly Pod[] {
+function unschedulable({ nodes, pods }: DaemonSetState): readonly Pod[] {
   const present = new Set(nodes.map(({ metadata }) => metadata.name));
   return [...pods].flatMap(([node, some]) => (present.has(node) ? [] : some.filter(({ spec }) => !spec.nodeName)));
 }

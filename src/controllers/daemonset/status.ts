@@ -3,10 +3,10 @@ import { isReady } from "#rules/conditions.ts";
 import { isAvailable } from "#rules/pods.ts";
 import { unlessZero } from "../replicas.ts";
 import { isUpdated } from "./placement.ts";
-import { byAge, type Scene } from "./plan.ts";
+import { byAge, type DaemonSetState } from "./plan.ts";
 
 /** What a DaemonSet reports. Of several pods on a node the oldest counts. */
-export function statusOf({ ds, nodes, placement, pods, hash, now }: Scene): DaemonSetStatus {
+export function statusOf({ ds, nodes, placement, pods, hash, now }: DaemonSetState): DaemonSetStatus {
   const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
   for (const node of nodes) {
     const there = pods.get(node.metadata.name ?? "") ?? [];

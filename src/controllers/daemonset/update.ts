@@ -2,7 +2,7 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isAvailable } from "#rules/pods.ts";
 import { isUpdated } from "./placement.ts";
-import { isGoing, type Plan, type Scene, surgeOf, unavailableOf } from "./plan.ts";
+import { type DaemonPlan, type DaemonSetState, isGoing, surgeOf, unavailableOf } from "./plan.ts";
 
 /** The pods of a node that are not going, if there is at most one of each. */
 interface Pair {
@@ -11,7 +11,7 @@ interface Pair {
   readonly next: Pod | undefined;
 }
 
-export function planUpdate(scene: Scene): Plan {
+export function planUpdate(scene: DaemonSetState): DaemonPlan {
   const { ds, nodes, placement } = scene;
   const wanted = new Set(nodes.filter((node) => placement(node).shouldRun).map(({ metadata }) => metadata.name ?? ""));
   const pairs: Pair[] = [];
@@ -27,17 +27,17 @@ export function planUpdate(scene: Scene): Plan {
   return surgeOver(scene, pairs, { spare: surge - crowded, wanted });
 }
 
-function pairOn({ ds, pods, hash }: Scene, node: string): Pair | undefined {
+function pairOn({ ds, pods, hash }: DaemonSetState, node: string): Pair | undefined {
   const present = (pods.get(node) ?? []).filter((pod) => !isGoing(pod));
   const next = present.filter((pod) => isUpdated(ds, pod, hash));
   const old = present.filter((pod) => !isUpdated(ds, pod, hash));
   return next.length > 1 || old.length > 1 ? undefined : { node, old: old[0], next: next[0] };
 }
 
-const works = ({ ds, now }: Scene, pod: Pod): boolean => isAvailable(pod, ds.spec.minReadySeconds ?? 0, now);
+const works = ({ ds, now }: DaemonSetState, pod: Pod): boolean => isAvailable(pod, ds.spec.minReadySeconds ?? 0, now);
 
 /** Deletes old pods, so that new ones take their place: all that do not work, and of the others as many as may be missing. */
-function replaceInPlace(scene: Scene, pairs: readonly Pair[], most: number): readonly Pod[] {
+function replaceInPlace(scene: DaemonSetState, pairs: readonly Pair[], most: number): readonly Pod[] {
   const broken: Pod[] = [];
   const candidates: Pod[] = [];
   let spare = most;
@@ -51,10 +51,10 @@ function replaceInPlace(scene: Scene, pairs: readonly Pair[], most: number): rea
 
 /** Starts new pods next to old ones, and deletes an old one when the new one works. */
 function surgeOver(
-  scene: Scene,
+  scene: DaemonSetState,
   pairs: readonly Pair[],
   { spare, wanted }: { readonly spare: number; readonly wanted: ReadonlySet<string> },
-): Plan {
+): DaemonPlan {
   const waiting = pairs.filter(({ old, next }) => old && next && !works(scene, next)).length;
   const done: Pod[] = [];
   const unwanted: Pod[] = [];

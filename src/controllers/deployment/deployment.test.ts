@@ -5,7 +5,7 @@ import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { isReady } from "#rules/conditions.ts";
 import { isActive } from "#rules/pods.ts";
 import { timeOf } from "#schema/time.ts";
@@ -16,41 +16,41 @@ import { boundsOf, newSize, oldSizes, proportionalSizes } from "./sizes.ts";
 
 const labels = { app: "web" };
 const template = (image: string) => ({ metadata: { labels }, spec: { containers: [{ name: "c", image }] } });
-const deploy = (w: World, replicas: number, spec: object = {}, metadata: object = {}) =>
+const deploy = (w: ClientWorld, replicas: number, spec: object = {}, metadata: object = {}) =>
   w.have(Deployment, {
     metadata: { name: "web", ...metadata },
     spec: { replicas, selector: { matchLabels: labels }, template: template("v1"), ...spec },
   });
-const now = (w: World) => w.get(Deployment, { name: "web" })!;
-const change = (w: World, spec: object) =>
+const now = (w: ClientWorld) => w.get(Deployment, { name: "web" })!;
+const change = (w: ClientWorld, spec: object) =>
   w.client.update(Deployment, { ...now(w), spec: { ...now(w).spec, ...spec } });
-const sets = (w: World) =>
+const sets = (w: ClientWorld) =>
   w
     .list(ReplicaSet)
     .toSorted((a, b) => Number(a.metadata.annotations?.[revision]) - Number(b.metadata.annotations?.[revision]));
 const revision = "deployment.kubernetes.io/revision";
-const images = (w: World): Record<string, number> =>
+const images = (w: ClientWorld): Record<string, number> =>
   Object.fromEntries(sets(w).map(({ spec }) => [spec.template.spec.containers[0]?.image ?? "", spec.replicas]));
-const condition = (w: World, type: string) => {
+const condition = (w: ClientWorld, type: string) => {
   const found = now(w).status.conditions?.find((one) => one.type === type);
   return found && `${found.status} ${found.reason} ${found.message}`;
 };
 
-const makeReady = (w: World, pods = w.list(Pod).filter(isActive)) => {
+const makeReady = (w: ClientWorld, pods = w.list(Pod).filter(isActive)) => {
   for (const pod of pods.filter((one) => !isReady(one))) setReady(w, pod, "True");
 };
-function setReady(w: World, { status: _status, ...pod }: Pod, status: "True" | "False") {
+function setReady(w: ClientWorld, { status: _status, ...pod }: Pod, status: "True" | "False") {
   const conditions = [{ type: "Ready", status, lastTransitionTime: timeOf(w.clock.now()) }];
   w.have(Pod, { ...pod, status: { phase: "Running", conditions } });
 }
 
 /** One look of each controller at everything there is. */
-async function round(w: World, ready = true) {
+async function round(w: ClientWorld, ready = true) {
   if (ready) makeReady(w);
   if (w.get(Deployment, { name: "web" })) await w.reconcile(deploymentController, now(w));
   for (const rs of w.list(ReplicaSet)) await w.reconcile(replicaSetController, rs);
 }
-async function settle(w: World, ready = true) {
+async function settle(w: ClientWorld, ready = true) {
   w.writes();
   for (let i = 0; i < 60; i++) {
     await round(w, ready);

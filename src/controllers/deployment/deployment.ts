@@ -11,7 +11,7 @@ import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
 import { desiredReplicasOf } from "./revisions.ts";
 import { rollBack, rollbackRevision } from "./rollback.ts";
-import { Rollout } from "./rollout.ts";
+import { DeploymentRollout } from "./rollout.ts";
 import { boundsOf, isRolling, newSize, oldSizes, proportionalSizes } from "./sizes.ts";
 import { isComplete } from "./status.ts";
 
@@ -46,7 +46,7 @@ export const deploymentController = controller({
 
   async reconcile(deployment, context) {
     if (isEmptySelector(deployment.spec.selector)) return refuseAll(deployment, context);
-    const rollout = new Rollout(deployment, await setsOf(deployment, context), context);
+    const rollout = new DeploymentRollout(deployment, await setsOf(deployment, context), context);
     await rollout.syncRevision();
     if (deployment.metadata.deletionTimestamp !== undefined) return rollout.report();
     rollout.notePause();
@@ -87,13 +87,13 @@ function setsOf(deployment: Deployment, { client, cache }: Reconcile): Promise<r
 const isPopulated = ({ spec }: ReplicaSet): boolean => spec.replicas > 0;
 
 /** Whether the Deployment asks for another number of pods than when its sets were last sized. */
-const isScaled = ({ sets, deployment }: Rollout): boolean =>
+const isScaled = ({ sets, deployment }: DeploymentRollout): boolean =>
   sets
     .filter(isPopulated)
     .some((rs) => (desiredReplicasOf(rs) ?? deployment.spec.replicas) !== deployment.spec.replicas);
 
 /** Brings the sets to the Deployment's new size without going on with the rollout. */
-async function rescale(rollout: Rollout): Promise<void> {
+async function rescale(rollout: DeploymentRollout): Promise<void> {
   const { deployment, next, old, sets } = rollout;
   const { replicas } = deployment.spec;
   const populated = sets.filter(isPopulated);
@@ -113,7 +113,7 @@ async function rescale(rollout: Rollout): Promise<void> {
 const isSaturated = (rs: ReplicaSet, replicas: number): boolean =>
   rs.spec.replicas === replicas && desiredReplicasOf(rs) === replicas && rs.status.availableReplicas === replicas;
 
-async function roll(rollout: Rollout): Promise<Again | undefined> {
+async function roll(rollout: DeploymentRollout): Promise<Again | undefined> {
   const { deployment } = rollout;
   const next = await rollout.ensureNext();
   const old = rollout.old.filter(isPopulated);
@@ -139,7 +139,7 @@ async function roll(rollout: Rollout): Promise<Again | undefined> {
 }
 
 /** All old pods go before the first new one comes. */
-async function recreate(rollout: Rollout): Promise<Again | undefined> {
+async function recreate(rollout: DeploymentRollout): Promise<Again | undefined> {
   const { deployment } = rollout;
   let hasScaled = false;
   for (const rs of rollout.old.filter(isPopulated)) hasScaled = (await rollout.scale(rs, 0)) || hasScaled;

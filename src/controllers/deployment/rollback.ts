@@ -2,14 +2,14 @@
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { parseInt64 } from "#schema/int64.ts";
 import { inOrder, revisionOf, rollbackAnnotation, rolledBackAnnotations } from "./revisions.ts";
-import type { Rollout } from "./rollout.ts";
+import type { DeploymentRollout } from "./rollout.ts";
 import { sameTemplate, withoutHash } from "./template.ts";
 
 /** The revision to go back to, 0 meaning the last one; undefined if there is nothing to do. */
 export const rollbackRevision = ({ metadata }: Deployment): bigint | undefined =>
   parseInt64(metadata.annotations?.[rollbackAnnotation] ?? "");
 
-export async function rollBack(rollout: Rollout, asked: bigint): Promise<undefined> {
+export async function rollBack(rollout: DeploymentRollout, asked: bigint): Promise<undefined> {
   const { deployment, context } = rollout;
   await rollout.ensureNext();
   const revision = asked || lastRevision(rollout);
@@ -33,13 +33,13 @@ export async function rollBack(rollout: Rollout, asked: bigint): Promise<undefin
   context.event("Normal", "DeploymentRollback", `Rolled back deployment "${name}" to revision ${revision}`);
 }
 
-async function clear({ context }: Rollout, deployment: Deployment): Promise<undefined> {
+async function clear({ context }: DeploymentRollout, deployment: Deployment): Promise<undefined> {
   const { [rollbackAnnotation]: _asked, ...annotations } = deployment.metadata.annotations ?? {};
   await context.client.update(Deployment, { ...deployment, metadata: { ...deployment.metadata, annotations } });
 }
 
 /** The second highest revision there is; 0 if there is none. */
-function lastRevision({ sets }: Rollout): bigint {
+function lastRevision({ sets }: DeploymentRollout): bigint {
   const previous = inOrder(sets).at(-2);
   return (previous && revisionOf(previous)) ?? 0n;
 }

@@ -32,7 +32,7 @@ import { sameTemplate, withHash } from "./template.ts";
 const keepsAll = 2 ** 31 - 1;
 const longestName = 253;
 
-export class Rollout {
+export class DeploymentRollout {
   readonly deployment: Deployment;
   readonly context: Reconcile;
   readonly #now: number;

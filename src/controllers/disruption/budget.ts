@@ -23,7 +23,7 @@ export function desiredHealthy({ spec }: PodDisruptionBudget, expected: number):
   return minAvailable === undefined ? 0 : scaledValueOf(minAvailable, expected, "up");
 }
 
-export interface Disrupted {
+export interface DisruptionCount {
   /** Evictions that are still waited for. */
   readonly pods: Readonly<Record<string, string>>;
   /** Pods that were to be deleted and are not. */
@@ -32,7 +32,7 @@ export interface Disrupted {
   readonly recheckMs: number | undefined;
 }
 
-export function disrupted({ status }: PodDisruptionBudget, pods: readonly Pod[], now: number): Disrupted {
+export function disrupted({ status }: PodDisruptionBudget, pods: readonly Pod[], now: number): DisruptionCount {
   const { disruptedPods = {} } = status;
   const waiting: [name: string, time: string, leftMs: number][] = [];
   const spared: Pod[] = [];
@@ -56,7 +56,7 @@ export interface Count {
   readonly pods: readonly Pod[];
   readonly expected: number;
   readonly desired: number;
-  readonly disrupted: Disrupted["pods"];
+  readonly disrupted: DisruptionCount["pods"];
   readonly now: number;
 }
 

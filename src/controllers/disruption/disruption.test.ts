@@ -9,7 +9,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { fixedDiscovery } from "#client/discovery.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { disruptionController } from "./disruption.ts";
 import { staleDisruptionController } from "./stale-targets.ts";
 
@@ -19,7 +19,7 @@ const one = disruptionController(fixedDiscovery(catalog));
 const labels = { app: "web" };
 const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } };
 
-const haveBudget = (w: World, spec: object, status: object = {}) =>
+const haveBudget = (w: ClientWorld, spec: object, status: object = {}) =>
   w.have(PodDisruptionBudget, {
     metadata: { name: "pdb" },
     spec: { selector: { matchLabels: labels }, ...spec },
@@ -27,7 +27,7 @@ const haveBudget = (w: World, spec: object, status: object = {}) =>
   });
 
 /** `count` pods, of which the first `ready` are ready. */
-function havePods(w: World, count: number, ready = count, ownedBy?: object) {
+function havePods(w: ClientWorld, count: number, ready = count, ownedBy?: object) {
   for (let i = 0; i < count; i++)
     w.have(
       Pod,
@@ -38,14 +38,14 @@ function havePods(w: World, count: number, ready = count, ownedBy?: object) {
       ownedBy ? { ownedBy } : {},
     );
 }
-const replicaSet = (w: World, replicas: number, ownedBy?: object) =>
+const replicaSet = (w: ClientWorld, replicas: number, ownedBy?: object) =>
   w.have(
     ReplicaSet,
     { metadata: { name: "rs" }, spec: { replicas, selector: { matchLabels: labels }, template } },
     ownedBy ? { ownedBy } : {},
   );
 
-const status = (w: World) => {
+const status = (w: ClientWorld) => {
   const { currentHealthy, desiredHealthy, expectedPods, disruptionsAllowed, conditions } =
     w.get(PodDisruptionBudget, { name: "pdb" })?.status ?? {};
   const condition = conditions?.find(({ type }) => type === "DisruptionAllowed");
@@ -54,7 +54,7 @@ const status = (w: World) => {
 
 interface Case {
   readonly spec: object;
-  readonly pods: (w: World) => void;
+  readonly pods: (w: ClientWorld) => void;
   /** Disruptions allowed, healthy now, healthy desired, expected, and why. */
   readonly expect: unknown[];
 }

@@ -18,7 +18,7 @@ export const scaledKinds = [ReplicationController, Deployment, ReplicaSet, State
 
 type Owner = NonNullable<ReturnType<typeof controllerOf>>;
 
-interface Scaled {
+interface ScaleTarget {
   readonly uid: string;
   readonly replicas: number;
 }
@@ -57,7 +57,7 @@ const isOf = ({ apiVersion, kind }: Owner, { group, kind: name }: AnyKind): bool
   kind === name && groupOf(apiVersion) === group;
 
 /** Of a ReplicaSet that belongs to a Deployment, the Deployment's word counts. */
-function cachedScale(owner: Owner, namespace: string, { cache }: Reconcile): Scaled | undefined {
+function cachedScale(owner: Owner, namespace: string, { cache }: Reconcile): ScaleTarget | undefined {
   const find = <O extends { metadata: { uid: string }; spec: { replicas?: number | undefined } }>(
     { name, uid }: Owner,
     get: (place: { namespace: string; name: string }) => O | undefined,
@@ -82,7 +82,7 @@ async function servedScale(
   namespace: string,
   discovery: Discovery,
   { client, signal }: Reconcile,
-): Promise<Scaled | undefined> {
+): Promise<ScaleTarget | undefined> {
   const { kinds } = await discovery.discover(signal);
   const of =
     kinds.find((one) => one.kind === kind && one.apiVersion === apiVersion) ??

@@ -3,13 +3,13 @@ import type { EndpointSubset } from "#api/core/v1/endpoints.ts";
 
 export const mostAddresses = 1000;
 
-export interface Truncated {
+export interface CapacityResult {
   readonly subsets: readonly EndpointSubset[];
   readonly isTruncated: boolean;
 }
 
 /** At most so many addresses, ready ones before others, from each subset in proportion to what it has. */
-export function truncateSubsets(subsets: readonly EndpointSubset[], most = mostAddresses): Truncated {
+export function truncateSubsets(subsets: readonly EndpointSubset[], most = mostAddresses): CapacityResult {
   const ready = sum(subsets.map(({ addresses = [] }) => addresses.length));
   const notReady = sum(subsets.map(({ notReadyAddresses = [] }) => notReadyAddresses.length));
   if (ready + notReady <= most) return { subsets, isTruncated: false };

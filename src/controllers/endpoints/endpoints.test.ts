@@ -4,7 +4,7 @@ import { type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { truncateSubsets } from "./capacity.ts";
 import { endpointsController } from "./endpoints.ts";
 
@@ -18,7 +18,11 @@ interface PodShape {
   readonly spec?: object;
   readonly phase?: "Failed" | "Succeeded";
 }
-const havePod = (w: World, name: string, { ips = ["10.0.0.1"], ready = true, metadata, spec, phase }: PodShape = {}) =>
+const havePod = (
+  w: ClientWorld,
+  name: string,
+  { ips = ["10.0.0.1"], ready = true, metadata, spec, phase }: PodShape = {},
+) =>
   w.have(Pod, {
     metadata: { name, labels: { app: "web" }, ...metadata },
     spec: {
@@ -33,7 +37,7 @@ const havePod = (w: World, name: string, { ips = ["10.0.0.1"], ready = true, met
     },
   });
 
-const haveService = (w: World, spec: object = {}, metadata: object = {}) =>
+const haveService = (w: ClientWorld, spec: object = {}, metadata: object = {}) =>
   w.have(Service, {
     metadata: { name: "web", ...metadata },
     spec: {

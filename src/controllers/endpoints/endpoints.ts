@@ -68,7 +68,7 @@ export function endpointsController() {
   });
 }
 
-interface Wanted {
+interface DesiredState {
   readonly service: Service;
   readonly present: Endpoints | undefined;
   readonly subsets: readonly EndpointSubset[];
@@ -76,7 +76,10 @@ interface Wanted {
   readonly annotations: ObjectMeta["annotations"];
 }
 
-async function write({ service, present, subsets, labels, annotations }: Wanted, context: Reconcile): Promise<void> {
+async function write(
+  { service, present, subsets, labels, annotations }: DesiredState,
+  context: Reconcile,
+): Promise<void> {
   const { client, event } = context;
   const { namespace, name } = service.metadata;
   const metadata = { namespace, name, labels, annotations };

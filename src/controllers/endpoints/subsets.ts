@@ -1,7 +1,7 @@
 // The canonical form of an Endpoints object's subsets: addresses that have exactly the same ports are together, in order.
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "#api/core/v1/endpoints.ts";
 
-interface Seen {
+interface PortAddresses {
   readonly address: EndpointAddress;
   /** By port. Where one port of an address is said to be both, it is not ready. */
   readonly ready: Map<string, boolean>;
@@ -10,7 +10,7 @@ interface Seen {
 /** Says the same with as few subsets as it takes. */
 export function repackSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const ports = new Map<string, EndpointPort>();
-  const addresses = new Map<string, Seen>();
+  const addresses = new Map<string, PortAddresses>();
   for (const subset of subsets) {
     const keys = (subset.ports ?? []).map((port) => {
       ports.set(portKey(port), port);
@@ -35,7 +35,7 @@ export function repackSubsets(subsets: readonly EndpointSubset[]): readonly Endp
 const noPort = "";
 
 /** Ports are in one subset if they have the same addresses, each of which is as ready for the one as for the other. */
-function byPorts(addresses: readonly Seen[], ports: ReadonlyMap<string, EndpointPort>): EndpointSubset[] {
+function byPorts(addresses: readonly PortAddresses[], ports: ReadonlyMap<string, EndpointPort>): EndpointSubset[] {
   const keys = new Set(addresses.flatMap(({ ready }) => [...ready.keys()]));
   const readiness = (key: string) => addresses.map(({ ready }) => String(ready.get(key))).join();
   return [...Map.groupBy(keys, readiness).values()].map((together) => {
@@ -59,7 +59,7 @@ const addressKey = ({ ip, targetRef }: EndpointAddress): string => `${ip} ${targ
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function byAddress({ address: a }: Seen, { address: b }: Seen): number {
+function byAddress({ address: a }: PortAddresses, { address: b }: PortAddresses): number {
   return compare(a.ip, b.ip) || compare(a.targetRef?.uid ?? "", b.targetRef?.uid ?? "");
 }
 

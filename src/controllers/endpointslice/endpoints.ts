@@ -7,7 +7,7 @@ import { isReady } from "#rules/conditions.ts";
 import { parseIp } from "#schema/ip.ts";
 import { addressesOf, hostnameIn, isReachable, targetPortOf } from "../services.ts";
 
-export type Family = "IPv4" | "IPv6";
+export type AddressFamily = "IPv4" | "IPv6";
 export const zoneLabel = "topology.kubernetes.io/zone";
 
 /** Endpoints that have the same ports, by their identity. */
@@ -16,7 +16,7 @@ export interface PortGroup {
   readonly endpoints: Map<string, Endpoint>;
 }
 
-export interface Desired {
+export interface DesiredEndpoints {
   /** By what `portsKey` says of their ports. */
   readonly groups: ReadonlyMap<string, PortGroup>;
   /** Pods that were left out because nobody knows their node. */
@@ -24,7 +24,7 @@ export interface Desired {
 }
 
 /** The families for which the service has slices. */
-export function familiesOf({ spec: { ipFamilies = [], clusterIP = "" } }: Service): readonly Family[] {
+export function familiesOf({ spec: { ipFamilies = [], clusterIP = "" } }: Service): readonly AddressFamily[] {
   const named = (["IPv4", "IPv6"] as const).filter((family) => ipFamilies.includes(family));
   if (named.length > 0) return named;
   if (clusterIP === "" || clusterIP === "None") return ["IPv4", "IPv6"];
@@ -33,13 +33,19 @@ export function familiesOf({ spec: { ipFamilies = [], clusterIP = "" } }: Servic
 
 export interface EndpointScene {
   readonly service: Service;
-  readonly family: Family;
+  readonly family: AddressFamily;
   readonly pods: readonly Pod[];
   readonly memo?: EndpointMemo;
   nodeOf(name: string): Node | undefined;
 }
 
-export function desiredEndpoints({ service, family, pods, memo = new EndpointMemo(), nodeOf }: EndpointScene): Desired {
+export function desiredEndpoints({
+  service,
+  family,
+  pods,
+  memo = new EndpointMemo(),
+  nodeOf,
+}: EndpointScene): DesiredEndpoints {
   const groups = new Map<string, PortGroup>();
   const homeless: Pod[] = [];
   const groupOf = (pod: Pod): PortGroup => {
@@ -64,7 +70,7 @@ export function desiredEndpoints({ service, family, pods, memo = new EndpointMem
   return { groups, homeless };
 }
 
-interface Made {
+interface BuiltEndpoint {
   readonly service: Service;
   readonly node: Node | undefined;
   readonly endpoint: Endpoint;
@@ -72,10 +78,10 @@ interface Made {
 
 /** Of thousands of pods few change between two looks at their service: what was made of the others is used again. */
 export class EndpointMemo {
-  readonly #made = { IPv4: new WeakMap<Pod, Made>(), IPv6: new WeakMap<Pod, Made>() };
+  readonly #made = { IPv4: new WeakMap<Pod, BuiltEndpoint>(), IPv6: new WeakMap<Pod, BuiltEndpoint>() };
   readonly #keys = new WeakMap<Endpoint, string>();
 
-  endpoint(service: Service, family: Family, pod: Pod, node: Node | undefined): Endpoint {
+  endpoint(service: Service, family: AddressFamily, pod: Pod, node: Node | undefined): Endpoint {
     const made = this.#made[family].get(pod);
     if (made && made.service === service && made.node === node) return made.endpoint;
     const endpoint = endpointOf(service, pod, node, addressesOf(pod, family));

@@ -4,7 +4,7 @@ import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { endpointSliceController } from "./endpointslice.ts";
 
 const now = "2026-01-01T00:00:00Z";
@@ -20,7 +20,7 @@ interface PodShape {
   readonly status?: object;
 }
 
-function havePod(w: World, name: string, shape: PodShape = {}) {
+function havePod(w: ClientWorld, name: string, shape: PodShape = {}) {
   const { ips = ["10.0.0.1"], ready = true, node = "n1", since = now, metadata, spec, status } = shape;
   return w.have(Pod, {
     metadata: { name, labels: { app: "web" }, ...metadata },
@@ -33,7 +33,7 @@ function havePod(w: World, name: string, shape: PodShape = {}) {
   });
 }
 
-const haveService = (w: World, spec: object = {}, metadata: object = {}) =>
+const haveService = (w: ClientWorld, spec: object = {}, metadata: object = {}) =>
   w.have(Service, {
     metadata: { name: "web", ...metadata },
     spec: {

@@ -5,12 +5,12 @@ import { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { explain, isConflict } from "#base/errors.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
-import { keyOf, placeOf } from "#client/place.ts";
+import { keyOf, placeOf } from "#client/object-key.ts";
 import { isReady } from "#rules/conditions.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import { hasEndpoints, podsOf, triggerTimeAnnotation, watchingPodsOfServices } from "../services.ts";
 import { TriggerTimes } from "../trigger-times.ts";
-import { desiredEndpoints, EndpointMemo, type Family, familiesOf, zoneLabel } from "./endpoints.ts";
+import { type AddressFamily, desiredEndpoints, EndpointMemo, familiesOf, zoneLabel } from "./endpoints.ts";
 import { withTrafficHints } from "./hints.ts";
 import { manager, planSlices, type SlicePlan } from "./plan.ts";
 import { slicesOf, watchingSlicesOf } from "./slice-labels.ts";
@@ -62,7 +62,7 @@ export function endpointSliceController() {
     if (failures.length > 0) throw failures[0];
   }
 
-  function hinted(plan: SlicePlan, service: Service, family: Family, { cache, event }: Reconcile): SlicePlan {
+  function hinted(plan: SlicePlan, service: Service, family: AddressFamily, { cache, event }: Reconcile): SlicePlan {
     const subject = { key: keyOf(service.metadata), family };
     if (wantsTopologyHints(service)) return topology.apply(plan, subject, zoneRatios(cache.list(Node)), event);
     topology.disable(subject, event);

@@ -3,19 +3,19 @@ import { test } from "node:test";
 import { Endpoints } from "#api/core/v1/endpoints.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { endpointSliceMirroringController as mirroring } from "./mirroring.ts";
 
 const ports = [{ port: 80 }];
 const addresses = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i) => ({ ip: `10.0.${Math.floor((from + i) / 250)}.${((from + i) % 250) + 1}` }));
 
-function have(w: World, subsets: object[], metadata: object = {}) {
+function have(w: ClientWorld, subsets: object[], metadata: object = {}) {
   return w.have(Endpoints, { metadata: { name: "web", ...metadata }, subsets });
 }
-const service = (w: World, spec: object = {}) =>
+const service = (w: ClientWorld, spec: object = {}) =>
   w.have(Service, { metadata: { name: "web" }, spec: { clusterIP: "10.96.0.1", ...spec } });
-const shown = (w: World) =>
+const shown = (w: ClientWorld) =>
   w.list(EndpointSlice).map(({ addressType, endpoints, ports: [port] }) => {
     const texts = endpoints.map(({ addresses: [ip], conditions }) => `${ip}${conditions.ready ? "" : "!"}`);
     return `${addressType} ${port?.port ?? "-"} ${texts.toSorted().join()}`;
@@ -105,7 +105,7 @@ test("a thousand addresses of a subset are mirrored, and it is said how many wer
   ]);
 });
 
-const unmirrored: Record<string, (w: World) => object> = {
+const unmirrored: Record<string, (w: ClientWorld) => object> = {
   "the service has a selector": (w) => {
     service(w, { selector: { app: "web" } });
     return {};

@@ -6,14 +6,14 @@ import { type Endpoint, type EndpointPort, EndpointSlice } from "#api/discovery/
 import { equal } from "#base/collections.ts";
 import { isNotFound } from "#base/errors.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";
-import type { Place } from "#client/place.ts";
+import type { ObjectKey } from "#client/object-key.ts";
 import { serviceNameLabel } from "#rules/services.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";
 import type { Labels } from "#schema/selector.ts";
 import { repackSubsets } from "../endpoints/subsets.ts";
 import { hasSelector, triggerTimeAnnotation } from "../services.ts";
-import { endpointKey, type Family, type PortGroup, portsKey, sameEndpoint } from "./endpoints.ts";
+import { type AddressFamily, endpointKey, type PortGroup, portsKey, sameEndpoint } from "./endpoints.ts";
 import type { SlicePlan, WantedSlice } from "./plan.ts";
 import { managedByLabel, slicesOf, watchingSlicesOf } from "./slice-labels.ts";
 import { writePlan } from "./write.ts";
@@ -67,7 +67,7 @@ function mirrorsOf({ namespace, name = "" }: Pick<ObjectMeta, "namespace" | "nam
   return cache.by(index, value);
 }
 
-async function removeMirrors(place: Place, context: Reconcile): Promise<void> {
+async function removeMirrors(place: ObjectKey, context: Reconcile): Promise<void> {
   for (const { metadata } of mirrorsOf(place, context)) {
     try {
       await context.client.delete(EndpointSlice, metadata);
@@ -77,16 +77,16 @@ async function removeMirrors(place: Place, context: Reconcile): Promise<void> {
   }
 }
 
-interface Mirrored {
-  readonly groups: ReadonlyMap<string, PortGroup & { readonly family: Family }>;
+interface MirrorResult {
+  readonly groups: ReadonlyMap<string, PortGroup & { readonly family: AddressFamily }>;
   /** How many addresses are none. */
   readonly invalid: number;
   /** How many addresses were left out for any reason. */
   readonly skipped: number;
 }
 
-function mirrored(subsets: readonly EndpointSubset[]): Mirrored {
-  const groups = new Map<string, PortGroup & { family: Family }>();
+function mirrored(subsets: readonly EndpointSubset[]): MirrorResult {
+  const groups = new Map<string, PortGroup & { family: AddressFamily }>();
   let invalid = 0;
   let skipped = 0;
   for (const subset of repackSubsets(subsets)) {
@@ -136,7 +136,11 @@ function endpointOf({ ip, hostname, nodeName, targetRef }: EndpointAddress, read
 }
 
 /** One slice for each set of ports and each family. */
-function planMirrors({ metadata }: Endpoints, groups: Mirrored["groups"], slices: readonly EndpointSlice[]): SlicePlan {
+function planMirrors(
+  { metadata }: Endpoints,
+  groups: MirrorResult["groups"],
+  slices: readonly EndpointSlice[],
+): SlicePlan {
   const labels = { ...metadata.labels, [serviceNameLabel]: metadata.name, [managedByLabel]: manager };
   const present = Map.groupBy(slices, ({ addressType, ports }) => groupKey(addressType, ports));
   const keeps: EndpointSlice[] = [];

@@ -9,7 +9,14 @@ import { equal } from "#base/collections.ts";
 import { serviceNameLabel } from "#rules/services.ts";
 import type { Labels } from "#schema/selector.ts";
 import { headlessLabel, isHeadless } from "../services.ts";
-import { type Desired, EndpointMemo, type Family, type PortGroup, portsKey, sameEndpoint } from "./endpoints.ts";
+import {
+  type AddressFamily,
+  type DesiredEndpoints,
+  EndpointMemo,
+  type PortGroup,
+  portsKey,
+  sameEndpoint,
+} from "./endpoints.ts";
 import { managedByLabel, mirrorsLabels, withoutReserved } from "./slice-labels.ts";
 
 export const manager = "endpointslice-controller.k8s.io";
@@ -34,8 +41,8 @@ export interface SlicePlan {
 
 export interface SliceScene {
   readonly service: Service;
-  readonly family: Family;
-  readonly desired: Desired["groups"];
+  readonly family: AddressFamily;
+  readonly desired: DesiredEndpoints["groups"];
   /** The slices of that family that we manage for a service of that name. */
   readonly slices: readonly EndpointSlice[];
   readonly most?: number;
@@ -65,7 +72,7 @@ interface Packing {
   readonly slices: readonly EndpointSlice[];
   readonly labels: Labels;
   readonly serviceLabels: Labels | undefined;
-  readonly family: Family;
+  readonly family: AddressFamily;
   readonly most: number;
   readonly memo: EndpointMemo;
 }

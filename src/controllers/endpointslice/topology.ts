@@ -21,7 +21,7 @@ export interface Allocation {
   readonly desired: number;
 }
 
-export type Allocated<T> = { readonly of: T } | { readonly refusal: string };
+export type AllocationResult<T> = { readonly of: T } | { readonly refusal: string };
 
 export const wantsTopologyHints = ({ metadata: { annotations = {} } }: Service): boolean => {
   const mode =
@@ -49,7 +49,7 @@ export function zoneRatios(nodes: readonly Node[]): ByZone | undefined {
 }
 
 /** How many of `count` endpoints each zone should get. */
-export function allocate(ratios: ByZone | undefined, count: number): Allocated<ReadonlyMap<string, Allocation>> {
+export function allocate(ratios: ByZone | undefined, count: number): AllocationResult<ReadonlyMap<string, Allocation>> {
   if (!ratios)
     return {
       refusal: "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes",
@@ -75,13 +75,13 @@ export function isOverloaded(endpoints: ByZone, ratios: ByZone | undefined): boo
   return [...ratios].some(([zone, ratio]) => (endpoints.get(zone) ?? -1) < Math.ceil((total * ratio) / (1 + overload)));
 }
 
-export interface Hinted {
+export interface HintResult {
   readonly plan: SlicePlan;
   readonly byZone: ByZone;
 }
 
 /** The plan with hints that give each zone its share, changing as few slices as that takes. */
-export function withZoneHints(plan: SlicePlan, ratios: ByZone | undefined): Allocated<Hinted> {
+export function withZoneHints(plan: SlicePlan, ratios: ByZone | undefined): AllocationResult<HintResult> {
   const all = [...plan.writes, ...plan.keeps].flatMap(({ endpoints }) => endpoints.filter(isReadyEndpoint));
   const allocated = allocate(ratios, all.length);
   if ("refusal" in allocated) return allocated;

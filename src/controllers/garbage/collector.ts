@@ -12,13 +12,13 @@ import type { WorkQueue } from "#base/queue.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
-import { type Discovered, type Discovery, followDiscovery, type Occasion } from "#client/discovery.ts";
+import { type Discovery, type DiscoveryResult, followDiscovery, type Occasion } from "#client/discovery.ts";
 import type { EventRecorder } from "#client/events.ts";
 import { FollowedKinds } from "#client/followed-kinds.ts";
 import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
 import { Lru } from "#client/lru.ts";
-import { resourceName } from "#client/place.ts";
+import { resourceName } from "#client/object-key.ts";
 import { measuredQueue } from "#client/queue-metrics.ts";
 import { unlessGone } from "#client/unless-gone.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -66,7 +66,7 @@ interface Owners {
 /** The owner is of a kind that is not served, or not yet. */
 class UnknownKind extends Error {}
 
-interface Followed {
+interface InformerHandle {
   readonly kind: AnyKind;
   readonly informer: Informer<AnyKind>;
   readonly stop: () => void;
@@ -77,7 +77,7 @@ export class GarbageCollector implements Component {
   readonly #options: GarbageCollectorOptions;
   readonly #graph = new OwnerGraph();
   readonly #queue: WorkQueue;
-  readonly #followed = new FollowedKinds<Followed>({
+  readonly #followed = new FollowedKinds<InformerHandle>({
     isWanted: (kind) =>
       !ignored.has(resourceName(kind)) &&
       (["list", "watch", "delete"] as const).every((verb) => kind.verbs.includes(verb)),
@@ -129,7 +129,7 @@ export class GarbageCollector implements Component {
 
   async #discover(occasion: Occasion, signal: AbortSignal): Promise<void> {
     const { discovery, log } = this.#options;
-    let discovered: Discovered;
+    let discovered: DiscoveryResult;
     try {
       discovered = await discovery.discover(signal);
     } catch (error) {
@@ -142,7 +142,7 @@ export class GarbageCollector implements Component {
   }
 
   /** Takes up the kinds that owners may be of. Those who wait for the kind of their owner to become known are looked at again. */
-  #learn({ kinds, failures }: Discovered, occasion: Occasion): void {
+  #learn({ kinds, failures }: DiscoveryResult, occasion: Occasion): void {
     if (kinds.length === 0) return;
     const served = new Map<string, AnyKind>();
     for (const kind of kinds) if (!served.has(groupKindOf(kind))) served.set(groupKindOf(kind), kind);
@@ -153,13 +153,13 @@ export class GarbageCollector implements Component {
     if (added.size > 0) this.#add(this.#graph.ownedByKinds(added));
   }
 
-  #follow(kind: AnyKind): Followed {
+  #follow(kind: AnyKind): InformerHandle {
     const informer = this.#options.informers.of(kind);
     return { kind, informer, stop: informer.onChange(({ old, object }) => this.#changed(kind, old, object)) };
   }
 
   /** Nothing is known of the objects any more, which does not say that they are gone. */
-  #unfollow({ kind, stop }: Followed): void {
+  #unfollow({ kind, stop }: InformerHandle): void {
     stop();
     this.#options.informers.dropUnwatched(kind);
     this.#add(this.#graph.deleteKind(kind));

@@ -10,14 +10,14 @@ import { unlessZero } from "../replicas.ts";
 import { condition, withCondition } from "./conditions.ts";
 import { judge } from "./failure-policy.ts";
 import { countOf, formatIndexes, has } from "./indexes.ts";
-import { type Sight, type Uncounted, uncountedOf } from "./look.ts";
+import { type Sight, type UncountedPods, uncountedOf } from "./look.ts";
 import { completionIndex, isFailed, isIndexed, isTracked, validIndex } from "./pods.ts";
 
 /** Keeps the uids in a status under 20 KB, and one job from keeping the others waiting. */
 const mostUncounted = 500;
 
 /** What came of the action. */
-export interface Outcome {
+export interface PodOutcome {
   readonly active: number;
   readonly ready: number;
   readonly terminating: number;
@@ -39,7 +39,7 @@ export interface Books {
   readonly turned: "Suspended" | "Resumed" | undefined;
 }
 
-export function account(sight: Sight, outcome: Outcome, now: number): Books {
+export function account(sight: Sight, outcome: PodOutcome, now: number): Books {
   const { job, pods } = sight;
   const tracked = new Set(pods.filter(isTracked).map(uidOf));
   const ending = endingOf(sight, outcome, now);
@@ -103,7 +103,7 @@ interface Ending {
   readonly isSuccess: boolean;
 }
 
-function endingOf({ job, end, succeeded }: Sight, { active }: Outcome, now: number): Ending | undefined {
+function endingOf({ job, end, succeeded }: Sight, { active }: PodOutcome, now: number): Ending | undefined {
   // Pods that could not be deleted may still run: the job cannot end before them.
   if (active > 0) return undefined;
   const isComplete = succeeded >= (job.spec.completions ?? 1);
@@ -120,7 +120,7 @@ function endingOf({ job, end, succeeded }: Sight, { active }: Outcome, now: numb
 /** A job that was stopped has no start; one that goes on starts anew, so that its deadline counts from then. */
 function standingOf(
   { job, end, startTime }: Sight,
-  { isManaged }: Outcome,
+  { isManaged }: PodOutcome,
   ending: Ending | undefined,
   now: number,
 ): Pick<JobStatus, "conditions" | "startTime"> & Pick<Books, "turned"> {
@@ -178,7 +178,7 @@ function mayLoseFinalizer(pod: Pod, { job, indexes }: Sight, ending: Ending | un
 function howItEnded(
   pod: Pod,
   job: Job,
-  known: Uncounted,
+  known: UncountedPods,
   ending: Ending | undefined,
 ): "succeeded" | "failed" | undefined {
   const uid = uidOf(pod);

@@ -14,7 +14,7 @@ const burst = 500;
 /** Pods fail in crowds: what waits for one of them waits for its fellows. */
 const shortestWaitMs = 1000;
 
-export type Action =
+export type JobAction =
   /** The job ends: its pods are deleted, and counted. */
   | { readonly type: "end"; readonly pods: readonly Pod[] }
   /** There are too many: they are deleted as if they had never been. */
@@ -24,9 +24,9 @@ export type Action =
   | { readonly type: "wait"; readonly forMs: number }
   | { readonly type: "none" };
 
-const none: Action = { type: "none" };
+const none: JobAction = { type: "none" };
 
-export function decide(sight: Sight, now: number): Action {
+export function decide(sight: Sight, now: number): JobAction {
   const { job, active, end, terminating } = sight;
   if (end) return { type: "end", pods: active };
   if (job.metadata.deletionTimestamp !== undefined) return none;
@@ -47,7 +47,7 @@ function wantedActive({ job, active, succeeded }: Sight): number {
   return succeeded > 0 ? active.length : parallelism;
 }
 
-function create(sight: Sight, count: number, now: number): Action {
+function create(sight: Sight, count: number, now: number): JobAction {
   const { job, indexes, failures } = sight;
   const isPerIndex = job.spec.backoffLimitPerIndex !== undefined;
   const pause = isPerIndex ? 0 : waitMs(failures, now);
@@ -62,7 +62,7 @@ function create(sight: Sight, count: number, now: number): Action {
   return shortest === undefined ? none : wait(shortest);
 }
 
-const wait = (ms: number): Action => ({ type: "wait", forMs: Math.max(ms, shortestWaitMs) });
+const wait = (ms: number): JobAction => ({ type: "wait", forMs: Math.max(ms, shortestWaitMs) });
 
 const indexWaitMs = (failed: Pod | undefined, now: number): number =>
   failed ? waitMs({ count: allIndexFailures(failed) + 1, lastAt: finishedAt(failed) }, now) : 0;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Job } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { jobController } from "./job.ts";
 import { jobOrphanController } from "./orphans.ts";
 
@@ -18,7 +18,7 @@ const template = {
   spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
 };
 
-const have = (w: World, spec: object, more: { metadata?: object; status?: object } = {}) =>
+const have = (w: ClientWorld, spec: object, more: { metadata?: object; status?: object } = {}) =>
   w.have(Job, {
     metadata: { name: "sum", ...more.metadata },
     spec: { manualSelector: true, selector: { matchLabels: labels }, template, ...spec },
@@ -34,7 +34,7 @@ interface PodOptions {
   readonly status?: object;
   readonly spec?: object;
 }
-const pod = (w: World, job: Job, name: string, options: PodOptions = {}) => {
+const pod = (w: ClientWorld, job: Job, name: string, options: PodOptions = {}) => {
   const { phase = "Pending", index: at, counted, annotations, metadata, status, spec } = options;
   const indexed = at === undefined ? {} : { [index]: `${at}` };
   return w.have(
@@ -60,17 +60,17 @@ const exited = (exitCode: number, finishedAt = start, name = "c") => ({
 });
 const deleted = { deletionTimestamp: start };
 
-const statusOf = (w: World) => w.get(Job, { name: "sum" })!.status;
-const counts = (w: World) => {
+const statusOf = (w: ClientWorld) => w.get(Job, { name: "sum" })!.status;
+const counts = (w: ClientWorld) => {
   const { active = 0, ready = 0, terminating = 0, succeeded = 0, failed = 0 } = statusOf(w);
   return [active, ready, terminating, succeeded, failed].join(" ");
 };
-const conditions = (w: World) =>
+const conditions = (w: ClientWorld) =>
   (statusOf(w).conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 const count = (writes: readonly string[], start: string) => writes.filter((line) => line.startsWith(start)).length;
 
 /** Pods by their state: `2 active, 1 ready, 1 succeeded, 3 failed, 1 terminating`. */
-function crowd(w: World, job: Job, text: string): void {
+function crowd(w: ClientWorld, job: Job, text: string): void {
   for (const [n, part] of text.split(", ").filter(Boolean).entries()) {
     const [number = "0", kind = ""] = part.split(" ");
     for (let i = 0; i < Number(number); i++) {
@@ -718,7 +718,7 @@ test("a job does not end while a pod cannot be deleted", async () => {
 });
 
 test("pods are freed when nobody will count them", async () => {
-  const cases: readonly (readonly [string, (w: World) => Pod, boolean])[] = [
+  const cases: readonly (readonly [string, (w: ClientWorld) => Pod, boolean])[] = [
     ["of a job that runs", (w) => pod(w, have(w, {}), "p", { metadata: deleted }), false],
     [
       "of a job that is over",

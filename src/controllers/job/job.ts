@@ -6,16 +6,16 @@ import { selects } from "#api/label-selection.ts";
 import { equal, inBatches, min, slowStart } from "#base/collections.ts";
 import { isNotFound } from "#base/errors.ts";
 import { type Again, type Controller, controller, type Reconcile } from "#client/controller.ts";
-import { keyOfObject } from "#client/place.ts";
+import { keyOfObject } from "#client/object-key.ts";
 import { isReady } from "#rules/conditions.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 import { claim } from "../owner.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
 import { orphanPods, wakenByOrphans } from "../pods.ts";
-import { account, type Books, finish, type Outcome, settle } from "./account.ts";
+import { account, type Books, finish, type PodOutcome, settle } from "./account.ts";
 import type { Failures } from "./backoff.ts";
 import { isFinished } from "./conditions.ts";
-import { type Action, decide } from "./decide.ts";
+import { decide, type JobAction } from "./decide.ts";
 import { look, type Sight } from "./look.ts";
 import { isTracked, podOf, trackingFinalizer } from "./pods.ts";
 
@@ -95,9 +95,9 @@ async function reconcileJob(
 /** Does what was decided, as far as it can be done. */
 async function act(
   { job, active, ready, terminating, indexes }: Sight,
-  action: Action,
+  action: JobAction,
   context: Reconcile,
-): Promise<Outcome> {
+): Promise<PodOutcome> {
   const isManaged = action.type !== "end" && job.metadata.deletionTimestamp === undefined;
   const before = { active: active.length, ready, terminating, isManaged };
   if (action.type === "create") {

@@ -73,13 +73,13 @@ export function look(job: Job, pods: readonly Pod[], known: Failures | undefined
   };
 }
 
-export interface Uncounted {
+export interface UncountedPods {
   readonly succeeded: ReadonlySet<string>;
   readonly failed: ReadonlySet<string>;
 }
 
 /** The uids of pods that have ended and are not in the counters yet. */
-export function uncountedOf({ status }: Job): Uncounted {
+export function uncountedOf({ status }: Job): UncountedPods {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   return { succeeded: new Set(succeeded), failed: new Set(failed) };
 }

@@ -172,6 +172,6 @@ test("a node with a network that is not the cluster's is an error of that node o
     const w = setup({ clusterCidrs: ["10.0.0.0/16"] }, { odd: podCIDRs, a: [] });
     await w.sync("a");
     assert.deepEqual(w.of("a"), ["10.0.0.0/24"]);
-    await assert.rejects(w.sync("odd"), { name: "Terminal", message });
+    await assert.rejects(w.sync("odd"), { name: "TerminalError", message });
   }
 });

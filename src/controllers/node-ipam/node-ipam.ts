@@ -1,12 +1,12 @@
 // Gives each node a network for its pods, cut from the cluster's.
 import { Node } from "#api/core/v1/node.ts";
-import { type Controller, controller, type Reconcile, Terminal } from "#client/controller.ts";
+import { type Controller, controller, type Reconcile, TerminalError } from "#client/controller.ts";
 import { type Cidr, parseCidr } from "#schema/ip.ts";
 import { type Networks, OutOfRange } from "./networks.ts";
 import { type NodeIpamSettings, networksOf } from "./settings.ts";
 
 /** What a node has, or is about to get. */
-interface Held {
+interface NodeRanges {
   readonly uid: string;
   readonly cidrs: readonly string[];
 }
@@ -56,7 +56,7 @@ async function assign(node: Node, book: Book, { client, event }: Reconcile): Pro
 /** Who has which networks. */
 class Book {
   readonly #networks: readonly Networks[];
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, NodeRanges>();
   #isOpen = false;
 
   constructor(networks: readonly Networks[]) {
@@ -71,7 +71,7 @@ class Book {
       try {
         if (hasNetworks(node)) this.enter(node);
       } catch (error) {
-        if (!(error instanceof Terminal)) throw error; // is told when it is that node's turn
+        if (!(error instanceof TerminalError)) throw error; // is told when it is that node's turn
       }
     }
   }
@@ -88,7 +88,7 @@ class Book {
         for (const [j, before] of cidrs.slice(0, i).entries()) this.#networks[j]?.release(before);
         if (!(cause instanceof OutOfRange)) throw cause;
         const message = `failed to mark cidr[${podCIDRs[i]}] at idx [${i}] as occupied for node: ${name}`;
-        throw new Terminal(message, { cause });
+        throw new TerminalError(message, { cause });
       }
     }
     this.#held.set(name, { uid, cidrs: podCIDRs });
@@ -129,9 +129,9 @@ class Book {
   /** Trying again is of no use with any of this: a node's networks do not change. */
   #parsed(name: string, text: string, i: number): Cidr {
     const cidr = parseCidr(text);
-    if (!cidr) throw new Terminal(`failed to parse node ${name}, CIDR ${text}`);
+    if (!cidr) throw new TerminalError(`failed to parse node ${name}, CIDR ${text}`);
     if (!this.#networks[i])
-      throw new Terminal(
+      throw new TerminalError(
         `node:${name} has an allocated cidr: ${text} at index:${i} that does not exist in cluster cidrs configuration`,
       );
     return cidr;

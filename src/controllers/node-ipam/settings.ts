@@ -6,7 +6,7 @@ import { Networks } from "./networks.ts";
 export interface NodeIpamSettings {
   /** One network, or one of each family. */
   readonly clusterCidrs: readonly string[];
-  /** How many bits the prefix of a node's network has; 24 and 64 unless told. */
+  /** How many bits the prefix of a node's network has; defaults to 24 and 64. */
   readonly nodeMaskSizes?: { readonly ipv4?: number; readonly ipv6?: number };
   /** Networks of services: where they overlap, nodes get nothing. */
   readonly serviceCidrs?: readonly string[];

@@ -16,7 +16,7 @@ export interface Grace {
   readonly startupMs: number;
 }
 
-interface Heard {
+interface Heartbeat {
   readonly at: number;
   /** Of the Ready condition; undefined if there was none. */
   readonly heartbeat: string | undefined;
@@ -24,7 +24,7 @@ interface Heard {
 }
 
 export class Health {
-  readonly #heard = new Map<string, Heard>();
+  readonly #heard = new Map<string, Heartbeat>();
 
   isKnown(node: string): boolean {
     return this.#heard.has(node);

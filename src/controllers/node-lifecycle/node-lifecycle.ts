@@ -13,9 +13,9 @@ import { podsOnNode } from "../pods.ts";
 import { unknownConditions } from "./conditions.ts";
 import { type Grace, Health, readyCondition } from "./health.ts";
 import { type Eviction, hasTaint, missingLabels, notReady, unreachable, wantedTaints } from "./taints.ts";
-import { type Rates, Zones } from "./zones.ts";
+import { type EvictionRates, Zones } from "./zones.ts";
 
-export interface NodeLifecycleSettings extends Grace, Rates {}
+export interface NodeLifecycleSettings extends Grace, EvictionRates {}
 
 const usual: NodeLifecycleSettings = {
   monitorMs: 50_000,

@@ -3,7 +3,7 @@
 import type { Node } from "#api/core/v1/node.ts";
 import { readyCondition } from "./health.ts";
 
-export interface Rates {
+export interface EvictionRates {
   /** Nodes per second and zone. */
   readonly perSecond: number;
   /** The same in a large zone of which too many nodes have failed; a small one is left alone. */
@@ -20,11 +20,11 @@ type ZoneState = "initial" | "normal" | "partial" | "full";
 export type Shift = "none" | "all failed" | "some work again";
 
 export class Zones {
-  readonly #rates: Rates;
+  readonly #rates: EvictionRates;
   readonly #zones = new Map<string, Zone>();
   readonly #members = new Map<string, { readonly zone: Zone; readonly isReady: boolean }>();
 
-  constructor(rates: Rates) {
+  constructor(rates: EvictionRates) {
     this.#rates = rates;
   }
 

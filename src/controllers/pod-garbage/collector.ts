@@ -12,7 +12,7 @@ import type { Client } from "#client/client.ts";
 import type { Informers } from "#client/informers.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { timeOf } from "#schema/time.ts";
-import { type Condemned, condemned } from "./condemned.ts";
+import { condemned, type PodDeletion } from "./condemned.ts";
 
 const everyMs = 20_000;
 /** A node is given this long to come back, or to be seen. */
@@ -98,7 +98,7 @@ export class PodGarbageCollector implements Component {
   }
 
   /** A pod that no kubelet looks after any more never reports its end: it is marked as failed before it goes. */
-  async #clear({ pod, reason }: Condemned, client: Client): Promise<void> {
+  async #clear({ pod, reason }: PodDeletion, client: Client): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
     try {
       if (!hasEnded(pod)) {

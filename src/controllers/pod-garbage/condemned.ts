@@ -4,14 +4,14 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { isReady } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
 
-export type Reason = "terminated" | "out-of-service" | "orphaned" | "unscheduled";
+export type DeletionReason = "terminated" | "out-of-service" | "orphaned" | "unscheduled";
 
-export interface Condemned {
+export interface PodDeletion {
   readonly pod: Pod;
-  readonly reason: Reason;
+  readonly reason: DeletionReason;
 }
 
-export interface Scene {
+export interface PodsAndNodes {
   readonly pods: readonly Pod[];
   readonly nodes: ReadonlyMap<string, Node>;
   /** Nodes that are known to be gone for good. */
@@ -21,9 +21,9 @@ export interface Scene {
 }
 
 /** Each pod at most once, for the first reason that holds. */
-export function condemned({ pods, nodes, lostNodes, threshold }: Scene): readonly Condemned[] {
-  const found = new Map<Pod, Reason>();
-  const condemn = (reason: Reason, some: readonly Pod[]) => {
+export function condemned({ pods, nodes, lostNodes, threshold }: PodsAndNodes): readonly PodDeletion[] {
+  const found = new Map<Pod, DeletionReason>();
+  const condemn = (reason: DeletionReason, some: readonly Pod[]) => {
     for (const pod of some) if (!found.has(pod)) found.set(pod, reason);
   };
   const ended = pods.filter(hasEnded).toSorted(byEvictionAndAge);

@@ -1,13 +1,13 @@
 import type { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import type { Clock } from "#base/clock.ts";
-import { addUsage, increase, type Usage, usageOf } from "#rules/quota/evaluator.ts";
+import { addUsage, increase, type QuotaUsage, usageOf } from "#rules/quota/evaluator.ts";
 
 /** As long as it may take from the charging of a write until its object is in our caches. */
 export const settleMs = 1000;
 
 interface Charge {
   readonly at: number;
-  readonly usage: Usage;
+  readonly usage: QuotaUsage;
 }
 
 /** What quotas were charged with of late. */
@@ -25,11 +25,11 @@ export class RecentCharges {
     if (usage.size > 0) this.#charges.set(key, [...this.#recent(key), { at: this.#clock.elapsed(), usage }]);
   }
 
-  of(key: string): Usage {
+  of(key: string): QuotaUsage {
     const recent = this.#recent(key);
     if (recent.length > 0) this.#charges.set(key, recent);
     else this.#charges.delete(key);
-    return recent.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), new Map());
+    return recent.reduce<QuotaUsage>((sum, { usage }) => addUsage(sum, usage), new Map());
   }
 
   forget(key: string): void {

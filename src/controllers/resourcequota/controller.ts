@@ -16,7 +16,7 @@ import { type Discovery, followDiscovery, type Occasion } from "#client/discover
 import { FollowedKinds } from "#client/followed-kinds.ts";
 import type { Informer } from "#client/informer.ts";
 import type { Informers } from "#client/informers.ts";
-import { keyOfObject, resourceName } from "#client/place.ts";
+import { keyOfObject, resourceName } from "#client/object-key.ts";
 import { measuredQueue } from "#client/queue-metrics.ts";
 import { unlessGone } from "#client/unless-gone.ts";
 import type { Evaluator } from "#rules/quota/evaluator.ts";
@@ -24,7 +24,7 @@ import { evaluatorOf } from "#rules/quota/list.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { type ApiObject, metadataOf } from "#schema/object.ts";
 import { RecentCharges, settleMs } from "./charges.ts";
-import { type Counted, givesBack, namesOf, recount, sameAmounts, statusAfter } from "./usage.ts";
+import { givesBack, type KindUsage, namesOf, recount, sameAmounts, statusAfter } from "./usage.ts";
 
 const workers = 5;
 const resyncMs = 300_000;
@@ -188,7 +188,7 @@ export class ResourceQuotaController implements Component {
   }
 
   /** Objects are read as what evaluators take: any object of their kind. */
-  #countedIn(namespace: string, { informer, evaluator }: Countable): Counted {
+  #countedIn(namespace: string, { informer, evaluator }: Countable): KindUsage {
     return { evaluator, objects: (informer?.cache.list(namespace) ?? []) as readonly ApiObject[] };
   }
 

@@ -1,12 +1,12 @@
 // What a namespace uses of its quota, counted anew. Pure.
 import type { ResourceQuota, ResourceQuotaStatus } from "#api/core/v1/resource-quota.ts";
 import { breathe } from "#base/breathe.ts";
-import { type Evaluator, increase, scopesOf, type Usage, usageOf } from "#rules/quota/evaluator.ts";
+import { type Evaluator, increase, type QuotaUsage, scopesOf, usageOf } from "#rules/quota/evaluator.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { addQuantity, compareQuantity, formatQuantity, type Quantity, zeroQuantity } from "#schema/quantity.ts";
 
 /** A kind that is counted, and the objects of it that the namespace has. */
-export interface Counted {
+export interface KindUsage {
   readonly evaluator: Evaluator;
   readonly objects: readonly ApiObject[];
 }
@@ -19,7 +19,7 @@ const isInScope = (quota: ResourceQuota, { inScope }: Evaluator, object: ApiObje
   scopesOf(quota).every((scope) => inScope?.(scope, object) ?? false);
 
 /** What all of it comes to. A name that nothing counts is not there. Gives way to others now and then. */
-export async function recount(quota: ResourceQuota, counted: readonly Counted[], now: number): Promise<Usage> {
+export async function recount(quota: ResourceQuota, counted: readonly KindUsage[], now: number): Promise<QuotaUsage> {
   const pause = breathe();
   const sum = new Map<string, Quantity>();
   for (const { evaluator, objects } of counted) {
@@ -48,7 +48,7 @@ export function givesBack(
   return increase(evaluator.usage(old, now), evaluator.usage(object, now)).size > 0;
 }
 
-export interface Recounted {
+export interface RecountResult {
   readonly status: ResourceQuotaStatus;
   readonly isChanged: boolean;
   /** Whether less is used than the status says, as far as can be told by now. */
@@ -59,7 +59,7 @@ export interface Recounted {
  * The status with what was counted. `charged` was charged so recently that its objects may not be seen yet, or not even be written:
  * it is counted on top, or else their places would be given away a second time.
  */
-export function statusAfter({ spec, status }: ResourceQuota, counted: Usage, charged: Usage): Recounted {
+export function statusAfter({ spec, status }: ResourceQuota, counted: QuotaUsage, charged: QuotaUsage): RecountResult {
   const before = usageOf(status.used);
   const used: Record<string, string> = {};
   let isHeld = false;

@@ -7,7 +7,7 @@ interface Range {
   readonly last: bigint;
 }
 
-export class AddressPool {
+export class LoadBalancerPool {
   readonly #ranges: readonly Range[];
   readonly #text: string;
 

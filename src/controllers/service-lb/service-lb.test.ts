@@ -3,19 +3,19 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Service } from "#api/core/v1/service.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
-import { AddressPool } from "./pool.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
+import { LoadBalancerPool } from "./pool.ts";
 import { serviceLbController } from "./service-lb.ts";
 
 const finalizer = "service.kubernetes.io/load-balancer-cleanup";
-const have = (w: World, name: string, spec: object = {}, metadata: object = {}, status: object = {}) =>
+const have = (w: ClientWorld, name: string, spec: object = {}, metadata: object = {}, status: object = {}) =>
   w.have(Service, {
     metadata: { name, ...metadata },
     spec: { type: "LoadBalancer", ipFamilies: ["IPv4"], ports: [{ port: 80 }], ...spec },
     status,
   });
 const at = (...ips: string[]) => ({ loadBalancer: { ingress: ips.map((ip) => ({ ip, ipMode: "VIP" })) } });
-const addresses = (w: World, name: string) =>
+const addresses = (w: ClientWorld, name: string) =>
   w.get(Service, { name })?.status.loadBalancer.ingress?.map(({ ip }) => ip) ?? [];
 const four = ["172.31.255.1-172.31.255.4"];
 
@@ -27,14 +27,14 @@ const pools: Record<string, [text: string, first: string | undefined, holds: str
 };
 for (const [name, [text, first, holds, not]] of Object.entries(pools))
   test(`a pool of ${name}`, () => {
-    const pool = new AddressPool([text]);
+    const pool = new LoadBalancerPool([text]);
     assert.equal(pool.find(4, () => true), first); // biome-ignore format: one line
     for (const one of holds) assert.ok(pool.has(one), one);
     for (const one of not) assert.ok(!pool.has(one), one);
   });
 for (const text of ["", "10.1.2.3", "10.1.2.9-10.1.2.3", "10.1.2.9-fd00::1", "a/b"])
   test(`${JSON.stringify(text)} is no pool`, () => {
-    assert.throws(() => new AddressPool([text]), /is neither a network nor a range/);
+    assert.throws(() => new LoadBalancerPool([text]), /is neither a network nor a range/);
   });
 
 test("a service gets the first free address, a finalizer, and no more writes", async () => {

@@ -7,10 +7,10 @@ import { equal } from "#base/collections.ts";
 import { explain, isConflict } from "#base/errors.ts";
 import { index } from "#client/cache.ts";
 import { type CacheView, controller, type Reconcile, watching } from "#client/controller.ts";
-import { keyOf, placeOf } from "#client/place.ts";
+import { keyOf, placeOf } from "#client/object-key.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import { familiesOf } from "../endpointslice/endpoints.ts";
-import { AddressPool } from "./pool.ts";
+import { LoadBalancerPool } from "./pool.ts";
 
 const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 
@@ -29,7 +29,7 @@ const hasFinalizer = ({ metadata }: Service): boolean => metadata.finalizers?.in
 
 /** `addresses` are networks or ranges, as AddressPool reads them. Without any, services are left to others. */
 export function serviceLbController(addresses: readonly string[] = []) {
-  const pool = new AddressPool(addresses);
+  const pool = new LoadBalancerPool(addresses);
   /** Who was given which address, until the cache shows it. */
   const given = new Map<string, string>();
 

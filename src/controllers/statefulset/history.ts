@@ -27,7 +27,7 @@ export interface Version {
   readonly set: StatefulSet;
 }
 
-export interface Versions {
+export interface RevisionPair {
   readonly current: Version;
   readonly update: Version;
   readonly collisionCount: number;
@@ -38,7 +38,7 @@ export async function versionsOf(
   set: StatefulSet,
   revisions: readonly ControllerRevision[],
   client: Client,
-): Promise<Versions> {
+): Promise<RevisionPair> {
   const { revision: update, collisionCount } = await updateRevision(set, revisions, client);
   const current = revisions.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update;
   return { current: versionOf(set, current), update: versionOf(set, update), collisionCount };

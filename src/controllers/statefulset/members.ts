@@ -15,7 +15,7 @@ import {
   withIdentity,
   withStorage,
 } from "./identity.ts";
-import { hasOtherController, isOwnedRightly, isStale, type Member, rightlyOwned } from "./retention.ts";
+import { hasOtherController, isOwnedRightly, isStale, rightlyOwned, type SetMember } from "./retention.ts";
 
 type Verb = "Create" | "Update" | "Delete";
 
@@ -123,7 +123,7 @@ export class Members {
     return this.#settleClaims(this.#memberOf(pod));
   }
 
-  async #settleClaims(member: Member): Promise<void> {
+  async #settleClaims(member: SetMember): Promise<void> {
     const { client, event } = this.#context;
     for (const claim of this.#claimsOf(member.ordinal)) {
       const { name } = claim.metadata;
@@ -142,7 +142,7 @@ export class Members {
     }
   }
 
-  #memberOf(pod: Pod): Member {
+  #memberOf(pod: Pod): SetMember {
     return { set: this.#set, ordinal: ordinalOf(pod), pod };
   }
 

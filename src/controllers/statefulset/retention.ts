@@ -15,7 +15,7 @@ import type { ObjectMeta, OwnerReference } from "#schema/object-meta.ts";
 import { isInRange } from "./identity.ts";
 
 /** The member a claim belongs to. A pod that is still to be created has no uid. */
-export interface Member {
+export interface SetMember {
   readonly set: StatefulSet;
   readonly ordinal: number;
   readonly pod: { readonly metadata: ObjectMeta };
@@ -29,7 +29,7 @@ const policyOf = ({ spec }: StatefulSet): Policy =>
   spec.persistentVolumeClaimRetentionPolicy ?? { whenScaled: "Retain", whenDeleted: "Retain" };
 
 /** Whether the claim has the owners it should have. One that is in nobody's hands that we know of is left as it is. */
-export function isOwnedRightly(claim: PersistentVolumeClaim, member: Member): boolean {
+export function isOwnedRightly(claim: PersistentVolumeClaim, member: SetMember): boolean {
   if (hasStaleOwner(claim, StatefulSet, member.set) || hasStaleOwner(claim, Pod, member.pod)) return true;
   const isOwned = hasOwner(claim, member.set) || hasOwner(claim, member.pod);
   if (hasOtherController(claim, member)) return !isOwned;
@@ -39,7 +39,7 @@ export function isOwnedRightly(claim: PersistentVolumeClaim, member: Member): bo
 }
 
 /** The claim with the owners it should have; where someone else controls it, without ours. */
-export function rightlyOwned(claim: PersistentVolumeClaim, member: Member): PersistentVolumeClaim {
+export function rightlyOwned(claim: PersistentVolumeClaim, member: SetMember): PersistentVolumeClaim {
   const { set, pod } = member;
   const others = ownersOf(claim).filter((one) => !refersTo(one, StatefulSet, set) && !refersTo(one, Pod, pod));
   const wanted = hasOtherController(claim, member) ? { set: false, pod: false } : wantedOwners(member);
@@ -51,7 +51,7 @@ export function rightlyOwned(claim: PersistentVolumeClaim, member: Member): Pers
   return { ...claim, metadata: { ...claim.metadata, ownerReferences } };
 }
 
-function wantedOwners({ set, ordinal }: Member): { readonly set: boolean; readonly pod: boolean } {
+function wantedOwners({ set, ordinal }: SetMember): { readonly set: boolean; readonly pod: boolean } {
   const { whenScaled, whenDeleted } = policyOf(set);
   const isScaledDown = !isInRange(set, ordinal);
   const ofPod = whenScaled === "Delete" && isScaledDown;
@@ -59,11 +59,11 @@ function wantedOwners({ set, ordinal }: Member): { readonly set: boolean; readon
 }
 
 /** Whether the claim is still that of an earlier pod, and will go with it: a new pod must not use it. */
-export const isStale = (claim: PersistentVolumeClaim, { set, pod }: Member): boolean =>
+export const isStale = (claim: PersistentVolumeClaim, { set, pod }: SetMember): boolean =>
   policyOf(set).whenScaled === "Delete" && hasStaleOwner(claim, Pod, pod);
 
 /** Whether someone else decides about the claim; that matters only where we would, too. */
-export function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: Member): boolean {
+export function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: SetMember): boolean {
   const { whenScaled, whenDeleted } = policyOf(set);
   if (whenScaled !== "Delete" && whenDeleted !== "Delete") return false;
   return ownersOf(claim).some((one) => {
@@ -73,7 +73,7 @@ export function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: M
   });
 }
 
-const hasOwnerWithoutControl = (claim: PersistentVolumeClaim, { set, pod }: Member): boolean =>
+const hasOwnerWithoutControl = (claim: PersistentVolumeClaim, { set, pod }: SetMember): boolean =>
   ownersOf(claim).some(
     ({ uid, controller }) => (uid === set.metadata.uid || uid === pod.metadata.uid) && controller !== true,
   );

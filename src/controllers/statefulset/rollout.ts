@@ -6,7 +6,7 @@ import { slowStart } from "#base/collections.ts";
 import type { Reconcile } from "#client/controller.ts";
 import { hasEnded, isAvailable } from "#rules/pods.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";
-import type { Versions } from "./history.ts";
+import type { RevisionPair } from "./history.ts";
 import { isInRange, newPod, ordinalOf, revisionOf, startOf } from "./identity.ts";
 import { Members } from "./members.ts";
 import { isGoing, isRunning } from "./status.ts";
@@ -22,9 +22,9 @@ interface Slot {
 /** Whether the next pod may be looked at. Only in order does one wait for another. */
 type Verdict = "go on" | "wait";
 
-export class Rollout {
+export class StatefulSetRollout {
   readonly #set: StatefulSet;
-  readonly #versions: Versions;
+  readonly #versions: RevisionPair;
   readonly #members: Members;
   readonly #now: number;
   readonly #slots: readonly Slot[];
@@ -34,7 +34,7 @@ export class Rollout {
   readonly #firstUnavailable: Slot["pod"] | "missing";
   #deleted = 0;
 
-  constructor(set: StatefulSet, versions: Versions, pods: readonly Pod[], context: Reconcile) {
+  constructor(set: StatefulSet, versions: RevisionPair, pods: readonly Pod[], context: Reconcile) {
     this.#set = set;
     this.#versions = versions;
     this.#members = new Members(set, context);

@@ -5,7 +5,7 @@ import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";
-import { type World, world } from "#client/testing.ts";
+import { type ClientWorld, world } from "#client/testing.ts";
 import { dataHash } from "../template-hash.ts";
 import { statefulSetController } from "./statefulset.ts";
 
@@ -21,19 +21,20 @@ const claims = {
 const parallel = { podManagementPolicy: "Parallel" as const };
 const place = { namespace: "default", name: "db" };
 
-const names = (w: World) =>
+const names = (w: ClientWorld) =>
   w
     .list(Pod)
     .map(({ metadata }) => metadata.name ?? "")
     .toSorted();
-const setOf = (w: World) => w.get(StatefulSet, place)!;
-const statusOf = (w: World) => setOf(w).status;
-const sync = (w: World) => w.reconcile(statefulSetController, setOf(w));
-const revisionsOf = (w: World) => w.list(ControllerRevision).map(({ revision }) => revision);
-const change = (w: World, spec: object) => w.client.patch(StatefulSet, place, "merge", { spec });
-const revisionOf = (w: World, pod: string) => w.get(Pod, { name: pod })?.metadata.labels?.["controller-revision-hash"];
+const setOf = (w: ClientWorld) => w.get(StatefulSet, place)!;
+const statusOf = (w: ClientWorld) => setOf(w).status;
+const sync = (w: ClientWorld) => w.reconcile(statefulSetController, setOf(w));
+const revisionsOf = (w: ClientWorld) => w.list(ControllerRevision).map(({ revision }) => revision);
+const change = (w: ClientWorld, spec: object) => w.client.patch(StatefulSet, place, "merge", { spec });
+const revisionOf = (w: ClientWorld, pod: string) =>
+  w.get(Pod, { name: pod })?.metadata.labels?.["controller-revision-hash"];
 
-async function setStatus(w: World, name: string, status: object): Promise<void> {
+async function setStatus(w: ClientWorld, name: string, status: object): Promise<void> {
   const pod = w.get(Pod, { name })!;
   await w.client.update(Pod, { ...pod, status: { ...pod.status, ...status } }, "status");
   w.writes();
@@ -42,10 +43,10 @@ const readyAt = (at: string) => ({
   phase: "Running",
   conditions: [{ type: "Ready", status: "True", lastTransitionTime: at }],
 });
-const run = (w: World, name: string, at = "2026-01-01T00:00:00Z") => setStatus(w, name, readyAt(at));
+const run = (w: ClientWorld, name: string, at = "2026-01-01T00:00:00Z") => setStatus(w, name, readyAt(at));
 
 /** Reconciles until nothing is written, making every pod ready as it comes. */
-async function settle(w: World): Promise<void> {
+async function settle(w: ClientWorld): Promise<void> {
   for (let i = 0; i < 50; i++) {
     w.writes();
     await sync(w);

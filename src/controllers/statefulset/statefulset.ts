@@ -13,7 +13,7 @@ import { claim } from "../owner.ts";
 import { orphanPods, wakenByOrphans } from "../pods.ts";
 import { truncateHistory, versionsOf } from "./history.ts";
 import { claimName, isMember, ordinalOf, templatesOf } from "./identity.ts";
-import { Rollout } from "./rollout.ts";
+import { StatefulSetRollout } from "./rollout.ts";
 import { statusOf } from "./status.ts";
 
 export const statefulSetController = controller({
@@ -44,7 +44,7 @@ export const statefulSetController = controller({
     const revisions = await revisionsOf(StatefulSet, set, context);
     const pods = await podsOf(set, context);
     const versions = await versionsOf(set, revisions, client);
-    const rollout = new Rollout(set, versions, pods, context);
+    const rollout = new StatefulSetRollout(set, versions, pods, context);
     const now = clock.now();
 
     let failure: unknown;

@@ -4,7 +4,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { isReady } from "#rules/conditions.ts";
 import { isAvailable } from "#rules/pods.ts";
 import { unlessZero } from "../replicas.ts";
-import type { Versions } from "./history.ts";
+import type { RevisionPair } from "./history.ts";
 import { revisionOf } from "./identity.ts";
 
 /** Whether the pod runs and is ready. */
@@ -15,7 +15,7 @@ export const isGoing = ({ metadata }: Pod): boolean => metadata.deletionTimestam
 /** `deleted` says how many pods of the current revision have been asked to go since `pods` were seen. */
 export function statusOf(
   { metadata, spec, status }: StatefulSet,
-  { current, update, collisionCount }: Versions,
+  { current, update, collisionCount }: RevisionPair,
   pods: readonly Pod[],
   { deleted, now }: { readonly deleted: number; readonly now: number },
 ): StatefulSetStatus {

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { connect, isIP } from "node:net";
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
-import type { Transport } from "../resolver.ts";
+import type { DnsTransport } from "../resolver.ts";
 
 export interface ForwarderOptions {
   /** `10.0.0.2`, `fd00::2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
@@ -17,7 +17,7 @@ const rounds = 2;
 
 export function forwarder({ servers, clock, random, waitMs = 2_000 }: ForwarderOptions) {
   const addresses = servers.map(parseServer);
-  return async (query: Uint8Array, transport: Transport): Promise<Uint8Array> => {
+  return async (query: Uint8Array, transport: DnsTransport): Promise<Uint8Array> => {
     const failures: string[] = [];
     for (let round = 0; round < rounds; round++)
       for (const server of addresses) {

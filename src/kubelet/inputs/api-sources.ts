@@ -7,11 +7,11 @@ import type { Informer, InformerContext } from "#client/informer.ts";
 import { Informers } from "#client/informers.ts";
 import { AccountTokens } from "./account-tokens.ts";
 import type { InputSources } from "./sources.ts";
-import { WatchedObjects } from "./watched-objects.ts";
+import { InputWatches } from "./watched-objects.ts";
 
 /** Runs as long as the kubelet does, and is handed to it. */
 export interface ApiSources extends InputSources, Component {
-  readonly objects: WatchedObjects;
+  readonly objects: InputWatches;
   readonly tokens: AccountTokens;
 }
 
@@ -22,7 +22,7 @@ export interface ApiSourcesOptions extends InformerContext {
 
 export function apiSources(context: ApiSourcesOptions): ApiSources {
   const { client } = context;
-  const objects = new WatchedObjects(context);
+  const objects = new InputWatches(context);
   const tokens = new AccountTokens(context);
   const informers = new Informers(context);
   const services = context.services ?? informers.of(Service);

@@ -4,8 +4,8 @@ import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import { type Change, Informer, type InformerContext } from "#client/informer.ts";
-import { keyOf } from "#client/place.ts";
+import { Informer, type InformerChange, type InformerContext } from "#client/informer.ts";
+import { keyOf } from "#client/object-key.ts";
 import type { FileReference } from "./references.ts";
 
 const kinds = { ConfigMap, Secret } as const;
@@ -19,7 +19,7 @@ interface ObjectWatch {
 
 const textOf = ({ kind, namespace, name }: FileReference): string => `${kind}/${keyOf({ namespace, name })}`;
 
-export class WatchedObjects implements Component {
+export class InputWatches implements Component {
   readonly name = "objects of pods";
   readonly #context: InformerContext;
   readonly #watched = new Map<string, ObjectWatch>();
@@ -89,7 +89,7 @@ export class WatchedObjects implements Component {
         : new Informer(kinds[kind], { ...this.#context, ...selection });
     const watch: ObjectWatch = { informer, holders: new Set(), stop: new AbortController() };
     this.#watched.set(key, watch);
-    const tell = ({ object }: Change<{ readonly immutable?: boolean | undefined }>) => {
+    const tell = ({ object }: InformerChange<{ readonly immutable?: boolean | undefined }>) => {
       for (const uid of watch.holders) this.changed(uid);
       if (object?.immutable) watch.stop.abort(new Error("it does not change any more"));
     };

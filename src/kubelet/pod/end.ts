@@ -6,7 +6,7 @@ import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { type ContainerState, isLive } from "../runtime.ts";
 import { containersIn } from "./containers.ts";
 import { graceOf, minGraceMs, type PlanBuilder, stopMessage } from "./plan-builder.ts";
-import type { Plan } from "./view.ts";
+import type { PodPlan } from "./view.ts";
 
 export interface EndReason {
   readonly reason?: string;
@@ -14,7 +14,7 @@ export interface EndReason {
   readonly graceSeconds?: number;
 }
 
-export function planEnd(builder: PlanBuilder, { reason, message, graceSeconds }: EndReason): Plan {
+export function planEnd(builder: PlanBuilder, { reason, message, graceSeconds }: EndReason): PodPlan {
   const { view } = builder;
   const { state, starting, pod } = view;
   const ended = {

@@ -12,7 +12,7 @@ import { podOf, now as start, viewOf } from "../testing.ts";
 import { planPod } from "./machine.ts";
 import type { Delay } from "./restart.ts";
 import { podStatus } from "./status.ts";
-import type { Action, Plan, StartFailure, StopProgress } from "./view.ts";
+import type { PodAction, PodPlan, StartFailure, StopProgress } from "./view.ts";
 
 /** Things that go on, each to be done or to fail at some later step. */
 class World {
@@ -34,7 +34,7 @@ class World {
   readonly #late = new Set<string>();
   /** Names of containers, once for each time they ran. */
   readonly ran: string[] = [];
-  sandboxWork: Action | undefined;
+  sandboxWork: PodAction | undefined;
   sandboxRetryAt = 0;
   deleted = false;
   #made = 0;
@@ -55,7 +55,7 @@ class World {
       : this.#pod;
   }
 
-  plan(): Plan {
+  plan(): PodPlan {
     return planPod(
       viewOf(
         this.pod,
@@ -75,7 +75,7 @@ class World {
     );
   }
 
-  begin(action: Action): void {
+  begin(action: PodAction): void {
     switch (action.type) {
       case "createSandbox":
       case "stopSandbox":
@@ -268,7 +268,7 @@ class World {
     for (const container of this.containers) if (container.sandbox === id) this.#exit(container.id, 137);
   }
 
-  status(plan: Plan, old: Pod["status"]) {
+  status(plan: PodPlan, old: Pod["status"]) {
     return podStatus({
       pod: this.pod,
       old,
@@ -286,7 +286,7 @@ class World {
   }
 }
 
-type Start = Action & { type: "startContainer" };
+type Start = PodAction & { type: "startContainer" };
 
 const specs: fc.Arbitrary<Draft<PodSpec>> = fc
   .record({

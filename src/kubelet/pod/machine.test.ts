@@ -5,10 +5,10 @@ import type { Draft } from "#schema/infer.ts";
 import type { ContainerState, PodState } from "../runtime.ts";
 import { containerOf, now, podOf, sandboxOf, stateOf, viewOf } from "../testing.ts";
 import { planPod } from "./machine.ts";
-import type { Action, Plan, PodView } from "./view.ts";
+import type { PodAction, PodPlan, PodSyncView } from "./view.ts";
 
 /** A plan as words: `start web`, `stop web 30s`, `ends`. */
-function told(plan: Plan): readonly string[] {
+function told(plan: PodPlan): readonly string[] {
   const words = plan.actions.map(wordsOf);
   for (const [name, { reason }] of plan.waiting) words.push(`${name} waits: ${reason}`);
   if (plan.isFinished) words.push("finished");
@@ -16,7 +16,7 @@ function told(plan: Plan): readonly string[] {
   return words;
 }
 
-function wordsOf(action: Action): string {
+function wordsOf(action: PodAction): string {
   switch (action.type) {
     case "createSandbox":
       return `sandbox ${action.attempt}`;
@@ -43,7 +43,7 @@ interface Case {
   readonly spec?: Draft<PodSpec>;
   readonly metadata?: { readonly deletionTimestamp?: string; readonly deletionGracePeriodSeconds?: number };
   readonly state: PodState;
-  readonly view?: Partial<PodView>;
+  readonly view?: Partial<PodSyncView>;
   readonly does: readonly string[];
   readonly wakesAfterMs?: number;
 }

@@ -13,9 +13,9 @@ import { type EndReason, planEnd } from "./end.ts";
 import { planInit } from "./init.ts";
 import { graceOf, isHookDue, mustStop, PlanBuilder, stopMessage } from "./plan-builder.ts";
 import { restartPolicyOf, restartsAfter, restartsAll } from "./restart.ts";
-import type { Plan, PodView } from "./view.ts";
+import type { PodPlan, PodSyncView } from "./view.ts";
 
-export function planPod(view: PodView): Plan {
+export function planPod(view: PodSyncView): PodPlan {
   const builder = new PlanBuilder(view);
   const termination = terminationOf(view, builder);
   if (termination) return planEnd(builder, termination);
@@ -35,7 +35,7 @@ export function planPod(view: PodView): Plan {
 }
 
 /** What makes the pod end, if anything does. */
-function terminationOf(view: PodView, builder: PlanBuilder): EndReason | undefined {
+function terminationOf(view: PodSyncView, builder: PlanBuilder): EndReason | undefined {
   const { pod, termination, now, acceptedAt } = view;
   if (termination) return termination;
   const { activeDeadlineSeconds } = pod.spec;
@@ -54,14 +54,14 @@ function terminationOf(view: PodView, builder: PlanBuilder): EndReason | undefin
 }
 
 /** The sandbox in use: the newest, if it is ready and alone in that, and has an address. */
-export function currentSandbox({ pod, state }: Pick<PodView, "pod" | "state">): SandboxState | undefined {
+export function currentSandbox({ pod, state }: Pick<PodSyncView, "pod" | "state">): SandboxState | undefined {
   const [newest] = state.sandboxes;
   if (!newest?.isReady || state.sandboxes.some((other) => other !== newest && other.isReady)) return undefined;
   return newest.ips.length > 0 || pod.spec.hostNetwork ? newest : undefined;
 }
 
 /** All that was in another sandbox goes, then a new one is made, unless nothing would run in it. */
-function planSandbox(builder: PlanBuilder): Plan {
+function planSandbox(builder: PlanBuilder): PodPlan {
   const { view } = builder;
   const { pod, state } = view;
   const [newest] = state.sandboxes;
@@ -138,7 +138,7 @@ function discardOld(builder: PlanBuilder, sandbox: SandboxState): void {
 }
 
 /** Whether a container has ended in a way that starts the whole pod anew. It is removed last, and says so until then. */
-function isRestartingAll({ pod, state }: PodView): boolean {
+function isRestartingAll({ pod, state }: PodSyncView): boolean {
   const { containers, initContainers = [] } = pod.spec;
   return [...initContainers, ...containers].some((container) => {
     if (!container.restartPolicyRules) return false;
@@ -148,7 +148,7 @@ function isRestartingAll({ pod, state }: PodView): boolean {
 }
 
 /** Everything is stopped and removed, the sandbox stays; then the pod begins again with its first init container. */
-function planRestartOfAll(builder: PlanBuilder): Plan {
+function planRestartOfAll(builder: PlanBuilder): PodPlan {
   const { view } = builder;
   const { pod, state } = view;
   const specs = containersIn(pod.spec);

@@ -4,15 +4,15 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#base/duration.ts";
 import { type ContainerState, hasRun, latest, type SandboxState } from "../runtime.ts";
 import { type Delay, nextDelay, observedDelay, restartsWhenKilled, waitsUntil } from "./restart.ts";
-import type { Action, ContainerKind, Plan, PodView, WaitingReason } from "./view.ts";
+import type { ContainerKind, PodAction, PodPlan, PodSyncView, WaitingReason } from "./view.ts";
 
 export class PlanBuilder {
-  readonly view: PodView;
-  readonly actions: Action[] = [];
+  readonly view: PodSyncView;
+  readonly actions: PodAction[] = [];
   #waiting: Map<string, WaitingReason> | undefined;
   wakeAt = Number.POSITIVE_INFINITY;
 
-  constructor(view: PodView) {
+  constructor(view: PodSyncView) {
     this.view = view;
   }
 
@@ -102,7 +102,7 @@ export class PlanBuilder {
     if (!this.view.removing.has(id)) this.actions.push({ type: "removeContainer", id });
   }
 
-  plan(rest?: Partial<Plan>): Plan {
+  plan(rest?: Partial<PodPlan>): PodPlan {
     const { actions, wakeAt } = this;
     if (!rest && actions.length === 0 && wakeAt === steady.wakeAt && !this.#waiting) return steady;
     return { ...steady, actions, wakeAt, waiting: this.#waiting ?? steady.waiting, ...rest };
@@ -110,7 +110,7 @@ export class PlanBuilder {
 }
 
 /** Nothing to do: what nearly all pods of a cluster share nearly all of the time. */
-const steady: Plan = {
+const steady: PodPlan = {
   actions: [],
   wakeAt: Number.POSITIVE_INFINITY,
   waiting: new Map(),
@@ -131,14 +131,14 @@ export const minGraceMs = 2000;
 
 /** Whether a kubelet before us has started it, and not run its hook to the end. */
 export const isHookDue = (
-  { stopping }: PodView,
+  { stopping }: PodSyncView,
   { id, phase, sandbox, isHookDue: isDue = false }: ContainerState,
   present: SandboxState,
 ): boolean => isDue && phase === "running" && sandbox === present.id && !stopping.has(id);
 
 /** Why a running container has to go, if it has to. */
 export function mustStop(
-  view: PodView,
+  view: PodSyncView,
   container: Container,
   state: ContainerState,
   subject: "Container" | "Init container",

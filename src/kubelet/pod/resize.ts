@@ -7,7 +7,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { type ContainerState, latest, type PodState } from "../runtime.ts";
 
-export type Resources = Container["resources"];
+export type ContainerResources = Container["resources"];
 
 /** How far a change has come, as the pod's conditions tell it. */
 export interface ResizeProgress {
@@ -30,7 +30,7 @@ export interface ResizeView {
   readonly starting: ReadonlySet<string>;
   readonly stopping: ReadonlyMap<string, unknown>;
   /** What was changed since it was last told, by container id. */
-  readonly resized: ReadonlyMap<string, Resources>;
+  readonly resized: ReadonlyMap<string, ContainerResources>;
 }
 
 /** Containers that run with other resources than their spec says by now. */
@@ -49,7 +49,7 @@ export function dueResizes({ pod, state, runtimeName, starting, stopping, resize
 }
 
 /** Whether the status says so of the container. */
-export const isToldOf = ({ status }: Pod, containerId: string, resources: Resources): boolean =>
+export const isToldOf = ({ status }: Pod, containerId: string, resources: ContainerResources): boolean =>
   [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].some(
     (told) => told.containerID === containerId && equal(told.resources, resources),
   );
@@ -58,10 +58,10 @@ export const isToldOf = ({ status }: Pod, containerId: string, resources: Resour
 export const givenTo = (
   containerId: string,
   told: ContainerStatus | undefined,
-  resized: Resources | undefined,
-): Resources | undefined => resized ?? (told?.containerID === containerId ? told.resources : undefined);
+  resized: ContainerResources | undefined,
+): ContainerResources | undefined => resized ?? (told?.containerID === containerId ? told.resources : undefined);
 
-const wantsRestart = ({ resources, resizePolicy = [] }: Container, given: Resources): boolean =>
+const wantsRestart = ({ resources, resizePolicy = [] }: Container, given: ContainerResources): boolean =>
   resizePolicy.some(
     ({ resourceName, restartPolicy }) =>
       restartPolicy === "RestartContainer" &&

@@ -8,10 +8,10 @@ import type { PodState } from "../runtime.ts";
 import { containerOf, now, podOf, sandboxOf, stateOf, viewOf } from "../testing.ts";
 import { planPod } from "./machine.ts";
 import { podStatus } from "./status.ts";
-import type { PodView } from "./view.ts";
+import type { PodSyncView } from "./view.ts";
 
 /** The status of a pod as it is told when the machine has planned. */
-function statusOf(pod: Pod, state: PodState, view: Partial<PodView> = {}, hostIps = ["192.0.2.1"]): PodStatus {
+function statusOf(pod: Pod, state: PodState, view: Partial<PodSyncView> = {}, hostIps = ["192.0.2.1"]): PodStatus {
   const seen = viewOf(pod, state, view);
   return podStatus({
     pod,
@@ -51,7 +51,7 @@ const sidecar: Draft<PodSpec> = { initContainers: [{ name: "proxy", image: "prox
 const never: Draft<PodSpec> = { restartPolicy: "Never" };
 
 test("the phase and the containers of a pod", () => {
-  const table: readonly [string, Draft<PodSpec>, PodState, Partial<PodView>, string, readonly string[]][] = [
+  const table: readonly [string, Draft<PodSpec>, PodState, Partial<PodSyncView>, string, readonly string[]][] = [
     ["just taken on", {}, nothing, {}, "Pending", ["web waiting ContainerCreating"]],
     [
       "with init containers",

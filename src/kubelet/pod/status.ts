@@ -11,21 +11,21 @@ import { othersConditions, podConditions } from "./conditions.ts";
 import { containerStatuses, lost } from "./container-status.ts";
 import { currentSandbox } from "./machine.ts";
 import { type Phase, phaseOf } from "./phase.ts";
-import type { ResizeProgress, Resources } from "./resize.ts";
-import type { Plan, ProbeResults, WaitingReason } from "./view.ts";
+import type { ContainerResources, ResizeProgress } from "./resize.ts";
+import type { PodPlan, ProbeResults, WaitingReason } from "./view.ts";
 
 export interface StatusInput {
   readonly pod: Pod;
   /** The status that was written last, which the API may not show yet. */
   readonly old: PodStatus;
   readonly state: PodState;
-  readonly plan: Plan;
+  readonly plan: PodPlan;
   readonly starting: ReadonlySet<string>;
   /** By container id. */
   readonly probes: ReadonlyMap<string, ProbeResults>;
   readonly runtimeName: string;
   /** Resources that were changed since they were last told, by container id. */
-  readonly resized: ReadonlyMap<string, Resources>;
+  readonly resized: ReadonlyMap<string, ContainerResources>;
   /** How far a change of resources has come that is not done. */
   readonly resize: ResizeProgress | undefined;
   /** Addresses of the node. */

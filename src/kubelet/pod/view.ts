@@ -45,7 +45,7 @@ export interface Termination {
 }
 
 /** All that is known of one pod at one moment. */
-export interface PodView {
+export interface PodSyncView {
   readonly pod: Pod;
   readonly state: PodState;
   /** Whether a sandbox is being made, stopped or removed. */
@@ -72,7 +72,7 @@ export interface PodView {
   readonly now: number;
 }
 
-export type Action =
+export type PodAction =
   | { readonly type: "createSandbox"; readonly attempt: number }
   | { readonly type: "stopSandbox"; readonly id: string }
   | { readonly type: "removeSandbox"; readonly id: string }
@@ -110,9 +110,9 @@ export interface BeginStop {
   readonly restart: boolean;
 }
 
-export interface Plan {
+export interface PodPlan {
   /** To be begun now; those in progress are part of the next view. */
-  readonly actions: readonly Action[];
+  readonly actions: readonly PodAction[];
   /** When to plan again if nothing happens before; Infinity for never. */
   readonly wakeAt: number;
   /** Why containers that should run do not, by name. */

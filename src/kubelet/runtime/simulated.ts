@@ -17,8 +17,8 @@ import {
   type Image,
   nothingObserved,
   type PodState,
+  type RuntimeUsage,
   type SandboxConfig,
-  type Usage,
 } from "../runtime.ts";
 import { answerCommand } from "../simulated/command.ts";
 import { type ContainerScript, scriptOf } from "../simulated/script.ts";
@@ -266,9 +266,9 @@ export class SimulatedRuntime implements ContainerRuntime {
     return { exitCode, output: new TextEncoder().encode(output) };
   }
 
-  async usage(containers: readonly string[]): Promise<ReadonlyMap<string, Usage>> {
+  async usage(containers: readonly string[]): Promise<ReadonlyMap<string, RuntimeUsage>> {
     const now = this.#options.clock.now();
-    const usage = new Map<string, Usage>();
+    const usage = new Map<string, RuntimeUsage>();
     for (const id of containers) {
       const container = this.#containers.get(id);
       const state = this.find(id);

@@ -3,7 +3,7 @@ import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { containersIn } from "../pod/containers.ts";
-import { type LogOptions, logOptions, logText } from "./logs.ts";
+import { type ContainerLogOptions, logOptions, logText } from "./logs.ts";
 import { type RouteRequest, text } from "./responses.ts";
 import type { KubeletServerOptions, ServedPod } from "./server.ts";
 
@@ -27,7 +27,7 @@ export async function containerLogs(
 function loggedContainer(
   { pod }: ServedPod,
   container: string,
-  { previous }: LogOptions,
+  { previous }: ContainerLogOptions,
   runtimeName: string,
 ): string | { readonly why: string } {
   const status = statusOf(pod, container);

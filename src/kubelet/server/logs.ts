@@ -3,7 +3,7 @@ import { millisOf, TimeError } from "#schema/time.ts";
 import { concat } from "#wire/streams/websocket-frames.ts";
 import type { LogEntry, LogQuery } from "./streams.ts";
 
-export interface LogOptions extends LogQuery {
+export interface ContainerLogOptions extends LogQuery {
   readonly previous: boolean;
   readonly timestamps: boolean;
   readonly limitBytes: number | undefined;
@@ -20,7 +20,7 @@ export interface LogRefusal {
 const invalid: LogRefusal = { code: 422, why: '{"message": "Invalid request."}' };
 const unreadable: LogRefusal = { code: 400, why: '{"message": "Unable to decode query."}' };
 
-export function logOptions(query: URLSearchParams, now: number): LogOptions | LogRefusal {
+export function logOptions(query: URLSearchParams, now: number): ContainerLogOptions | LogRefusal {
   const flag = (name: string) => query.has(name) && !["false", "0"].includes(query.get(name)?.toLowerCase() ?? "");
   const tail = query.get("tail") || query.get("tailLines"); // the former is what it was called long ago
   const counts = [tail === "all" ? null : tail, query.get("limitBytes"), query.get("sinceSeconds")].map(count);
@@ -61,7 +61,7 @@ function moment(text: string | null): number | undefined | null {
 /** What was asked for of the entries, as bytes. */
 export async function* logText(
   log: AsyncIterable<readonly LogEntry[]>,
-  { since, timestamps, limitBytes = Number.POSITIVE_INFINITY }: LogOptions,
+  { since, timestamps, limitBytes = Number.POSITIVE_INFINITY }: ContainerLogOptions,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   let bytesLeft = limitBytes;

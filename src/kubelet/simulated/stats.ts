@@ -3,7 +3,7 @@ import type { Amounts } from "#api/core/v1/amounts.ts";
 import type { Clock } from "#base/clock.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
 import { timeOf } from "#schema/time.ts";
-import type { ContainerRuntime, ContainerState, Usage } from "../runtime.ts";
+import type { ContainerRuntime, ContainerState, RuntimeUsage } from "../runtime.ts";
 import type { ServedPod } from "../server/server.ts";
 import type {
   ContainerStats,
@@ -24,7 +24,7 @@ export interface SimulatedStatsOptions {
   readonly clock: Clock;
 }
 
-interface SimulatedUsage extends Usage {
+interface SimulatedUsage extends RuntimeUsage {
   /** Processor time per time. */
   readonly cores: number;
 }

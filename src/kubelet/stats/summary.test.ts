@@ -4,7 +4,7 @@ import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { Draft } from "#schema/infer.ts";
 import { storageExcess } from "../storage-limits.ts";
 import { podOf } from "../testing.ts";
-import { type FsStats, networkStats, type PodStats, Rates } from "./summary.ts";
+import { type FsStats, networkStats, type PodStats, UsageRates } from "./summary.ts";
 
 const time = "2026-01-01T00:00:00Z";
 const holding = (usedBytes: number): FsStats => ({
@@ -17,7 +17,7 @@ const holding = (usedBytes: number): FsStats => ({
 });
 
 test("a rate is what was used between two looks, and none at first", () => {
-  const rates = new Rates();
+  const rates = new UsageRates();
   assert.equal(rates.of("a", 0, 5_000_000), undefined);
   assert.equal(rates.of("a", 500, 9_000_000), undefined, "too soon to tell");
   assert.equal(rates.of("a", 2000, 1_005_000_000), 500_000_000);

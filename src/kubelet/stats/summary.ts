@@ -99,7 +99,7 @@ interface Sample {
 }
 
 /** CPU use in nanocores, from how the counter grows between two measurements. */
-export class Rates {
+export class UsageRates {
   readonly #samples = new Map<string, Sample>();
 
   /** Nanoseconds per second; undefined at the first look, and what was last found when it is asked for again at once. */

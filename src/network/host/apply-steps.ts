@@ -1,6 +1,6 @@
 import { inBatches } from "#base/collections.ts";
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
-import type { Stages, Step } from "../local-network.ts";
+import type { NetworkStep, Stages } from "../local-network.ts";
 
 export interface ApplyOptions {
   readonly signal?: AbortSignal;
@@ -16,7 +16,7 @@ export async function applySteps(stages: Stages, { signal, prefix = [] }: ApplyO
   for (const steps of stages) await inBatches(programsAtOnce, steps, (step) => applyStep(step, prefix, signal));
 }
 
-async function applyStep({ command, input, unless }: Step, prefix: readonly string[], signal?: AbortSignal) {
+async function applyStep({ command, input, unless }: NetworkStep, prefix: readonly string[], signal?: AbortSignal) {
   try {
     await runProgram([...prefix, ...command], { ...(input !== undefined && { input }), ...(signal && { signal }) });
   } catch (error) {

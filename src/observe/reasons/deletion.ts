@@ -39,7 +39,7 @@ function remedyFor(finalizer: string): string {
 export const finalizerEvidence = (finalizers: readonly string[]): readonly Evidence[] =>
   finalizers.map((name) => ({ from: `finalizer ${name}`, says: `is taken off by ${removerOf(name)}` }));
 
-interface Deleted {
+interface DeletionFacts {
   readonly kind: string;
   readonly metadata: {
     readonly name?: string | undefined;
@@ -50,7 +50,7 @@ interface Deleted {
 }
 
 /** For objects of any kind but pods, which have a node and a grace as well. */
-export function deletionReason({ kind, metadata }: Deleted, deletedBy: string | undefined): Reason | undefined {
+export function deletionReason({ kind, metadata }: DeletionFacts, deletedBy: string | undefined): Reason | undefined {
   const { deletionTimestamp, finalizers = [], name, namespace } = metadata;
   if (deletionTimestamp === undefined) return undefined;
   if (finalizers.length === 0)

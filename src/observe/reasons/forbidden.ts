@@ -76,17 +76,17 @@ export function refusalReason(wish: Wish, grants: Grants): Reason {
 }
 
 /** What every cluster gives to everybody is only of interest if it is about the same thing. */
-const isEverybodys = ({ binding, rules }: Held, wish: Wish): boolean =>
+const isEverybodys = ({ binding, rules }: PermissionFacts, wish: Wish): boolean =>
   binding.startsWith("ClusterRoleBinding system:") && !rules.some((rule) => hasResource(rule, wish));
 
-interface Held {
+interface PermissionFacts {
   readonly binding: string;
   readonly role: string;
   readonly rules: readonly PolicyRule[];
 }
 
 /** The roles that the user has where the wish is. Groups are known only as far as the name tells them. */
-function heldBy(wish: Wish, { roles, clusterRoles, bindings, clusterBindings }: Grants): readonly Held[] {
+function heldBy(wish: Wish, { roles, clusterRoles, bindings, clusterBindings }: Grants): readonly PermissionFacts[] {
   const ruleset = (kind: string, name: string, namespace = ""): readonly PolicyRule[] =>
     (kind === "Role"
       ? roles.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace)?.rules

@@ -18,7 +18,7 @@ export interface PodFacts {
   /** The claims it mounts: undefined for one that does not exist. */
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim | undefined>;
   /** What each plugin of the scheduler said of each node at the last attempt, where that is known. */
-  readonly verdicts: readonly Verdict[];
+  readonly verdicts: readonly PodVerdict[];
   /** The last lines a container wrote before it ended, by container, where they were read. */
   readonly lastLines: ReadonlyMap<string, readonly string[]>;
   /** Who asked for the pod's deletion, where that is remembered. */
@@ -27,7 +27,7 @@ export interface PodFacts {
   readonly now: number;
 }
 
-export interface Verdict {
+export interface PodVerdict {
   readonly node: string;
   readonly plugin: string;
   readonly reason: string;

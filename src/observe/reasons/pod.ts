@@ -110,7 +110,7 @@ const nodeLost: PodRule = ({ pod, node }) => {
     evidence: nodeEvidence(node, name),
     remedies: [
       `see what is wrong with the node: knarr why node/${name}`,
-      "pods that a controller owns are replaced on other nodes after their toleration is over, 5 minutes unless told",
+      "pods that a controller owns are replaced on other nodes after their toleration is over, 5 minutes by default",
     ],
   };
 };

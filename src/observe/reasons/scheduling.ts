@@ -1,6 +1,6 @@
 // Why a pod has no node.
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
-import { type PodRule, podCondition, type Verdict } from "./pod-facts.ts";
+import { type PodRule, type PodVerdict, podCondition } from "./pod-facts.ts";
 import { conditionEvidence, type Evidence, eventEvidence, lastEvent, namesText, sinceOf } from "./reason.ts";
 import { labelRemedy, noTrouble, type TaintTrouble, taintTrouble } from "./taints.ts";
 
@@ -104,7 +104,7 @@ function waitingClaims(claims: ReadonlyMap<string, PersistentVolumeClaim | undef
 }
 
 /** The nodes of one verdict together: five nodes without room are one line. */
-function verdictEvidence(verdicts: readonly Verdict[]): readonly Evidence[] {
+function verdictEvidence(verdicts: readonly PodVerdict[]): readonly Evidence[] {
   const alike = Map.groupBy(verdicts, ({ plugin, reason }) => `${plugin}: ${reason}`);
   return [...alike].map(([says, all]) => ({ from: `scheduler on ${namesText(all.map(({ node }) => node))}`, says }));
 }

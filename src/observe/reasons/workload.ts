@@ -133,7 +133,7 @@ export function refusalRemedies(message: string): readonly string[] {
 }
 
 /** Whether the controller has yet to look at the newest spec. */
-function unseen({ metadata, status }: Seen, controller: string): Reason | undefined {
+function unseen({ metadata, status }: PodSummary, controller: string): Reason | undefined {
   if ((status.observedGeneration ?? 0) >= (metadata.generation ?? 0)) return undefined;
   return {
     code: "NotObserved",
@@ -148,7 +148,7 @@ function unseen({ metadata, status }: Seen, controller: string): Reason | undefi
     remedies: ["if this lasts, see whether the controller manager runs: knarr status"],
   };
 }
-interface Seen {
+interface PodSummary {
   readonly metadata: { readonly generation?: number | undefined };
   readonly status: { readonly observedGeneration?: number | undefined };
 }

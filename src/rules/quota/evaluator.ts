@@ -13,17 +13,17 @@ import {
 } from "#schema/quantity.ts";
 
 /** Amounts by the names that quotas have for them: `pods`, `requests.cpu`, `count/jobs.batch`. */
-export type Usage = ReadonlyMap<string, Quantity>;
+export type QuotaUsage = ReadonlyMap<string, Quantity>;
 
 export interface Evaluator {
   /** Whether it counts what a quota limits under this name. */
   counts(name: string): boolean;
-  usage(object: ApiObject, now: number): Usage;
+  usage(object: ApiObject, now: number): QuotaUsage;
   /** Whether an object is in a scope; without this, objects are in none. */
   inScope?(scope: ScopedResourceSelectorRequirement, object: ApiObject): boolean;
   /** What an object must say since these names are limited. */
   missing?(names: readonly string[], object: ApiObject): string | undefined;
-  /** Whether a write may change what an object counts for; every create, unless told. */
+  /** Whether a write may change what an object counts for; defaults to every create. */
   minds?(write: QuotaWrite): boolean;
 }
 
@@ -71,10 +71,10 @@ export function matchesClass(
   }
 }
 
-export const usageOf = (amounts: Readonly<Record<string, string>> | undefined): Usage =>
+export const usageOf = (amounts: Readonly<Record<string, string>> | undefined): QuotaUsage =>
   new Map(Object.entries(amounts ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
 
-export function addUsage(a: Usage, b: Usage): Usage {
+export function addUsage(a: QuotaUsage, b: QuotaUsage): QuotaUsage {
   const sum = new Map(a);
   for (const [name, amount] of b) {
     const present = sum.get(name);
@@ -84,7 +84,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /** What `a` has more than `b`; what it has less is nothing. */
-export function increase(a: Usage, b: Usage): Usage {
+export function increase(a: QuotaUsage, b: QuotaUsage): QuotaUsage {
   const more = new Map<string, Quantity>();
   for (const [name, amount] of a) {
     const before = b.get(name);
@@ -94,13 +94,13 @@ export function increase(a: Usage, b: Usage): Usage {
   return more;
 }
 
-export const withoutZeros = (usage: Usage): Usage =>
+export const withoutZeros = (usage: QuotaUsage): QuotaUsage =>
   new Map([...usage].filter(([, amount]) => !isZeroQuantity(amount)));
-export const only = (usage: Usage, isWanted: (name: string) => boolean): Usage =>
+export const only = (usage: QuotaUsage, isWanted: (name: string) => boolean): QuotaUsage =>
   new Map([...usage].filter(([name]) => isWanted(name)));
 
 /** Names of amounts that are above their limit. */
-export const exceeding = (usage: Usage, hard: Usage): readonly string[] =>
+export const exceeding = (usage: QuotaUsage, hard: QuotaUsage): readonly string[] =>
   [...usage].flatMap(([name, amount]) => {
     const limit = hard.get(name);
     return limit && compareQuantity(amount, limit) > 0 ? [name] : [];

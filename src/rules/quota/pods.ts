@@ -8,7 +8,7 @@ import type { ApiObject } from "#schema/object.ts";
 import { parseQuantity, type Quantity } from "#schema/quantity.ts";
 import { podAmounts } from "../pod-amounts.ts";
 import { hasEnded } from "../pods.ts";
-import { type Evaluator, matchesClass, one, type Usage } from "./evaluator.ts";
+import { type Evaluator, matchesClass, one, type QuotaUsage } from "./evaluator.ts";
 
 const count = "count/pods";
 const devicePrefix = "deviceclass.resource.kubernetes.io/";
@@ -108,7 +108,7 @@ function looksAbroad({ spec }: Pod): boolean {
 const toMap = (amounts: Amounts | undefined): ReadonlyMap<string, string> => new Map(Object.entries(amounts ?? {}));
 
 /** The same amounts by the names of quotas. */
-function named(requests: ReadonlyMap<string, string>, limits: ReadonlyMap<string, string>): Usage {
+function named(requests: ReadonlyMap<string, string>, limits: ReadonlyMap<string, string>): QuotaUsage {
   const usage = new Map<string, Quantity>([["pods", one]]);
   for (const [name, amount] of requests) {
     const quantity = parseQuantity(amount);

@@ -2,10 +2,10 @@
 import { Namespace } from "#api/core/v1/namespace.ts";
 import type { CacheView } from "#client/controller.ts";
 import type { AffinityTerm } from "../affinity-term.ts";
-import type { Counted } from "../pod-counts.ts";
+import type { PodCountQuery } from "../pod-counts.ts";
 import type { PodView } from "../pod-view.ts";
 
-export interface MeantPods extends Counted {
+export interface MeantPods extends PodCountQuery {
   readonly term: AffinityTerm;
   means(pod: PodView): boolean;
 }
@@ -26,7 +26,7 @@ export function meantPods(term: AffinityTerm, cache: CacheView): MeantPods {
 }
 
 /** The pods that all of the terms mean. */
-export function countedByAll(meant: readonly MeantPods[]): Counted {
+export function countedByAll(meant: readonly MeantPods[]): PodCountQuery {
   const [only] = meant;
   if (only && meant.length === 1) return only;
   const named = meant.flatMap(({ namespaces }) => (namespaces === "all" ? [] : [new Set(namespaces)]));

@@ -3,7 +3,7 @@ import type { Node } from "#api/core/v1/node.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 import type { NodeState } from "../node-state.ts";
 import type { PodView } from "../pod-view.ts";
-import { amount, type PodRequest, type Resources, resourcesOf } from "../resources.ts";
+import { amount, type PodRequest, type ResourceVector, resourcesOf } from "../resources.ts";
 import type { Snapshot } from "../snapshot.ts";
 import {
   capacityOf,
@@ -34,7 +34,7 @@ export interface NodeResourcesFitArgs {
   readonly scoringStrategy?: ScoringStrategy;
 }
 
-interface Wanted {
+interface ResourceDemand {
   readonly request: PodRequest;
   readonly others: readonly (readonly [string, number])[];
   /** Whether only the number of pods matters. */
@@ -69,7 +69,7 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs) {
       const isNothing = request.cpu === 0 && request.memory === 0 && request.storage === 0 && others.length === 0;
       return { state: { request, others, isNothing, refusals: new Map() } };
     },
-    filter(_pod, node, wanted: Wanted) {
+    filter(_pod, node, wanted: ResourceDemand) {
       const { request, others, isNothing } = wanted;
       if (node.podsLeft <= 0) return refuse(node, wanted);
       if (isNothing) return undefined;
@@ -107,7 +107,7 @@ const lackOf = ["cpu", "memory", "ephemeral-storage"];
 const mostOthers = 24;
 
 /** All that is missing. If the pod asks for more than the whole node has, taking pods away does not help. */
-function refuse(node: NodeState, wanted: Wanted): Refusal {
+function refuse(node: NodeState, wanted: ResourceDemand): Refusal {
   const { request, others, isNothing, refusals } = wanted;
   const { allocatable } = node;
   let missing = node.podsLeft <= 0 ? tooManyPods : 0;
@@ -142,7 +142,7 @@ function refuse(node: NodeState, wanted: Wanted): Refusal {
   return refusal;
 }
 
-function refusalOf(missing: number, stuck: boolean, { others }: Wanted): Refusal {
+function refusalOf(missing: number, stuck: boolean, { others }: ResourceDemand): Refusal {
   const names = [...lackOf, ...others.map(([name]) => name)].filter((_, i) => missing & (2 << i));
   const [reason = "", ...also] = [
     ...(missing & tooManyPods ? ["Too many pods"] : []),
@@ -211,16 +211,21 @@ function fitsWhereRoomWasMade(
 const fitsEmpty = (pod: PodView, { status }: Node): boolean =>
   isRoom(pod, resourcesOf(status.allocatable), amount("pods", status.allocatable?.pods ?? "0"));
 
-interface Taken {
+interface ResourceUsage {
   readonly pods: { readonly size: number };
   readonly cpu: number;
   readonly memory: number;
   readonly storage: number;
   readonly others: ReadonlyMap<string, number>;
 }
-const untouched: Taken = { pods: { size: 0 }, cpu: 0, memory: 0, storage: 0, others: new Map() };
+const untouched: ResourceUsage = { pods: { size: 0 }, cpu: 0, memory: 0, storage: 0, others: new Map() };
 
-function isRoom({ request }: PodView, has: Resources, allowedPods: number, taken: Taken = untouched): boolean {
+function isRoom(
+  { request }: PodView,
+  has: ResourceVector,
+  allowedPods: number,
+  taken: ResourceUsage = untouched,
+): boolean {
   if (taken.pods.size >= allowedPods) return false;
   if (lacks(request.cpu, has.cpu, taken.cpu) || lacks(request.memory, has.memory, taken.memory)) return false;
   if (lacks(request.storage, has.storage, taken.storage)) return false;

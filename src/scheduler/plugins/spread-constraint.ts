@@ -16,20 +16,20 @@ import {
   requirementsOfLabels,
   SelectorError,
 } from "#schema/selector.ts";
-import { type Selected, selectedBy } from "../affinity-term.ts";
-import type { Counted } from "../pod-counts.ts";
+import { type PodSelection, selectedBy } from "../affinity-term.ts";
+import type { PodCountQuery } from "../pod-counts.ts";
 import type { PodView } from "../pod-view.ts";
 
 export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
-  readonly selector: Selected;
+  readonly selector: PodSelection;
   readonly minDomains: number;
   /** Whether nodes the pod does not select are left out. */
   readonly heedsAffinity: boolean;
   /** Whether nodes with taints the pod does not tolerate are left out. */
   readonly heedsTaints: boolean;
-  readonly counted: Counted;
+  readonly counted: PodCountQuery;
 }
 
 export type WhenUnsatisfiable = TopologySpreadConstraint["whenUnsatisfiable"];
@@ -75,7 +75,7 @@ export function defaultConstraints(
 function spreadConstraint(
   constraint: TopologySpreadConstraint,
   namespace: string,
-  selector: Selected,
+  selector: PodSelection,
 ): SpreadConstraint {
   const { maxSkew, topologyKey, minDomains = 1, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
   return {
@@ -96,7 +96,7 @@ function spreadConstraint(
 }
 
 /** The selector, and equality in the labels that are named by key. */
-function selectorWith(selector: LabelSelector | undefined, keys: readonly string[] = [], labels: Labels): Selected {
+function selectorWith(selector: LabelSelector | undefined, keys: readonly string[] = [], labels: Labels): PodSelection {
   const values = Object.fromEntries(
     keys.filter((key) => Object.hasOwn(labels, key)).map((key) => [key, labels[key] ?? ""]),
   );

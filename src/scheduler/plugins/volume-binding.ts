@@ -5,7 +5,7 @@ import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";
-import { placeOf } from "#client/place.ts";
+import { placeOf } from "#client/object-key.ts";
 import {
   boundByController,
   claimKey,
@@ -186,9 +186,9 @@ class VolumeWrites {
   }
 }
 
-type Versioned = { readonly metadata: { readonly resourceVersion?: string } };
+type VersionedObject = { readonly metadata: { readonly resourceVersion?: string } };
 /** What was written is newer than what it was made of. */
-const isOlder = (present: Versioned, assumed: Versioned): boolean =>
+const isOlder = (present: VersionedObject, assumed: VersionedObject): boolean =>
   Number(present.metadata.resourceVersion) <= Number(assumed.metadata.resourceVersion);
 
 function boundTo(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {

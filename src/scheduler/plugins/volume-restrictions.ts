@@ -14,7 +14,7 @@ const claimTaken: Refusal = {
   stuck: false,
 };
 
-interface Restricted {
+interface VolumeRestriction {
   /** Disks that few pods may have at once. */
   readonly disks: readonly Volume[];
   /** Claims that one pod may have. */
@@ -50,7 +50,7 @@ export function volumeRestrictions(_args: unknown, { cache }: PluginContext) {
       if (disks.length === 0 && users === 0) return undefined;
       return { state: { disks, exclusive, users } };
     },
-    filter(_pod, node: NodeState, { disks, users }: Restricted) {
+    filter(_pod, node: NodeState, { disks, users }: VolumeRestriction) {
       for (const disk of disks)
         for (const { pod } of node.pods.values()) if (isTaken(disk, pod.spec.volumes)) return diskTaken;
       return users > 0 ? claimTaken : undefined;
@@ -63,7 +63,7 @@ export function volumeRestrictions(_args: unknown, { cache }: PluginContext) {
   });
 }
 
-function moved(state: Restricted, other: PodView, by: 1 | -1): void {
+function moved(state: VolumeRestriction, other: PodView, by: 1 | -1): void {
   for (const key of other.claims) if (state.exclusive.has(key)) state.users += by;
 }
 

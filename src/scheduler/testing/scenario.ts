@@ -9,12 +9,12 @@ import { seededRandom } from "#base/random.ts";
 import { Cache } from "#client/cache.ts";
 import { cacheView } from "#client/controller.ts";
 import { noMetrics } from "#client/metrics.ts";
-import { keyOfObject } from "#client/place.ts";
+import { keyOfObject } from "#client/object-key.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { makeProfiles, readConfiguration } from "../configuration.ts";
-import { Cycle, explainMisfit, type Misfit, type Placement } from "../cycle.ts";
+import { Cycle, explainMisfit, type FitFailure, type Placement } from "../cycle.ts";
 import type { PluginContext } from "../framework.ts";
 import { Nominations } from "../nominations.ts";
 import { defaultPlugins, type PluginEntry } from "../plugins/list.ts";
@@ -103,7 +103,7 @@ export class Scenario {
     }
   }
 
-  place(pod: PodView): Placement | Misfit {
+  place(pod: PodView): Placement | FitFailure {
     return this.cycle.place(this.cycle.begin(this.profile, pod));
   }
 

@@ -12,8 +12,8 @@ import { compare, fieldsOf, isListShape, partOf, withNamedFields } from "./compa
 import { shapeOf } from "./declared.ts";
 import { pathText } from "./element.ts";
 import { difference, equalSets, type FieldSet, has, intersection, pathsOf, setOf, union } from "./field-set.ts";
-import type { ManagedFieldsEntry } from "./managed.ts";
-import { itemElement, type Shape } from "./shape.ts";
+import type { OwnedFieldsEntry } from "./managed.ts";
+import { type ApplyShape, itemElement } from "./shape.ts";
 import { Thing } from "./testing.ts";
 import { isMap, type JsonMap } from "./value.ts";
 import { zeroOf } from "./zero.ts";
@@ -22,7 +22,7 @@ const shape = shapeOf(Thing);
 const now = Date.UTC(2026, 0, 1);
 
 /** Without the items that share their keys: an applied configuration may not have any. */
-function distinct(shape: Shape, value: unknown): unknown {
+function distinct(shape: ApplyShape, value: unknown): unknown {
   const part = partOf(shape, value);
   if (part === undefined || part === "scalar") return value;
   if (isListShape(part)) {
@@ -52,7 +52,7 @@ const object: fc.Arbitrary<JsonMap> = arbitraryObject(Thing, { depth: 5, breadth
   return distinct(shape, { apiVersion: "test/v1", kind: "Thing", metadata, spec, status }) as JsonMap;
 });
 
-const withOwners = (object: JsonMap, managedFields: readonly ManagedFieldsEntry[]): JsonMap => ({
+const withOwners = (object: JsonMap, managedFields: readonly OwnedFieldsEntry[]): JsonMap => ({
   ...object,
   metadata: { ...(object.metadata as JsonMap), uid: "1", managedFields },
 });
@@ -62,7 +62,7 @@ const apply = (live: JsonMap, applied: JsonMap, manager: string, force: boolean)
   const result = applyObject({ kind: Thing, live, applied, manager, now, force });
   return withOwners(result.object, result.managedFields);
 };
-const ownersOf = (object: JsonMap) => (object.metadata as JsonMap).managedFields as readonly ManagedFieldsEntry[];
+const ownersOf = (object: JsonMap) => (object.metadata as JsonMap).managedFields as readonly OwnedFieldsEntry[];
 const setsOf = (object: JsonMap) => ownersOf(object).map(({ fieldsV1 }) => fieldsV1 as FieldSet);
 const conflictsOf = (act: () => unknown): readonly string[] => {
   try {

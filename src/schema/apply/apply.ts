@@ -25,7 +25,7 @@ import type { AnyKind } from "../kind.ts";
 import { timeOf } from "../time.ts";
 import { asWritten } from "../written.ts";
 import { misfits } from "./check.ts";
-import type { Typed } from "./compare.ts";
+import type { TypedValue } from "./compare.ts";
 import { ConflictError, conflictStatus } from "./conflict.ts";
 import { type Creation, knownEntries, learn } from "./creation.ts";
 import { shapeOf } from "./declared.ts";
@@ -38,20 +38,20 @@ import {
   decodeManaged,
   encodeManaged,
   isReset,
-  type Managed,
-  type ManagedFieldsEntry,
-  type Operation,
+  type ManagerOperation,
+  type OwnedFieldsEntry,
   type Owner,
+  type OwnersByKey,
   ownerId,
   stripped,
 } from "./managed.ts";
 import { ListItemError } from "./shape.ts";
-import { afterApply, afterUpdate, type Context } from "./updater.ts";
+import { afterApply, afterUpdate, type UpdateContext } from "./updater.ts";
 import { copyJson, isMap, type JsonMap } from "./value.ts";
 import { versionsOf } from "./versions.ts";
 
 /** Who writes what, and how. */
-export interface Write {
+export interface TrackedWrite {
   readonly kind: AnyKind;
   /** All served versions of the kind, where there are several: managers may have written in another one. */
   readonly versions?: readonly AnyKind[];
@@ -62,43 +62,43 @@ export interface Write {
   readonly subresource?: string;
   /** In milliseconds. */
   readonly now: number;
-  /** What this request may own: see `excluding` and `including`. All of it unless told. */
+  /** What this request may own: see `excluding` and `including`. Defaults to all of it. */
   readonly resetFields?: Filter;
 }
 
-export interface UpdateWrite extends Write {
+export interface UpdateWrite extends TrackedWrite {
   /** The object as it will be stored. */
   readonly updated: JsonMap;
 }
 
-export interface ApplyWrite extends Write {
+export interface ApplyWrite extends TrackedWrite {
   /** The configuration as the client sent it: neither decoded by schema nor defaulted. */
   readonly applied: JsonMap;
   readonly force?: boolean;
 }
 
-export interface Applied {
+export interface ApplyResult {
   /** To be decoded, defaulted and validated like any other new object; shares nothing with the inputs. Has no managedFields. */
   readonly object: JsonMap;
-  readonly managedFields: readonly ManagedFieldsEntry[];
+  readonly managedFields: readonly OwnedFieldsEntry[];
 }
 
 /**
  * The managedFields of an object that was created, replaced or patched. Empty: the object gets none, because nobody has managed it so
  * far or the client wants it so. An object whose lists break their own rules (an item without its key) gets none either.
  */
-export const trackUpdate = (write: UpdateWrite): readonly ManagedFieldsEntry[] =>
+export const trackUpdate = (write: UpdateWrite): readonly OwnedFieldsEntry[] =>
   knownCreation(write) ?? atOnce(trackSteps(write));
 
 /** Of an object that is made like one before it. Nothing else is done for it then: that is half of what tracking a new pod took. */
-const knownCreation = (write: UpdateWrite): readonly ManagedFieldsEntry[] | undefined =>
+const knownCreation = (write: UpdateWrite): readonly OwnedFieldsEntry[] | undefined =>
   isPlainCreation(write) ? knownEntries(creationOf(write)) : undefined;
 
 const isPlainCreation = ({ live, updated }: UpdateWrite): boolean =>
   live === undefined && managedFieldsOf(updated) === undefined;
 
 /** The same, to be interrupted between its steps, of which each walks the whole object. */
-export function* trackSteps(given: UpdateWrite): Generator<void, readonly ManagedFieldsEntry[]> {
+export function* trackSteps(given: UpdateWrite): Generator<void, readonly OwnedFieldsEntry[]> {
   const write = inWrittenForm(given);
   const updated = asWritten(given.kind, given.updated);
   yield;
@@ -129,10 +129,10 @@ const creationOf = (write: UpdateWrite): Creation => ({
 });
 
 /** Throws ApiError: 409 for fields that others own, 400 and 500 for configurations that are none, with upstream's messages. */
-export const applyObject = (write: ApplyWrite): Applied => atOnce(applySteps(write));
+export const applyObject = (write: ApplyWrite): ApplyResult => atOnce(applySteps(write));
 
 /** The same, to be interrupted between its steps, of which each walks the whole object. */
-export function* applySteps(given: ApplyWrite): Generator<void, Applied> {
+export function* applySteps(given: ApplyWrite): Generator<void, ApplyResult> {
   const write = inWrittenForm(given);
   yield;
   const { kind, applied, manager, force = false } = write;
@@ -154,12 +154,12 @@ export function* applySteps(given: ApplyWrite): Generator<void, Applied> {
 }
 
 /** Fields that are written as null are there to be owned. */
-const inWrittenForm = <W extends Write>(write: W): W =>
+const inWrittenForm = <W extends TrackedWrite>(write: W): W =>
   write.live ? { ...write, live: asWritten(write.kind, write.live) } : write;
 
 interface Attempt {
   readonly object: JsonMap;
-  readonly managed: Managed;
+  readonly managed: OwnersByKey;
 }
 
 /** Conflicts with what client-side apply left behind are none for kubectl. */
@@ -178,7 +178,7 @@ function* applyOrUpgrade(
   }
 }
 
-function* applyOnce(write: ApplyWrite, owners: Managed, force: boolean): Generator<void, Attempt> {
+function* applyOnce(write: ApplyWrite, owners: OwnersByKey, force: boolean): Generator<void, Attempt> {
   const { kind, applied } = write;
   const shape = shapeOf(kind);
   const live = write.live ?? { apiVersion: kind.apiVersion, kind: kind.kind };
@@ -187,7 +187,7 @@ function* applyOnce(write: ApplyWrite, owners: Managed, force: boolean): Generat
   const applier = owner(write, write.manager, "Apply");
   const id = ownerId(applier);
   const time = managed.get(id)?.time;
-  const typed = (value: JsonMap): Typed => ({ shape, value });
+  const typed = (value: JsonMap): TypedValue => ({ shape, value });
   const result = yield* afterApply(
     context(write),
     typed(live),
@@ -205,17 +205,17 @@ function* applyOnce(write: ApplyWrite, owners: Managed, force: boolean): Generat
 
 /** The owners after an update, with what it changed now owned by `manager`. */
 function* tracked(
-  write: Write,
+  write: TrackedWrite,
   live: JsonMap,
   updated: JsonMap,
-  managed: Managed,
+  managed: OwnersByKey,
   manager: string,
-): Generator<void, Managed> {
+): Generator<void, OwnersByKey> {
   const shape = shapeOf(write.kind);
   const updater = owner(write, manager, "Update");
   const id = ownerId(updater);
-  const before: Typed = { shape, value: withoutManaged(live) };
-  const after: Typed = { shape, value: withoutManaged(updated) };
+  const before: TypedValue = { shape, value: withoutManaged(live) };
+  const after: TypedValue = { shape, value: withoutManaged(updated) };
   const result = yield* afterUpdate(context(write), before, after, managed, id);
   yield;
   const now = timeOf(write.now);
@@ -229,9 +229,9 @@ function* tracked(
 }
 
 const owner = (
-  { kind, subresource = "" }: Write,
+  { kind, subresource = "" }: TrackedWrite,
   manager: string,
-  operation: Operation,
+  operation: ManagerOperation,
 ): Omit<Owner, "set" | "time"> => ({
   manager: manager === "" ? "unknown" : manager,
   operation,
@@ -239,14 +239,14 @@ const owner = (
   apiVersion: kind.apiVersion,
 });
 
-const context = ({ kind, versions = [kind], resetFields }: Write): Context => ({
+const context = ({ kind, versions = [kind], resetFields }: TrackedWrite): UpdateContext => ({
   apiVersion: kind.apiVersion,
   versions: versionsOf(versions.includes(kind) ? versions : [kind, ...versions]),
   filter: resetFields,
 });
 
 /** Through a subresource nobody can write managedFields; nor can they be lost by clients that do not know them. */
-function liveOrSent({ live, updated, subresource = "" }: UpdateWrite): Managed {
+function liveOrSent({ live, updated, subresource = "" }: UpdateWrite): OwnersByKey {
   const sent = managedFieldsOf(updated);
   if (subresource === "" && isReset(sent)) return new Map();
   const fromClient = subresource === "" ? readable(sent) : undefined;
@@ -254,7 +254,7 @@ function liveOrSent({ live, updated, subresource = "" }: UpdateWrite): Managed {
 }
 
 /** Undefined for what is no list of entries: it is ignored, whoever wrote it. */
-function readable(entries: unknown): Managed | undefined {
+function readable(entries: unknown): OwnersByKey | undefined {
   try {
     return decodeManaged(entries);
   } catch (error) {
@@ -263,7 +263,7 @@ function readable(entries: unknown): Managed | undefined {
   }
 }
 
-function liveOwners(live: JsonMap | undefined): Managed {
+function liveOwners(live: JsonMap | undefined): OwnersByKey {
   try {
     return decodeManaged(live && managedFieldsOf(live));
   } catch (cause) {
@@ -311,7 +311,7 @@ const hasUid = (object: JsonMap | undefined): boolean => {
   return uid !== undefined && uid !== "";
 };
 
-function stamped(managed: Managed, id: string, now: number): Managed {
+function stamped(managed: OwnersByKey, id: string, now: number): OwnersByKey {
   const own = managed.get(id);
   return own ? new Map(managed).set(id, { ...own, time: timeOf(now) }) : managed;
 }

@@ -1,28 +1,35 @@
 // Whether an applied configuration fits its schema, in upstream's words.
 import { entryShape, isListShape, partOf } from "./compare.ts";
 import { elementText, fieldElement } from "./element.ts";
-import { itemElement, ListItemError, type ListShape, type MapShape, type ScalarShape, type Shape } from "./shape.ts";
+import {
+  type ApplyListShape,
+  type ApplyShape,
+  itemElement,
+  ListItemError,
+  type MapShape,
+  type ScalarShape,
+} from "./shape.ts";
 import { goSyntax, goText, goType, isMap, type JsonMap } from "./value.ts";
 
-interface Misfit {
+interface ShapeProblem {
   readonly path: string;
   readonly message: string;
 }
 
 /** What is wrong, as one text; undefined when the value fits. `duplicates` allows list items that cannot be told apart. */
-export function misfits(shape: Shape, value: unknown, duplicates = false): string | undefined {
-  const found: Misfit[] = [];
+export function misfits(shape: ApplyShape, value: unknown, duplicates = false): string | undefined {
+  const found: ShapeProblem[] = [];
   check({ found, duplicates }, "", shape, value);
   const lines = found.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   return lines.length <= 1 ? lines[0] : ["errors:", ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
 interface Findings {
-  readonly found: Misfit[];
+  readonly found: ShapeProblem[];
   readonly duplicates: boolean;
 }
 
-function check(to: Findings, path: string, shape: Shape, value: unknown): void {
+function check(to: Findings, path: string, shape: ApplyShape, value: unknown): void {
   const part = partOf(shape, value);
   if (value === null || part === undefined) return;
   if (part === "scalar") {
@@ -52,7 +59,7 @@ function scalarMisfit(scalar: ScalarShape, value: unknown): string | undefined {
   }
 }
 
-function checkItems(to: Findings, path: string, list: ListShape, items: readonly unknown[]): void {
+function checkItems(to: Findings, path: string, list: ApplyListShape, items: readonly unknown[]): void {
   const seen = new Set<string>();
   for (const [i, item] of items.entries()) {
     if (list.atomic) {

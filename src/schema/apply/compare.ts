@@ -4,12 +4,12 @@ import { equal, own } from "#base/collections.ts";
 import { fieldElement } from "./element.ts";
 import { asMember, emptySet, type FieldSet, type FieldSetDraft, insert, isEmptySet, self, union } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
-import { itemElement, type ListShape, type MapShape, type Shape } from "./shape.ts";
+import { type ApplyListShape, type ApplyShape, itemElement, type MapShape } from "./shape.ts";
 import { isEmptyMap, isMap, type JsonMap } from "./value.ts";
 
 /** A value and what is declared of it. */
-export interface Typed {
-  readonly shape: Shape;
+export interface TypedValue {
+  readonly shape: ApplyShape;
   readonly value: unknown;
 }
 
@@ -23,7 +23,10 @@ export interface Comparison {
 }
 
 /** Which of the things a shape allows the value is. Null fits all, and then upstream's order holds: map, scalar, list. */
-export function partOf({ map, scalar, list }: Shape, value: unknown): MapShape | ListShape | "scalar" | undefined {
+export function partOf(
+  { map, scalar, list }: ApplyShape,
+  value: unknown,
+): MapShape | ApplyListShape | "scalar" | undefined {
   if (typeof value === "object" && value !== null) {
     if (Array.isArray(value)) {
       if (list) return list;
@@ -32,17 +35,17 @@ export function partOf({ map, scalar, list }: Shape, value: unknown): MapShape |
   return map ?? (scalar ? "scalar" : list);
 }
 
-export const isListShape = (part: MapShape | ListShape): part is ListShape => "item" in part;
+export const isListShape = (part: MapShape | ApplyListShape): part is ApplyListShape => "item" in part;
 
 /** The element and the shape of a map's entry; undefined where the schema does not allow it. */
-export function entryShape(map: MapShape, key: string): { element: string; shape: Shape } | undefined {
+export function entryShape(map: MapShape, key: string): { element: string; shape: ApplyShape } | undefined {
   const field = map.fields.get(key);
   if (field) return field;
   return map.element && { element: fieldElement(key), shape: map.element };
 }
 
 /** What it takes to get from `before` to `after`. Throws ListItemError when list items cannot be told apart. */
-export function compare(shape: Shape, before: unknown, after: unknown): Comparison {
+export function compare(shape: ApplyShape, before: unknown, after: unknown): Comparison {
   const walk: Walk = { path: [], added: {}, modified: {}, removed: {} };
   compareValue(walk, shape, before, after);
   return comparison(walk.added, walk.modified, walk.removed);
@@ -65,7 +68,7 @@ interface Walk {
   readonly removed: FieldSetDraft;
 }
 
-function compareValue(walk: Walk, shape: Shape, before: unknown, after: unknown): void {
+function compareValue(walk: Walk, shape: ApplyShape, before: unknown, after: unknown): void {
   if (before === after) return;
   if (before === undefined) insert(walk.added, walk.path, whole(shape, after));
   else if (after === undefined) insert(walk.removed, walk.path, whole(shape, before));
@@ -113,7 +116,7 @@ function compareEntry(walk: Walk, map: MapShape, key: string, before: unknown, a
 }
 
 /** Items that cannot be told apart are compared and owned together, by what they have in common: their keys. */
-function compareItems(walk: Walk, list: ListShape, before: readonly unknown[], after: readonly unknown[]): void {
+function compareItems(walk: Walk, list: ApplyListShape, before: readonly unknown[], after: readonly unknown[]): void {
   // Most lists do not change, and to say so is cheaper than to tell their items apart.
   if (equal(before, after)) return;
   const old = itemsByElement(list, before);
@@ -122,7 +125,7 @@ function compareItems(walk: Walk, list: ListShape, before: readonly unknown[], a
   for (const [element, is] of now) if (!old.has(element)) compareItem(walk, list, element, undefined, is);
 }
 
-function compareItem(walk: Walk, list: ListShape, element: string, was: unknown, is: unknown): void {
+function compareItem(walk: Walk, list: ApplyListShape, element: string, was: unknown, is: unknown): void {
   const { path } = walk;
   path.push(element);
   if (!(was instanceof Alike) && !(is instanceof Alike)) compareValue(walk, list.item, was, is);
@@ -145,7 +148,7 @@ class Alike {
   }
 }
 
-function itemsByElement(list: ListShape, items: readonly unknown[]): ReadonlyMap<string, unknown> {
+function itemsByElement(list: ApplyListShape, items: readonly unknown[]): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
   for (const item of items) {
     const element = itemElement(list, item);
@@ -158,7 +161,7 @@ function itemsByElement(list: ListShape, items: readonly unknown[]): ReadonlyMap
 }
 
 /** The node of a value that is there on one side only: every field of it, down to the leaves. */
-function whole(shape: Shape, value: unknown): FieldSet {
+function whole(shape: ApplyShape, value: unknown): FieldSet {
   const part = partOf(shape, value);
   if (part === undefined || part === "scalar" || part.atomic) return emptySet;
   const node: Record<string, FieldSet> = { [self]: emptySet };
@@ -184,9 +187,9 @@ function whole(shape: Shape, value: unknown): FieldSet {
  * All fields an applied configuration mentions. Unlike in a comparison, structs and lists are not fields of their own: applying
  * `spec.replicas` says nothing about `spec`.
  */
-export const fieldsOf = ({ shape, value }: Typed): FieldSet => mentioned(shape, value) ?? emptySet;
+export const fieldsOf = ({ shape, value }: TypedValue): FieldSet => mentioned(shape, value) ?? emptySet;
 
-function mentioned(shape: Shape, value: unknown): FieldSet | undefined {
+function mentioned(shape: ApplyShape, value: unknown): FieldSet | undefined {
   const part = partOf(shape, value);
   if (part === undefined || part === "scalar" || part.atomic) return emptySet;
   const node: Record<string, FieldSet> = {};
@@ -213,7 +216,7 @@ function mentioned(shape: Shape, value: unknown): FieldSet | undefined {
 }
 
 /** The set with all declared fields it has parts of: what has `spec.replicas` has `spec`, but not the items and entries on the way. */
-export function withNamedFields(set: FieldSet, shape: Shape): FieldSet {
+export function withNamedFields(set: FieldSet, shape: ApplyShape): FieldSet {
   if (isEmptySet(set)) return set;
   const node: Record<string, FieldSet> = {};
   for (const element in set) {

@@ -6,7 +6,7 @@ import type { Owner } from "./managed.ts";
 import { compareText, goQuote } from "./value.ts";
 
 /** Fields of one owner that an apply would change. */
-export interface Conflict {
+export interface FieldConflict {
   readonly id: string;
   readonly owner: Owner;
   readonly fields: FieldSet;
@@ -15,16 +15,16 @@ export interface Conflict {
 /** Raised inside; clients see the ApiError made of it. */
 export class ConflictError extends Error {
   override readonly name = "ConflictError";
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly FieldConflict[];
 
-  constructor(conflicts: readonly Conflict[]) {
+  constructor(conflicts: readonly FieldConflict[]) {
     super("apply conflicts with other managers");
     this.conflicts = conflicts.toSorted((a, b) => compareText(a.id, b.id));
   }
 }
 
 /** 409, with one cause for each field. */
-export function conflictStatus(conflicts: readonly Conflict[]): ApiError {
+export function conflictStatus(conflicts: readonly FieldConflict[]): ApiError {
   const byOwner = conflicts.map(({ owner, fields }) => ({
     owner: ownerText(owner),
     paths: pathsOf(inOrder(fields)).map(pathText),

@@ -8,14 +8,14 @@ import type { AnyKind } from "../kind.ts";
 import { isListShape, partOf } from "./compare.ts";
 import type { FieldSet } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
-import { encodeOwner, type ManagedFieldsEntry, type Owner } from "./managed.ts";
-import type { FieldShape, ListShape, MapShape, Shape } from "./shape.ts";
+import { encodeOwner, type OwnedFieldsEntry, type Owner } from "./managed.ts";
+import type { ApplyListShape, ApplyShape, FieldShape, MapShape } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
 
 /** Of what the entry is made, besides the fields. */
 export interface Creation {
   readonly kind: AnyKind;
-  readonly shape: Shape;
+  readonly shape: ApplyShape;
   /** The object of the kind that has nothing yet. */
   readonly zero: unknown;
   /** As the process holds it: what Go writes as null in it follows from its structure, too. */
@@ -24,10 +24,10 @@ export interface Creation {
   readonly owner: Omit<Owner, "set">;
 }
 
-interface Known {
+interface CachedEntry {
   readonly set: FieldSet;
   /** The entry made last, and for whom. */
-  last: ManagedFieldsEntry;
+  last: OwnedFieldsEntry;
   by: Omit<Owner, "set">;
 }
 
@@ -46,7 +46,7 @@ const words = {
 
 /** A point that structures have come to which are equal so far. */
 class Point {
-  known: Known | undefined;
+  known: CachedEntry | undefined;
   /** Most have one step that is ever taken from them. */
   #step: Step;
   #next: Point | undefined;
@@ -131,13 +131,13 @@ function pointOf(creation: Creation): Point | undefined {
 }
 
 /** The managedFields of a new object, if one like it was made before. */
-export function knownEntries(creation: Creation): readonly ManagedFieldsEntry[] | undefined {
+export function knownEntries(creation: Creation): readonly OwnedFieldsEntry[] | undefined {
   const known = pointOf(creation)?.known;
   return known && [entryOf(known, creation.owner)];
 }
 
 /** The managedFields of a new object, which were found the long way, are those of all that are made like it. */
-export function learn(creation: Creation, entries: readonly ManagedFieldsEntry[]): void {
+export function learn(creation: Creation, entries: readonly OwnedFieldsEntry[]): void {
   const point = pointOf(creation);
   const [entry] = entries;
   if (!point || entries.length !== 1 || !entry?.fieldsV1) return;
@@ -145,7 +145,7 @@ export function learn(creation: Creation, entries: readonly ManagedFieldsEntry[]
   point.known = { set: entry.fieldsV1, last: entry, by: creation.owner };
 }
 
-function entryOf(present: Known, owner: Omit<Owner, "set">): ManagedFieldsEntry {
+function entryOf(present: CachedEntry, owner: Omit<Owner, "set">): OwnedFieldsEntry {
   const { last, by } = present;
   if (by.time === owner.time && by.manager === owner.manager) return last; // the rest follows from what was created
   const entry = encodeOwner({ ...owner, set: present.set });
@@ -164,7 +164,7 @@ export const knownBytes = ([entry, ...others]: readonly object[]): Uint8Array | 
   entry && others.length === 0 ? texts.get(entry)?.bytes : undefined;
 
 /** Passes the structure of a value where `before` was: all by which comparing the two could tell one value from another. */
-function passBeside(walk: Walk, shape: Shape, before: unknown, value: unknown): boolean {
+function passBeside(walk: Walk, shape: ApplyShape, before: unknown, value: unknown): boolean {
   if (before === undefined) return pass(walk, shape, value);
   const part = partOf(shape, value);
   if (isMap(before) && isMap(value) && part !== undefined && part !== "scalar" && !isListShape(part) && !part.atomic)
@@ -172,7 +172,7 @@ function passBeside(walk: Walk, shape: Shape, before: unknown, value: unknown): 
   return walk.step(equal(before, value) ? words.same : words.other) && pass(walk, shape, value);
 }
 
-function pass(walk: Walk, shape: Shape, value: unknown): boolean {
+function pass(walk: Walk, shape: ApplyShape, value: unknown): boolean {
   if (typeof value !== "object") return walk.step(words.leaf);
   if (value === null) return walk.step(words.null);
   // Of some lists Go writes null if they are empty.
@@ -197,7 +197,7 @@ function passEntries(walk: Walk, { fields, element }: MapShape, value: JsonMap, 
   return walk.step(words.end);
 }
 
-function passItems(walk: Walk, { keys, item: shape }: ListShape, items: readonly unknown[]): boolean {
+function passItems(walk: Walk, { keys, item: shape }: ApplyListShape, items: readonly unknown[]): boolean {
   if (!walk.step(words.list)) return false;
   for (const item of items) {
     if (keys.length === 0) {

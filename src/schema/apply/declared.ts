@@ -4,6 +4,7 @@ import type { FieldSpec, Type } from "../field.ts";
 import type { AnyKind } from "../kind.ts";
 import type { AnyStruct } from "../struct.ts";
 import {
+  type ApplyShape,
   deduced,
   type FieldShape,
   type KeyShape,
@@ -12,25 +13,24 @@ import {
   type MapShape,
   namedFields,
   noFields,
-  type Shape,
   scalarShapes,
   untypedAtomic,
 } from "./shape.ts";
 import { isWrittenWhenZero, scalarZeros } from "./zero.ts";
 
-const compiled = { granular: new WeakMap<AnyStruct, Shape>(), atomic: new WeakMap<AnyStruct, Shape>() };
+const compiled = { granular: new WeakMap<AnyStruct, ApplyShape>(), atomic: new WeakMap<AnyStruct, ApplyShape>() };
 
 /** The shape of a kind or struct. */
-export function shapeOf(subject: AnyKind | AnyStruct): Shape {
+export function shapeOf(subject: AnyKind | AnyStruct): ApplyShape {
   return "model" in subject ? subject.model.shape : structShape(subject, undefined);
 }
 
-function structShape(struct: AnyStruct, mapType: FieldSpec["mapType"]): Shape {
+function structShape(struct: AnyStruct, mapType: FieldSpec["mapType"]): ApplyShape {
   const atomic = mapType === undefined ? (struct.atomic ?? false) : mapType === "atomic";
   const cache = atomic ? compiled.atomic : compiled.granular;
   const present = cache.get(struct);
   if (present) return present;
-  const shape: Shape = { map: new LazyMapShape(struct, atomic) };
+  const shape: ApplyShape = { map: new LazyMapShape(struct, atomic) };
   cache.set(struct, shape);
   return shape;
 }
@@ -57,7 +57,7 @@ class LazyMapShape implements MapShape {
   }
 }
 
-function typeShape(type: Type, { listType, keys = [], mapType, opaque }: Partial<FieldSpec>): Shape {
+function typeShape(type: Type, { listType, keys = [], mapType, opaque }: Partial<FieldSpec>): ApplyShape {
   switch (type.is) {
     case "struct":
       return structShape(type.struct(), mapType);

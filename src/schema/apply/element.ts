@@ -78,21 +78,21 @@ export function compareElements(a: string, b: string): number {
 }
 
 /** An element with what it is compared by. */
-interface Read {
+interface SortKey {
   readonly element: string;
   readonly rank: number;
   readonly keys?: ReturnType<typeof keysOf>;
   readonly value?: unknown;
 }
 
-function read(element: string): Read {
+function read(element: string): SortKey {
   const kind = rank(element);
   if (kind === 2) return { element, rank: kind, keys: keysOf(element) };
   if (kind === 3) return { element, rank: kind, value: parseJson(element.slice(2)).value };
   return { element, rank: kind };
 }
 
-function compareRead(a: Read, b: Read): number {
+function compareRead(a: SortKey, b: SortKey): number {
   if (a.rank !== b.rank) return a.rank - b.rank;
   if (a.rank === 1) return compareText(a.element, b.element);
   if (a.keys && b.keys) return compareKeys(a.keys, b.keys);

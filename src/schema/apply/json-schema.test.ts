@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { structuralKind } from "../structural/kind.ts";
 import { shapeOf } from "./declared.ts";
-import type { Shape } from "./shape.ts";
+import type { ApplyShape } from "./shape.ts";
 import { Story } from "./testing.ts";
 
 const custom = (schema: Readonly<Record<string, unknown>>) =>
@@ -101,7 +101,7 @@ test("a creation of a custom resource owns all it has", () => {
 
 test("a schema that says nothing allows everything but metadata of another form", () => {
   const map = shapeOf(custom({ type: "object", "x-kubernetes-preserve-unknown-fields": true })).map as NonNullable<
-    Shape["map"]
+    ApplyShape["map"]
   >;
   assert.deepEqual([...map.fields.keys()], ["apiVersion", "kind", "metadata"]);
   assert.ok(map.element);

@@ -1,13 +1,13 @@
 // Shapes of custom resources, from the schemas of their definitions.
 import {
+  type ApplyListShape,
+  type ApplyShape,
   deduced,
   type FieldShape,
   keyedBy,
   keyShape,
-  type ListShape,
   type MapShape,
   namedFields,
-  type Shape,
   scalarShapes,
   untyped,
   untypedAtomic,
@@ -16,18 +16,21 @@ import { isMap, type JsonMap } from "./value.ts";
 
 interface Context {
   /** The shape of metadata, which no schema describes. */
-  readonly metadata: Shape;
+  readonly metadata: ApplyShape;
   /** Fields that are not declared are kept: an object says so for itself and for all below it. */
   readonly keepsUnknown: boolean;
 }
 
 /** The shape of a whole object: what all objects have, and what its schema says. */
-export function objectShape(schema: JsonMap, metadata: Shape): Shape {
+export function objectShape(schema: JsonMap, metadata: ApplyShape): ApplyShape {
   const map = mapShape(schema, { metadata, keepsUnknown: keepsUnknown(schema) });
   return { map: { ...map, atomic: false, fields: withObjectFields(map.fields, metadata) } };
 }
 
-const withObjectFields = (fields: ReadonlyMap<string, FieldShape>, metadata: Shape): ReadonlyMap<string, FieldShape> =>
+const withObjectFields = (
+  fields: ReadonlyMap<string, FieldShape>,
+  metadata: ApplyShape,
+): ReadonlyMap<string, FieldShape> =>
   namedFields(
     new Map([
       ...[...fields].map(([name, { shape }]) => [name, shape] as const),
@@ -39,7 +42,7 @@ const withObjectFields = (fields: ReadonlyMap<string, FieldShape>, metadata: Sha
 
 const keepsUnknown = (schema: JsonMap): boolean => schema["x-kubernetes-preserve-unknown-fields"] === true;
 
-function shapeOfSchema(schema: unknown, outer: Context): Shape {
+function shapeOfSchema(schema: unknown, outer: Context): ApplyShape {
   if (!isMap(schema)) return deduced;
   const context = keepsUnknown(schema) ? { ...outer, keepsUnknown: true } : outer;
   switch (schema.type) {
@@ -78,13 +81,13 @@ function mapShape(schema: JsonMap, context: Context): MapShape {
 }
 
 /** An object of which nothing is said may hold anything. */
-function elementShape(additional: unknown, context: Context, saysNothing: boolean): Shape | undefined {
+function elementShape(additional: unknown, context: Context, saysNothing: boolean): ApplyShape | undefined {
   if (isMap(additional)) return shapeOfSchema(additional, context);
   if (additional === undefined) return context.keepsUnknown || saysNothing ? deduced : undefined;
   return additional === true ? deduced : undefined;
 }
 
-function listShape(schema: JsonMap, context: Context): ListShape {
+function listShape(schema: JsonMap, context: Context): ApplyListShape {
   const type = schema["x-kubernetes-list-type"];
   const { items } = schema;
   const names = schema["x-kubernetes-list-map-keys"];

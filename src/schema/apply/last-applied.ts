@@ -7,9 +7,9 @@ import { own } from "#base/collections.ts";
 import { parseJson } from "../json.ts";
 import { misfits } from "./check.ts";
 import { compare, fieldsOf } from "./compare.ts";
-import type { Conflict } from "./conflict.ts";
+import type { FieldConflict } from "./conflict.ts";
 import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
-import type { Shape } from "./shape.ts";
+import type { ApplyShape } from "./shape.ts";
 import { goJson, isMap, type JsonMap } from "./value.ts";
 
 /** Only for this manager; whoever does not want it names another. */
@@ -20,11 +20,11 @@ const maxAnnotations = 256 * 1024;
 
 /** The conflicts that remain when what client-side apply owned is taken out. */
 export function remainingConflicts(
-  shape: Shape,
+  shape: ApplyShape,
   apiVersion: string,
   live: JsonMap,
-  conflicts: readonly Conflict[],
-): readonly Conflict[] {
+  conflicts: readonly FieldConflict[],
+): readonly FieldConflict[] {
   const allowed = lastAppliedFields(shape, apiVersion, live);
   if (allowed === undefined) return conflicts;
   return conflicts
@@ -33,7 +33,7 @@ export function remainingConflicts(
 }
 
 /** The fields that the annotation and the object agree on. Undefined where the annotation says nothing about this version. */
-function lastAppliedFields(shape: Shape, apiVersion: string, live: JsonMap): FieldSet | undefined {
+function lastAppliedFields(shape: ApplyShape, apiVersion: string, live: JsonMap): FieldSet | undefined {
   const text = annotationsOf(live)[annotation];
   if (typeof text !== "string" || text === "" || misfits(shape, live) !== undefined) return undefined;
   const applied = parse(text);

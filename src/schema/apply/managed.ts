@@ -4,10 +4,10 @@ import { difference, emptySet, type FieldSet, isEmptySet, setOf, unionOf } from 
 import { decodeFields, encodeFields } from "./fields-v1.ts";
 import { compareText, goQuote, isMap, type JsonMap } from "./value.ts";
 
-export type Operation = "Apply" | "Update";
+export type ManagerOperation = "Apply" | "Update";
 
 /** One entry, in upstream's order of fields. */
-export interface ManagedFieldsEntry {
+export interface OwnedFieldsEntry {
   readonly manager?: string;
   readonly operation?: string;
   readonly apiVersion?: string;
@@ -20,7 +20,7 @@ export interface ManagedFieldsEntry {
 /** Whose fields these are: one entry, taken apart. */
 export interface Owner {
   readonly manager: string;
-  readonly operation: Operation;
+  readonly operation: ManagerOperation;
   readonly subresource: string;
   /** The version in which the fields of the set have these names. */
   readonly apiVersion: string;
@@ -29,7 +29,7 @@ export interface Owner {
 }
 
 /** Owners by what tells them apart. Never changed in place. */
-export type Managed = ReadonlyMap<string, Owner>;
+export type OwnersByKey = ReadonlyMap<string, Owner>;
 
 /** The same manager is another owner for each operation and subresource; and, unless it applies, for each version. */
 export function ownerId({ manager, operation, subresource, apiVersion }: Omit<Owner, "set" | "time">): string {
@@ -48,7 +48,7 @@ const known = new WeakMap<object, { readonly id: string; readonly owner: Owner }
 export const isKnownEntry = (entry: unknown): boolean => known.has(entry as object);
 
 /** Throws FieldSetError for what is no list of entries. */
-export function decodeManaged(entries: unknown): Managed {
+export function decodeManaged(entries: unknown): OwnersByKey {
   if (entries === undefined || entries === null) return new Map();
   if (!Array.isArray(entries)) throw new FieldSetError("managedFields must be a list");
   const managed = new Map<string, Owner>();
@@ -90,17 +90,17 @@ function text(entry: JsonMap, field: string): string {
 }
 
 /** The entries of these owners: appliers first, then by time, manager, version and subresource. */
-export function encodeManaged(managed: Managed): readonly ManagedFieldsEntry[] {
+export function encodeManaged(managed: OwnersByKey): readonly OwnedFieldsEntry[] {
   return [...managed.values()].sort(compareOwners).map(encodeOwner);
 }
 
-const encoded = new WeakMap<Owner, ManagedFieldsEntry>();
+const encoded = new WeakMap<Owner, OwnedFieldsEntry>();
 
-export function encodeOwner(owner: Owner): ManagedFieldsEntry {
+export function encodeOwner(owner: Owner): OwnedFieldsEntry {
   const present = encoded.get(owner);
   if (present) return present;
   const { manager, operation, apiVersion, time, set, subresource } = owner;
-  const entry: ManagedFieldsEntry = {
+  const entry: OwnedFieldsEntry = {
     ...(manager !== "" && { manager }),
     operation,
     apiVersion,
@@ -130,7 +130,7 @@ function seconds({ time }: Owner): number {
  * With more managers than `most`, the oldest entries made by updates become one per version. Appliers are never merged: their sets say
  * what to remove when they no longer apply it.
  */
-export function capUpdaters(managed: Managed, most = 10): Managed {
+export function capUpdaters(managed: OwnersByKey, most = 10): OwnersByKey {
   const updaters = [...managed].filter(([, owner]) => owner.operation === "Update");
   if (updaters.length <= most) return managed;
   updaters.sort(([a, one], [b, other]) => seconds(one) - seconds(other) || compareText(a, b));
@@ -182,7 +182,7 @@ export const serverFields = setOf(
 );
 
 /** Without the server's fields; without the owner if nothing else is left. */
-export function stripped(managed: Managed, id: string): Managed {
+export function stripped(managed: OwnersByKey, id: string): OwnersByKey {
   const owner = managed.get(id);
   if (owner === undefined) return managed;
   const set = difference(owner.set, serverFields);

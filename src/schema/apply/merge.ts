@@ -3,11 +3,11 @@
 // next to the neighbours they had.
 import { own, setOwn } from "#base/collections.ts";
 import { entryShape, isListShape, partOf } from "./compare.ts";
-import { itemElement, type ListShape, type MapShape, type Shape } from "./shape.ts";
+import { type ApplyListShape, type ApplyShape, itemElement, type MapShape } from "./shape.ts";
 import { isEmptyMap, isMap, type JsonMap } from "./value.ts";
 
 /** Parts are shared with both sides. Undefined when nothing is left. */
-export function merge(shape: Shape, live: unknown, applied: unknown): unknown {
+export function merge(shape: ApplyShape, live: unknown, applied: unknown): unknown {
   if (applied === undefined && live === undefined) return undefined;
   const part = applied === undefined ? partOf(shape, live) : partOf(shape, applied);
   if (part === undefined || part === "scalar" || part.atomic) return pick(live, applied);
@@ -37,7 +37,7 @@ function mergeEntries(map: MapShape, live: JsonMap, applied: JsonMap): unknown {
   return isEmptyMap(out) ? undefined : out;
 }
 
-function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly unknown[]): unknown {
+function mergeItems(list: ApplyListShape, live: readonly unknown[], applied: readonly unknown[]): unknown {
   const liveElements = live.map((item) => itemElement(list, item));
   const liveItems = new Map<string, unknown>();
   // Items of the live object that cannot be told apart are not merged with the applied one, which takes their place.

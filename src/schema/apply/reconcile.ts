@@ -2,13 +2,13 @@
 // then owns the whole. (The way back needs nothing: the owner of the whole keeps it, and parts are owned as they are written.)
 import { entryShape, isListShape, partOf } from "./compare.ts";
 import { emptySet, type FieldSet, isEmptySet, self } from "./field-set.ts";
-import { deduced, type MapShape, type Shape } from "./shape.ts";
+import { type ApplyShape, deduced, type MapShape } from "./shape.ts";
 
 /** Sets that were found to fit a shape; most are looked at on every write. */
-const fitting = new WeakMap<Shape, WeakSet<FieldSet>>();
+const fitting = new WeakMap<ApplyShape, WeakSet<FieldSet>>();
 
 /** The set as it reads under this shape. */
-export function reconcile(set: FieldSet, shape: Shape): FieldSet {
+export function reconcile(set: FieldSet, shape: ApplyShape): FieldSet {
   const known = fitting.get(shape) ?? new WeakSet();
   fitting.set(shape, known);
   if (known.has(set)) return set;
@@ -17,7 +17,7 @@ export function reconcile(set: FieldSet, shape: Shape): FieldSet {
   return fits;
 }
 
-function reconcileParts(node: FieldSet, shape: Shape): FieldSet {
+function reconcileParts(node: FieldSet, shape: ApplyShape): FieldSet {
   const part = partOf(shape, null);
   if (part === undefined || part === "scalar") return node;
   if (part.atomic) return emptySet;

@@ -1,22 +1,22 @@
 // An object without some of its fields, or with nothing but them.
 import { setOwn } from "#base/collections.ts";
-import { entryShape, fieldsOf, isListShape, partOf, type Typed } from "./compare.ts";
+import { entryShape, fieldsOf, isListShape, partOf, type TypedValue } from "./compare.ts";
 import { fieldElement, isKey, keysOf } from "./element.ts";
 import { below, type FieldSet, has, isEmptySet, pathsOf, setOf, union } from "./field-set.ts";
-import { itemElement, type ListShape, type MapShape, type Shape } from "./shape.ts";
+import { type ApplyListShape, type ApplyShape, itemElement, type MapShape } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
 
 /** The object without the fields of the set. A list or map that loses all it had becomes null, as upstream leaves it. */
-export const removeFields = ({ shape, value }: Typed, fields: FieldSet): Typed =>
+export const removeFields = ({ shape, value }: TypedValue, fields: FieldSet): TypedValue =>
   isEmptySet(fields) ? { shape, value } : { shape, value: cut(shape, value, fields, false) };
 
 /** The object with nothing but the fields of the set. `withKeys` keeps the keys of list items even if they are not among them. */
-export function extractFields(typed: Typed, fields: FieldSet, withKeys = false): Typed {
+export function extractFields(typed: TypedValue, fields: FieldSet, withKeys = false): TypedValue {
   const kept = withKeys ? union(fields, keyFields(typed, fields)) : fields;
   return { shape: typed.shape, value: cut(typed.shape, typed.value, kept, true) };
 }
 
-function keyFields(typed: Typed, fields: FieldSet): FieldSet {
+function keyFields(typed: TypedValue, fields: FieldSet): FieldSet {
   const present = fieldsOf(typed);
   const paths = pathsOf(fields).filter((path) => has(present, path));
   return setOf(
@@ -28,7 +28,7 @@ function keyFields(typed: Typed, fields: FieldSet): FieldSet {
   );
 }
 
-function cut(shape: Shape, value: unknown, fields: FieldSet, extract: boolean): unknown {
+function cut(shape: ApplyShape, value: unknown, fields: FieldSet, extract: boolean): unknown {
   const part = partOf(shape, value);
   if (part === undefined || part === "scalar") return value;
   if (isListShape(part)) {
@@ -41,7 +41,7 @@ function cut(shape: Shape, value: unknown, fields: FieldSet, extract: boolean): 
   return cutEntries(part, value, fields, extract);
 }
 
-function cutItems(list: ListShape, items: readonly unknown[], fields: FieldSet, extract: boolean): unknown {
+function cutItems(list: ApplyListShape, items: readonly unknown[], fields: FieldSet, extract: boolean): unknown {
   const out: unknown[] = [];
   for (const item of items) {
     const element = itemElement(list, item);

@@ -2,7 +2,7 @@
 // holds the size in the object, and the other way round; the other fields have nothing to do with it.
 import { fieldElement } from "./element.ts";
 import { difference, has, isEmptySet, setOf } from "./field-set.ts";
-import { decodeManaged, encodeManaged, type ManagedFieldsEntry, type Owner } from "./managed.ts";
+import { decodeManaged, encodeManaged, type OwnedFieldsEntry, type Owner } from "./managed.ts";
 
 const scaleVersion = "autoscaling/v1";
 const replicasOfScale = ["f:spec", "f:replicas"] as const;
@@ -11,7 +11,7 @@ const replicasOfScale = ["f:spec", "f:replicas"] as const;
 export type ReplicasPaths = Readonly<Record<string, string | undefined>>;
 
 /** The managedFields of the Scale of an object. */
-export function scaleManagedFields(entries: unknown, paths: ReplicasPaths): readonly ManagedFieldsEntry[] {
+export function scaleManagedFields(entries: unknown, paths: ReplicasPaths): readonly OwnedFieldsEntry[] {
   const managed = new Map<string, Owner>();
   for (const [id, owner] of decodeManaged(entries)) {
     const path = pathOf(paths, owner.apiVersion);
@@ -27,7 +27,7 @@ export function parentManagedFields(
   scaleEntries: unknown,
   paths: ReplicasPaths,
   apiVersion: string,
-): readonly ManagedFieldsEntry[] {
+): readonly OwnedFieldsEntry[] {
   const parent = decodeManaged(entries);
   const scale = new Map(decodeManaged(scaleEntries));
   const managed = new Map<string, Owner>();

@@ -8,9 +8,9 @@ import { compareText, goJson, goQuote, isMap } from "./value.ts";
 export type ScalarShape = "numeric" | "string" | "boolean" | "untyped";
 
 /** What a value may be. More than one where the declaration leaves it open; then the value decides. */
-export interface Shape {
+export interface ApplyShape {
   readonly scalar?: ScalarShape;
-  readonly list?: ListShape;
+  readonly list?: ApplyListShape;
   readonly map?: MapShape;
 }
 
@@ -18,19 +18,19 @@ export interface MapShape {
   readonly atomic: boolean;
   readonly fields: ReadonlyMap<string, FieldShape>;
   /** The shape of what is not among the fields; without one, nothing else may be there. */
-  readonly element: Shape | undefined;
+  readonly element: ApplyShape | undefined;
 }
 export interface FieldShape {
   readonly element: string;
-  readonly shape: Shape;
+  readonly shape: ApplyShape;
 }
 
 /** A list without keys that is not atomic is a set. */
-export interface ListShape {
+export interface ApplyListShape {
   readonly atomic: boolean;
   /** In the order of their names. */
   readonly keys: readonly KeyShape[];
-  readonly item: Shape;
+  readonly item: ApplyShape;
 }
 export interface KeyShape {
   readonly name: string;
@@ -42,15 +42,15 @@ export interface KeyShape {
 export const noFields: ReadonlyMap<string, FieldShape> = new Map();
 
 /** The fields with these names, each once. */
-export function namedFields(shapes: ReadonlyMap<string, Shape>): ReadonlyMap<string, FieldShape> {
+export function namedFields(shapes: ReadonlyMap<string, ApplyShape>): ReadonlyMap<string, FieldShape> {
   const fields = new Map<string, FieldShape>();
   for (const [name, shape] of shapes) fields.set(name, { element: fieldElement(name), shape });
   return fields;
 }
 
-const scalarShape = (scalar: ScalarShape): Shape => ({ scalar });
+const scalarShape = (scalar: ScalarShape): ApplyShape => ({ scalar });
 /** Of a value whose schema is not known, inside something that is owned as a whole. */
-export const untypedAtomic: Shape = {
+export const untypedAtomic: ApplyShape = {
   scalar: "untyped",
   list: {
     atomic: true,
@@ -69,7 +69,7 @@ export const untypedAtomic: Shape = {
 };
 
 /** Of a value whose schema is not known: maps are owned entry by entry, lists as a whole. */
-export const deduced: Shape = {
+export const deduced: ApplyShape = {
   scalar: "untyped",
   list: { atomic: true, keys: [], item: untypedAtomic },
   map: {
@@ -81,10 +81,10 @@ export const deduced: Shape = {
   },
 };
 /** An object of a kind not known here. */
-export const anyObject: Shape = { map: { atomic: false, fields: noFields, element: deduced } };
+export const anyObject: ApplyShape = { map: { atomic: false, fields: noFields, element: deduced } };
 
 export const untyped = scalarShape("untyped");
-export const scalarShapes: Readonly<Record<Scalar, Shape>> = {
+export const scalarShapes: Readonly<Record<Scalar, ApplyShape>> = {
   string: scalarShape("string"),
   bytes: scalarShape("string"),
   bool: scalarShape("boolean"),
@@ -117,7 +117,7 @@ export class ListItemError extends Error {
 }
 
 /** The path element by which an item of a list that is no atomic one is known. */
-export function itemElement({ keys }: ListShape, item: unknown): string {
+export function itemElement({ keys }: ApplyListShape, item: unknown): string {
   if (keys.length === 0) return setElement(item);
   if (item === null || item === undefined)
     throw new ListItemError("associative list with keys may not have a null element");

@@ -9,7 +9,7 @@ import { pathText } from "./element.ts";
 import { pathsOf } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
 import { keepTimes } from "./keep-times.ts";
-import type { ManagedFieldsEntry } from "./managed.ts";
+import type { OwnedFieldsEntry } from "./managed.ts";
 import type { JsonMap } from "./value.ts";
 
 const Item = struct("test/v1.Item", {
@@ -59,7 +59,7 @@ export const Thing = resource({
   fields: { spec: ref(2, Spec).default({}), status: ref(3, Status).default({}) },
 });
 
-export interface Step {
+export interface ApplyStep {
   readonly force?: boolean;
   readonly subresource?: string;
   readonly resetFields?: Filter;
@@ -77,7 +77,7 @@ export class Story {
   }
 
   /** Only what is below metadata need be given. */
-  apply(manager: string, fields: JsonMap, { force = false, ...step }: Step = {}): this {
+  apply(manager: string, fields: JsonMap, { force = false, ...step }: ApplyStep = {}): this {
     const applied = { ...this.#type, metadata: { name: "it", ...(fields.metadata as JsonMap) } };
     for (const [name, value] of Object.entries(fields))
       if (name !== "metadata") Object.assign(applied, { [name]: value });
@@ -87,15 +87,15 @@ export class Story {
   }
 
   /** Replaces the object by what `change` makes of it. */
-  update(manager: string, change: (object: any) => unknown, step: Step = {}): this {
+  update(manager: string, change: (object: any) => unknown, step: ApplyStep = {}): this {
     const before = structuredClone(this.object ?? this.#complete({}));
     const updated = this.#complete((change(before) ?? before) as JsonMap);
     const write = { kind: this.kind, live: this.object, updated, manager, now: this.now, ...step };
     return this.#store(updated, trackUpdate(write));
   }
 
-  get managedFields(): readonly ManagedFieldsEntry[] {
-    return ((this.object?.metadata as JsonMap | undefined)?.managedFields ?? []) as readonly ManagedFieldsEntry[];
+  get managedFields(): readonly OwnedFieldsEntry[] {
+    return ((this.object?.metadata as JsonMap | undefined)?.managedFields ?? []) as readonly OwnedFieldsEntry[];
   }
 
   /** One line for each owner: `ann Apply 00:01: .spec.size .spec.title`. */
@@ -115,7 +115,7 @@ export class Story {
     return applyDefaults(this.kind, withoutNulls({ ...this.#type, ...structuredClone(object), metadata }) as JsonMap);
   }
 
-  #store(object: JsonMap, managedFields: readonly ManagedFieldsEntry[]): this {
+  #store(object: JsonMap, managedFields: readonly OwnedFieldsEntry[]): this {
     const { managedFields: _, ...metadata } = object.metadata as JsonMap;
     const next = { ...object, metadata: managedFields.length > 0 ? { ...metadata, managedFields } : metadata };
     const stored = this.object ? keepTimes(this.object, next) : next;

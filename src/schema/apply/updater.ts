@@ -1,8 +1,8 @@
 // What a write does to the owners of an object's fields, and what an apply makes of the object. The heart of server-side apply;
 // `apply.ts` tells the whole story.
 import { equal } from "#base/collections.ts";
-import { type Comparison, compare, fieldsOf, filtered, type Typed, withNamedFields } from "./compare.ts";
-import { type Conflict, ConflictError } from "./conflict.ts";
+import { type Comparison, compare, fieldsOf, filtered, type TypedValue, withNamedFields } from "./compare.ts";
+import { ConflictError, type FieldConflict } from "./conflict.ts";
 import {
   difference,
   emptySet,
@@ -14,15 +14,15 @@ import {
   union,
 } from "./field-set.ts";
 import type { Filter } from "./filter.ts";
-import { type Managed, type Owner, serverFields } from "./managed.ts";
+import { type Owner, type OwnersByKey, serverFields } from "./managed.ts";
 import { merge } from "./merge.ts";
 import { reconcile } from "./reconcile.ts";
 import { removeFields } from "./remove.ts";
-import type { Versions } from "./versions.ts";
+import type { VersionConverter } from "./versions.ts";
 
-export interface Context {
+export interface UpdateContext {
   readonly apiVersion: string;
-  readonly versions: Versions;
+  readonly versions: VersionConverter;
   readonly filter: Filter | undefined;
 }
 
@@ -31,26 +31,26 @@ export interface Context {
  * `updater`, who did it.
  */
 export function* afterUpdate(
-  context: Context,
-  live: Typed,
-  next: Typed,
-  managed: Managed,
+  context: UpdateContext,
+  live: TypedValue,
+  next: TypedValue,
+  managed: OwnersByKey,
   updater: string,
-): Generator<void, { managed: Managed; changed: FieldSet }> {
+): Generator<void, { managed: OwnersByKey; changed: FieldSet }> {
   const settled = yield* settle(context, live, next, reconciled(context, managed), { updater, force: true });
   return { managed: settled.managed, changed: settled.comparison.changed };
 }
 
 /** The merged object, and the owners with `id` owning what it applied. `object` is undefined when the apply changes nothing. */
 export function* afterApply(
-  context: Context,
-  live: Typed,
-  applied: Typed,
-  owners: Managed,
+  context: UpdateContext,
+  live: TypedValue,
+  applied: TypedValue,
+  owners: OwnersByKey,
   id: string,
   applier: Omit<Owner, "set">,
   force: boolean,
-): Generator<void, { managed: Managed; object: unknown }> {
+): Generator<void, { managed: OwnersByKey; object: unknown }> {
   const managed = new Map(reconciled(context, owners));
   yield;
   const merged = { shape: live.shape, value: merge(live.shape, live.value, applied.value) };
@@ -67,7 +67,7 @@ export function* afterApply(
 }
 
 /** Owners whose version is gone are gone as well. */
-function reconciled({ versions }: Context, managed: Managed): Managed {
+function reconciled({ versions }: UpdateContext, managed: OwnersByKey): OwnersByKey {
   let out: Map<string, Owner> | undefined;
   for (const [id, owner] of managed) {
     const shape = versions.shape(owner.apiVersion);
@@ -92,13 +92,13 @@ const muchChanged = 200;
 
 /** Takes the fields that changed and those that are gone from all owners but the one who writes. */
 function* settle(
-  context: Context,
-  live: Typed,
-  next: Typed,
-  managed: Managed,
+  context: UpdateContext,
+  live: TypedValue,
+  next: TypedValue,
+  managed: OwnersByKey,
   { updater, applier, force }: Writer,
-): Generator<void, { managed: Managed; comparison: Comparison }> {
-  const compareIn = (before: Typed, after: Typed): Comparison => {
+): Generator<void, { managed: OwnersByKey; comparison: Comparison }> {
+  const compareIn = (before: TypedValue, after: TypedValue): Comparison => {
     const all = compare(before.shape, before.value, after.value);
     return context.filter ? filtered(all, context.filter) : all;
   };
@@ -118,7 +118,7 @@ function* settle(
   const isSmaller = (set: FieldSet): boolean => managed.size < manyOwners || !isWiderThan(set, muchChanged);
   const smaller = isSmaller(comparison.changed) && isSmaller(comparison.removed) ? "b" : "a";
   const out = new Map<string, Owner>();
-  const conflicts: Conflict[] = [];
+  const conflicts: FieldConflict[] = [];
   for (const [id, owner] of managed) {
     let { set } = owner;
     if (id !== applier) {
@@ -140,7 +140,12 @@ function* settle(
  * Removes what the applier applied last time and no longer does, unless someone else owns it. `managed` already has the new set of the
  * applier. A field in nobody's set stays, unless the struct or item around it goes: so defaults go with what they were filled into.
  */
-function* prune(context: Context, merged: Typed, managed: Managed, last: Owner | undefined): Generator<void, Typed> {
+function* prune(
+  context: UpdateContext,
+  merged: TypedValue,
+  managed: OwnersByKey,
+  last: Owner | undefined,
+): Generator<void, TypedValue> {
   if (last === undefined || isEmptySet(last.set)) return merged;
   const { versions, apiVersion } = context;
   const base = versions.convert(merged, last.apiVersion);
@@ -161,12 +166,12 @@ function* prune(context: Context, merged: Typed, managed: Managed, last: Owner |
 
 /** Puts back what any owner has, version by version; the version that was pruned first, as others may need its fields to convert. */
 function* addBackOwned(
-  versions: Versions,
-  base: Typed,
-  pruned: Typed,
+  versions: VersionConverter,
+  base: TypedValue,
+  pruned: TypedValue,
   prunedVersion: string,
-  managed: Managed,
-): Generator<void, Typed> {
+  managed: OwnersByKey,
+): Generator<void, TypedValue> {
   const owned = new Map<string, FieldSet>([[prunedVersion, emptySet]]);
   for (const { apiVersion, set } of managed.values())
     owned.set(apiVersion, union(owned.get(apiVersion) ?? emptySet, set));
@@ -185,4 +190,4 @@ function* addBackOwned(
   return kept;
 }
 
-const allFields = (typed: Typed): FieldSet => withNamedFields(fieldsOf(typed), typed.shape);
+const allFields = (typed: TypedValue): FieldSet => withNamedFields(fieldsOf(typed), typed.shape);

@@ -7,7 +7,7 @@ import { struct } from "../struct.ts";
 import { applyObject, trackUpdate } from "./apply.ts";
 import { pathText } from "./element.ts";
 import { pathsOf } from "./field-set.ts";
-import type { ManagedFieldsEntry } from "./managed.ts";
+import type { OwnedFieldsEntry } from "./managed.ts";
 import type { JsonMap } from "./value.ts";
 
 const named = { group: "test", kind: "Box", plural: "boxes", scope: "Namespaced", doc: "A box." } as const;
@@ -54,7 +54,7 @@ const config = (kind: AnyKind, spec: object): JsonMap => ({
   metadata: { name: "b" },
   spec,
 });
-const stored = (object: JsonMap, managedFields: readonly ManagedFieldsEntry[]): JsonMap => ({
+const stored = (object: JsonMap, managedFields: readonly OwnedFieldsEntry[]): JsonMap => ({
   ...object,
   metadata: { ...(object.metadata as JsonMap), uid: "1", managedFields },
 });

@@ -1,25 +1,25 @@
 // The same object in other versions of its kind. Each manager's set names fields as its own version does.
 import type { AnyKind } from "../kind.ts";
-import type { Typed } from "./compare.ts";
+import type { TypedValue } from "./compare.ts";
 import { shapeOf } from "./declared.ts";
-import type { Shape } from "./shape.ts";
+import type { ApplyShape } from "./shape.ts";
 import { isMap, type JsonMap } from "./value.ts";
 
-export interface Versions {
+export interface VersionConverter {
   /** Undefined where there is no such version (any more). */
-  shape(apiVersion: string): Shape | undefined;
+  shape(apiVersion: string): ApplyShape | undefined;
   /** The object in that version; undefined where there is none. */
-  convert(typed: Typed, apiVersion: string): Typed | undefined;
+  convert(typed: TypedValue, apiVersion: string): TypedValue | undefined;
 }
 
 /** `kinds` are all served versions of one kind. */
-export function versionsOf(kinds: readonly AnyKind[]): Versions {
+export function versionsOf(kinds: readonly AnyKind[]): VersionConverter {
   const find = (apiVersion: unknown) => kinds.find((kind) => kind.apiVersion === apiVersion);
   const shape = (apiVersion: string) => {
     const kind = find(apiVersion);
     return kind && shapeOf(kind);
   };
-  const convert = (typed: Typed, apiVersion: string): Typed | undefined => {
+  const convert = (typed: TypedValue, apiVersion: string): TypedValue | undefined => {
     if (!isMap(typed.value) || typed.value.apiVersion === apiVersion) return typed;
     const from = find(typed.value.apiVersion);
     const to = find(apiVersion);

@@ -8,7 +8,7 @@ import type { AnyStruct, Fields } from "../struct.ts";
 import { definitionName, kindDefinitionName } from "./names.ts";
 import { publishedSchema } from "./published.ts";
 
-export type Json = Readonly<Record<string, unknown>>;
+export type JsonValue = Readonly<Record<string, unknown>>;
 
 /** Version 2 has no defaults, and references may have siblings; version 3 wraps those into `allOf`. */
 export type Dialect = 2 | 3;
@@ -29,7 +29,7 @@ export type KindsOf = (structName: string) => readonly GroupVersionKind[] | unde
 export class Definitions {
   readonly #dialect: Dialect;
   readonly #kindsOf: KindsOf;
-  readonly #schemas = new Map<string, () => Json>();
+  readonly #schemas = new Map<string, () => JsonValue>();
 
   constructor(dialect: Dialect, kindsOf: KindsOf) {
     this.#dialect = dialect;
@@ -37,9 +37,9 @@ export class Definitions {
   }
 
   /** All that was referred to, ordered by name. Gives way to other work: there are hundreds. */
-  async all(): Promise<Json> {
+  async all(): Promise<JsonValue> {
     const pause = breathe();
-    const made: [string, Json][] = [];
+    const made: [string, JsonValue][] = [];
     // Making one may refer to more, which the map then shows to this loop as well.
     for (const [name, make] of this.#schemas) {
       made.push([name, make()]);
@@ -48,23 +48,23 @@ export class Definitions {
     return Object.fromEntries(made.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  refTo(model: Model): Json {
+  refTo(model: Model): JsonValue {
     if (model === "string") return { type: "string" };
     if (model === "patch") return this.#named("meta/v1.Patch", () => ({ ...described(patchDoc), type: "object" }));
     if ("struct" in model) return this.#struct(model.struct);
     return "kind" in model ? this.#kind(model.kind) : this.#listOf(model.listOf);
   }
 
-  #named(structName: string, schema: () => Json): Json {
+  #named(structName: string, schema: () => JsonValue): JsonValue {
     return this.#define(definitionName(structName), schema);
   }
 
-  #define(name: string, schema: () => Json): Json {
+  #define(name: string, schema: () => JsonValue): JsonValue {
     if (!this.#schemas.has(name)) this.#schemas.set(name, schema);
     return { $ref: `${this.#dialect === 2 ? "#/definitions/" : "#/components/schemas/"}${name}` };
   }
 
-  #kind(kind: AnyKind): Json {
+  #kind(kind: AnyKind): JsonValue {
     const { schema } = kind.model.publication;
     if (schema === undefined) return this.#struct(kind.struct);
     return this.#define(kindDefinitionName(kind), () => ({
@@ -74,7 +74,7 @@ export class Definitions {
     }));
   }
 
-  #listOf(kind: AnyKind): Json {
+  #listOf(kind: AnyKind): JsonValue {
     const { group, version, listKind } = kind;
     const item = this.#kind(kind);
     const schema = () => ({
@@ -96,19 +96,19 @@ export class Definitions {
     return this.#define(kindDefinitionName(kind).replace(/[^.]+$/, listKind), schema);
   }
 
-  #typeMeta(): Json {
+  #typeMeta(): JsonValue {
     return Object.fromEntries(Object.entries(typeMeta).map(([name, { spec }]) => [name, this.#field(spec)]));
   }
 
-  #metadata(struct: AnyStruct): Json {
+  #metadata(struct: AnyStruct): JsonValue {
     return this.#beside(this.#struct(struct), { ...described(struct.doc), ...this.#defaulting({}) });
   }
 
-  #struct(struct: AnyStruct): Json {
+  #struct(struct: AnyStruct): JsonValue {
     return this.#named(struct.name, () => this.#structSchema(struct));
   }
 
-  #structSchema({ name, doc, fields, atomic, union }: AnyStruct): Json {
+  #structSchema({ name, doc, fields, atomic, union }: AnyStruct): JsonValue {
     const entries = Object.entries(fields as Fields).map(([key, { spec }]) => [key, spec] as const);
     const required = entries.filter(([, spec]) => spec.required).map(([key]) => key);
     const known = this.#kindsOf(name);
@@ -132,7 +132,7 @@ export class Definitions {
     };
   }
 
-  #field(spec: FieldSpec): Json {
+  #field(spec: FieldSpec): JsonValue {
     const { type } = spec;
     const schema = this.#type(type);
     const listed = spec.published ?? spec.enum ?? [];
@@ -141,8 +141,8 @@ export class Definitions {
       ...described(spec.doc),
       ...this.#defaulting(spec.default ?? zeroOf(spec)),
       ...(type.is === "string" && values),
-      ...(type.is === "list" && { items: { ...(schema.items as Json), ...values } }),
-      ...(type.is === "map" && { additionalProperties: { ...(schema.additionalProperties as Json), ...values } }),
+      ...(type.is === "list" && { items: { ...(schema.items as JsonValue), ...values } }),
+      ...(type.is === "map" && { additionalProperties: { ...(schema.additionalProperties as JsonValue), ...values } }),
       ...(type.is === "list" && spec.listType && { "x-kubernetes-list-type": spec.listType }),
       ...(spec.keys && { "x-kubernetes-list-map-keys": spec.keys }),
       ...(spec.mapType && { "x-kubernetes-map-type": spec.mapType }),
@@ -150,7 +150,7 @@ export class Definitions {
     });
   }
 
-  #type(type: Type): Json {
+  #type(type: Type): JsonValue {
     switch (type.is) {
       case "struct":
         return this.#struct(type.struct());
@@ -166,26 +166,26 @@ export class Definitions {
   }
 
   /** What a list or a map holds is never absent, so it has its zero value as default. */
-  #element(type: Type): Json {
+  #element(type: Type): JsonValue {
     return this.#beside(this.#type(type), this.#defaulting(type.is === "struct" ? {} : zeros[type.is]));
   }
 
-  #either({ name, doc }: Either): Json {
+  #either({ name, doc }: Either): JsonValue {
     return this.#named(name, () => described(doc ?? ""));
   }
 
-  #scalar(is: Scalar): Json {
+  #scalar(is: Scalar): JsonValue {
     const inline = inlined[is];
     if (inline) return inline;
     const { name, doc, v2, v3 } = special[is] as Special;
     return this.#named(name, () => ({ ...described(doc), ...(this.#dialect === 3 ? (v3 ?? v2) : v2) }));
   }
 
-  #defaulting(value: unknown): Json {
+  #defaulting(value: unknown): JsonValue {
     return value === undefined || this.#dialect === 2 ? {} : { default: value };
   }
 
-  #beside(schema: Json, siblings: Json): Json {
+  #beside(schema: JsonValue, siblings: JsonValue): JsonValue {
     const wrap = this.#dialect === 3 && "$ref" in schema && Object.keys(siblings).length > 0;
     return wrap ? { allOf: [schema], ...siblings } : { ...schema, ...siblings };
   }
@@ -193,7 +193,7 @@ export class Definitions {
 
 const patchDoc = "A change to an object, in the format its media type says.";
 
-const inlined: Partial<Record<Scalar, Json>> = {
+const inlined: Partial<Record<Scalar, JsonValue>> = {
   string: { type: "string" },
   bool: { type: "boolean" },
   int32: { format: "int32", type: "integer" },
@@ -205,8 +205,8 @@ const inlined: Partial<Record<Scalar, Json>> = {
 interface Special {
   readonly name: string;
   readonly doc: string;
-  readonly v2: Json;
-  readonly v3?: Json;
+  readonly v2: JsonValue;
+  readonly v3?: JsonValue;
 }
 
 const special: Partial<Record<Scalar, Special>> = {
@@ -254,8 +254,8 @@ function zeroOf({ type, required, always, pointer, omitEmpty, zeroKey }: FieldSp
   return (required && !omitEmpty) || always || zeroKey ? zeros[type.is] : undefined;
 }
 
-/** A list that apply merges by keys but a patch replaces says nothing of patches: to replace is what they do unless told. */
-const patching = ({ patchStrategy, patchKey }: FieldSpec): Json =>
+/** A list that apply merges by keys but a patch replaces says nothing of patches: to replace is what they do by default. */
+const patching = ({ patchStrategy, patchKey }: FieldSpec): JsonValue =>
   patchStrategy === undefined || (patchStrategy === "replace" && patchKey !== undefined)
     ? {}
     : {
@@ -263,14 +263,14 @@ const patching = ({ patchStrategy, patchKey }: FieldSpec): Json =>
         ...(patchKey && { "x-kubernetes-patch-merge-key": patchKey }),
       };
 
-const described = (doc: string | undefined): Json => (doc ? { description: doc } : {});
+const described = (doc: string | undefined): JsonValue => (doc ? { description: doc } : {});
 
-const kinds = (list: readonly GroupVersionKind[]): Json => ({
+const kinds = (list: readonly GroupVersionKind[]): JsonValue => ({
   "x-kubernetes-group-version-kind": list.map(({ group, kind, version }) => ({ group, kind, version })),
 });
 
 /** Of a kind made at run time, by which fields it can be selected. */
-const selectable = ({ model, selectableFields }: AnyKind): Json =>
+const selectable = ({ model, selectableFields }: AnyKind): JsonValue =>
   !model.publication.tellsSelectableFields || selectableFields === undefined
     ? {}
     : { "x-kubernetes-selectable-fields": Object.keys(selectableFields).map((fieldPath) => ({ fieldPath })) };

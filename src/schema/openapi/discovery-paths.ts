@@ -2,7 +2,7 @@
 
 import type { Model } from "./definitions.ts";
 import { idPart, tagOf } from "./names.ts";
-import { type MetaStructs, mediaTypes, type Operation, type Paths } from "./operations.ts";
+import { type ApiOperation, type MetaStructs, mediaTypes, type Paths } from "./operations.ts";
 
 /** Paths that any server has, by the name of the document they are in. */
 export function rootDocuments(meta: MetaStructs): ReadonlyMap<string, Paths> {
@@ -97,7 +97,7 @@ interface Page {
 }
 
 function page({ path, id, tag, description, model, types = mediaTypes, consumes = [] }: Page): Paths {
-  const operation: Operation = {
+  const operation: ApiOperation = {
     method: "get",
     id,
     tag,

@@ -4,7 +4,7 @@ import { bool, int32, int64, intOrString, list, map, quantity, ref, string, time
 import { type AnyKind, resource } from "../kind.ts";
 import { struct } from "../struct.ts";
 import { structuralKind } from "../structural/kind.ts";
-import type { Json } from "./definitions.ts";
+import type { JsonValue } from "./definitions.ts";
 import { OpenApi } from "./documents.ts";
 import type { MetaStructs } from "./operations.ts";
 
@@ -74,12 +74,12 @@ const served = (...kinds: readonly AnyKind[]) => {
   return api;
 };
 const at = (json: unknown, ...path: readonly string[]): unknown =>
-  path.reduce((value, key) => (value as Json)[key], json);
+  path.reduce((value, key) => (value as JsonValue)[key], json);
 const v3 = async (name: string, ...kinds: readonly AnyKind[]) =>
   JSON.parse((await served(...kinds).document(name))?.content ?? "");
 
 test("a struct becomes a schema with all that clients need to merge and to check", async () => {
-  const schemas = at(await v3("apis/sea.k8s.io/v1", Ship), "components", "schemas") as Json;
+  const schemas = at(await v3("apis/sea.k8s.io/v1", Ship), "components", "schemas") as JsonValue;
   const meta = "#/components/schemas/io.k8s.apimachinery.pkg";
   assert.deepEqual(schemas["io.k8s.api.sea.v1.Mast"], {
     properties: {
@@ -96,7 +96,7 @@ test("a struct becomes a schema with all that clients need to merge and to check
     "x-kubernetes-unions": [{ discriminator: "sail", "fields-to-discriminateBy": { height: "Height" } }],
   });
   const mast = { $ref: "#/components/schemas/io.k8s.api.sea.v1.Mast" };
-  const { properties, ...ship } = schemas["io.k8s.api.sea.v1.Ship"] as Json;
+  const { properties, ...ship } = schemas["io.k8s.api.sea.v1.Ship"] as JsonValue;
   assert.deepEqual(at(properties, "masts"), {
     description: "From bow to stern.",
     items: { allOf: [mast], default: {} },
@@ -109,7 +109,7 @@ test("a struct becomes a schema with all that clients need to merge and to check
   assert.deepEqual(at(properties, "flags"), { additionalProperties: { default: "", type: "string" }, type: "object" });
   assert.deepEqual(at(properties, "keel"), mast);
   assert.deepEqual(at(properties, "rig"), { allOf: [mast], default: {} });
-  assert.equal((at(properties, "crew") as Json)["x-kubernetes-patch-strategy"], undefined);
+  assert.equal((at(properties, "crew") as JsonValue)["x-kubernetes-patch-strategy"], undefined);
   assert.deepEqual(ship, {
     description: "Carries cargo.",
     type: "object",
@@ -120,8 +120,8 @@ test("a struct becomes a schema with all that clients need to merge and to check
 
 test("every verb and subresource is an operation with upstream's name", async () => {
   const { paths } = await v3("apis/sea.k8s.io/v1", Ship);
-  const found = Object.entries(paths as Json).flatMap(([path, item]) =>
-    Object.entries(item as Json).flatMap(([method, one]) =>
+  const found = Object.entries(paths as JsonValue).flatMap(([path, item]) =>
+    Object.entries(item as JsonValue).flatMap(([method, one]) =>
       method === "parameters" ? [] : [`${method} ${path.replace("/apis/sea.k8s.io/v1", "")} ${at(one, "operationId")}`],
     ),
   );
@@ -163,8 +163,8 @@ test("parameters that all operations of a path have are said once", async () => 
     await v3("apis/sea.k8s.io/v1", Ship),
     "paths",
     "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships",
-  ) as Json;
-  const names = (parameters: unknown) => (parameters as readonly Json[]).map(({ name }) => name);
+  ) as JsonValue;
+  const names = (parameters: unknown) => (parameters as readonly JsonValue[]).map(({ name }) => name);
   assert.deepEqual(names(item.parameters), ["namespace", "pretty"]);
   assert.deepEqual(names(at(item.get, "parameters")), ["limit", "watch"]);
   assert.deepEqual(names(at(item.delete, "parameters")), ["gracePeriodSeconds", "limit"]);
@@ -176,7 +176,7 @@ test("parameters that all operations of a path have are said once", async () => 
 test("a deletion may answer with the object, a log with text", async () => {
   const { paths } = await v3("apis/sea.k8s.io/v1", Ship);
   const item = "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships/{name}";
-  const answer = (path: string, method: string) => at(paths, path, method, "responses", "200", "content") as Json;
+  const answer = (path: string, method: string) => at(paths, path, method, "responses", "200", "content") as JsonValue;
   assert.deepEqual(answer(item, "delete")["application/json"], {
     schema: { $ref: "#/components/schemas/io.k8s.api.sea.v1.Ship" },
   });
@@ -189,11 +189,11 @@ test("version 2 has no defaults, and lets references have siblings", async () =>
   assert.deepEqual(at(properties, "rig"), { $ref: "#/definitions/io.k8s.api.sea.v1.Mast" });
   assert.equal(JSON.stringify(document.definitions).includes('"default"'), false);
   assert.deepEqual(at(document, "definitions", "io.k8s.apimachinery.pkg.api.resource.Quantity", "type"), "string");
-  const item = at(document, "paths", "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships") as Json;
+  const item = at(document, "paths", "/apis/sea.k8s.io/v1/namespaces/{namespace}/ships") as JsonValue;
   const [namespace] = item.parameters as readonly { $ref: string }[];
   assert.match(namespace?.$ref ?? "", /^#\/parameters\/namespace-[\w-]{8}$/);
   assert.deepEqual(
-    (at(item.post, "parameters") as readonly Json[]).map(({ name }) => name),
+    (at(item.post, "parameters") as readonly JsonValue[]).map(({ name }) => name),
     ["body", "dryRun"],
   );
 });
@@ -211,7 +211,7 @@ test("options are known in the group of a document, and in all groups in the who
   });
   const api = served(Ship, Buoy);
   const groups = (schema: unknown) =>
-    ((schema as Json)["x-kubernetes-group-version-kind"] as readonly Json[]).map(({ group }) => group);
+    ((schema as JsonValue)["x-kubernetes-group-version-kind"] as readonly JsonValue[]).map(({ group }) => group);
   const one = JSON.parse((await api.document("api/v1"))?.content ?? "");
   assert.deepEqual(groups(at(one, "components", "schemas", options)), [""]);
   assert.deepEqual(groups(at(JSON.parse((await api.wholeDocument()).content), "definitions", options)), [
@@ -278,12 +278,17 @@ const CronTab = structuralKind({
 test("a kind made at run time shows its author's schema under the name of its group", async () => {
   const document = await v3("apis/stable.example.com/v1", CronTab);
   const schema = at(document, "components", "schemas", "com.example.stable.v1.CronTab");
-  assert.deepEqual(Object.keys(at(schema, "properties") as Json).sort(), ["apiVersion", "kind", "metadata", "spec"]);
+  assert.deepEqual(Object.keys(at(schema, "properties") as JsonValue).sort(), [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "spec",
+  ]);
   assert.equal(JSON.stringify(at(schema, "properties", "metadata")).includes("ObjectMeta"), true);
   const spec = at(schema, "properties", "spec", "properties");
   assert.deepEqual(at(spec, "when"), { type: "string", pattern: "^x", default: "x" });
   assert.deepEqual(at(spec, "maybe", "nullable"), true);
-  assert.deepEqual(Object.keys(at(spec, "inner", "properties") as Json), ["kind", "apiVersion", "metadata"]);
+  assert.deepEqual(Object.keys(at(spec, "inner", "properties") as JsonValue), ["kind", "apiVersion", "metadata"]);
   assert.deepEqual(at(spec, "inner", "required"), ["kind", "apiVersion"]);
   assert.equal(
     Object.keys(document.paths).some((path) => path.includes("/watch/")),
@@ -291,7 +296,7 @@ test("a kind made at run time shows its author's schema under the name of its gr
   );
   const list = at(document, "components", "schemas", "com.example.stable.v1.CronTabList");
   for (const one of [schema, list])
-    assert.deepEqual((one as Json)["x-kubernetes-selectable-fields"], [{ fieldPath: "spec.when" }]);
+    assert.deepEqual((one as JsonValue)["x-kubernetes-selectable-fields"], [{ fieldPath: "spec.when" }]);
   assert.deepEqual(at(list, "properties", "items", "items"), {
     $ref: "#/components/schemas/com.example.stable.v1.CronTab",
   });
@@ -302,7 +307,7 @@ test("a kind made at run time does not stand in for a built-in one of a like gro
   const impostor = resource({ ...rules, group: "sea.example.com", kind: "Ship", fields: {} });
   const api = served(Ship, impostor);
   const document = JSON.parse((await api.document("apis/sea.k8s.io/v1"))?.content ?? "");
-  const ship = at(document, "components", "schemas", "io.k8s.api.sea.v1.Ship") as Json;
+  const ship = at(document, "components", "schemas", "io.k8s.api.sea.v1.Ship") as JsonValue;
   assert.deepEqual(ship["x-kubernetes-group-version-kind"], [{ group: "sea.k8s.io", kind: "Ship", version: "v1" }]);
 });
 

@@ -5,11 +5,11 @@
 import { breathe } from "#base/breathe.ts";
 import { hex } from "#base/hex.ts";
 import { type AnyKind, subresourcesOf } from "../kind.ts";
-import type { GroupVersionKind, Json, KindsOf } from "./definitions.ts";
+import type { GroupVersionKind, JsonValue, KindsOf } from "./definitions.ts";
 import { groupPaths, resourcesPaths, rootDocuments } from "./discovery-paths.ts";
 import { encodeDocumentV2 } from "./gnostic.ts";
 import { pathOfGroupVersion } from "./names.ts";
-import { type MetaStructs, type Operation, operationsOf, type Paths } from "./operations.ts";
+import { type ApiOperation, type MetaStructs, operationsOf, type Paths } from "./operations.ts";
 import { documentV2 } from "./v2.ts";
 import { documentV3, type Title } from "./v3.ts";
 
@@ -19,7 +19,7 @@ export interface OpenApiOptions {
   readonly title: Title;
 }
 
-export interface Served<Content> {
+export interface PublishedDocument<Content> {
   readonly content: Content;
   /** Equal for equal documents, across restarts and servers. */
   readonly etag: string;
@@ -29,9 +29,9 @@ export class OpenApi {
   readonly #options: OpenApiOptions;
   #groupVersions: ReadonlyMap<string, readonly AnyKind[]> = new Map();
   #kindsOf: (document: string) => KindsOf = () => () => undefined;
-  readonly #documents = new Map<string, Promise<Served<string>>>();
-  #whole: Promise<Served<string>> | undefined;
-  #protobuf: Promise<Served<Uint8Array>> | undefined;
+  readonly #documents = new Map<string, Promise<PublishedDocument<string>>>();
+  #whole: Promise<PublishedDocument<string>> | undefined;
+  #protobuf: Promise<PublishedDocument<Uint8Array>> | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
@@ -57,7 +57,7 @@ export class OpenApi {
   }
 
   /** The version 3 document of a name, or undefined if there is none. */
-  async document(name: string): Promise<Served<string> | undefined> {
+  async document(name: string): Promise<PublishedDocument<string> | undefined> {
     const made = this.#documents.get(name);
     if (made) return made;
     const paths = this.#pathsOf(name);
@@ -71,8 +71,8 @@ export class OpenApi {
   }
 
   /** `/openapi/v3`: where each document is, with a hash that lets clients keep it for good. */
-  async index(): Promise<Served<string>> {
-    const paths: [string, Json][] = [];
+  async index(): Promise<PublishedDocument<string>> {
+    const paths: [string, JsonValue][] = [];
     for (const name of this.names()) {
       const document = await this.document(name);
       if (document) paths.push([name, { serverRelativeURL: `/openapi/v3/${name}?hash=${document.etag}` }]);
@@ -81,7 +81,7 @@ export class OpenApi {
   }
 
   /** `/openapi/v2` in JSON. */
-  wholeDocument(): Promise<Served<string>> {
+  wholeDocument(): Promise<PublishedDocument<string>> {
     if (this.#whole) return this.#whole;
     const making = this.#makeV2().then(textOf).then(servedText);
     this.#whole = making;
@@ -92,7 +92,7 @@ export class OpenApi {
   }
 
   /** `/openapi/v2` as a message of gnostic's OpenAPIv2, which kubectl asks for. */
-  wholeDocumentProtobuf(): Promise<Served<Uint8Array>> {
+  wholeDocumentProtobuf(): Promise<PublishedDocument<Uint8Array>> {
     if (this.#protobuf) return this.#protobuf;
     const making = this.#makeV2()
       .then(encodeDocumentV2)
@@ -104,14 +104,14 @@ export class OpenApi {
     return making;
   }
 
-  async #makeV3(name: string, paths: Paths): Promise<Served<string>> {
+  async #makeV3(name: string, paths: Paths): Promise<PublishedDocument<string>> {
     return servedText(await textOf(await documentV3(this.#options.title, paths, this.#kindsOf(name))));
   }
 
-  async #makeV2(): Promise<Json> {
+  async #makeV2(): Promise<JsonValue> {
     const kindsOf = this.#kindsOf("all");
     const pause = breathe();
-    const paths = new Map<string, readonly Operation[]>();
+    const paths = new Map<string, readonly ApiOperation[]>();
     for (const name of this.names()) {
       for (const [path, operations] of this.#pathsOf(name) ?? []) paths.set(path, operations);
       if (pause.due()) await pause.now();
@@ -135,7 +135,7 @@ export class OpenApi {
   }
 }
 
-const textOf = (document: Json): Promise<string> => jsonText(document, 3, breathe());
+const textOf = (document: JsonValue): Promise<string> => jsonText(document, 3, breathe());
 
 /** As JSON.stringify, but gives way to other work between the entries of the outer objects. */
 async function jsonText(value: unknown, depth: number, pause: ReturnType<typeof breathe>): Promise<string> {
@@ -148,9 +148,10 @@ async function jsonText(value: unknown, depth: number, pause: ReturnType<typeof 
   return `{${parts.join(",")}}`;
 }
 
-const servedText = (content: string): Promise<Served<string>> => served(content, new TextEncoder().encode(content));
+const servedText = (content: string): Promise<PublishedDocument<string>> =>
+  served(content, new TextEncoder().encode(content));
 
-async function served<Content>(content: Content, bytes: Uint8Array<ArrayBuffer>): Promise<Served<Content>> {
+async function served<Content>(content: Content, bytes: Uint8Array<ArrayBuffer>): Promise<PublishedDocument<Content>> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return { content, etag: hex(digest) };
 }

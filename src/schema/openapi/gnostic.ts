@@ -3,18 +3,23 @@
 // written first, as the writer wants it.
 import { breathe } from "#base/breathe.ts";
 import { ProtobufWriter } from "#base/protobuf-writer.ts";
-import type { Json } from "./definitions.ts";
+import type { JsonValue } from "./definitions.ts";
 
-export async function encodeDocumentV2(document: Json): Promise<Uint8Array<ArrayBuffer>> {
+export async function encodeDocumentV2(document: JsonValue): Promise<Uint8Array<ArrayBuffer>> {
   const out = new ProtobufWriter();
-  await many(out, [9, 1], schema, document.definitions as Json);
-  await many(out, [8, 2], pathItem, document.paths as Json);
+  await many(out, [9, 1], schema, document.definitions as JsonValue);
+  await many(out, [8, 2], pathItem, document.paths as JsonValue);
   shortFields(out, document);
   return out.finish();
 }
 
 /** A map as a message of its own; gives way to other work between its entries. */
-async function many(out: ProtobufWriter, [number, inner]: [number, number], write: Write, map: Json): Promise<void> {
+async function many(
+  out: ProtobufWriter,
+  [number, inner]: [number, number],
+  write: Write,
+  map: JsonValue,
+): Promise<void> {
   const pause = breathe();
   const end = out.length;
   for (const [name, value] of Object.entries(map).reverse()) {
@@ -66,7 +71,7 @@ const inside =
 const named =
   (write: Write): Write =>
   (out, number, map) => {
-    for (const [name, value] of Object.entries(map as Json).reverse()) namedOne(out, number, write, name, value);
+    for (const [name, value] of Object.entries(map as JsonValue).reverse()) namedOne(out, number, write, name, value);
   };
 function namedOne(out: ProtobufWriter, number: number, write: Write, name: string, value: unknown): void {
   const end = out.length;
@@ -85,7 +90,7 @@ const any: Write = (out, number, value) => {
 const fieldsOf = (fields: Fields, extensions?: number) => {
   // Messages contain each other, so the table is read when it is first needed.
   let table: ReadonlyMap<string, readonly [number, Write]> | undefined;
-  return (out: ProtobufWriter, object: Json): void => {
+  return (out: ProtobufWriter, object: JsonValue): void => {
     table ??= new Map(Object.entries(fields()));
     for (const name of Object.keys(object).reverse()) {
       const field = table.get(name);
@@ -98,7 +103,7 @@ const message = (fields: Fields, extensions?: number): Write => {
   const contents = fieldsOf(fields, extensions);
   return (out, number, value) => {
     const end = out.length;
-    contents(out, value as Json);
+    contents(out, value as JsonValue);
     out.delimited(number, end);
   };
 };
@@ -167,13 +172,13 @@ const bodyParameter = message(() => ({
   schema: [5, schema],
 }));
 const parameter: Write = (out, number, value) => {
-  const place = (value as Json).in;
+  const place = (value as JsonValue).in;
   if (place === "body") return inside(1, bodyParameter)(out, number, value);
   return inside(2, place === "path" ? inside(4, pathParameter) : inside(3, queryParameter))(out, number, value);
 };
 const reference = message(() => ({ $ref: [1, text], description: [2, text] }));
 const parameterOrReference: Write = (out, number, value) =>
-  "$ref" in (value as Json) ? inside(2, reference)(out, number, value) : inside(1, parameter)(out, number, value);
+  "$ref" in (value as JsonValue) ? inside(2, reference)(out, number, value) : inside(1, parameter)(out, number, value);
 
 const response = message(() => ({ description: [1, text], schema: [2, inside(1, schema)] }));
 

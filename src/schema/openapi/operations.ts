@@ -14,7 +14,7 @@ import {
 
 export type Method = "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
 
-export interface Operation {
+export interface ApiOperation {
   readonly method: Method;
   readonly id: string;
   readonly tag: string;
@@ -29,7 +29,7 @@ export interface Operation {
   readonly produces: readonly string[];
 }
 
-export type Paths = ReadonlyMap<string, readonly Operation[]>;
+export type Paths = ReadonlyMap<string, readonly ApiOperation[]>;
 
 /** The structs that belong to no kind but travel with all of them. */
 export interface MetaStructs {
@@ -58,8 +58,8 @@ const patchTypes = [
 ] as const;
 
 export function operationsOf(kind: AnyKind, meta: MetaStructs): Paths {
-  const paths = new Map<string, Operation[]>();
-  const add = ({ path, ...operation }: Operation & { readonly path: string }) => {
+  const paths = new Map<string, ApiOperation[]>();
+  const add = ({ path, ...operation }: ApiOperation & { readonly path: string }) => {
     const there = paths.get(path);
     if (there) there.push(operation);
     else paths.set(path, [operation]);
@@ -71,14 +71,14 @@ export function operationsOf(kind: AnyKind, meta: MetaStructs): Paths {
   return paths;
 }
 
-interface Place {
+interface PathParts {
   readonly base: string;
   /** The part of the path between version and resource: empty, or the namespace. */
   readonly scope: string;
   readonly scopeParameters: readonly Parameter[];
 }
 
-function placeOf({ group, version, scope }: AnyKind): Place {
+function placeOf({ group, version, scope }: AnyKind): PathParts {
   const base = `/${pathOfGroupVersion(group, version)}`;
   return scope === "Namespaced"
     ? { base, scope: "/namespaces/{namespace}", scopeParameters: [namespaceParameter] }
@@ -128,9 +128,9 @@ const forms: Readonly<Record<ActionName, { method: Method; id: string; doc: stri
   },
 };
 
-type Described = Operation & { readonly path: string };
+type PathOperation = ApiOperation & { readonly path: string };
 
-function operation(kind: AnyKind, place: Place, { name, at }: Action, meta: MetaStructs): Described {
+function operation(kind: AnyKind, place: PathParts, { name, at }: Action, meta: MetaStructs): PathOperation {
   const { method, id, doc } = forms[name];
   const watches = name === "watch" || name === "watchlist";
   const everywhere = at === "all namespaces";
@@ -161,17 +161,17 @@ function operation(kind: AnyKind, place: Place, { name, at }: Action, meta: Meta
 
 function subresourceOperations(
   kind: AnyKind,
-  place: Place,
+  place: PathParts,
   name: string,
   subresource: Subresource,
   meta: MetaStructs,
-): readonly Described[] {
+): readonly PathOperation[] {
   if (subresource.kindName !== undefined) return connections(kind, place, name, subresource);
   const other = subresource.kind?.();
   const body = other ?? kind;
   const options = subresource.options?.();
   const namespaced = kind.scope === "Namespaced" ? "Namespaced" : "";
-  return subresource.verbs.flatMap((verb): Described[] => {
+  return subresource.verbs.flatMap((verb): PathOperation[] => {
     const action = subresourceActions[verb];
     if (!action) return [];
     const { method, id, doc } = forms[action];
@@ -210,7 +210,12 @@ const subresourceActions: Partial<Record<Verb, ActionName>> = {
 };
 
 /** Requests that become streams, or are passed on: any method the subresource knows. */
-function connections(kind: AnyKind, place: Place, name: string, subresource: Subresource): readonly Described[] {
+function connections(
+  kind: AnyKind,
+  place: PathParts,
+  name: string,
+  subresource: Subresource,
+): readonly PathOperation[] {
   const methods: readonly Method[] = subresource.path
     ? ["get", "post", "put", "delete", "options", "head", "patch"]
     : ["get", "post"];
@@ -274,7 +279,7 @@ function queryOf(action: ActionName, meta: MetaStructs): readonly Parameter[] {
   }
 }
 
-function bodyOf(action: ActionName, model: Model, meta: MetaStructs): Pick<Operation, "body"> {
+function bodyOf(action: ActionName, model: Model, meta: MetaStructs): Pick<ApiOperation, "body"> {
   switch (action) {
     case "post":
     case "put":
@@ -295,7 +300,7 @@ function responsesOf(
   list: Model,
   meta: MetaStructs,
   returnsDeleted: boolean,
-): Operation["responses"] {
+): ApiOperation["responses"] {
   const ok = (what: Model) => [200, "OK", what] as const;
   const status: Model = { struct: meta.Status };
   switch (action) {

@@ -1,12 +1,12 @@
 // The OpenAPI 2 document: the whole API in one, as kubectl before 1.27 reads it.
 import { toBase64Url } from "#base/base64.ts";
 import { sha256 } from "#base/sha256.ts";
-import { Definitions, type Json, type KindsOf, type Model } from "./definitions.ts";
-import type { Operation, Paths } from "./operations.ts";
+import { Definitions, type JsonValue, type KindsOf, type Model } from "./definitions.ts";
+import type { ApiOperation, Paths } from "./operations.ts";
 import { type Parameter, shared } from "./parameters.ts";
 import { bearerToken, eachPath, extensions, type Title } from "./v3.ts";
 
-export async function documentV2(title: Title, paths: Paths, kindsOf: KindsOf): Promise<Json> {
+export async function documentV2(title: Title, paths: Paths, kindsOf: KindsOf): Promise<JsonValue> {
   const definitions = new Definitions(2, kindsOf);
   const parameters = new SharedParameters();
   const items = await eachPath(paths, (operations) => pathItem(operations, definitions, parameters));
@@ -21,7 +21,11 @@ export async function documentV2(title: Title, paths: Paths, kindsOf: KindsOf): 
   };
 }
 
-function pathItem(operations: readonly Operation[], definitions: Definitions, parameters: SharedParameters): Json {
+function pathItem(
+  operations: readonly ApiOperation[],
+  definitions: Definitions,
+  parameters: SharedParameters,
+): JsonValue {
   const { common, own } = shared(operations.map((one) => one.parameters));
   return {
     ...Object.fromEntries(
@@ -32,17 +36,17 @@ function pathItem(operations: readonly Operation[], definitions: Definitions, pa
 }
 
 function operationItem(
-  operation: Operation,
+  operation: ApiOperation,
   own: readonly Parameter[],
   definitions: Definitions,
   parameters: SharedParameters,
-): Json {
+): JsonValue {
   const { id, tag, description, body, responses, consumes, produces } = operation;
   const all = [
     ...(body ? [parameters.refToBody(body.model, body.required, definitions.refTo(body.model))] : []),
     ...own.map((one) => parameters.refTo(one)),
   ];
-  const answers = responses.map(([code, text, model]): [number, Json] => [
+  const answers = responses.map(([code, text, model]): [number, JsonValue] => [
     code,
     { description: text, schema: definitions.refTo(model) },
   ]);
@@ -61,14 +65,14 @@ function operationItem(
 
 /** Parameters that many operations have are defined once. Those that kubectl looks for in the operation itself stay there. */
 class SharedParameters {
-  readonly #all = new Map<string, Json>();
+  readonly #all = new Map<string, JsonValue>();
   readonly #names = new Map<string, string>();
 
-  all(): Json {
+  all(): JsonValue {
     return Object.fromEntries([...this.#all].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  refTo({ name, in: place, type, description }: Parameter): Json {
+  refTo({ name, in: place, type, description }: Parameter): JsonValue {
     const parameter = {
       ...(description && { description }),
       in: place,
@@ -80,14 +84,14 @@ class SharedParameters {
     return unshared.has(name) ? parameter : this.#share(name, parameter);
   }
 
-  refToBody(model: Model, required: boolean, schema: Json): Json {
+  refToBody(model: Model, required: boolean, schema: JsonValue): JsonValue {
     const parameter = { in: "body", name: "body", ...(required && { required }), schema };
     return model === "patch" || (typeof model === "object" && "struct" in model)
       ? this.#share("body", parameter)
       : parameter;
   }
 
-  #share(name: string, parameter: Json): Json {
+  #share(name: string, parameter: JsonValue): JsonValue {
     const json = JSON.stringify(parameter);
     const known = this.#names.get(json);
     if (known !== undefined) return { $ref: `#/parameters/${known}` };

@@ -1,7 +1,7 @@
 // One OpenAPI 3 document: paths with their operations, and the definitions these refer to.
 import { breathe } from "#base/breathe.ts";
-import { Definitions, type Json, type KindsOf } from "./definitions.ts";
-import type { Operation, Paths } from "./operations.ts";
+import { Definitions, type JsonValue, type KindsOf } from "./definitions.ts";
+import type { ApiOperation, Paths } from "./operations.ts";
 import { type Parameter, shared } from "./parameters.ts";
 
 export interface Title {
@@ -9,7 +9,7 @@ export interface Title {
   readonly version: string;
 }
 
-export async function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): Promise<Json> {
+export async function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): Promise<JsonValue> {
   const definitions = new Definitions(3, kindsOf);
   const items = await eachPath(paths, (operations) => pathItem(operations, definitions));
   const schemas = await definitions.all();
@@ -22,9 +22,12 @@ export async function documentV3(title: Title, paths: Paths, kindsOf: KindsOf): 
 }
 
 /** Makes something of every path, in order, and gives way to other work in between. */
-export async function eachPath(paths: Paths, make: (operations: readonly Operation[]) => Json): Promise<Json> {
+export async function eachPath(
+  paths: Paths,
+  make: (operations: readonly ApiOperation[]) => JsonValue,
+): Promise<JsonValue> {
   const pause = breathe();
-  const items: [string, Json][] = [];
+  const items: [string, JsonValue][] = [];
   for (const [path, operations] of [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     items.push([path, make(operations)]);
     if (pause.due()) await pause.now();
@@ -40,7 +43,7 @@ export const bearerToken = {
 } as const;
 const securitySchemes = { BearerToken: bearerToken };
 
-function pathItem(operations: readonly Operation[], definitions: Definitions): Json {
+function pathItem(operations: readonly ApiOperation[], definitions: Definitions): JsonValue {
   const { common, own } = shared(operations.map(({ parameters }) => parameters));
   return {
     ...Object.fromEntries(
@@ -50,11 +53,11 @@ function pathItem(operations: readonly Operation[], definitions: Definitions): J
   };
 }
 
-function operationItem(operation: Operation, parameters: readonly Parameter[], definitions: Definitions): Json {
+function operationItem(operation: ApiOperation, parameters: readonly Parameter[], definitions: Definitions): JsonValue {
   const { id, tag, description, body, responses, consumes, produces } = operation;
-  const content = (types: readonly string[], schema: Json) =>
+  const content = (types: readonly string[], schema: JsonValue) =>
     Object.fromEntries(types.map((type) => [type, { schema }]));
-  const answers = responses.map(([code, text, model]): [number, Json] => [
+  const answers = responses.map(([code, text, model]): [number, JsonValue] => [
     code,
     { description: text, content: content(produces, definitions.refTo(model)) },
   ]);
@@ -74,12 +77,12 @@ function operationItem(operation: Operation, parameters: readonly Parameter[], d
   };
 }
 
-export const extensions = ({ action, of }: Operation): Json => ({
+export const extensions = ({ action, of }: ApiOperation): JsonValue => ({
   ...(action !== undefined && { "x-kubernetes-action": action }),
   ...(of && { "x-kubernetes-group-version-kind": { group: of.group, kind: of.kind, version: of.version } }),
 });
 
-const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
+const parameter = ({ name, in: place, type, description }: Parameter): JsonValue => ({
   name,
   in: place,
   ...(description && { description }),

@@ -183,7 +183,7 @@ const goKind = (value: unknown): string =>
   isList(value) ? "array" : value === null ? "null" : typeof value === "boolean" ? "bool" : typeof value;
 
 /** A place in the document: a key of an object, or an index of a list. */
-interface Place {
+interface PatchLocation {
   readonly container: Record<string, unknown> | unknown[];
   readonly key: string;
 }
@@ -205,12 +205,12 @@ class Draft {
   }
 
   /** The place a path names, if all on the way to it is there. What is on the way becomes ours to change. */
-  find(path: string): Place | undefined {
+  find(path: string): PatchLocation | undefined {
     const [, ...parts] = path.split("/");
     const key = parts.pop();
     if (key === undefined || typeof this.root !== "object" || this.root === null) return undefined;
     this.root = this.#own(this.root);
-    let container = this.root as Place["container"];
+    let container = this.root as PatchLocation["container"];
     for (const part of parts.map(decode)) {
       const next = Array.isArray(container) ? container[existingIndex(container, part)] : own(container, part);
       if (typeof next !== "object" || next === null) return undefined;
@@ -222,16 +222,16 @@ class Draft {
     return { container, key: decode(key) };
   }
 
-  get({ container, key }: Place): unknown {
+  get({ container, key }: PatchLocation): unknown {
     return Array.isArray(container) ? container[indexIn(key, container.length)] : own(container, key);
   }
 
-  set({ container, key }: Place, value: unknown): void {
+  set({ container, key }: PatchLocation, value: unknown): void {
     if (Array.isArray(container)) container[indexIn(key, container.length)] = value;
     else setOwn(container, key, value);
   }
 
-  add({ container, key }: Place, value: unknown): void {
+  add({ container, key }: PatchLocation, value: unknown): void {
     if (!Array.isArray(container)) setOwn(container, key, value);
     else if (key === "-") container.push(value);
     else {
@@ -241,7 +241,7 @@ class Draft {
     }
   }
 
-  remove({ container, key }: Place): void {
+  remove({ container, key }: PatchLocation): void {
     if (Array.isArray(container)) {
       const index = indexIn(key, container.length);
       this.count(container.length - index);
@@ -262,8 +262,8 @@ class Draft {
     if (typeof value === "object" && value !== null) this.#mine = new Set();
   }
 
-  #own(container: object): Place["container"] {
-    if (this.#mine.has(container)) return container as Place["container"];
+  #own(container: object): PatchLocation["container"] {
+    if (this.#mine.has(container)) return container as PatchLocation["container"];
     const copy = Array.isArray(container) ? [...container] : copyObject(container as Operation);
     this.count(Array.isArray(copy) ? copy.length : Object.keys(copy).length * itemsPerKey);
     this.#mine.add(copy);

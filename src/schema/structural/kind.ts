@@ -5,9 +5,9 @@ import { structural } from "./model.ts";
 import type { ValidationOptions } from "./validation.ts";
 
 /** What follows from the schema, or is asked together with it. */
-type Derived = "fields" | "model" | "anyFinalizers" | "complete" | "check" | "checkStatus";
+type DerivedRule = "fields" | "model" | "anyFinalizers" | "complete" | "check" | "checkStatus";
 
-export interface StructuralKindRules extends Omit<KindRules<Record<never, never>>, Derived>, ValidationOptions {
+export interface StructuralKindRules extends Omit<KindRules<Record<never, never>>, DerivedRule>, ValidationOptions {
   /** JSON Schema, as in a CustomResourceDefinition. */
   readonly schema: Readonly<Record<string, unknown>>;
 }

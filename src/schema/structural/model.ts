@@ -2,9 +2,9 @@
 // dropped, and nothing is the same as absent but what is absent: Go's rules for structs hold in metadata only.
 import { shapeOf } from "../apply/declared.ts";
 import { objectShape } from "../apply/json-schema.ts";
-import type { Shape } from "../apply/shape.ts";
+import type { ApplyShape } from "../apply/shape.ts";
 import type { JsonMap } from "../apply/value.ts";
-import { type Decoded, mostStrictErrors } from "../decode.ts";
+import { type DecodeResult, mostStrictErrors } from "../decode.ts";
 import { applyDefaults } from "../defaults.ts";
 import { DecodeError, keyPaths, parseJson } from "../json.ts";
 import type { ObjectModel, Publication } from "../model.ts";
@@ -19,7 +19,7 @@ import { type ValidationOptions, validationBy } from "./validation.ts";
 
 export function structural(schema: JsonMap, options: ValidationOptions = {}): ObjectModel {
   const root = readSchema(schema);
-  let shape: Shape | undefined;
+  let shape: ApplyShape | undefined;
   return {
     fieldNames: ownNames([...root.properties.keys()]),
     fieldsOf: (...objects) => ownNames([...new Set(objects.flatMap((object) => Object.keys(object)))]),
@@ -47,7 +47,7 @@ export function structural(schema: JsonMap, options: ValidationOptions = {}): Ob
 
 const ownNames = (names: readonly string[]): readonly string[] => names.filter((name) => !resourceFields.has(name));
 
-function decode(root: SchemaNode, value: unknown): Decoded & { readonly keys: number } {
+function decode(root: SchemaNode, value: unknown): DecodeResult & { readonly keys: number } {
   const { value: read, keys } = readJson(value ?? {});
   if (!isMap(read)) throw noObject(read);
   const unknown = { inMetadata: [] as string[], pruned: [] as string[], embedded: [] as string[] };
@@ -82,7 +82,7 @@ const publicationOf = (schema: JsonMap): Publication => ({
  * For a text that has more keys than were decoded: some stand twice. Upstream reads a custom resource as a map before it looks at the schema,
  * so it meets what stands twice first, and also inside of what is unknown.
  */
-function withDuplicates(text: string, { object, strictErrors }: Decoded): Decoded {
+function withDuplicates(text: string, { object, strictErrors }: DecodeResult): DecodeResult {
   const errors = new Set<string>();
   for (const { path, isRepeated } of keyPaths(text)) {
     if (errors.size === mostStrictErrors) break;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "#base/clock.ts";
-import { id, int, type Message, message, one, text } from "#base/host/protobuf.ts";
+import { id, int, message, one, type ProtobufMessage, text } from "#base/host/protobuf.ts";
 import { silentLog } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
 import { Compacted, Damaged, type Entry, OutOfSpace, Unavailable } from "../engine.ts";
@@ -20,7 +20,7 @@ import {
 } from "../testing/etcd.ts";
 import { follow } from "../testing.ts";
 import { rpcs } from "./etcd/messages.ts";
-import { Connection } from "./etcd/transport.ts";
+import { EtcdConnection } from "./etcd/transport.ts";
 import { EtcdStore, type EtcdStoreOptions } from "./etcd.ts";
 
 const bytes = (value: string) => new TextEncoder().encode(value);
@@ -90,7 +90,7 @@ describe("etcd: identity", { skip: noTls }, () => {
 
   test("etcd's own users are told apart by the name in the certificate", async (t) => {
     const { endpoints, certificate } = await cluster(t, { tls: true });
-    const connection = new Connection(endpoints[0]!, certificate, systemClock);
+    const connection = new EtcdConnection(endpoints[0]!, certificate, systemClock);
     t.after(() => connection.close());
     const limits = { timeoutMs: 10_000 };
     const ok = message("Ok", {});
@@ -98,7 +98,7 @@ describe("etcd: identity", { skip: noTls }, () => {
     const user = message("User", { name: text(1), password: text(2), options: one(3, noPassword) });
     const grant = message("Grant", { user: text(1), role: text(2) });
     const role = message("Role", { name: text(1) });
-    const auth = <D>(path: string, request: Message<unknown, D>, draft: D) =>
+    const auth = <D>(path: string, request: ProtobufMessage<unknown, D>, draft: D) =>
       connection.call({ path: `/etcdserverpb.Auth/${path}`, request, response: ok }, draft, limits);
     await auth("UserAdd", user, { name: "root", password: "x" });
     await auth("RoleAdd", role, { name: "root" });
@@ -247,7 +247,7 @@ describe("etcd: silence", { skip: noEtcd }, () => {
 
 describe("etcd: time to live", { skip: noEtcd }, () => {
   const leasesUnder = async (endpoint: string, prefix: string) => {
-    const connection = new Connection(endpoint, undefined, systemClock);
+    const connection = new EtcdConnection(endpoint, undefined, systemClock);
     const { kvs } = await connection.call(rpcs.range, { key: prefix, rangeEnd: `${prefix}~` }, { timeoutMs: 5_000 });
     connection.close();
     return kvs.map(({ lease }) => lease);
@@ -271,7 +271,7 @@ describe("etcd: time to live", { skip: noEtcd }, () => {
     const engine = open(t, { endpoints });
     await engine.put("/t/a", bytes("1"), 0, { ttlSeconds: 3600 });
     const [lease] = await leasesUnder(endpoints[0]!, "/t/");
-    const connection = new Connection(endpoints[0]!, undefined, systemClock);
+    const connection = new EtcdConnection(endpoints[0]!, undefined, systemClock);
     t.after(() => connection.close());
     await connection.call(rpcs.leaseRevoke, { id: lease! }, { timeoutMs: 5_000 });
     assert.equal(await engine.get("/t/a"), undefined);

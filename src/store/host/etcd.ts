@@ -8,10 +8,10 @@ import {
   Conflict,
   type Entry,
   FutureRevision,
-  type ListOptions,
   OutOfSpace,
   type Page,
   type PutOptions,
+  type RangeOptions,
   type Revision,
   type StoreEngine,
   type StoreStatus,
@@ -27,19 +27,19 @@ import { toEntry } from "./etcd/follow.ts";
 import { RecentHistory } from "./etcd/history.ts";
 import { EtcdLeases } from "./etcd/leases.ts";
 import { compareMod, rpcs, type TxnResponse } from "./etcd/messages.ts";
-import { type Checked, Pool, type Request } from "./etcd/pool.ts";
-import { RpcError, type TlsOptions } from "./etcd/transport.ts";
+import { type EtcdRequest, Pool, type WithHeader } from "./etcd/pool.ts";
+import { type EtcdTlsOptions, RpcError } from "./etcd/transport.ts";
 
 export interface EtcdStoreOptions extends RetentionOptions {
   /** `http://host:port` or `https://host:port` of the members. */
   readonly endpoints: readonly string[];
-  readonly tls?: TlsOptions;
+  readonly tls?: EtcdTlsOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How long a request may take in all; ten seconds unless told. */
+  /** How long a request may take in all; defaults to ten seconds. */
   readonly requestMs?: number;
-  /** A member silent for so long is left for another one; two seconds unless told. */
+  /** A member silent for so long is left for another one; defaults to two seconds. */
   readonly silenceMs?: number;
   /** Told of each lease that no more writes are given: how many it has. */
   readonly onLeaseFull?: (writes: number) => void;
@@ -85,7 +85,7 @@ export class EtcdStore implements StoreEngine {
     return kvs[0] && toEntry(kvs[0]);
   }
 
-  async list(prefix: string, options: ListOptions = {}, signal?: AbortSignal): Promise<Page> {
+  async list(prefix: string, options: RangeOptions = {}, signal?: AbortSignal): Promise<Page> {
     const { after, limit = Number.POSITIVE_INFINITY } = options;
     const what = `list ${prefix}`;
     const rangeEnd = prefixEnd(prefix) ?? noEnd;
@@ -226,7 +226,7 @@ export class EtcdStore implements StoreEngine {
       readonly limit?: number;
       readonly countOnly?: boolean;
     },
-    { what, signal }: Pick<Request, "what" | "signal">,
+    { what, signal }: Pick<EtcdRequest, "what" | "signal">,
   ) {
     if (this.#closed) throw new Unavailable(`${what}: the store is closed`);
     try {
@@ -258,7 +258,7 @@ export class EtcdStore implements StoreEngine {
       expected,
       ttlSeconds,
     }: { key: string; value: Uint8Array; expected: Revision; ttlSeconds: number | undefined },
-  ): Promise<Checked<TxnResponse>> {
+  ): Promise<WithHeader<TxnResponse>> {
     for (let tries = 1; ; tries++) {
       const lease = ttlSeconds === undefined ? 0n : await this.#leaseFor(what, ttlSeconds);
       try {
@@ -292,7 +292,7 @@ export class EtcdStore implements StoreEngine {
     }
   }
 
-  async #txn(what: string, draft: Parameters<typeof rpcs.txn.request.encode>[0]): Promise<Checked<TxnResponse>> {
+  async #txn(what: string, draft: Parameters<typeof rpcs.txn.request.encode>[0]): Promise<WithHeader<TxnResponse>> {
     try {
       const answer = await this.#pool.call(rpcs.txn, draft, { what, isWrite: true, isLinearizable: true });
       if (answer.succeeded) this.#wrote(answer.header.revision);

@@ -3,7 +3,7 @@ import { breathe } from "#base/breathe.ts";
 import { type Change, Compacted, Damaged, type Entry, type Revision, type WatchBatch } from "../engine.ts";
 import type { Undo } from "../past.ts";
 import type { Databases } from "./lmdb-open.ts";
-import { decodeLog, decodeRevision, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
+import { decodeLog, decodeRevision, encodeRevision, type IndexEntry, type LogRecord } from "./lmdb-records.ts";
 import { Trail } from "./lmdb-trail.ts";
 
 /** The newest changes are kept in memory up to this many bytes of values, or this many. */
@@ -26,7 +26,7 @@ export class LmdbHistory {
   #recentBytes = 0;
   #floor: Revision;
   readonly #trail: Trail;
-  readonly #undos = new Map<Revision, { upTo: Revision; readonly undo: Map<string, Indexed | undefined> }>();
+  readonly #undos = new Map<Revision, { upTo: Revision; readonly undo: Map<string, IndexEntry | undefined> }>();
 
   constructor(databases: Databases, newest: Revision, compacted: Revision) {
     this.#databases = databases;
@@ -67,7 +67,7 @@ export class LmdbHistory {
   }
 
   /** The entry that was written at a revision of kept history. */
-  entry(key: string, { created, modified }: Indexed): Entry {
+  entry(key: string, { created, modified }: IndexEntry): Entry {
     return { key, value: this.record(modified).value, created, modified };
   }
 
@@ -93,7 +93,7 @@ export class LmdbHistory {
   change({ type, key, created, revision, previous, value }: LogRecord): Change {
     const entry = { key, value: type === "put" ? value : nothing, created, modified: revision };
     if (previous === 0) return { type, entry };
-    return { type, entry, previous: new Replaced(key, created, previous, this) };
+    return { type, entry, previous: new ReplacedEntry(key, created, previous, this) };
   }
 
   /** What happened under a prefix after a revision, up to a bounded amount. */
@@ -117,7 +117,7 @@ export class LmdbHistory {
   }
 
   /** What has to be taken back from the present to see the store as it was. Valid until the next wait of the caller. */
-  async undo(at: Revision): Promise<Undo<Indexed>> {
+  async undo(at: Revision): Promise<Undo<IndexEntry>> {
     let cached = this.#undos.get(at);
     if (!cached) {
       cached = { upTo: at, undo: new Map() };
@@ -217,7 +217,7 @@ export class LmdbHistory {
  * What a change has replaced. Its value is read when someone asks for it, which few do: to read it is to bring pages of the file
  * into memory, and after a while all of them.
  */
-class Replaced implements Entry {
+class ReplacedEntry implements Entry {
   readonly key: string;
   readonly created: Revision;
   readonly modified: Revision;

@@ -39,7 +39,7 @@ const pathBytes = 103;
 export class HolderDesk {
   readonly #holder: StoreHolder;
   readonly #server: Server;
-  readonly #place: Place;
+  readonly #place: SocketPath;
   readonly #busy = new Set<Promise<void>>();
 
   /** To be opened only by who holds the lock of the folder: a socket that is there already is a dead process's. */
@@ -127,13 +127,13 @@ async function ask(folder: string, question: Question): Promise<unknown> {
   return answer.result;
 }
 
-interface Place {
+interface SocketPath {
   readonly path: string;
   leave(): void;
 }
 
 /** The socket of a folder; a path that is too long for one is entered through the open folder, on systems that have /proc. */
-function placeIn(folder: string): Place {
+function placeIn(folder: string): SocketPath {
   const path = join(folder, socketName);
   if (Buffer.byteLength(path) <= pathBytes) return { path, leave: () => undefined };
   const fd = openSync(folder, "r");

@@ -9,7 +9,14 @@ import type { Random } from "#base/random.ts";
 import { SortedMap } from "#base/sorted-map.ts";
 import { Damaged, type Revision } from "../engine.ts";
 import { verifyFile } from "./lmdb-file.ts";
-import { afterwards, decodeIndexed, decodeLog, decodeRevision, encodeRevision, type Indexed } from "./lmdb-records.ts";
+import {
+  afterwards,
+  decodeIndexed,
+  decodeLog,
+  decodeRevision,
+  encodeRevision,
+  type IndexEntry,
+} from "./lmdb-records.ts";
 import { syncFolder, writeDurably } from "./write-durably.ts";
 
 export const dataFileName = "store.lmdb";
@@ -36,10 +43,10 @@ export interface Databases {
 }
 
 /** What is known once the file is open. */
-export interface Loaded {
-  readonly index: SortedMap<Indexed>;
+export interface OpenedFile {
+  readonly index: SortedMap<IndexEntry>;
   /** Keys whose entry in `keys` is behind. */
-  readonly dirty: Map<string, Indexed | undefined>;
+  readonly dirty: Map<string, IndexEntry | undefined>;
   readonly newest: Revision;
   readonly compacted: Revision;
   /** History up to here has been removed from the file. */
@@ -147,10 +154,10 @@ export function readFormat({ meta, path }: Databases): string {
 }
 
 /** Reads the index, and brings it up to date from the log. */
-export async function load(databases: Databases): Promise<Loaded> {
+export async function load(databases: Databases): Promise<OpenedFile> {
   const { keys, log, path } = databases;
   try {
-    const index = new SortedMap<Indexed>();
+    const index = new SortedMap<IndexEntry>();
     const pause = breathe();
     let last: Buffer | undefined;
     for (;;) {
@@ -170,7 +177,7 @@ export async function load(databases: Databases): Promise<Loaded> {
     if (readNumber(databases, "adopting") !== undefined)
       throw new Damaged("another store was being copied into it, and did not arrive as a whole");
     const checkpoint = readNumber(databases, "checkpoint") ?? 1;
-    const dirty = new Map<string, Indexed | undefined>();
+    const dirty = new Map<string, IndexEntry | undefined>();
     let newest = checkpoint;
     for (;;) {
       let read = 0;

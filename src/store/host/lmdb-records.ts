@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { Damaged, type Revision } from "../engine.ts";
 
 /** A key as the index knows it: where its value is, not the value. */
-export interface Indexed {
+export interface IndexEntry {
   readonly created: Revision;
   readonly modified: Revision;
   /** When the key is to be deleted, by the wall clock, and how long it was meant to live from its write. */
@@ -28,7 +28,7 @@ export interface LogRecord {
 }
 
 /** What a key is once a change has happened to it; undefined if it is absent. */
-export function afterwards({ type, created, revision, expiry }: LogRecord): Indexed | undefined {
+export function afterwards({ type, created, revision, expiry }: LogRecord): IndexEntry | undefined {
   if (type === "delete") return undefined;
   return { created, modified: revision, expiry };
 }
@@ -80,7 +80,7 @@ export function decodeLog(bytes: Buffer, revision: Revision): LogRecord {
   };
 }
 
-export function encodeIndexed(key: Buffer, { created, modified, expiry }: Indexed): Buffer {
+export function encodeIndexed(key: Buffer, { created, modified, expiry }: IndexEntry): Buffer {
   const bytes = Buffer.allocUnsafe(keyRecordBytes);
   bytes.writeUInt32LE(0, 4);
   bytes.writeDoubleLE(created, 8);
@@ -91,7 +91,7 @@ export function encodeIndexed(key: Buffer, { created, modified, expiry }: Indexe
   return bytes;
 }
 
-export function decodeIndexed(key: Buffer, bytes: Buffer): Indexed {
+export function decodeIndexed(key: Buffer, bytes: Buffer): IndexEntry {
   if (bytes.length !== keyRecordBytes || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4), crc32(key)))
     throw new Damaged(`the record of key ${key.toString()} does not have the checksum it was written with`);
   return { created: bytes.readDoubleLE(8), modified: bytes.readDoubleLE(16), expiry: expiryAt(bytes, 24) };

@@ -6,13 +6,13 @@ import type { ImageEntry } from "../copy.ts";
 import { OutOfSpace, type Revision } from "../engine.ts";
 import type { Committer } from "./lmdb-commit.ts";
 import type { LmdbHistory } from "./lmdb-history.ts";
-import type { Databases, Loaded, NumberName } from "./lmdb-open.ts";
-import { encodeIndexed, encodeLog, encodeRevision, type Indexed, type LogRecord } from "./lmdb-records.ts";
+import type { Databases, NumberName, OpenedFile } from "./lmdb-open.ts";
+import { encodeIndexed, encodeLog, encodeRevision, type IndexEntry, type LogRecord } from "./lmdb-records.ts";
 import type { Reserve } from "./reserve.ts";
 
 export interface UpkeepOptions {
   readonly databases: Databases;
-  readonly loaded: Loaded;
+  readonly loaded: OpenedFile;
   readonly history: LmdbHistory;
   readonly committer: Committer;
   readonly reserve: Reserve;
@@ -43,7 +43,7 @@ export class LmdbUpkeep {
   readonly #keepRevisions: number;
   readonly #reserve: Reserve;
   /** Keys whose entry on disk is behind, with what it should be; undefined if it should not be. */
-  #dirty: Map<string, Indexed | undefined>;
+  #dirty: Map<string, IndexEntry | undefined>;
   #checkpointed: Revision;
   #checkpointing: Promise<void> | undefined;
   #swept: Revision;
@@ -67,7 +67,7 @@ export class LmdbUpkeep {
   }
 
   /** A key has changed on disk, in the log. */
-  wrote(key: string, indexed: Indexed | undefined): void {
+  wrote(key: string, indexed: IndexEntry | undefined): void {
     this.#dirty.set(key, indexed);
   }
 
@@ -132,10 +132,10 @@ export class LmdbUpkeep {
   async adopt(
     revision: Revision,
     entries: AsyncIterable<ImageEntry>,
-    onKey: (key: string, indexed: Indexed) => void,
+    onKey: (key: string, indexed: IndexEntry) => void,
   ): Promise<void> {
     await this.#committer.write(64, () => this.#putNumber("adopting", revision));
-    const chunk: [LogRecord, Indexed][] = [];
+    const chunk: [LogRecord, IndexEntry][] = [];
     const flush = async () => {
       const written = chunk.splice(0);
       const bytes = written.reduce((sum, [{ value }]) => sum + value.length, 0);
@@ -186,7 +186,7 @@ export class LmdbUpkeep {
     }
   }
 
-  #putKeys(chunk: readonly [string, Indexed | undefined][]): void {
+  #putKeys(chunk: readonly [string, IndexEntry | undefined][]): void {
     const { keys } = this.#databases;
     for (const [text, indexed] of chunk) {
       const key = Buffer.from(text);

@@ -26,14 +26,14 @@ export class Slab {
 export interface WriteContext {
   readonly log: Databases["log"];
   /** The last write of each key that is not on disk yet. */
-  readonly pending: Map<string, Write>;
+  readonly pending: Map<string, LmdbWrite>;
   readonly slab: Slab;
   /** To be told of a write that is on disk. */
   land(record: LogRecord): void;
 }
 
 /** A write on its way to the disk. While it is, it is in `pending` under its key, unless a later one of the key is. */
-export class Write implements Job {
+export class LmdbWrite implements Job {
   /** As it was given, with its value where the log has it: history would keep the writer's own, and they would tear the memory apart. */
   readonly record: LogRecord;
   readonly promise: Promise<LogRecord>;
@@ -41,7 +41,7 @@ export class Write implements Job {
   readonly #bytes: Buffer;
   readonly #context: WriteContext;
   /** What `pending` held before, to go back to; let go when the write is settled, or a chain of them would be kept for ever. */
-  #before: Write | undefined;
+  #before: LmdbWrite | undefined;
   readonly #resolve: (record: LogRecord) => void;
   readonly #reject: (error: Error) => void;
   /** Set if the log has a later record already, which cannot be. */

@@ -11,16 +11,16 @@ import type { FolderLock } from "#base/host/folder-lock.ts";
 import { type Log, silentLog } from "#base/log.ts";
 import { type Random, systemRandom } from "#base/random.ts";
 import { prefixEnd, type SortedMap } from "#base/sorted-map.ts";
-import type { Image } from "../copy.ts";
+import type { StoreImage } from "../copy.ts";
 import {
   type BegunWrite,
   Compacted,
   Conflict,
   type Entry,
   FutureRevision,
-  type ListOptions,
   type Page,
   type PutOptions,
+  type RangeOptions,
   type Revision,
   type StoreEngine,
   type StoreStatus,
@@ -35,10 +35,10 @@ import { WatchHub } from "../watch-hub.ts";
 import { Committer } from "./lmdb-commit.ts";
 import { LmdbHistory } from "./lmdb-history.ts";
 import { HolderDesk, type StoreFigures, type StoreHolder } from "./lmdb-holder.ts";
-import { type Databases, type Loaded, load, openFolder } from "./lmdb-open.ts";
-import { afterwards, type Expiry, type Indexed, type LogRecord } from "./lmdb-records.ts";
+import { type Databases, load, type OpenedFile, openFolder } from "./lmdb-open.ts";
+import { afterwards, type Expiry, type IndexEntry, type LogRecord } from "./lmdb-records.ts";
 import { LmdbUpkeep } from "./lmdb-upkeep.ts";
-import { Slab, Write, type WriteContext } from "./lmdb-write.ts";
+import { LmdbWrite, Slab, type WriteContext } from "./lmdb-write.ts";
 import { Reserve } from "./reserve.ts";
 import { syncFile } from "./write-durably.ts";
 
@@ -47,7 +47,7 @@ export interface LmdbStoreOptions extends RetentionOptions {
   readonly clock: Clock;
   readonly log?: Log;
   readonly random?: Random;
-  /** Puts are refused while more bytes than this are in use; 8 GiB unless told. */
+  /** Puts are refused while more bytes than this are in use; defaults to 8 GiB. */
   readonly quotaBytes?: number;
 }
 
@@ -66,7 +66,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
 interface Parts extends LmdbStoreOptions {
   readonly databases: Databases;
   readonly lock: FolderLock;
-  readonly loaded: Loaded;
+  readonly loaded: OpenedFile;
 }
 
 const nothing = new Uint8Array();
@@ -79,7 +79,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
   readonly #lock: FolderLock;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #index: SortedMap<Indexed>;
+  readonly #index: SortedMap<IndexEntry>;
   readonly #history: LmdbHistory;
   readonly #committer: Committer;
   readonly #upkeep: LmdbUpkeep;
@@ -128,7 +128,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     return this.#present(key);
   }
 
-  async list(prefix: string, options: ListOptions = {}, signal?: AbortSignal): Promise<Page> {
+  async list(prefix: string, options: RangeOptions = {}, signal?: AbortSignal): Promise<Page> {
     for (;;) {
       this.#ready("list", signal);
       const at = options.at ?? this.#history.newest();
@@ -223,7 +223,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
   }
 
   /** Takes in what another store holds, with its revisions. Only a fresh store can; one that was interrupted cannot be opened. */
-  async adopt({ revision, entries }: Image): Promise<void> {
+  async adopt({ revision, entries }: StoreImage): Promise<void> {
     this.#ready("adopt");
     if (this.#next > 2) throw new Error(`adopt: store ${this.#databases.path} is not fresh`);
     await this.#upkeep.adopt(revision, entries, (key, indexed) => {
@@ -262,7 +262,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     return indexed && this.#history.entry(key, indexed);
   }
 
-  async #listAt(at: Revision, prefix: string, options: ListOptions, signal?: AbortSignal): Promise<Page> {
+  async #listAt(at: Revision, prefix: string, options: RangeOptions, signal?: AbortSignal): Promise<Page> {
     const { after, limit = Infinity } = options;
     const end = prefixEnd(prefix);
     let start = after === undefined || after < prefix ? prefix : `${after}\0`;
@@ -313,7 +313,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
     value: Uint8Array | undefined,
     expected: Revision,
     { ttlSeconds, makesRoom = false }: PutOptions,
-  ): Write | undefined {
+  ): LmdbWrite | undefined {
     if (this.#committer.broken) throw this.#committer.broken;
     const pending = this.#writes.pending.get(key);
     const tip = pending ? afterwards(pending.record) : this.#index.get(key);
@@ -332,7 +332,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
       expiry: ttlMs === undefined ? undefined : { at: this.#clock.now() + ttlMs, ttlMs },
       value: value ?? nothing,
     };
-    const write = new Write(record, this.#writes, !makesRoom);
+    const write = new LmdbWrite(record, this.#writes, !makesRoom);
     this.#committer.add(write);
     return write;
   }

@@ -16,10 +16,10 @@ export interface EngineUnderTest {
 }
 
 /** One test, with a store of its own. */
-export type Check = (title: string, body: (under: EngineUnderTest, t: TestContext) => Promise<void>) => void;
+export type SuiteCheck = (title: string, body: (under: EngineUnderTest, t: TestContext) => Promise<void>) => void;
 
 export const checkWith =
-  (open: () => Promise<EngineUnderTest>): Check =>
+  (open: () => Promise<EngineUnderTest>): SuiteCheck =>
   (title, body) => {
     test(title, { timeout: 120_000 }, async (t) => {
       const { reopen, ...under } = await open();

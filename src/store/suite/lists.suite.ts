@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Compacted, FutureRevision } from "../engine.ts";
-import { type Check, keysOf, read, text } from "./kit.suite.ts";
+import { keysOf, read, type SuiteCheck, text } from "./kit.suite.ts";
 
-export function lists(name: string, check: Check): void {
+export function lists(name: string, check: SuiteCheck): void {
   describe(`${name}: lists`, () => {
     check("a prefix takes the keys that start with it, in order, and no others", async ({ engine }) => {
       const keys = ["/a", "/a/", "/a/1", "/a/10", "/a/2", "/a0", "/a~", "/b", "/a/\u007f", "/", "a"];

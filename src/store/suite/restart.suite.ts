@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Compacted } from "../engine.ts";
 import { follow } from "../testing.ts";
-import { type Check, read, show, text } from "./kit.suite.ts";
+import { read, type SuiteCheck, show, text } from "./kit.suite.ts";
 
-export function acrossARestart(name: string, check: Check): void {
+export function acrossARestart(name: string, check: SuiteCheck): void {
   describe(`${name}: across a restart`, () => {
     check("entries, revisions, history and times to live survive", async (under, t) => {
       if (!under.reopen) return t.skip("nothing is kept");

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { follow } from "../testing.ts";
-import { type Check, keysOf, text } from "./kit.suite.ts";
+import { keysOf, type SuiteCheck, text } from "./kit.suite.ts";
 
-export function timeToLive(name: string, check: Check): void {
+export function timeToLive(name: string, check: SuiteCheck): void {
   describe(`${name}: time to live`, () => {
     check("a key with a time to live is deleted when it is over, and watchers see it", async (under) => {
       const { engine, pass, exactTime } = under;

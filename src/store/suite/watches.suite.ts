@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Compacted, Unavailable } from "../engine.ts";
 import { follow } from "../testing.ts";
-import { type Check, never, read, show, text } from "./kit.suite.ts";
+import { never, read, type SuiteCheck, show, text } from "./kit.suite.ts";
 
-export function watches(name: string, check: Check): void {
+export function watches(name: string, check: SuiteCheck): void {
   describe(`${name}: watches`, () => {
     check("a watcher sees every change after its revision, in order, with what was before", async ({ engine }) => {
       const a1 = await engine.put("/w/a", text("1"), 0);

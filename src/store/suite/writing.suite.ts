@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Conflict } from "../engine.ts";
-import { type Check, keysOf, never, read, show, text } from "./kit.suite.ts";
+import { keysOf, never, read, type SuiteCheck, show, text } from "./kit.suite.ts";
 
-export function readingAndWriting(name: string, check: Check): void {
+export function readingAndWriting(name: string, check: SuiteCheck): void {
   describe(`${name}: reading and writing`, () => {
     check("a fresh store is empty, and its revision is not 0", async ({ engine }) => {
       assert.ok((await engine.revision()) >= 1);

@@ -6,7 +6,7 @@ import type { Change } from "../engine.ts";
 import { MemoryStore } from "../memory.ts";
 import { follow } from "../testing.ts";
 import { Recorder, runClient, watchViolation } from "./history.ts";
-import type { Operation } from "./linearizability.ts";
+import type { HistoryOperation } from "./linearizability.ts";
 
 async function watched() {
   const engine = new MemoryStore({ clock: new ManualClock() });
@@ -50,7 +50,7 @@ test("a write of unknown outcome may be seen or not", () => {
   const put: Change = { type: "put", entry };
   const gone: Change = { type: "delete", entry: { ...entry, value: new Uint8Array(), modified: 3 }, previous: entry };
   const unknown = { key: "/a", called: 1, returned: 2, outcome: { is: "unknown" } } as const;
-  const operations: Operation[] = [
+  const operations: HistoryOperation[] = [
     { ...unknown, kind: "put", value: "x", expected: 0 },
     { ...unknown, kind: "delete", expected: 2 },
   ];

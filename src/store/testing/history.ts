@@ -1,7 +1,7 @@
 // Clients that do what they like to a store, and a record of what they did and saw.
 import type { Random } from "#base/random.ts";
 import { type Change, Conflict, type Entry, type Revision, type StoreEngine, Unavailable } from "../engine.ts";
-import type { Operation, Outcome, Seen } from "./linearizability.ts";
+import type { HistoryOperation, HistoryOutcome, Seen } from "./linearizability.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -11,32 +11,32 @@ const seen = (entry: Entry | undefined): Seen | undefined =>
 
 /** Calls engines, and remembers every call with its outcome and its place in the order of events. */
 export class Recorder {
-  readonly operations: Operation[] = [];
+  readonly operations: HistoryOperation[] = [];
   #events = 0;
 
-  put(engine: StoreEngine, key: string, value: string, expected: Revision): Promise<Outcome> {
+  put(engine: StoreEngine, key: string, value: string, expected: Revision): Promise<HistoryOutcome> {
     return this.#record({ kind: "put", key, value, expected }, async () => {
       const { modified, created } = await engine.put(key, encoder.encode(value), expected);
       return { is: "written", revision: modified, created };
     });
   }
 
-  delete(engine: StoreEngine, key: string, expected: Revision): Promise<Outcome> {
+  delete(engine: StoreEngine, key: string, expected: Revision): Promise<HistoryOutcome> {
     return this.#record({ kind: "delete", key, expected }, async () => {
       return { is: "written", revision: await engine.delete(key, expected) };
     });
   }
 
-  get(engine: StoreEngine, key: string): Promise<Outcome> {
+  get(engine: StoreEngine, key: string): Promise<HistoryOutcome> {
     return this.#record({ kind: "get", key }, async () => ({ is: "found", present: seen(await engine.get(key)) }));
   }
 
   async #record(
-    operation: Pick<Operation, "kind" | "key" | "value" | "expected">,
-    run: () => Promise<Outcome>,
-  ): Promise<Outcome> {
+    operation: Pick<HistoryOperation, "kind" | "key" | "value" | "expected">,
+    run: () => Promise<HistoryOutcome>,
+  ): Promise<HistoryOutcome> {
     const called = ++this.#events;
-    let outcome: Outcome;
+    let outcome: HistoryOutcome;
     try {
       outcome = await run();
     } catch (error) {
@@ -49,7 +49,7 @@ export class Recorder {
   }
 }
 
-export interface Client {
+export interface HistoryClient {
   readonly engine: StoreEngine;
   readonly name: string;
   readonly keys: readonly string[];
@@ -57,7 +57,7 @@ export interface Client {
 }
 
 /** One random operation after the other, each on what the last one saw of its key, while `isOn` says so. */
-export async function runClient(recorder: Recorder, client: Client, isOn: () => boolean): Promise<void> {
+export async function runClient(recorder: Recorder, client: HistoryClient, isOn: () => boolean): Promise<void> {
   const { engine, name, keys, random } = client;
   const known = new Map<string, Revision>();
   for (let i = 0; isOn(); i++) {
@@ -69,20 +69,23 @@ export async function runClient(recorder: Recorder, client: Client, isOn: () => 
     else learn(key, await recorder.get(engine, key));
   }
 
-  function learn(key: string, outcome: Outcome, isDelete = false): void {
+  function learn(key: string, outcome: HistoryOutcome, isDelete = false): void {
     if (outcome.is === "written") known.set(key, isDelete ? 0 : outcome.revision);
     else if (outcome.is !== "unknown") known.set(key, outcome.present?.modified ?? 0);
   }
 }
 
 /** How a watcher's changes differ from what the clients did, in a sentence; undefined if they do not. */
-export function watchViolation(operations: readonly Operation[], changes: readonly Change[]): string | undefined {
+export function watchViolation(
+  operations: readonly HistoryOperation[],
+  changes: readonly Change[],
+): string | undefined {
   const unknown = operations.filter(({ outcome }) => outcome.is === "unknown");
   const unknownPuts = new Set(unknown.map(({ key, value }) => `${key}=${value}`));
   const unknownDeletes = new Set(
     unknown.filter(({ kind }) => kind === "delete").map(({ key, expected }) => `${key}@${expected}`),
   );
-  const written = new Map<Revision, Operation>();
+  const written = new Map<Revision, HistoryOperation>();
   for (const operation of operations)
     if (operation.outcome.is === "written") written.set(operation.outcome.revision, operation);
 

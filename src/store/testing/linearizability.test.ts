@@ -5,31 +5,36 @@ import { seededRandom } from "#base/random.ts";
 import type { Revision } from "../engine.ts";
 import { MemoryStore } from "../memory.ts";
 import { Recorder, runClient } from "./history.ts";
-import { describe, type Operation, type Outcome, violationIn } from "./linearizability.ts";
+import { describe, type HistoryOperation, type HistoryOutcome, violationIn } from "./linearizability.ts";
 
 type Span = readonly [called: number, returned: number];
 const key = "/a";
-const written = (revision: Revision, created?: Revision): Outcome => ({
+const written = (revision: Revision, created?: Revision): HistoryOutcome => ({
   is: "written",
   revision,
   ...(created && { created }),
 });
 const seen = (value: string, modified: Revision, created = modified) => ({ value, created, modified });
-const unknown: Outcome = { is: "unknown" };
+const unknown: HistoryOutcome = { is: "unknown" };
 
-const put = (value: string, expected: Revision, [called, returned]: Span, outcome: Outcome): Operation => ({
+const put = (
+  value: string,
+  expected: Revision,
+  [called, returned]: Span,
+  outcome: HistoryOutcome,
+): HistoryOperation => ({
   ...{ kind: "put", key, value, expected, called, returned, outcome },
 });
-const del = (expected: Revision, [called, returned]: Span, outcome: Outcome): Operation => ({
+const del = (expected: Revision, [called, returned]: Span, outcome: HistoryOutcome): HistoryOperation => ({
   ...{ kind: "delete", key, expected, called, returned, outcome },
 });
-const get = (present: ReturnType<typeof seen> | undefined, [called, returned]: Span): Operation => ({
+const get = (present: ReturnType<typeof seen> | undefined, [called, returned]: Span): HistoryOperation => ({
   ...{ kind: "get", key, called, returned, outcome: { is: "found", present } },
 });
-const conflict = (present: ReturnType<typeof seen> | undefined): Outcome => ({ is: "conflict", present });
+const conflict = (present: ReturnType<typeof seen> | undefined): HistoryOutcome => ({ is: "conflict", present });
 
 group("possible histories are accepted:", () => {
-  const histories: Readonly<Record<string, readonly Operation[]>> = {
+  const histories: Readonly<Record<string, readonly HistoryOperation[]>> = {
     "nothing at all": [],
     "one after the other": [
       get(undefined, [1, 2]),
@@ -90,7 +95,7 @@ group("possible histories are accepted:", () => {
 });
 
 group("impossible histories are rejected:", () => {
-  const histories: Readonly<Record<string, [RegExp, readonly Operation[]]>> = {
+  const histories: Readonly<Record<string, [RegExp, readonly HistoryOperation[]]>> = {
     "a stale read": [
       /no order/,
       [put("x", 0, [1, 2], written(2)), put("y", 2, [3, 4], written(3)), get(seen("x", 2), [5, 6])],

@@ -13,13 +13,13 @@ export interface Seen {
 }
 
 /** How an operation ended; "unknown" if the caller could not learn whether it was carried out. */
-export type Outcome =
+export type HistoryOutcome =
   | { readonly is: "written"; readonly revision: Revision; readonly created?: Revision }
   | { readonly is: "conflict"; readonly present: Seen | undefined }
   | { readonly is: "found"; readonly present: Seen | undefined }
   | { readonly is: "unknown" };
 
-export interface Operation {
+export interface HistoryOperation {
   readonly kind: "put" | "delete" | "get";
   readonly key: string;
   /** Of a put. No two puts to one key may write the same value: it tells them apart. */
@@ -29,11 +29,11 @@ export interface Operation {
   /** When it was called and when it returned, in one order for all operations. */
   readonly called: number;
   readonly returned: number;
-  readonly outcome: Outcome;
+  readonly outcome: HistoryOutcome;
 }
 
 /** Why the history is impossible, in a sentence; undefined if it is possible. */
-export function violationIn(history: readonly Operation[]): string | undefined {
+export function violationIn(history: readonly HistoryOperation[]): string | undefined {
   const byKey = Map.groupBy(history, ({ key }) => key);
   for (const operations of byKey.values()) {
     const violation = unobservable(operations) ?? search(learn(operations));
@@ -44,7 +44,7 @@ export function violationIn(history: readonly Operation[]): string | undefined {
 
 /** An operation with all that can be known of it from what others saw. */
 interface Step {
-  readonly operation: Operation;
+  readonly operation: HistoryOperation;
   /** The revision it wrote; undefined if it wrote none, or nobody saw which. */
   readonly revision: Revision | undefined;
   /** It may never have happened. */
@@ -59,12 +59,12 @@ interface State {
   readonly touched: Revision;
 }
 
-const seenBy = ({ outcome }: Operation) =>
+const seenBy = ({ outcome }: HistoryOperation) =>
   outcome.is === "found" || outcome.is === "conflict" ? outcome.present : undefined;
 
 /** Values that were seen although nobody wrote them, or at two revisions. */
-function unobservable(operations: readonly Operation[]): string | undefined {
-  const puts = new Map<string, Operation>();
+function unobservable(operations: readonly HistoryOperation[]): string | undefined {
+  const puts = new Map<string, HistoryOperation>();
   for (const operation of operations) {
     if (operation.kind !== "put") continue;
     const value = operation.value ?? "";
@@ -88,7 +88,7 @@ function unobservable(operations: readonly Operation[]): string | undefined {
 }
 
 /** A write of unknown outcome has happened if its value was seen. Unseen, it cannot have mattered to anyone. */
-function learn(operations: readonly Operation[]): readonly Step[] {
+function learn(operations: readonly HistoryOperation[]): readonly Step[] {
   const revisions = new Map<string, Revision>();
   for (const operation of operations) {
     const seen = seenBy(operation);
@@ -193,11 +193,11 @@ const isSame = (a: Seen | undefined, b: Seen | undefined) =>
   a === b || (a?.value === b?.value && a?.created === b?.created && a?.modified === b?.modified);
 
 /** Revisions are unique, and grow with real time. */
-function revisionViolation(history: readonly Operation[]): string | undefined {
+function revisionViolation(history: readonly HistoryOperation[]): string | undefined {
   const writes = history.flatMap((operation) =>
     operation.outcome.is === "written" ? [{ operation, revision: operation.outcome.revision }] : [],
   );
-  const byRevision = new Map<Revision, Operation>();
+  const byRevision = new Map<Revision, HistoryOperation>();
   for (const { operation, revision } of writes) {
     const other = byRevision.get(revision);
     if (other) return `${describe(operation)} has the revision of ${describe(other)}`;
@@ -216,7 +216,7 @@ function revisionViolation(history: readonly Operation[]): string | undefined {
 }
 
 /** `put /a="x" if 3 → written 5 [7, 9]`, the numbers in brackets being when it was called and returned. */
-export function describe({ kind, key, value, expected, called, returned, outcome }: Operation): string {
+export function describe({ kind, key, value, expected, called, returned, outcome }: HistoryOperation): string {
   const show = (seen: Seen | undefined) => (seen ? `${JSON.stringify(seen.value)}@${seen.modified}` : "nothing");
   const asked = kind === "get" ? "" : ` if ${expected}`;
   const result =

@@ -72,7 +72,7 @@ export interface RemoteCommandServer {
   readonly run: RemoteCommand;
   readonly compression: () => SpdyCompression;
   readonly clock: Clock;
-  /** What is spoken over a WebSocket; all there is unless told. */
+  /** What is spoken over a WebSocket; defaults to all there is. */
   readonly webSocketProtocols?: readonly string[];
   /** How long the client may take to open its streams. */
   readonly creationMs?: number;

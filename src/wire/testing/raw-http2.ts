@@ -18,7 +18,7 @@ export const flags = { endStream: 1, ack: 1, endHeaders: 4 } as const;
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const headBytes = 9;
 
-export interface Target {
+export interface Http2Target {
   readonly port: number;
   readonly cert?: string;
   readonly key?: string;
@@ -91,7 +91,7 @@ export class RawHttp2 {
     socket.on("error", () => undefined); // a test that breaks rules is cut off; "close" follows
   }
 
-  static async connect({ port, cert, key }: Target): Promise<RawHttp2> {
+  static async connect({ port, cert, key }: Http2Target): Promise<RawHttp2> {
     const socket = connectTls({
       host: "127.0.0.1",
       port,

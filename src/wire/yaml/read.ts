@@ -15,7 +15,7 @@ import { setOwn } from "#base/collections.ts";
 import { DecodeError, manyMembers, maxDepth, tooManyValues } from "#schema/json.ts";
 import { exactInteger } from "#schema/structural/exact-integers.ts";
 import { formatFloat } from "./float.ts";
-import { type Resolved, resolvePlain } from "./resolve.ts";
+import { resolvePlain, type YamlScalar } from "./resolve.ts";
 
 export interface YamlDocument {
   readonly value: unknown;
@@ -165,7 +165,7 @@ class Evaluation {
     return { value, exactValue, duplicates: this.#duplicates };
   }
 
-  #scalar(value: Resolved): unknown {
+  #scalar(value: YamlScalar): unknown {
     const digits = typeof value === "object" ? value?.digits : undefined;
     if (digits === undefined) return jsonValue(value);
     this.#isRounded = !this.#isExact;
@@ -295,7 +295,7 @@ const shortest = (value: number): number => {
   return value;
 };
 
-function resolve({ text, tag, isPlain }: Node & { readonly is: "scalar" }): Resolved {
+function resolve({ text, tag, isPlain }: Node & { readonly is: "scalar" }): YamlScalar {
   const short = tag.replace(/^!?<?tag:yaml\.org,2002:([^>]*)>?$/, "!!$1");
   if (short === "" || short === "!") return isPlain && short === "" ? resolvePlain(text) : text;
   if (short === "!!binary") return binary(text);
@@ -307,7 +307,7 @@ function resolve({ text, tag, isPlain }: Node & { readonly is: "scalar" }): Reso
   throw new DecodeError(`invalid YAML: cannot decode ${kind} \`${text}\` as a ${short}`);
 }
 
-function kindOf(value: Resolved): string {
+function kindOf(value: YamlScalar): string {
   if (value === null) return "!!null";
   if (typeof value === "string") return "!!str";
   if (typeof value === "boolean") return "!!bool";
@@ -320,7 +320,7 @@ function binary(text: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-function jsonValue(value: Resolved): unknown {
+function jsonValue(value: YamlScalar): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!Number.isFinite(value.value))
     throw new DecodeError(`invalid YAML: JSON has no number ${formatFloat(value.value)}`);

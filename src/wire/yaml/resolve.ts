@@ -20,9 +20,9 @@ export interface YamlNumber {
 }
 
 /** A string resolves to itself. */
-export type Resolved = string | boolean | null | YamlNumber;
+export type YamlScalar = string | boolean | null | YamlNumber;
 
-export function resolvePlain(text: string): Resolved {
+export function resolvePlain(text: string): YamlScalar {
   const word = words.get(text);
   if (word !== undefined) return word;
   const special = numbers.get(text);

@@ -23,7 +23,7 @@ export function* printYamlSteps(value: unknown): Generator<void, string> {
 /** Every so many items it may be interrupted: to say so goes through all that is around. */
 const itemsPerStep = 128;
 
-interface Place {
+interface WritePosition {
   /** Indentation of the collection around. */
   readonly indent: number;
   readonly isKey: boolean;
@@ -42,13 +42,13 @@ class Printer {
     return this.#out.endsWith("\n") ? this.#out : `${this.#out}\n`;
   }
 
-  *node(value: unknown, place: Place): Generator<void> {
+  *node(value: unknown, place: WritePosition): Generator<void> {
     if (Array.isArray(value)) yield* this.#list(value, place);
     else if (isObject(value)) yield* this.#map(value, place);
     else this.#scalar(value, place);
   }
 
-  *#list(items: readonly unknown[], { indent, inMapping }: Place): Generator<void> {
+  *#list(items: readonly unknown[], { indent, inMapping }: WritePosition): Generator<void> {
     if (items.length === 0) {
       this.#write("[]");
       return;
@@ -64,7 +64,7 @@ class Printer {
     }
   }
 
-  *#map(object: Readonly<Record<string, unknown>>, { indent, inMapping }: Place): Generator<void> {
+  *#map(object: Readonly<Record<string, unknown>>, { indent, inMapping }: WritePosition): Generator<void> {
     const keys = Object.keys(object).filter((key) => object[key] !== undefined);
     if (keys.length === 0) {
       this.#write("{}");
@@ -81,7 +81,7 @@ class Printer {
   }
 
   /** All up to the value, and the place of that. */
-  #key(key: string, value: unknown, indent: number): Place {
+  #key(key: string, value: unknown, indent: number): WritePosition {
     const isSimple = !/[\n\r\x85\u2028\u2029]/.test(key) && utf8Length(key) <= longestKey;
     if (isSimple) {
       this.#scalar(key, { indent, isKey: true, inMapping: true });
@@ -96,7 +96,7 @@ class Printer {
     return { indent, isKey: false, inMapping: isSimple };
   }
 
-  #scalar(value: unknown, { indent, isKey }: Place): void {
+  #scalar(value: unknown, { indent, isKey }: WritePosition): void {
     if (typeof value === "string") this.#string(value, Math.max(indent + step, step), isKey);
     else if (typeof value === "number") this.#write(numberText(value));
     else if (typeof value === "bigint") this.#write(String(value));

@@ -51,7 +51,7 @@ test("a selector in a question is given once", () => {
   );
 });
 
-test("a token is good for ten minutes at least, and for an hour unless told", () => {
+test("a token is good for ten minutes at least, and for an hour by default", () => {
   assert.deepEqual(problems(TokenRequest, { expirationSeconds: 599 }), [
     "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes",
   ]);

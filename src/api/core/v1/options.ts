@@ -30,7 +30,7 @@ export const PodAttachOptions = struct(
     stdout: bool(2, "Whether to receive output."),
     stderr: bool(3, "Whether to receive errors apart from the output; not with a terminal."),
     tty: bool(4, "Whether the process has a terminal."),
-    container: string(5, "The container; the only one unless told."),
+    container: string(5, "The container; defaults to the only one."),
   },
   { doc: "How to attach to a running container." },
 );
@@ -44,7 +44,7 @@ export const PodExecOptions = struct(
     stdout: bool(2, "Whether to receive output."),
     stderr: bool(3, "Whether to receive errors apart from the output; not with a terminal."),
     tty: bool(4, "Whether the process has a terminal."),
-    container: string(5, "The container; the only one unless told."),
+    container: string(5, "The container; defaults to the only one."),
     command: list(6, "string", "The command and its arguments; no shell looks at it.").required(),
   },
   { doc: "How to run a command in a container." },
@@ -55,7 +55,7 @@ export const PodLogOptions = struct(
   "core/v1.PodLogOptions",
   {
     ...typeMeta,
-    container: string(1, "The container; the only one unless told."),
+    container: string(1, "The container; defaults to the only one."),
     follow: bool(2, "Whether to wait for more at the end."),
     previous: bool(3, "Whether to read the log of the run before."),
     sinceSeconds: int64(4, "Only lines of the last so many seconds.").pointer(),

@@ -99,7 +99,7 @@ test("the status of an ingress names hosts by name", () => {
 });
 
 const ingressClass = { spec: { controller: "acme.io/balancer" } };
-test("the parameters of an ingress class are of the cluster unless told", () => {
+test("the parameters of an ingress class are of the cluster by default", () => {
   const given = changed(ingressClass, { "spec.parameters": { kind: "Config", name: "main" } });
   assert.deepEqual((defaulted(IngressClass, given) as { spec: { parameters: unknown } }).spec.parameters, {
     kind: "Config",

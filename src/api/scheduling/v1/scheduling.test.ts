@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { cellsOf, defaulted, problemsOf, ruleTests, updateTests } from "../../testing/rules.ts";
 import { PriorityClass } from "./priority-class.ts";
 
-test("a priority may displace others unless told", () => {
+test("a priority may displace others by default", () => {
   assert.equal(defaulted(PriorityClass, {}).preemptionPolicy, "PreemptLowerPriority");
 });
 

@@ -1,10 +1,10 @@
 // The checks of the baseline: what would let a pod out of its sandbox.
 import type { Container } from "#api/core/v1/container.ts";
 import {
-  type Check,
   containers,
   containersText,
   namesWhere,
+  type PodSecurityCheck,
   type PodToCheck,
   plural,
   quoted,
@@ -17,7 +17,7 @@ import { badSeccomp } from "./seccomp.ts";
 
 const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
 
-const appArmorProfile: Check = {
+const appArmorProfile: PodSecurityCheck = {
   id: "appArmorProfile",
   level: "baseline",
   since: {
@@ -69,7 +69,7 @@ const usualCapabilities = new Set([
   "SYS_CHROOT",
 ]);
 
-const capabilities: Check = {
+const capabilities: PodSecurityCheck = {
   id: "capabilities_baseline",
   level: "baseline",
   since: {
@@ -86,7 +86,7 @@ const capabilities: Check = {
   },
 };
 
-const hostNamespaces: Check = {
+const hostNamespaces: PodSecurityCheck = {
   id: "hostNamespaces",
   level: "baseline",
   since: {
@@ -98,7 +98,7 @@ const hostNamespaces: Check = {
   },
 };
 
-const hostPathVolumes: Check = {
+const hostPathVolumes: PodSecurityCheck = {
   id: "hostPathVolumes",
   level: "baseline",
   since: {
@@ -110,7 +110,7 @@ const hostPathVolumes: Check = {
   },
 };
 
-const hostPorts: Check = {
+const hostPorts: PodSecurityCheck = {
   id: "hostPorts",
   level: "baseline",
   since: {
@@ -128,7 +128,7 @@ const hostPorts: Check = {
   },
 };
 
-const hostProbes: Check = {
+const hostProbes: PodSecurityCheck = {
   id: "hostProbesAndHostLifecycle",
   level: "baseline",
   since: {
@@ -148,7 +148,7 @@ const hostProbes: Check = {
   },
 };
 
-const privileged: Check = {
+const privileged: PodSecurityCheck = {
   id: "privileged",
   level: "baseline",
   since: {
@@ -175,7 +175,7 @@ export function unmaskedProc(pod: PodToCheck): Violation | undefined {
   };
 }
 
-const procMount: Check = {
+const procMount: PodSecurityCheck = {
   id: "procMount",
   level: "baseline",
   since: { 0: unmaskedProc, 35: unlessOwnUsers(unmaskedProc) },
@@ -183,13 +183,13 @@ const procMount: Check = {
 
 const seLinuxTypes = ["", "container_t", "container_init_t", "container_kvm_t"];
 
-const seLinuxOptions: Check = {
+const seLinuxOptions: PodSecurityCheck = {
   id: "seLinuxOptions",
   level: "baseline",
   since: { 0: foreignSeLinux(seLinuxTypes), 31: foreignSeLinux([...seLinuxTypes, "container_engine_t"]) },
 };
 
-function foreignSeLinux(allowed: readonly string[]): Check["since"][number] {
+function foreignSeLinux(allowed: readonly string[]): PodSecurityCheck["since"][number] {
   return (pod) => {
     const ofPod = pod.spec.securityContext?.seLinuxOptions;
     const isBadType = (type: string | undefined) => !allowed.includes(type ?? "");
@@ -221,7 +221,7 @@ function foreignSeLinux(allowed: readonly string[]): Check["since"][number] {
 const seccompPod = "seccomp.security.alpha.kubernetes.io/pod";
 const seccompPrefix = "container.seccomp.security.alpha.kubernetes.io/";
 
-const seccompProfile: Check = {
+const seccompProfile: PodSecurityCheck = {
   id: "seccompProfile_baseline",
   level: "baseline",
   since: {
@@ -263,7 +263,7 @@ const safeSince29 = [
 ];
 const safeSince32 = [...safeSince29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"];
 
-const sysctls: Check = {
+const sysctls: PodSecurityCheck = {
   id: "sysctls",
   level: "baseline",
   since: {
@@ -274,7 +274,7 @@ const sysctls: Check = {
   },
 };
 
-function unsafeSysctls(allowed: readonly string[]): Check["since"][number] {
+function unsafeSysctls(allowed: readonly string[]): PodSecurityCheck["since"][number] {
   return ({ spec }) => {
     const names = (spec.securityContext?.sysctls ?? [])
       .map(({ name }) => name)
@@ -283,7 +283,7 @@ function unsafeSysctls(allowed: readonly string[]): Check["since"][number] {
   };
 }
 
-const windowsHostProcess: Check = {
+const windowsHostProcess: PodSecurityCheck = {
   id: "windowsHostProcess",
   level: "baseline",
   since: {
@@ -301,7 +301,7 @@ const windowsHostProcess: Check = {
   },
 };
 
-export const baselineChecks: readonly Check[] = [
+export const baselineChecks: readonly PodSecurityCheck[] = [
   appArmorProfile,
   capabilities,
   hostNamespaces,

@@ -16,7 +16,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-export interface Check {
+export interface PodSecurityCheck {
   readonly id: string;
   readonly level: Exclude<Level, "privileged">;
   /** How it was done from which minor version on. */
@@ -49,12 +49,12 @@ export const sortedSet = (items: Iterable<string>): readonly string[] => [...new
 
 /** A pod for Windows, where these rules mean nothing. */
 export const unlessWindows =
-  (check: Check["since"][number]): Check["since"][number] =>
+  (check: PodSecurityCheck["since"][number]): PodSecurityCheck["since"][number] =>
   (pod) =>
     pod.spec.os?.name === "windows" ? undefined : check(pod);
 
 /** Root of a user namespace of its own is nobody on the node. */
 export const unlessOwnUsers =
-  (check: Check["since"][number]): Check["since"][number] =>
+  (check: PodSecurityCheck["since"][number]): PodSecurityCheck["since"][number] =>
   (pod) =>
     pod.spec.hostUsers === false ? undefined : check(pod);

@@ -1,6 +1,6 @@
 // Judges a pod at a level, by the rules of a version.
 import { baselineChecks } from "./baseline.ts";
-import type { Check, PodToCheck, Violation } from "./check.ts";
+import type { PodSecurityCheck, PodToCheck, Violation } from "./check.ts";
 import type { LevelVersion } from "./policy.ts";
 import { restrictedChecks } from "./restricted.ts";
 
@@ -17,13 +17,13 @@ export function violations({ level, minor }: LevelVersion, pod: PodToCheck): rea
 }
 
 /** Those of the baseline come first, without those that a restricted check of that version replaces. */
-function restrictedAt(version: number): readonly Check[] {
+function restrictedAt(version: number): readonly PodSecurityCheck[] {
   const own = restrictedChecks.filter((check) => inVersion(check, version));
   const replaced = new Set(own.map(({ replaces }) => replaces));
   return [...baselineChecks.filter(({ id }) => !replaced.has(id)), ...own];
 }
 
-function inVersion({ since }: Check, version: number): Check["since"][number] | undefined {
+function inVersion({ since }: PodSecurityCheck, version: number): PodSecurityCheck["since"][number] | undefined {
   const first = Object.keys(since)
     .map(Number)
     .filter((minor) => minor <= version);

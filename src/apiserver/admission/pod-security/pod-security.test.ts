@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import { World } from "../testing.ts";
+import { AdmissionWorld } from "../testing.ts";
 import { baselineChecks } from "./baseline.ts";
 import type { PodToCheck } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
@@ -217,7 +217,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-const world = new World();
+const world = new AdmissionWorld();
 const made = (change: Change): PodToCheck => world.made(Pod, pod(change)) as unknown as PodToCheck;
 const verdict = (at: LevelVersion, change: Change): string => detailsText(violations(at, made(change)));
 
@@ -311,7 +311,7 @@ const plugin = podSecurity({
 });
 const label = (mode: string) => `pod-security.kubernetes.io/${mode}`;
 const namespaced = (labels: Readonly<Record<string, string>>) => {
-  const inner = new World();
+  const inner = new AdmissionWorld();
   for (const name of ["default", "kube-system"]) inner.have(Namespace, { metadata: { name, labels } });
   return inner;
 };
@@ -392,7 +392,7 @@ describe("PodSecurity", () => {
 describe("PodSecurity of namespaces", () => {
   test("refuses labels that cannot be read", async () => {
     const labels = { [label("enforce")]: "strict", [label("warn-version")]: "1.20" };
-    const { refusal, error } = await new World().admit(plugin, Namespace, { metadata: { name: "n", labels } });
+    const { refusal, error } = await new AdmissionWorld().admit(plugin, Namespace, { metadata: { name: "n", labels } });
     assert.equal(error?.code, 422);
     assert.equal(
       refusal,
@@ -402,11 +402,11 @@ describe("PodSecurity of namespaces", () => {
 
   test("lets labels be that could not be read before", async () => {
     const namespace = { metadata: { name: "n", labels: { [label("enforce")]: "strict" } } };
-    assert.equal((await new World().admit(plugin, Namespace, namespace, { old: namespace })).refusal, "");
+    assert.equal((await new AdmissionWorld().admit(plugin, Namespace, namespace, { old: namespace })).refusal, "");
   });
 
   test("tells what a stricter level would mean for the pods that are there", async () => {
-    const inner = new World();
+    const inner = new AdmissionWorld();
     const owned = { ownerReferences: [{ apiVersion: "v1", kind: "R", name: "r", uid: "u", controller: true }] };
     for (const name of ["c", "b", "a"])
       inner.have(Pod, { ...bad, metadata: { name, namespace: "n", ...owned } } as never);
@@ -425,7 +425,9 @@ describe("PodSecurity of namespaces", () => {
 
   test("tells that an exempt namespace heeds no labels", async () => {
     const labels = { [label("enforce")]: "baseline", [label("audit")]: "restricted" };
-    const { warnings } = await new World().admit(plugin, Namespace, { metadata: { name: "kube-system", labels } });
+    const { warnings } = await new AdmissionWorld().admit(plugin, Namespace, {
+      metadata: { name: "kube-system", labels },
+    });
     assert.deepEqual(warnings, [
       'namespace "kube-system" is exempt from Pod Security, and the policy (enforce=baseline:latest, audit=restricted:latest) will be ignored',
     ]);

@@ -15,7 +15,14 @@ import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { internalError, invalidObject } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, find, pluginOf, type Refusal } from "../plugin.ts";
+import {
+  type AdmissionPlugin,
+  type AdmissionRefusal,
+  type AdmissionRequest,
+  admissionPlugin,
+  find,
+  pluginOf,
+} from "../plugin.ts";
 import type { PodToCheck } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
 import { exemptionWarning, namespaceWarnings } from "./namespace-warnings.ts";
@@ -51,7 +58,7 @@ const templates: readonly (readonly [AnyKind, (object: ApiObject) => PodToCheck 
 
 export function podSecurity(configuration: PodSecurityConfiguration): AdmissionPlugin {
   const { defaults, exemptions } = configuration;
-  const isExempt = ({ namespace, user }: Pick<Asked<unknown>, "namespace" | "user">) =>
+  const isExempt = ({ namespace, user }: Pick<AdmissionRequest<unknown>, "namespace" | "user">) =>
     exemptions.namespaces.includes(namespace) || exemptions.usernames.includes(user.name);
 
   /** Objects in the cache do not change, so what was read from one namespace holds as long as it is there. */
@@ -64,11 +71,16 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
     return policy;
   };
   const policyFor = (
-    asked: Pick<Asked<unknown>, "namespace" | "server" | "signal">,
+    asked: Pick<AdmissionRequest<unknown>, "namespace" | "server" | "signal">,
   ): Soon<LabelledPolicy | undefined> =>
     soon(find(asked, Namespace, asked.namespace), (found) => found && policyIn(found));
 
-  const judge = (asked: Pick<Asked<unknown>, "warn">, pod: PodToCheck, policy: Policy, enforces: boolean): Refusal => {
+  const judge = (
+    asked: Pick<AdmissionRequest<unknown>, "warn">,
+    pod: PodToCheck,
+    policy: Policy,
+    enforces: boolean,
+  ): AdmissionRefusal => {
     if (exemptions.runtimeClasses.includes(pod.spec.runtimeClassName ?? "")) return undefined;
     const refused = enforces ? violations(policy.enforce, pod) : [];
     if (refused.length > 0)

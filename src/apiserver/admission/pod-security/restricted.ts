@@ -3,10 +3,10 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { unmaskedProc } from "./baseline.ts";
 import {
-  type Check,
   containers,
   containersText,
   namesWhere,
+  type PodSecurityCheck,
   type PodToCheck,
   plural,
   quoted,
@@ -27,7 +27,7 @@ function mayEscalate(pod: PodToCheck): Violation | undefined {
   };
 }
 
-const allowPrivilegeEscalation: Check = {
+const allowPrivilegeEscalation: PodSecurityCheck = {
   id: "allowPrivilegeEscalation",
   level: "restricted",
   since: { 8: mayEscalate, 25: unlessWindows(mayEscalate) },
@@ -49,14 +49,14 @@ function keepsCapabilities(pod: PodToCheck): Violation | undefined {
   return details.length === 0 ? undefined : { reason: "unrestricted capabilities", detail: details.join("; ") };
 }
 
-const capabilities: Check = {
+const capabilities: PodSecurityCheck = {
   id: "capabilities_restricted",
   level: "restricted",
   replaces: "capabilities_baseline",
   since: { 22: keepsCapabilities, 25: unlessWindows(keepsCapabilities) },
 };
 
-const procMount: Check = {
+const procMount: PodSecurityCheck = {
   id: "procMount_restricted",
   level: "restricted",
   replaces: "procMount",
@@ -99,7 +99,7 @@ const otherVolumes = [
   "storageos",
 ] as const;
 
-const restrictedVolumes: Check = {
+const restrictedVolumes: PodSecurityCheck = {
   id: "restrictedVolumes",
   level: "restricted",
   replaces: "hostPathVolumes",
@@ -131,7 +131,7 @@ function mayRunAsRoot(pod: PodToCheck): Violation | undefined {
   return { reason, detail: `pod or ${containersText(silent)} must set securityContext.runAsNonRoot=true` };
 }
 
-const runAsNonRoot: Check = {
+const runAsNonRoot: PodSecurityCheck = {
   id: "runAsNonRoot",
   level: "restricted",
   since: { 0: mayRunAsRoot, 35: unlessOwnUsers(mayRunAsRoot) },
@@ -145,20 +145,20 @@ function runsAsRoot(pod: PodToCheck): Violation | undefined {
   return setters === "" ? undefined : { reason: "runAsUser=0", detail: `${setters} must not set runAsUser=0` };
 }
 
-const runAsUser: Check = {
+const runAsUser: PodSecurityCheck = {
   id: "runAsUser",
   level: "restricted",
   since: { 23: runsAsRoot, 35: unlessOwnUsers(runsAsRoot) },
 };
 
-const seccompProfile: Check = {
+const seccompProfile: PodSecurityCheck = {
   id: "seccompProfile_restricted",
   level: "restricted",
   replaces: "seccompProfile_baseline",
   since: { 19: missingSeccomp, 25: unlessWindows(missingSeccomp) },
 };
 
-export const restrictedChecks: readonly Check[] = [
+export const restrictedChecks: readonly PodSecurityCheck[] = [
   allowPrivilegeEscalation,
   capabilities,
   procMount,

@@ -1,9 +1,17 @@
-import { type Check, containers, containersText, namesWhere, quoted, settersText, sortedSet } from "./check.ts";
+import {
+  containers,
+  containersText,
+  namesWhere,
+  type PodSecurityCheck,
+  quoted,
+  settersText,
+  sortedSet,
+} from "./check.ts";
 
 const isAllowed = (type: string): boolean => type === "RuntimeDefault" || type === "Localhost";
 
 /** A profile that is named must be one that confines. */
-export const badSeccomp: Check["since"][number] = (pod) => {
+export const badSeccomp: PodSecurityCheck["since"][number] = (pod) => {
   const ofPod = pod.spec.securityContext?.seccompProfile?.type;
   const isBad = (type: string | undefined) => type !== undefined && !isAllowed(type);
   const bad = containers(pod).filter(({ securityContext }) => isBad(securityContext?.seccompProfile?.type));
@@ -20,7 +28,7 @@ export const badSeccomp: Check["since"][number] = (pod) => {
 };
 
 /** And one must be named. */
-export const missingSeccomp: Check["since"][number] = (pod) => {
+export const missingSeccomp: PodSecurityCheck["since"][number] = (pod) => {
   const bad = badSeccomp(pod);
   if (bad) return bad;
   if (pod.spec.securityContext?.seccompProfile) return undefined;

@@ -7,15 +7,15 @@ import {
   increase,
   limits,
   only,
+  type QuotaUsage,
   type QuotaWrite,
   scopesOf,
-  type Usage,
   usageOf,
   withoutZeros,
 } from "#rules/quota/evaluator.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { formatQuantity } from "#schema/quantity.ts";
-import type { Refusal } from "../plugin.ts";
+import type { AdmissionRefusal } from "../plugin.ts";
 
 /** What nobody may use without a quota that covers it. */
 export interface LimitedResource {
@@ -38,14 +38,14 @@ export interface ChargeOptions {
 export class UncoveredScopes extends Error {}
 
 /** What is used, by name of the quota. */
-export type Used = ReadonlyMap<string, Usage>;
+export type UsageByQuota = ReadonlyMap<string, QuotaUsage>;
 
 /** The usage after the write; the same as `used` if nothing changes. */
 export function charge(
   quotas: readonly ResourceQuota[],
-  used: Used,
+  used: UsageByQuota,
   { write, kind, evaluator, limited, now }: ChargeOptions,
-): { readonly used: Used } | { readonly refusal: string } {
+): { readonly used: UsageByQuota } | { readonly refusal: string } {
   const { object, old } = write;
   const concerned = quotas.filter((quota) => limits(quota, evaluator, object));
   for (const quota of concerned) {
@@ -83,7 +83,7 @@ export function charge(
       hard,
     );
     if (exceeded.length > 0 && write.subresource !== "status") {
-      const shown = (amounts: Usage) => print(only(amounts, (resource) => exceeded.includes(resource)));
+      const shown = (amounts: QuotaUsage) => print(only(amounts, (resource) => exceeded.includes(resource)));
       return {
         refusal: `exceeded quota: ${name}, requested: ${shown(requested)}, used: ${shown(present)}, limited: ${shown(hard)}`,
       };
@@ -94,7 +94,12 @@ export function charge(
 }
 
 /** A quota holds only those who say what they need, and only once its own usage is known. */
-function unready(quota: ResourceQuota, used: Usage, { object }: QuotaWrite, evaluator: Evaluator): Refusal {
+function unready(
+  quota: ResourceQuota,
+  used: QuotaUsage,
+  { object }: QuotaWrite,
+  evaluator: Evaluator,
+): AdmissionRefusal {
   const { name } = quota.metadata;
   const limited = Object.keys(quota.status.hard ?? {}).filter(evaluator.counts);
   const missing = evaluator.missing?.(limited, object);
@@ -103,7 +108,7 @@ function unready(quota: ResourceQuota, used: Usage, { object }: QuotaWrite, eval
   return `status unknown for quota: ${name}, resources: ${limited.sort().join(",")}`;
 }
 
-function uncoveredNames(kind: AnyKind, usage: Usage, limited: readonly LimitedResource[]): readonly string[] {
+function uncoveredNames(kind: AnyKind, usage: QuotaUsage, limited: readonly LimitedResource[]): readonly string[] {
   const ours = limited.filter(({ apiGroup, resource }) => apiGroup === kind.group && resource === kind.plural);
   return [...usage]
     .filter(
@@ -135,7 +140,7 @@ function refuseUncoveredScopes(
   throw new UncoveredScopes(`insufficient quota to match these scopes: [${texts.join(" ")}]`);
 }
 
-const print = (usage: Usage): string =>
+const print = (usage: QuotaUsage): string =>
   [...usage]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, amount]) => `${name}=${formatQuantity(amount)}`)

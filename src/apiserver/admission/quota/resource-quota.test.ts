@@ -9,18 +9,18 @@ import { Service } from "#api/core/v1/service.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { testServer } from "../../testing.ts";
 import { admissionOf } from "../configuration.ts";
-import { podWith, type Request, World } from "../testing.ts";
+import { AdmissionWorld, podWith, type TestRequest } from "../testing.ts";
 import { resourceQuota } from "./resource-quota.ts";
 
 const plugin = resourceQuota({ limitedResources: [] });
 
-/** A world with a quota whose usage is known to be `used`, zero unless told. */
+/** A world with a quota whose usage is known to be `used`, zero by default. */
 const limitedTo = (
   hard: Readonly<Record<string, string>>,
   used: Readonly<Record<string, string>> = {},
   spec: object = {},
 ) => {
-  const world = new World();
+  const world = new AdmissionWorld();
   const zero = Object.fromEntries(Object.keys(hard).map((name) => [name, "0"]));
   world.have(ResourceQuota, {
     metadata: { name: "q" },
@@ -29,7 +29,7 @@ const limitedTo = (
   } as never);
   return world;
 };
-const usedIn = (world: World) => world.server.get(ResourceQuota, "q", "default")?.status.used;
+const usedIn = (world: AdmissionWorld) => world.server.get(ResourceQuota, "q", "default")?.status.used;
 const asking = (requests: object, limits: object = {}) =>
   podWith({ containers: [{ name: "c", image: "i", resources: { requests, limits } }] });
 
@@ -40,7 +40,7 @@ interface Case {
   readonly spec?: object;
   readonly kind?: AnyKind;
   readonly object: unknown;
-  readonly request?: Request;
+  readonly request?: TestRequest;
   /** What is refused, or what is used afterwards. */
   readonly refusal?: string;
   readonly after?: Readonly<Record<string, string>>;
@@ -255,7 +255,7 @@ describe("ResourceQuota", () => {
     });
 
   test("refuses while the usage is unknown", async () => {
-    const world = new World();
+    const world = new AdmissionWorld();
     world.have(ResourceQuota, { metadata: { name: "q" }, status: { hard: { pods: "2", cpu: "1" } } });
     const { refusal } = await world.admit(plugin, Pod, asking({ cpu: "1" }));
     assert.equal(refusal, 'pods "p" is forbidden: status unknown for quota: q, resources: cpu,pods');
@@ -267,12 +267,12 @@ describe("ResourceQuota", () => {
         { apiGroup: "", resource: "persistentvolumeclaims", matchContains: ["gold.storageclass"], matchScopes: [] },
       ],
     });
-    const { refusal } = await new World().admit(strict, PersistentVolumeClaim, claim("1Gi", "gold"));
+    const { refusal } = await new AdmissionWorld().admit(strict, PersistentVolumeClaim, claim("1Gi", "gold"));
     assert.equal(
       refusal,
       'persistentvolumeclaims "c" is forbidden: insufficient quota to consume: gold.storageclass.storage.k8s.io/persistentvolumeclaims,gold.storageclass.storage.k8s.io/requests.storage',
     );
-    assert.equal((await new World().admit(strict, PersistentVolumeClaim, claim("1Gi", "lead"))).refusal, "");
+    assert.equal((await new AdmissionWorld().admit(strict, PersistentVolumeClaim, claim("1Gi", "lead"))).refusal, "");
   });
 
   test("wants a quota for scopes that are limited by default", async () => {
@@ -281,7 +281,7 @@ describe("ResourceQuota", () => {
       limitedResources: [{ apiGroup: "", resource: "pods", matchContains: [], matchScopes: [scope] }],
     });
     const pod = podWith({ priorityClassName: "high" });
-    const { refusal, error } = await new World().admit(strict, Pod, pod);
+    const { refusal, error } = await new AdmissionWorld().admit(strict, Pod, pod);
     assert.equal(refusal, "insufficient quota to match these scopes: [{PriorityClass In [high higher]}]");
     assert.equal(error?.code, 500);
     assert.equal((await limitedTo({ pods: "1" }, {}, classScope("In", ["high"])).admit(strict, Pod, pod)).refusal, "");

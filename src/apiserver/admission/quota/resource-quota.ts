@@ -6,21 +6,21 @@
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Evaluator } from "#rules/quota/evaluator.ts";
-import { type QuotaWrite, type Usage, usageOf } from "#rules/quota/evaluator.ts";
+import { type QuotaUsage, type QuotaWrite, usageOf } from "#rules/quota/evaluator.ts";
 import { evaluatorOf } from "#rules/quota/list.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { compareQuantity, formatQuantity } from "#schema/quantity.ts";
 import { modifiedMeanwhile } from "#wire/status.ts";
-import { type AdmissionPlugin, type Asked, admissionPlugin, refused } from "../plugin.ts";
+import { type AdmissionPlugin, type AdmissionRequest, admissionPlugin, refused } from "../plugin.ts";
 import type { AdmissionServer } from "../server.ts";
-import { charge, type LimitedResource, UncoveredScopes, type Used } from "./charge.ts";
+import { charge, type LimitedResource, UncoveredScopes, type UsageByQuota } from "./charge.ts";
 
 export interface ResourceQuotaConfiguration {
   readonly limitedResources: readonly LimitedResource[];
 }
 
 interface Waiter {
-  readonly asked: Asked<ApiObject, ApiObject | undefined>;
+  readonly asked: AdmissionRequest<ApiObject, ApiObject | undefined>;
   readonly write: QuotaWrite;
   readonly evaluator: Evaluator;
   resolve(): void;
@@ -89,7 +89,7 @@ async function chargeTogether(
   charging: Charging,
 ): Promise<void> {
   const { server, limited } = charging;
-  const before: Used = new Map(quotas.map(({ metadata, status }) => [metadata.name, usageOf(status.used)]));
+  const before: UsageByQuota = new Map(quotas.map(({ metadata, status }) => [metadata.name, usageOf(status.used)]));
   let used = before;
   const charged: Waiter[] = [];
   for (const waiter of batch) {
@@ -115,7 +115,7 @@ async function chargeTogether(
 async function record(
   charged: readonly Waiter[],
   quotas: readonly ResourceQuota[],
-  { before, used }: { readonly before: Used; readonly used: Used },
+  { before, used }: { readonly before: UsageByQuota; readonly used: UsageByQuota },
   charging: Charging,
 ): Promise<void> {
   const { server } = charging;
@@ -144,7 +144,7 @@ async function record(
   await chargeTogether(charged, again, { ...charging, limited: [], retries: charging.retries - 1 });
 }
 
-const sameUsage = (a: Usage, b: Usage): boolean =>
+const sameUsage = (a: QuotaUsage, b: QuotaUsage): boolean =>
   a.size === b.size &&
   [...a].every(([name, amount]) => {
     const other = b.get(name);

@@ -2,7 +2,7 @@
 // What authorization cannot see, such as the name in a body, is left to the NodeRestriction admission plugin.
 import { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
-import type { Question, Verdict } from "#serving/authorization.ts";
+import type { AuthorizationVerdict, Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../../registry/registry.ts";
 import type { CacheOf } from "../../watch-cache.ts";
@@ -14,11 +14,11 @@ import type { ReferencedResource } from "./references.ts";
 
 type ResourceQuestion = Extract<Question, { readonly type: "resource" }>;
 /** Judges requests of a node for one resource. */
-type Judge = (node: string, question: ResourceQuestion) => Verdict;
+type Judge = (node: string, question: ResourceQuestion) => AuthorizationVerdict;
 
-const allow: Verdict = { decision: "allow" };
-const no = (reason?: string): Verdict => ({ decision: "none", ...(reason && { reason }) });
-const allowIf = (allowed: boolean, node: string): Verdict =>
+const allow: AuthorizationVerdict = { decision: "allow" };
+const no = (reason?: string): AuthorizationVerdict => ({ decision: "none", ...(reason && { reason }) });
+const allowIf = (allowed: boolean, node: string): AuthorizationVerdict =>
   allowed ? allow : no(`no relationship found between node '${node}' and this object`);
 
 /** The node a user is, undefined for others; "" if it does not say which. */

@@ -6,7 +6,7 @@ import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import type { Subject } from "#api/rbac/v1/subject.ts";
 import type { ApiObject } from "#schema/object.ts";
-import type { Question, Verdict } from "#serving/authorization.ts";
+import type { AuthorizationVerdict, Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { keyPrefix } from "../../registry/registry.ts";
 import type { CacheOf, WatchCache } from "../../watch-cache.ts";
@@ -50,7 +50,7 @@ export class RbacPolicy {
     for (const kind of [ClusterRoleBinding, RoleBinding]) this.#follow(cacheOf(kind), kind === RoleBinding);
   }
 
-  authorize(question: Question): Verdict {
+  authorize(question: Question): AuthorizationVerdict {
     const errors: string[] = [];
     const namespace = question.type === "resource" ? question.namespace : undefined;
     for (const grant of this.#grantsOf(question.user, namespace)) {

@@ -1,9 +1,9 @@
-import { InFlight, type InFlightLimits, laneOf, tooManyRequests } from "../../in-flight.ts";
+import { type InFlightLimits, InFlightRequests, laneOf, tooManyRequests } from "../../in-flight.ts";
 import type { Stage } from "../pipeline.ts";
 
 /** Lets no more requests in than can be served at once. Parts of this process are not counted: they are what the server itself does. */
 export function limitInFlightStage(limits: InFlightLimits): Stage {
-  const inFlight = new InFlight(limits);
+  const inFlight = new InFlightRequests(limits);
   return {
     name: "limit in flight",
     pass({ over, user, target, life }) {

@@ -22,13 +22,13 @@ export const readBodyStage = (readYaml: YamlReader | undefined): Stage => ({
 
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-interface Addressed {
+interface BodyTarget {
   readonly address: ResourceAddress;
   readonly verb: RequestVerb;
   readonly readYaml: YamlReader | undefined;
 }
 
-async function withBody(call: Call, http: HttpRequest, { address, verb, readYaml }: Addressed): Promise<undefined> {
+async function withBody(call: Call, http: HttpRequest, { address, verb, readYaml }: BodyTarget): Promise<undefined> {
   const body = requestBody(await http.body(), http.headers["content-type"] ?? "", http.method, readYaml);
   const decoded = body instanceof Promise ? await body : body;
   call.trace?.mark("read");

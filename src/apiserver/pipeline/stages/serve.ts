@@ -5,13 +5,13 @@ import type { Authorize } from "#serving/authorization.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { forbidden, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
-import { type ConnectOptions, type ConnectRequest, connect } from "../../connect/connect.ts";
+import { type ConnectionOptions, type ConnectRequest, connect } from "../../connect/connect.ts";
 import type { PathHandler } from "../../paths/paths.ts";
 import { verbOfMethod } from "../../request-path.ts";
 import type { Resources } from "../../resources.ts";
 import { pageNotFound, watchMessages } from "../../respond.ts";
 import { WatchSocket } from "../../watch-socket.ts";
-import type { Answer, Call, Target } from "../call.ts";
+import type { Call, CallAnswer, CallTarget } from "../call.ts";
 import type { Stage } from "../pipeline.ts";
 import { checkTimeout } from "./check-timeout.ts";
 
@@ -21,7 +21,7 @@ export const servePathStage = (paths: PathHandler, resources: Resources): Stage 
     call.over && call.target.type === "path" ? servePath(call, call.over.http, paths, resources) : undefined,
 });
 
-async function servePath(call: Call, http: HttpRequest, paths: PathHandler, resources: Resources): Promise<Answer> {
+async function servePath(call: Call, http: HttpRequest, paths: PathHandler, resources: Resources): Promise<CallAnswer> {
   if (http.method !== "GET" && http.method !== "HEAD" && !healthPath.test(http.path)) throw methodNotAllowed();
   checkTimeout(http);
   const response = await paths(http);
@@ -44,7 +44,7 @@ const countedPaths: ReadonlySet<string> = new Set(
 
 export interface ConnectionStageOptions {
   readonly resources: Resources;
-  readonly connections: ConnectOptions;
+  readonly connections: ConnectionOptions;
   readonly authorize: Authorize;
 }
 
@@ -57,10 +57,10 @@ export const serveConnectionStage = (options: ConnectionStageOptions): Stage => 
 });
 
 async function serveConnection(
-  { connector, address }: Target & { readonly type: "connection" },
+  { connector, address }: CallTarget & { readonly type: "connection" },
   request: ConnectRequest,
   { resources, connections, authorize }: ConnectionStageOptions,
-): Promise<Answer> {
+): Promise<CallAnswer> {
   const verb = verbOfMethod(request.http.method);
   if (verb !== "create" && connector.needsCreate?.(address)) {
     const { decision, reason = "" } = await authorize({
@@ -78,7 +78,7 @@ async function serveConnection(
 export const serveResourceStage = (resources: Resources, clock: Clock): Stage => ({
   name: "serve resource",
   inProcess: true,
-  pass(call): Soon<Answer | undefined> {
+  pass(call): Soon<CallAnswer | undefined> {
     const { over, request, warnings } = call;
     if (!request) return undefined;
     if (request.verb === "watch" && over && isWebSocketRequest(over.http))
@@ -92,7 +92,7 @@ async function watchBySocket(
   http: HttpRequest,
   resources: Resources,
   clock: Clock,
-): Promise<Answer | undefined> {
+): Promise<CallAnswer | undefined> {
   const { request, wanted, warnings } = call;
   if (!request || !wanted) return undefined;
   const socket = new WatchSocket(http);

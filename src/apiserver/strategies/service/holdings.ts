@@ -11,7 +11,7 @@ export class Holdings {
   readonly #heldBy: (object: ApiObject) => readonly string[];
   /** How many stored services hold a thing: one, unless someone wrote to the store behind our back. */
   readonly #holders = new Map<string, number>();
-  readonly #claims = new Set<Claim>();
+  readonly #claims = new Set<HoldingClaim>();
 
   constructor(parts: Pick<ReserverParts, "cache" | "follower">, heldBy: (object: ApiObject) => readonly string[]) {
     this.#parts = parts;
@@ -42,10 +42,10 @@ export class Holdings {
   }
 
   /** A claim that is open until it is committed or released. */
-  claim(): Claim {
+  claim(): HoldingClaim {
     const { follower } = this.#parts;
     for (const claim of this.#claims) if (claim.isIn(follower.revision)) this.#claims.delete(claim);
-    const claim = new Claim((done) => this.#claims.delete(done));
+    const claim = new HoldingClaim((done) => this.#claims.delete(done));
     this.#claims.add(claim);
     return claim;
   }
@@ -67,12 +67,12 @@ export class Holdings {
 }
 
 /** What one write has taken. Once written it stays until the cache has seen the write, and so knows by itself. */
-export class Claim implements Reservation {
+export class HoldingClaim implements Reservation {
   readonly things = new Set<string>();
-  readonly #forget: (claim: Claim) => void;
+  readonly #forget: (claim: HoldingClaim) => void;
   #written: Revision | undefined;
 
-  constructor(forget: (claim: Claim) => void) {
+  constructor(forget: (claim: HoldingClaim) => void) {
     this.#forget = forget;
   }
 

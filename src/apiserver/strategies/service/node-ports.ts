@@ -5,12 +5,12 @@ import type { ApiError } from "#base/errors.ts";
 import type { Random } from "#base/random.ts";
 import { invalid, type Mutable, type Problem } from "#schema/index.ts";
 import { internalError } from "#wire/status.ts";
-import type { Claim } from "./holdings.ts";
+import type { HoldingClaim } from "./holdings.ts";
 import { getsNodePorts, hasNodePorts, nodePortsOf } from "./omitted.ts";
 import { freeNumber, isWithin, type NumberRange } from "./ranges.ts";
 
 export interface PortTaking {
-  readonly claim: Claim;
+  readonly claim: HoldingClaim;
   readonly range: NumberRange;
   readonly random: Random;
   /** In a dry run, the ports that it has taken so far. */

@@ -11,7 +11,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { internalError, invalidObject } from "#wire/status.ts";
 import type { Reservation, ReserveOptions, Reserver, ReserverParts } from "../../registry/reservation.ts";
 import { keepsPreference, settleFamilies } from "./families.ts";
-import { type Claim, Holdings } from "./holdings.ts";
+import { type HoldingClaim, Holdings } from "./holdings.ts";
 import { takeNodePorts } from "./node-ports.ts";
 import { keepAllocated, settleAddresses } from "./omitted.ts";
 import {
@@ -134,7 +134,7 @@ export class ServiceReserver implements Reserver {
 }
 
 interface Taking {
-  readonly claim: Claim;
+  readonly claim: HoldingClaim;
   readonly name: string;
   isTaken(thing: string): boolean;
   refuse(...problems: readonly Problem[]): ApiError;

@@ -1,5 +1,5 @@
 // Translates responses of a CRI runtime into the kubelet's types.
-import type { Decoded } from "#base/host/protobuf.ts";
+import type { DecodedMessage } from "#base/host/protobuf.ts";
 import type { ContainerPhase, Image } from "../../runtime.ts";
 import type { ContainerUsage } from "../stats/machine-stats.ts";
 import { CriError, criCode } from "./connection.ts";
@@ -12,7 +12,7 @@ import { type ContainerStatus, type Image as CriImage, containerStates, type Sta
 const abortedStart =
   /(?:context canceled|context deadline exceeded|failed to start shim: .*signal: killed)(?:: unknown)?$/;
 
-export function phaseOf({ state, startedAt, reason, message }: Decoded<typeof ContainerStatus>): ContainerPhase {
+export function phaseOf({ state, startedAt, reason, message }: DecodedMessage<typeof ContainerStatus>): ContainerPhase {
   const phase = containerStates[state] ?? "unknown";
   const isAborted = phase === "exited" && startedAt === 0n && reason === "StartError" && abortedStart.test(message);
   return isAborted ? "aborted" : phase;
@@ -20,7 +20,7 @@ export function phaseOf({ state, startedAt, reason, message }: Decoded<typeof Co
 
 export const isNotFound = (error: unknown): boolean => error instanceof CriError && error.code === criCode.notFound;
 
-export function usageOf({ cpu, memory, writableLayer }: Decoded<typeof Stats>): ContainerUsage {
+export function usageOf({ cpu, memory, writableLayer }: DecodedMessage<typeof Stats>): ContainerUsage {
   const numberOf = (value: { readonly value: bigint } | undefined) => value && Number(value.value);
   const { usageBytes, rssBytes, pageFaults, majorPageFaults } = memory ?? {};
   const more = { usageBytes, rssBytes, pageFaults, majorPageFaults };
@@ -34,7 +34,15 @@ export function usageOf({ cpu, memory, writableLayer }: Decoded<typeof Stats>): 
 
 export const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);
 
-export const imageOf = ({ id, tags, digests, size, pinned, uid, username }: Decoded<typeof CriImage>): Image => ({
+export const imageOf = ({
+  id,
+  tags,
+  digests,
+  size,
+  pinned,
+  uid,
+  username,
+}: DecodedMessage<typeof CriImage>): Image => ({
   id,
   names: [...digests, ...tags],
   sizeBytes: size,

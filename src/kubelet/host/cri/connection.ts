@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import { type ChannelCredentials, Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { Clock } from "#base/clock.ts";
-import type { Rpc } from "./messages.ts";
+import type { CriRpc } from "./messages.ts";
 
 /** A call that ended without an answer, or with a refusal. The message is the runtime's own. */
 export class CriError extends Error {
@@ -48,7 +48,7 @@ const codeNames: readonly (string | undefined)[] = [
 export const rpcText = ({ code, message }: CriError): string =>
   `rpc error: code = ${codeNames[code] ?? `Code(${code})`} desc = ${message}`;
 
-export interface CallLimits {
+export interface CriCallLimits {
   /** Deadline of the call; Infinity for none. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -76,7 +76,7 @@ export class CriConnection {
     this.#clock = clock;
   }
 
-  call<D, T>({ path, request, response }: Rpc<D, T>, draft: D, { timeoutMs, signal }: CallLimits): Promise<T> {
+  call<D, T>({ path, request, response }: CriRpc<D, T>, draft: D, { timeoutMs, signal }: CriCallLimits): Promise<T> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const finish = () => {
@@ -113,7 +113,7 @@ export class CriConnection {
   }
 
   /** What the server sends until it ends the stream, or the signal aborts. */
-  async *stream<D, T>({ path, request, response }: Rpc<D, T>, draft: D, signal: AbortSignal): AsyncGenerator<T> {
+  async *stream<D, T>({ path, request, response }: CriRpc<D, T>, draft: D, signal: AbortSignal): AsyncGenerator<T> {
     signal.throwIfAborted();
     const call = this.#client.makeServerStreamRequest<Buffer, T>(
       path,

@@ -5,10 +5,10 @@ import {
   id,
   int,
   ints,
-  type Message,
   many,
   message,
   one,
+  type ProtobufMessage,
   pairs,
   signed,
   text,
@@ -16,15 +16,19 @@ import {
 } from "#base/host/protobuf.ts";
 
 /** A remote procedure: its path, and how its messages are written and read. */
-export interface Rpc<D, T> {
+export interface CriRpc<D, T> {
   readonly path: string;
-  readonly request: Message<unknown, D>;
-  readonly response: Message<T, unknown>;
+  readonly request: ProtobufMessage<unknown, D>;
+  readonly response: ProtobufMessage<T, unknown>;
 }
 
 const rpc =
   (service: string) =>
-  <D, T>(method: string, request: Message<unknown, D>, response: Message<T, unknown>): Rpc<D, T> => ({
+  <D, T>(
+    method: string,
+    request: ProtobufMessage<unknown, D>,
+    response: ProtobufMessage<T, unknown>,
+  ): CriRpc<D, T> => ({
     path: `/${service}/${method}`,
     request,
     response,

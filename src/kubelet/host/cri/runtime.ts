@@ -24,9 +24,9 @@ import type {
   ExecResult,
   Image,
   PodState,
+  RuntimeUsage,
   SandboxConfig,
   SandboxState,
-  Usage,
 } from "../../runtime.ts";
 import type { StreamTarget } from "../../server/streams.ts";
 import { removeLog } from "../logs/files.ts";
@@ -37,10 +37,10 @@ import { CriConnection, CriError, criCode, rpcText } from "./connection.ts";
 import { holdOpen } from "./hold-open.ts";
 import { lastWords, messageFile } from "./last-words.ts";
 import {
+  type CriRpc,
   containerdEvents,
   containerdTasks,
   containerStates,
-  type Rpc,
   rpcs,
   sandboxReady,
   TaskEvent,
@@ -281,7 +281,7 @@ export class CriRuntime implements ContainerRuntime {
     await this.#call(rpcs.reopenLog, { id }, signal);
   }
 
-  async usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Usage>> {
+  async usage(containers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, RuntimeUsage>> {
     const all = await this.containerUsage(signal);
     return new Map(
       containers.flatMap((id) => {
@@ -330,7 +330,7 @@ export class CriRuntime implements ContainerRuntime {
     await this.#gone(this.#call(rpcs.removeImage, { image: { image: id } }, signal));
   }
 
-  #call<D, T>(rpc: Rpc<D, T>, draft: D, signal: AbortSignal): Promise<T> {
+  #call<D, T>(rpc: CriRpc<D, T>, draft: D, signal: AbortSignal): Promise<T> {
     return this.#connection.call(rpc, draft, { timeoutMs: callMs, signal });
   }
 

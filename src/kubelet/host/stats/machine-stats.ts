@@ -15,8 +15,8 @@ import {
   type NodeStats,
   networkStats,
   type PodStats,
-  Rates,
   type Summary,
+  UsageRates,
   type VolumeStats,
   type WhichStats,
 } from "../../stats/summary.ts";
@@ -52,7 +52,7 @@ export interface MachineStatsOptions {
 
 export class MachineStats {
   readonly #options: MachineStatsOptions;
-  readonly #rates = new Rates();
+  readonly #rates = new UsageRates();
 
   constructor(options: MachineStatsOptions) {
     this.#options = options;

@@ -1,6 +1,6 @@
 // Services as elements of nftables maps, one table for each address family. Upstream's mode of that name (KEP-3866,
 // pkg/proxy/nftables/proxier.go) has chains for each service instead.
-import type { Family } from "../../frontends.ts";
+import type { FrontendFamily } from "../../frontends.ts";
 import type { FrontendChange, ProxyMode, ProxyModeOptions } from "../../proxy-mode.ts";
 import { type ServiceRules, serviceRules, tableOf } from "./rules.ts";
 import { ServiceTable } from "./service-table.ts";
@@ -32,7 +32,10 @@ export function nftables({ run, families, podRanges }: ProxyModeOptions): ProxyM
   };
 }
 
-const rulesOf = (changes: readonly FrontendChange[], family: Family): ReadonlyMap<string, ServiceRules | undefined> =>
+const rulesOf = (
+  changes: readonly FrontendChange[],
+  family: FrontendFamily,
+): ReadonlyMap<string, ServiceRules | undefined> =>
   new Map(
     changes
       .filter((change) => change.family === family)

@@ -3,7 +3,7 @@
 // and no rules, which takes the kernel milliseconds with ten thousand services. Only session affinity needs chains of its own.
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
-import type { Family, Frontend, Target } from "../../frontends.ts";
+import type { Frontend, FrontendFamily, FrontendTarget } from "../../frontends.ts";
 
 export interface NftSettings {
   readonly table: string;
@@ -29,10 +29,10 @@ const words = {
   IPv6: { nft: "ip6", type: "ipv6_addr", unreachable: "icmpv6 type port-unreachable" },
 } as const;
 
-export const tableOf = (family: Family, { table }: NftSettings): string => `${words[family].nft} ${table}`;
+export const tableOf = (family: FrontendFamily, { table }: NftSettings): string => `${words[family].nft} ${table}`;
 
 /** The parts of the table that no service changes; replaces whatever was there. */
-export function skeleton(family: Family, settings: NftSettings): string {
+export function skeleton(family: FrontendFamily, settings: NftSettings): string {
   const table = tableOf(family, settings);
   return `table ${table}
 delete table ${table}
@@ -44,7 +44,7 @@ ${emptySets(family, settings)}${dispatchChains(family, settings)}${hooks(family,
 const markOf = ({ markBit }: NftSettings): string => `0x${markBit.toString(16)}`;
 const keyOf = (nft: string): string => `${nft} daddr . meta l4proto . th dport`;
 
-function emptySets(family: Family, { podRanges }: NftSettings): string {
+function emptySets(family: FrontendFamily, { podRanges }: NftSettings): string {
   const { type } = words[family];
   const ranges = podRanges.filter((range) => range.includes(":") === (family === "IPv6"));
   return `  set pods {
@@ -86,7 +86,7 @@ function emptySets(family: Family, { podRanges }: NftSettings): string {
 `;
 }
 
-function dispatchChains(family: Family, settings: NftSettings): string {
+function dispatchChains(family: FrontendFamily, settings: NftSettings): string {
   const { nft, unreachable } = words[family];
   const mark = markOf(settings);
   const key = keyOf(nft);
@@ -119,7 +119,7 @@ function dispatchChains(family: Family, settings: NftSettings): string {
 `;
 }
 
-function hooks(family: Family, settings: NftSettings): string {
+function hooks(family: FrontendFamily, settings: NftSettings): string {
   const { nft } = words[family];
   const mark = markOf(settings);
   return `  chain guard-prerouting {
@@ -157,7 +157,7 @@ function hooks(family: Family, settings: NftSettings): string {
 }
 
 /** The chains and the map for services of so many targets, to be there before the first of them. */
-export function sizeRules(family: Family, settings: NftSettings, size: number): readonly string[] {
+export function sizeRules(family: FrontendFamily, settings: NftSettings, size: number): readonly string[] {
   const { nft } = words[family];
   const table = tableOf(family, settings);
   const key = keyOf(nft);
@@ -184,7 +184,7 @@ export function sizeRules(family: Family, settings: NftSettings, size: number): 
 }
 
 /** `id` names the service, for chains that are its own. */
-export function serviceRules(id: string, frontends: readonly Frontend[], family: Family): ServiceRules {
+export function serviceRules(id: string, frontends: readonly Frontend[], family: FrontendFamily): ServiceRules {
   const out = new RulesBuilder(family, sha256Hex(id).slice(0, 12));
   for (const frontend of frontends) {
     const { address, isClusterAddress, targets, insideTargets, without, sources } = frontend;
@@ -219,10 +219,10 @@ class RulesBuilder implements ServiceRules {
   readonly sets = new Map<string, string>();
   readonly chains = new Map<string, string[]>();
   readonly sizes = new Set<number>();
-  readonly #family: Family;
+  readonly #family: FrontendFamily;
   readonly #id: string;
 
-  constructor(family: Family, id: string) {
+  constructor(family: FrontendFamily, id: string) {
     this.#family = family;
     this.#id = id;
   }
@@ -234,7 +234,7 @@ class RulesBuilder implements ServiceRules {
   }
 
   /** Leads to the targets, and notes what is needed for that. */
-  chainTo(frontend: Frontend, targets: readonly Target[], where: "" | "inside-"): string {
+  chainTo(frontend: Frontend, targets: readonly FrontendTarget[], where: "" | "inside-"): string {
     const { address, masquerades, affinitySeconds } = frontend;
     const doesMark = masquerades && where === "";
     if (affinitySeconds !== undefined) return this.#sticky(frontend, targets, where, affinitySeconds, doesMark);
@@ -251,10 +251,16 @@ class RulesBuilder implements ServiceRules {
   }
 
   /** A sender that was seen within the time goes where it went before. */
-  #sticky(frontend: Frontend, targets: readonly Target[], where: string, seconds: number, doesMark: boolean): string {
+  #sticky(
+    frontend: Frontend,
+    targets: readonly FrontendTarget[],
+    where: string,
+    seconds: number,
+    doesMark: boolean,
+  ): string {
     const { nft, type } = words[this.#family];
     const name = `sticky-${this.#id}-${where}${sha256Hex(elementKeyOf(frontend)).slice(0, 8)}`;
-    const stay = (target: Target) => `${name}-${sha256Hex(`${target.address} ${target.port}`).slice(0, 8)}`;
+    const stay = (target: FrontendTarget) => `${name}-${sha256Hex(`${target.address} ${target.port}`).slice(0, 8)}`;
     for (const target of targets) {
       this.sets.set(stay(target), `type ${type}; flags dynamic,timeout; timeout ${seconds}s; size 65536;`);
       const to = this.#family === "IPv6" ? `[${target.address}]:${target.port}` : `${target.address}:${target.port}`;

@@ -1,6 +1,6 @@
 // Remembers what the kernel's table holds for each service, and makes the commands that bring it from one state to the next.
 // Two services may claim the same address and port: the first has it, and the next gets it when the first gives it up.
-import type { Family } from "../../frontends.ts";
+import type { FrontendFamily } from "../../frontends.ts";
 import { type NftSettings, type ServiceRules, sizeRules, skeleton, tableOf } from "./rules.ts";
 
 interface Claim {
@@ -13,14 +13,14 @@ const nothing: ServiceRules = { elements: new Map(), sets: new Map(), chains: ne
 const perCommand = 1_000;
 
 export class ServiceTable {
-  readonly #family: Family;
+  readonly #family: FrontendFamily;
   readonly #settings: NftSettings;
   readonly #services = new Map<string, ServiceRules>();
   /** Set and element → the services that claim it; the first of them has it. */
   readonly #claims = new Map<string, Claim[]>();
   readonly #sizes = new Set<number>();
 
-  constructor(family: Family, settings: NftSettings) {
+  constructor(family: FrontendFamily, settings: NftSettings) {
     this.#family = family;
     this.#settings = settings;
   }

@@ -20,9 +20,9 @@ export const isForbidden = (error: unknown): boolean =>
  * - "not done": it was certainly not carried out, and may be sent again, also a write;
  * - "unknown": it may or may not have been carried out; only a read may be sent again.
  */
-export type Outcome = "answered" | "not done" | "unknown";
+export type CallOutcome = "answered" | "not done" | "unknown";
 
-export function outcomeOf(error: unknown): Outcome {
+export function outcomeOf(error: unknown): CallOutcome {
   if (!(error instanceof RpcError)) return "answered";
   if (notDone.has(error.message) || neverSent.test(error.message)) return "not done";
   if (isNoSpace(error) || tooLarge.test(error.message)) return "answered";

@@ -7,7 +7,7 @@ import { backoffMs } from "#base/retry.ts";
 import { type Change, Compacted, Damaged, type Entry, type Revision } from "../../engine.ts";
 import { isForbidden } from "./errors.ts";
 import { type Event, eventDelete, type KeyValue, rpcs, type WatchResponse } from "./messages.ts";
-import type { Member, Pool } from "./pool.ts";
+import type { EtcdMember, Pool } from "./pool.ts";
 import { RpcError, type RpcStream, rpcCode } from "./transport.ts";
 
 export interface Batch {
@@ -53,7 +53,12 @@ export async function* follow(pool: Pool, from: Revision, signal: AbortSignal): 
 }
 
 /** One connection's worth of it. Starts with `revision` once more: only so does etcd notice that it was compacted. */
-async function* session(pool: Pool, member: Member, revision: Revision, signal: AbortSignal): AsyncGenerator<Batch> {
+async function* session(
+  pool: Pool,
+  member: EtcdMember,
+  revision: Revision,
+  signal: AbortSignal,
+): AsyncGenerator<Batch> {
   const connection = pool.connectionTo(member);
   try {
     await connection.connect({ timeoutMs: pool.silenceMs, signal });
@@ -138,7 +143,7 @@ class Pulse {
   #cancel: (() => void) | undefined;
   #isAsking = false;
 
-  constructor(pool: Pool, member: Member, stream: RpcStream<{ readonly progress?: object }, unknown>) {
+  constructor(pool: Pool, member: EtcdMember, stream: RpcStream<{ readonly progress?: object }, unknown>) {
     this.#pool = pool;
     this.#stream = stream;
     this.#forget = pool.onSuspicion((suspect) => {

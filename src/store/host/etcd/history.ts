@@ -1,7 +1,7 @@
 // etcd's recent history, kept in memory for all watchers of this process: one stream from etcd feeds them all.
 // While nobody watches, nothing runs.
 import type { Change, Revision, WatchBatch } from "../../engine.ts";
-import type { History } from "../../watch-hub.ts";
+import type { ChangeHistory } from "../../watch-hub.ts";
 import { type Batch, follow } from "./follow.ts";
 import type { Pool } from "./pool.ts";
 
@@ -19,7 +19,7 @@ export interface RecentHistoryOptions {
   readonly onFailure: () => void;
 }
 
-export class RecentHistory implements History {
+export class RecentHistory implements ChangeHistory {
   readonly #options: RecentHistoryOptions;
   #changes: Change[] = [];
   #bytes = 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bool, bytes, type Decoded, id, int, many, message, one, text, texts } from "#base/host/protobuf.ts";
+import { bool, bytes, type DecodedMessage, id, int, many, message, one, text, texts } from "#base/host/protobuf.ts";
 import { KeyValue, rpcs } from "./messages.ts";
 
 const Inner = message("Inner", { name: text(1), size: int(2) });
@@ -93,7 +93,7 @@ test("numbers that are no counts are not written", () => {
 
 const plain = { noNullPrototype: true };
 const inner = fc.record({ name: fc.string({ unit: "binary" }), size: fc.maxSafeNat() }, plain);
-const sample: fc.Arbitrary<Decoded<typeof Sample>> = fc.record(
+const sample: fc.Arbitrary<DecodedMessage<typeof Sample>> = fc.record(
   {
     count: fc.maxSafeNat(),
     id: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),

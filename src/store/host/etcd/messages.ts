@@ -2,32 +2,36 @@
 import {
   bool,
   bytes,
-  type Decoded,
+  type DecodedMessage,
   id,
   int,
-  type Message,
   many,
   message,
   one,
+  type ProtobufMessage,
   text,
   texts,
 } from "#base/host/protobuf.ts";
 
 /** A remote procedure: its path, and how its messages are written and read. */
-export interface Rpc<D, T> {
+export interface EtcdRpc<D, T> {
   readonly path: string;
-  readonly request: Message<unknown, D>;
-  readonly response: Message<T, unknown>;
+  readonly request: ProtobufMessage<unknown, D>;
+  readonly response: ProtobufMessage<T, unknown>;
 }
 
-const rpc = <D, T>(path: string, request: Message<unknown, D>, response: Message<T, unknown>): Rpc<D, T> => ({
+const rpc = <D, T>(
+  path: string,
+  request: ProtobufMessage<unknown, D>,
+  response: ProtobufMessage<T, unknown>,
+): EtcdRpc<D, T> => ({
   path: `/etcdserverpb.${path}`,
   request,
   response,
 });
 
 export const ResponseHeader = message("ResponseHeader", { clusterId: id(1), revision: int(3) });
-export type ResponseHeader = Decoded<typeof ResponseHeader>;
+export type ResponseHeader = DecodedMessage<typeof ResponseHeader>;
 
 export const KeyValue = message("KeyValue", {
   key: text(1),
@@ -37,7 +41,7 @@ export const KeyValue = message("KeyValue", {
   value: bytes(5),
   lease: id(6),
 });
-export type KeyValue = Decoded<typeof KeyValue>;
+export type KeyValue = DecodedMessage<typeof KeyValue>;
 
 const RangeRequest = message("RangeRequest", {
   key: text(1),
@@ -90,7 +94,7 @@ const TxnResponse = message("TxnResponse", {
   succeeded: bool(2),
   responses: many(3, ResponseOp),
 });
-export type TxnResponse = Decoded<typeof TxnResponse>;
+export type TxnResponse = DecodedMessage<typeof TxnResponse>;
 
 const CompactionRequest = message("CompactionRequest", { revision: int(1), physical: bool(2) });
 const CompactionResponse = message("CompactionResponse", { header: one(1, ResponseHeader) });
@@ -112,7 +116,7 @@ const WatchRequest = message("WatchRequest", {
 /** Values of Event.type. */
 export const eventDelete = 1;
 export const Event = message("Event", { type: int(1), kv: one(2, KeyValue), prevKv: one(3, KeyValue) });
-export type Event = Decoded<typeof Event>;
+export type Event = DecodedMessage<typeof Event>;
 const WatchResponse = message("WatchResponse", {
   header: one(1, ResponseHeader),
   /** Of an answer to a progress request -1, which reads as 2^64 - 1. */
@@ -124,7 +128,7 @@ const WatchResponse = message("WatchResponse", {
   fragment: bool(7),
   events: many(11, Event),
 });
-export type WatchResponse = Decoded<typeof WatchResponse>;
+export type WatchResponse = DecodedMessage<typeof WatchResponse>;
 
 const LeaseGrantRequest = message("LeaseGrantRequest", { ttl: int(1), id: id(2) });
 const LeaseGrantResponse = message("LeaseGrantResponse", {

@@ -6,22 +6,22 @@ import type { Random } from "#base/random.ts";
 import { backoffMs } from "#base/retry.ts";
 import { Damaged, type Revision, Unavailable } from "../../engine.ts";
 import { isCorrupt, isTimeout, outcomeOf } from "./errors.ts";
-import { type ResponseHeader, type Rpc, rpcs } from "./messages.ts";
-import { type CallLimits, Connection, type TlsOptions } from "./transport.ts";
+import { type EtcdRpc, type ResponseHeader, rpcs } from "./messages.ts";
+import { type EtcdCallLimits, EtcdConnection, type EtcdTlsOptions } from "./transport.ts";
 
 export interface PoolOptions {
   readonly endpoints: readonly string[];
-  readonly tls?: TlsOptions | undefined;
+  readonly tls?: EtcdTlsOptions | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How long a request may take in all; ten seconds unless told. */
+  /** How long a request may take in all; defaults to ten seconds. */
   readonly requestMs?: number | undefined;
-  /** A member that is silent for so long is asked last, and a read is sent to another one; two seconds unless told. */
+  /** A member that is silent for so long is asked last, and a read is sent to another one; defaults to two seconds. */
   readonly silenceMs?: number | undefined;
 }
 
-export interface Request {
+export interface EtcdRequest {
   /** For errors: `put /registry/pods/default/web`. */
   readonly what: string;
   readonly isWrite: boolean;
@@ -30,9 +30,9 @@ export interface Request {
   readonly isLinearizable: boolean;
 }
 
-export interface Member {
+export interface EtcdMember {
   readonly endpoint: string;
-  readonly connection: Connection;
+  readonly connection: EtcdConnection;
   /** Asked last until then, by the clock's `elapsed`. */
   suspectUntil: number;
   /** It has been seen to be one of the cluster. */
@@ -51,7 +51,7 @@ interface Answer {
 }
 
 /** An answer whose header is there, and fits. */
-export type Checked<T> = T & { readonly header: ResponseHeader };
+export type WithHeader<T> = T & { readonly header: ResponseHeader };
 
 const suspicionMs = 5_000;
 const backoff = { firstMs: 50, maxMs: 500, jitter: 0.5 };
@@ -62,10 +62,10 @@ export class Pool {
   readonly random: Random;
   readonly log: Log;
   readonly #options: PoolOptions;
-  readonly #members: readonly Member[];
+  readonly #members: readonly EtcdMember[];
   readonly requestMs: number;
   readonly #closing = new AbortController();
-  readonly #suspicion = new Set<(member: Member) => void>();
+  readonly #suspicion = new Set<(member: EtcdMember) => void>();
   #preferred: number;
   #clusterId = 0n;
   #newest: Revision = 0;
@@ -81,7 +81,7 @@ export class Pool {
     this.silenceMs = options.silenceMs ?? 2_000;
     this.#members = endpoints.map((endpoint) => ({
       endpoint,
-      connection: new Connection(endpoint, tls, clock),
+      connection: new EtcdConnection(endpoint, tls, clock),
       suspectUntil: 0,
       isKnown: false,
     }));
@@ -99,24 +99,24 @@ export class Pool {
   }
 
   /** The member to ask next: the one that served last, unless it is under suspicion. */
-  pick(): Member {
-    return this.#inOrder()[0] as Member;
+  pick(): EtcdMember {
+    return this.#inOrder()[0] as EtcdMember;
   }
 
   /** A connection of its own to the same member, for a stream whose reader may be slow. */
-  connectionTo(member: Member): Connection {
-    return new Connection(member.endpoint, this.#options.tls, this.clock);
+  connectionTo(member: EtcdMember): EtcdConnection {
+    return new EtcdConnection(member.endpoint, this.#options.tls, this.clock);
   }
 
-  suspect(member: Member): void {
+  suspect(member: EtcdMember): void {
     member.suspectUntil = this.clock.elapsed() + suspicionMs;
-    const next = this.#inOrder()[0] as Member;
+    const next = this.#inOrder()[0] as EtcdMember;
     this.#preferred = this.#members.indexOf(next);
     for (const listener of this.#suspicion) listener(member);
   }
 
   /** Calls `listener` whenever a member comes under suspicion, until the returned function is called. */
-  onSuspicion(listener: (member: Member) => void): () => void {
+  onSuspicion(listener: (member: EtcdMember) => void): () => void {
     this.#suspicion.add(listener);
     return () => this.#suspicion.delete(listener);
   }
@@ -135,7 +135,7 @@ export class Pool {
   }
 
   /** Sends a request to one member after another, within one deadline, until one answers. */
-  async call<D, T extends Answer>(rpc: Rpc<D, T>, draft: D, request: Request): Promise<Checked<T>> {
+  async call<D, T extends Answer>(rpc: EtcdRpc<D, T>, draft: D, request: EtcdRequest): Promise<WithHeader<T>> {
     const { what, isWrite, signal } = request;
     signal?.throwIfAborted();
     const deadline = this.clock.elapsed() + this.requestMs;
@@ -172,7 +172,7 @@ export class Pool {
   }
 
   /** Connects; and before the first request makes sure that it is a member of the same cluster, which alone may do as it is told. */
-  async #prepare(member: Member, limits: CallLimits): Promise<void> {
+  async #prepare(member: EtcdMember, limits: EtcdCallLimits): Promise<void> {
     if (!member.connection.isReady) await member.connection.connect(limits);
     if (member.isKnown) return;
     const status = await member.connection.call(rpcs.status, {}, limits);
@@ -182,11 +182,11 @@ export class Pool {
   }
 
   async #send<D, T extends Answer>(
-    member: Member,
-    rpc: Rpc<D, T>,
+    member: EtcdMember,
+    rpc: EtcdRpc<D, T>,
     draft: D,
-    { isWrite, isLinearizable, signal, deadline, patienceMs }: Request & Patience,
-  ): Promise<Checked<T>> {
+    { isWrite, isLinearizable, signal, deadline, patienceMs }: EtcdRequest & Patience,
+  ): Promise<WithHeader<T>> {
     const floor = this.#newest;
     const left = Math.max(1, deadline - this.clock.elapsed());
     // A write must wait for its answer, but nobody else should follow it to a member that is silent.
@@ -201,10 +201,10 @@ export class Pool {
   }
 
   /** Members under suspicion last, the one that has been so for longest first among them. */
-  #inOrder(): readonly Member[] {
+  #inOrder(): readonly EtcdMember[] {
     const now = this.clock.elapsed();
     const rotated = [...this.#members.slice(this.#preferred), ...this.#members.slice(0, this.#preferred)];
-    const isSuspect = ({ suspectUntil }: Member) => suspectUntil > now;
+    const isSuspect = ({ suspectUntil }: EtcdMember) => suspectUntil > now;
     return [
       ...rotated.filter((member) => !isSuspect(member)),
       ...rotated.filter(isSuspect).toSorted((a, b) => a.suspectUntil - b.suspectUntil),
@@ -212,7 +212,7 @@ export class Pool {
   }
 
   /** Catches what no retry can mend: endpoints of two clusters, and a history that has gone back. */
-  #check<T extends Answer>(member: Member, answer: T, floor: Revision): Checked<T> {
+  #check<T extends Answer>(member: EtcdMember, answer: T, floor: Revision): WithHeader<T> {
     const { header } = answer;
     if (!header) throw new Error(`etcd at ${member.endpoint} answered without a header`);
     if (this.#clusterId === 0n) this.#clusterId = header.clusterId;
@@ -227,7 +227,7 @@ export class Pool {
     member.suspectUntil = 0;
     member.isKnown = true;
     if (header.revision > this.#newest) this.#newest = header.revision;
-    return answer as Checked<T>;
+    return answer as WithHeader<T>;
   }
 
   #closed(what: string): Unavailable {

@@ -10,10 +10,10 @@ import {
   Metadata,
 } from "@grpc/grpc-js";
 import type { Clock } from "#base/clock.ts";
-import { type Rpc, rpcs } from "./messages.ts";
+import { type EtcdRpc, rpcs } from "./messages.ts";
 
-export interface TlsOptions {
-  /** PEM of the authorities that may sign the servers' certificates; those the system trusts unless told. */
+export interface EtcdTlsOptions {
+  /** PEM of the authorities that may sign the servers' certificates; defaults to those the system trusts. */
   readonly ca?: string;
   /** PEM of the client's own certificate and key, by which etcd knows who we are. */
   readonly cert?: string;
@@ -31,7 +31,7 @@ export class RpcError extends Error {
   }
 }
 
-export interface CallLimits {
+export interface EtcdCallLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -60,7 +60,7 @@ export const rpcCode = {
 } as const;
 
 /** One connection, made when first needed and made again when lost. */
-export class Connection {
+export class EtcdConnection {
   readonly #client: Client;
   readonly #clock: Clock;
   /** A member that has lost its cluster must say so, instead of waiting for a leader. */
@@ -68,7 +68,7 @@ export class Connection {
   /** How to end each call under way. */
   readonly #calls = new Set<(reason: unknown) => void>();
 
-  constructor(endpoint: string, tls: TlsOptions | undefined, clock: Clock) {
+  constructor(endpoint: string, tls: EtcdTlsOptions | undefined, clock: Clock) {
     const { host, isSecure } = parseEndpoint(endpoint);
     const [identity, options] = isSecure ? secure(endpoint, tls) : [credentials.createInsecure(), {}];
     this.#client = new Client(`dns:${host}`, identity, { ...channelOptions, ...options });
@@ -81,7 +81,7 @@ export class Connection {
   }
 
   /** Resolves when requests can be sent; rejects with the reason when that is not so in time. */
-  async connect({ timeoutMs, signal }: CallLimits): Promise<void> {
+  async connect({ timeoutMs, signal }: EtcdCallLimits): Promise<void> {
     const start = this.#clock.elapsed();
     const state = await this.#settled({ timeoutMs, signal });
     signal?.throwIfAborted();
@@ -94,7 +94,7 @@ export class Connection {
   }
 
   /** The state of the channel once it is no longer about to change, or when there is no time left. */
-  #settled({ timeoutMs, signal }: CallLimits): Promise<connectivityState> {
+  #settled({ timeoutMs, signal }: EtcdCallLimits): Promise<connectivityState> {
     const channel = this.#client.getChannel();
     return new Promise((resolve) => {
       let state = channel.getConnectivityState(true);
@@ -118,7 +118,7 @@ export class Connection {
     });
   }
 
-  call<D, T>(rpc: Rpc<D, T>, draft: D, { timeoutMs, signal }: CallLimits): Promise<T> {
+  call<D, T>(rpc: EtcdRpc<D, T>, draft: D, { timeoutMs, signal }: EtcdCallLimits): Promise<T> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const finish = () => {
@@ -153,7 +153,7 @@ export class Connection {
     });
   }
 
-  stream<D, T>(rpc: Rpc<D, T>): RpcStream<D, T> {
+  stream<D, T>(rpc: EtcdRpc<D, T>): RpcStream<D, T> {
     const call = this.#client.makeBidiStreamRequest<D, T>(
       rpc.path,
       (value) => buffer(rpc.request.encode(value)),
@@ -203,7 +203,7 @@ export function parseEndpoint(endpoint: string): { host: string; isSecure: boole
   return { host: `${url.hostname}:${url.port || (isSecure ? "443" : "80")}`, isSecure };
 }
 
-function secure(endpoint: string, tls: TlsOptions | undefined): [ChannelCredentials, ChannelOptions] {
+function secure(endpoint: string, tls: EtcdTlsOptions | undefined): [ChannelCredentials, ChannelOptions] {
   const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
   if ((tls?.cert === undefined) !== (tls?.key === undefined))
     throw new Error(`etcd endpoint ${endpoint}: a client certificate and its key are needed together`);

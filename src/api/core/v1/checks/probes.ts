@@ -4,7 +4,7 @@ import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import type { HTTPHeader, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../probe.ts";
 import { malformed, none } from "./problems.ts";
 
-/** A port by number or name, at `port` unless told. */
+/** A port by number or name, at `port` by default. */
 export function checkPort(port: number | string, at = "port"): readonly Problem[] {
   if (typeof port === "string") return malformed(at, port, portName);
   const message = portNumber(port);

@@ -4,7 +4,7 @@ import type { Rule } from "../rules.ts";
 export const read = "get list watch";
 export const write = "create delete deletecollection patch update";
 
-/** Verbs on resources, of the core group unless told, of those names only if told. Groups are separated by commas, all else by blanks. */
+/** Verbs on resources, of the core group by default, of those names only if they are given. Groups are separated by commas, all else by blanks. */
 export const can = (verbs: string, resources: string, groups = "", names = ""): Rule => ({
   apiGroups: groups.split(","),
   resources: resources.split(" "),

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { UsageError } from "#base/errors.ts";
 import { type FolderHolder, holderOf } from "#base/host/folder-lock.ts";
-import type { Parsed } from "#cli/flags.ts";
+import type { FlagValues } from "#cli/flags.ts";
 import { dns1123Label } from "#schema/formats.ts";
 
 export const placeFlags = {
@@ -17,11 +17,11 @@ export const placeFlags = {
 } as const;
 
 /** A cluster is in `<root>/<name>`. */
-export class Place {
+export class ClusterFolder {
   readonly name: string;
   readonly root: string;
 
-  constructor(settings: Parsed<typeof placeFlags>) {
+  constructor(settings: FlagValues<typeof placeFlags>) {
     this.name = settings.name;
     this.root = resolve(settings["data-dir"] ?? process.env.KNARR_DATA_DIR ?? usualRoot());
     const [problem] = [...dns1123Label(settings.name)];

@@ -33,7 +33,7 @@ export interface WrittenFor {
  * replica is there, another version is wanted), or if something was written that was not written before. A rollout of
  * thousands of pods does so thousands of times; a fight comes back to where it was.
  */
-export class WritePace {
+export class WriteLimiter {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
 

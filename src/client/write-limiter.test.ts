@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "#base/clock.ts";
 import { fingerprint } from "./fingerprint.ts";
-import { WritePace, type WrittenFor } from "./write-pace.ts";
+import { WriteLimiter, type WrittenFor } from "./write-limiter.ts";
 
 const set = (replicas: number, current: number, version = 1) => ({
   metadata: { name: "web", resourceVersion: String(version), generation: version },
@@ -16,7 +16,7 @@ const randomName = (i: number) => String(22222 + i).replace(/[013]/g, "x");
 /** How many reconciles there are in a minute by one who would write at every turn. */
 async function writesInAMinute(written: (i: number) => WrittenFor): Promise<number> {
   const clock = new ManualClock();
-  const pace = new WritePace(clock);
+  const pace = new WriteLimiter(clock);
   let count = 0;
   for (let i = 0; i < 6000; i++) {
     if (pace.waitMs("web") === 0) pace.wrote("web", written(count++));
@@ -54,7 +54,7 @@ test("who gets somewhere is not slowed", async () => {
 
 test("a key that was quiet for long begins anew", async () => {
   const clock = new ManualClock();
-  const pace = new WritePace(clock);
+  const pace = new WriteLimiter(clock);
   const written = { object: set(1, 1), updated: [] };
   while (pace.waitMs("web") === 0) pace.wrote("web", written);
   await clock.advance(60_000);

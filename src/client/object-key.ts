@@ -2,16 +2,16 @@
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 
-export interface Place {
+export interface ObjectKey {
   /** Absent for kinds that live in no namespace. */
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
 /** `namespace/name`, or the name alone. */
-export const keyOf = ({ namespace, name }: Place): string => (namespace ? `${namespace}/${name}` : name);
+export const keyOf = ({ namespace, name }: ObjectKey): string => (namespace ? `${namespace}/${name}` : name);
 
-export function placeOf(key: string): Place {
+export function placeOf(key: string): ObjectKey {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }

@@ -9,7 +9,7 @@ const shortMs = 2;
  * What takes long is not done all the time: after a reconcile, changes of what the object owns wait for five times as long as it took.
  * A set of thousands of pods that start would else be counted anew after each of them, and have the time that they need to start.
  */
-export class Rests {
+export class Cooldown {
   readonly #clock: Clock;
   /** Until when keys rest. What is over is forgotten when there are twice as many as there were then. */
   readonly #until = new Map<string, number>();
