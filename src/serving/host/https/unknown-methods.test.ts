@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createSecureServer } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { tellUnknownMethods } from "./unknown-methods.ts";
@@ -34,4 +35,18 @@ test("what is no HTTP at all is answered as ever", async () => {
 
 test("a method that is known is served", async () => {
   assert.match(await answerTo("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"), /served$/);
+});
+
+test("a connection whose handshake does not come in time is closed", async () => {
+  const server = createSecureServer({ allowHTTP1: true, handshakeTimeout: 20 });
+  tellUnknownMethods(server, { code: 405, headers: {}, body: "" });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.on("error", () => undefined); // it may be reset
+    await once(socket.resume(), "close");
+  } finally {
+    server.close();
+  }
 });

@@ -14,10 +14,14 @@ export interface WholeAnswer {
 export function tellUnknownMethods(server: EventEmitter, answer: WholeAnswer): void {
   const methodNotKnown = asText(answer);
   server.on("clientError", (error: Error & { readonly code?: string }, socket: Duplex) => {
-    if (!socket.writable || isAnswering(socket)) socket.destroy();
+    // A handshake that failed or took too long comes here, too: there is no one to answer, and an answer would wait for it for ever.
+    if (!isOfParser(error) || !socket.writable || isAnswering(socket)) socket.destroy();
     else socket.end(error.code === "HPE_INVALID_METHOD" ? methodNotKnown : usual(error.code));
   });
 }
+
+const isOfParser = ({ code = "" }: { readonly code?: string }): boolean =>
+  code.startsWith("HPE_") || code === "ERR_HTTP_REQUEST_TIMEOUT";
 
 /** Whether an answer is under way, which must not be mixed with another. Node's own handler of such errors looks there, too. */
 const isAnswering = (socket: Duplex): boolean => Boolean(Reflect.get(socket, "_httpMessage"));
