@@ -146,7 +146,6 @@ const wellConnected: Readonly<Record<string, string>> = {
   "src/apiserver/respond.ts": "to be cut",
   "src/apiserver/server.ts": "to be cut: the stages are to become a list of wrappers",
   "src/apiserver/virtual/list.ts": "a list, one line for each resource",
-  "src/apiserver/writes.ts": "to be cut: a file for each verb",
   "src/client/run-controllers.ts": "to be cut",
   "src/cluster/cluster.ts": "puts a cluster together",
   "src/cluster/commands/apiserver.ts": "puts a server alone together",

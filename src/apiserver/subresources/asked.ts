@@ -3,7 +3,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
-import { decodeBody } from "../writes.ts";
+import { decodeBody } from "../verbs/body.ts";
 
 /**
  * What a subresource is asked to do by an object of another kind, such as a binding of a pod: the object, still to be admitted once

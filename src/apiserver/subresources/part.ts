@@ -2,7 +2,8 @@ import type { AnyKind } from "#schema/kind.ts";
 import { methodNotAllowed } from "#wire/status.ts";
 import { getObject } from "../registry/reader.ts";
 import { answer, type SubresourceHandler } from "../served-resource.ts";
-import { patch, update } from "../writes.ts";
+import { patch } from "../verbs/patch.ts";
+import { update } from "../verbs/update.ts";
 
 /** A subresource that is the object itself, of which this path may change a part; the kind's strategy says which. */
 export const part: SubresourceHandler = async (request, served) => {

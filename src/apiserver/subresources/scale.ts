@@ -16,7 +16,8 @@ import { patched } from "../registry/patching.ts";
 import { getObject } from "../registry/reader.ts";
 import type { AdmissionView } from "../registry/registry.ts";
 import type { ServedResource, SubresourceHandler } from "../served-resource.ts";
-import { checkPlace, configurationOf, decodeBody, decodeErrors, notOfKind, strictProblems } from "../writes.ts";
+import { configurationOf } from "../verbs/apply.ts";
+import { checkPlace, decodeBody, decodeErrors, notOfKind, strictProblems } from "../verbs/body.ts";
 
 export const scale =
   (paths: ScalePaths): SubresourceHandler =>

@@ -8,7 +8,7 @@ import { validateObject } from "#schema/validate.ts";
 import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
 import { invalidObject } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
-import { decodeBody } from "../writes.ts";
+import { decodeBody } from "../verbs/body.ts";
 
 export interface ReviewRequest {
   readonly object: ApiObject;

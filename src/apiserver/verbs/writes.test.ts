@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { catalog } from "#api/catalog.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import { type TestServer, testServer } from "./testing.ts";
+import { type TestServer, testServer } from "../testing.ts";
 
 const stored = catalog.filter((kind) => kind.stored !== false);
 const collectionOf = ({ group, version, plural, scope }: AnyKind): string =>

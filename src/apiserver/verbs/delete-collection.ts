@@ -1,0 +1,26 @@
+import { isNotFound } from "#base/errors.ts";
+import type { ApiObject } from "#schema/object.ts";
+import type { EncodedObject } from "#wire/api-request.ts";
+import { deleteObject } from "../registry/deletion.ts";
+import { parseListOptions } from "../registry/options.ts";
+import { listObjects } from "../registry/reader.ts";
+import type { SubresourceHandler } from "../served-resource.ts";
+import { allInVersion } from "../versions.ts";
+import { deleteOptions } from "./delete.ts";
+
+export const deleteCollection: SubresourceHandler = async (request, served) => {
+  const { kind, registry } = served;
+  const page = await listObjects(registry, request, parseListOptions(kind, request));
+  const options = deleteOptions(request, served);
+  const items: EncodedObject[] = [];
+  for (const { object } of page.items) {
+    const { name = "", namespace } = (object as ApiObject).metadata;
+    const one = { ...request, name, ...(namespace && { namespace }) };
+    try {
+      items.push((await deleteObject(registry, one, registry.keyOf(namespace, name), options)).stored);
+    } catch (error) {
+      if (!isNotFound(error)) throw error; // someone else was quicker: it is gone, as asked
+    }
+  }
+  return { type: "list", page: { ...page, kind, items: allInVersion(kind, items) } };
+};
