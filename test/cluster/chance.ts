@@ -22,7 +22,7 @@ const chance: readonly (readonly [RegExp, string])[] = [
   [/ConfigMapOptional: +<nil>/g, "Optional:   false"], // newer kubectls' words
   [/^ *\+[\d.]+ m?s /gm, "+<time> "],
   [/(?<=\d pods? +)\+[\d.]+ m?s( to \+[\d.]+ m?s)?$/gm, "+<time>"],
-  [/(system:node:\S+), [\d.]+ m?s$/gm, "$1"],
+  [/(system:node:\S+|kube-scheduler|[a-z-]+-controller), [\d.]+ m?s$/gm, "$1"],
   [/(\(\w+\)), [\d.]+ m?s$/gm, "$1, <time>"],
   [/^(The first request spent its time in) .*$/gm, "$1 <stages>"],
   [/^( +)\d+[smh]\d* ago/gm, "$1<age> ago"],

@@ -146,6 +146,9 @@ function compare(where: string, ours: Readonly<Record<string, unknown>>, theirs:
     .map((key) => `${where} ${key}: ${JSON.stringify(ours[key])}, upstream ${JSON.stringify(theirs[key])}`);
 }
 
+/** The type does not say the first; the strategy of claims drops the second, with all that goes with it. */
+const handledInCode = new Set(["core/v1.Lifecycle stopSignal", "core/v1.TypedObjectReference namespace"]);
+
 test("fields behind gates that are off are marked, and no others", { skip: missing }, () => {
   const { types } = facts<{ types: Readonly<Record<string, TypeFacts>> }>("types");
   const { gates } = facts<{ gates: readonly { name: string; default: boolean }[] }>("featuregates");
@@ -153,7 +156,7 @@ test("fields behind gates that are off are marked, and no others", { skip: missi
   const wrong = [...reachableStructs().values()].flatMap((struct) =>
     fieldsOf(struct).flatMap(([name, { gateOff }]) => {
       const expected = types[struct.name]?.fields[name]?.gate?.split(",").find((gate) => off.has(gate));
-      const inCode = `${struct.name} ${name}` === "core/v1.Lifecycle stopSignal"; // the type does not say it
+      const inCode = handledInCode.has(`${struct.name} ${name}`);
       return gateOff === expected || inCode ? [] : [`${struct.name} ${name}: ${gateOff}, upstream ${expected}`];
     }),
   );

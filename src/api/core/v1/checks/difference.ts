@@ -2,8 +2,8 @@
 // is taken for the one that stayed follows Python's difflib, which upstream's library is a port of: the longest run of equal lines
 // first, then those before and after it. Lines that are very frequent begin no run.
 const context = 3;
-/** Beyond this many pairs of lines, all between the equal ends is shown as replaced. */
-const mostPairs = 4_000_000;
+/** Beyond this many pairs of lines, all between the equal ends is shown as replaced: to find runs takes work that grows with the pairs. */
+const mostPairs = 250_000;
 
 /** Structs are to be given in their internal form. */
 export function difference(before: unknown, after: unknown): string {
@@ -41,7 +41,8 @@ interface Run {
 }
 
 function scriptOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
-  const runs = a.length * b.length > mostPairs ? equalEnds(a, b) : equalRuns(a, b);
+  const ends = equalEnds(a, b);
+  const runs = a.length * b.length > mostPairs ? ends : equalRuns(a, b);
   const script: Edit[] = [];
   let i = 0;
   let j = 0;
