@@ -3,7 +3,7 @@
 // first, then those before and after it. Lines that are very frequent begin no run.
 const context = 3;
 /** Beyond this many pairs of lines, all between the equal ends is shown as replaced: to find runs takes work that grows with the pairs. */
-const mostPairs = 250_000;
+const mostPairs = 1_000_000;
 
 /** Structs are to be given in their internal form. */
 export function difference(before: unknown, after: unknown): string {
