@@ -93,6 +93,17 @@ test("only host folders use Node's own modules", () => {
   );
 });
 
+test("a request is copied by requestWith, which keeps its signal", () => {
+  const wrong = files.filter(
+    ({ path, text }) =>
+      path.startsWith("src/apiserver/") && !isTest(path) && /\{ \.\.\.(call\.)?request[ ,]/.test(text),
+  );
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
 test("time and chance come from outside", () => {
   const wrong = files.filter(
     ({ path, text }) =>

@@ -5,6 +5,7 @@ import type { Counter, Gauge, Histogram, MetricRegistry } from "#base/metrics.ts
 import type { AnyKind } from "#schema/kind.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import type { Call } from "./pipeline/call.ts";
+import type { AnswerFacts, LifeListener } from "./pipeline/request-life.ts";
 
 const component = "apiserver";
 const resourceLabels = ["verb", "group", "version", "resource", "subresource", "scope", "component"] as const;
@@ -99,34 +100,19 @@ export class RequestMetrics {
   begin(call: Call): void {
     const inflight = isRead(call) ? this.#inflight.readOnly : this.#inflight.mutating;
     inflight.add(1);
-    const started = this.#options.clock.elapsed();
-    let isInside = true;
-    let series: Series | undefined;
-    let open: Gauge | undefined;
-    const leave = () => {
-      if (isInside) inflight.add(-1);
-      isInside = false;
-    };
-    call.life.follow({
-      answered: ({ code, size, isLasting }) => {
-        leave();
-        series = this.#seriesOf(call, code);
-        if (size !== undefined) series?.size?.observe(size);
-        if (!series || !isLasting) return;
-        open = this.#longRunning.of(...series.labels);
-        open.add(1);
-      },
-      // A request that lasts is counted when it ends.
-      ended: () => {
-        leave();
-        open?.add(-1);
-        series?.total.add();
-        series?.duration.observe((this.#options.clock.elapsed() - started) / 1000);
-      },
-    });
+    call.life.follow(new RequestMeasure(this, call, inflight, this.#options.clock.elapsed()));
   }
 
-  #seriesOf(call: Call, code: number): Series | undefined {
+  openOf(series: Series): Gauge {
+    return this.#longRunning.of(...series.labels);
+  }
+
+  secondsSince(elapsed: number): number {
+    return (this.#options.clock.elapsed() - elapsed) / 1000;
+  }
+
+  /** The series of a request that was answered with a code; undefined of one that is not counted. */
+  seriesOf(call: Call, code: number): Series | undefined {
     const { target, countedPath } = call;
     const address = target.type === "path" ? undefined : target.address;
     if (!address && countedPath === "") return undefined;
@@ -165,6 +151,47 @@ export class RequestMetrics {
       duration: this.#duration.of(verb, dryRun, ...others),
       size: verb === "GET" || verb === "LIST" ? this.#size.of(verb, ...others) : undefined,
     };
+  }
+}
+
+/** Counts one request. A class and not closures: it is made for every request. */
+class RequestMeasure implements LifeListener {
+  readonly #metrics: RequestMetrics;
+  readonly #call: Call;
+  readonly #inflight: Gauge;
+  readonly #started: number;
+  #isInside = true;
+  #series: Series | undefined;
+  #open: Gauge | undefined;
+
+  constructor(metrics: RequestMetrics, call: Call, inflight: Gauge, started: number) {
+    this.#metrics = metrics;
+    this.#call = call;
+    this.#inflight = inflight;
+    this.#started = started;
+  }
+
+  answered({ code, size, isLasting }: AnswerFacts): void {
+    this.#leave();
+    const series = this.#metrics.seriesOf(this.#call, code);
+    this.#series = series;
+    if (size !== undefined) series?.size?.observe(size);
+    if (!series || !isLasting) return;
+    this.#open = this.#metrics.openOf(series);
+    this.#open.add(1);
+  }
+
+  /** A request that lasts is counted when it ends. */
+  ended(): void {
+    this.#leave();
+    this.#open?.add(-1);
+    this.#series?.total.add();
+    this.#series?.duration.observe(this.#metrics.secondsSince(this.#started));
+  }
+
+  #leave(): void {
+    if (this.#isInside) this.#inflight.add(-1);
+    this.#isInside = false;
   }
 }
 

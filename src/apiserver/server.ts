@@ -82,7 +82,8 @@ export function apiServer(options: ApiServerOptions): ApiServer {
     const answered = (response: HttpResponse) =>
       call.life.answeredOverHttp(named(response, sent.headers["audit-id"] || uuid, traceparentOf(call, uuid)), sent);
     try {
-      const response = responseTo(await passAll(stages, call), call, sent);
+      const passed = passAll(stages, call);
+      const response = responseTo(passed instanceof Promise ? await passed : passed, call, sent);
       return answered(response instanceof Promise ? await response : response);
     } catch (error) {
       if (sent.signal.aborted) {

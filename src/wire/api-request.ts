@@ -87,6 +87,16 @@ export interface ApiRequest extends ResourceAddress {
 }
 
 /**
+ * A request with some of it changed. Spreading alone would lose the signal of a request that came over HTTP, which is made when it is first
+ * asked for; test/layers.test.ts holds that nobody does.
+ */
+export const requestWith = (request: ApiRequest, changes: Partial<ApiRequest>): ApiRequest => ({
+  ...request,
+  signal: request.signal,
+  ...changes,
+});
+
+/**
  * An object with its JSON, made once and sent as it is to whoever wants that version in JSON: it begins with what the object is
  * (`namesHead`) and ends with a newline.
  */

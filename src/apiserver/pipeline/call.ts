@@ -1,7 +1,14 @@
 // One request on its way through the server, whether it came over HTTP or from a part of this process. Stages note here what they find out.
 
 import { anonymousUser } from "#serving/authentication.ts";
-import type { ApiRequest, ApiResponse, RequestVerb, ResourceAddress, User } from "#wire/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type RequestVerb,
+  type ResourceAddress,
+  requestWith,
+  type User,
+} from "#wire/api-request.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { withoutCredentials } from "../authentication/impersonation.ts";
 import type { RequestTrace } from "../causality.ts";
@@ -63,7 +70,7 @@ export class Call {
 
   static inProcess(request: ApiRequest, trace: RequestTrace | undefined): Call {
     const call = new Call(undefined, request.user, { type: "resource", address: request, verb: request.verb }, trace);
-    call.request = { ...request, trace: request.trace ?? trace, warn: call.warnings.warn };
+    call.request = requestWith(request, { trace: request.trace ?? trace, warn: call.warnings.warn });
     return call;
   }
 }

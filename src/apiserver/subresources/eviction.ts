@@ -9,7 +9,7 @@ import { isReady } from "#rules/conditions.ts";
 import { hasEnded } from "#rules/pods.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
-import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
+import { type ApiRequest, type RequestBody, requestWith } from "#wire/api-request.ts";
 import { badRequest, conflict, createdStatus, invalidObject, methodNotAllowed, notFound } from "#wire/status.ts";
 import { deleteObject } from "../registry/deletion.ts";
 import { type DeletionOptions, deletionOptions } from "../registry/options.ts";
@@ -98,7 +98,7 @@ function ofAnyVersion(request: ApiRequest): ApiRequest {
     if (decoded.object.apiVersion === "policy/v1beta1") decoded.object.apiVersion = Eviction.apiVersion;
     return decoded;
   };
-  return { ...request, body: { ...body, decode } };
+  return requestWith(request, { body: { ...body, decode } });
 }
 
 async function currentPod(pods: Registry, { namespace, name = "", signal }: ApiRequest): Promise<Pod & ApiObject> {
@@ -141,7 +141,7 @@ async function charge(
 ): Promise<void> {
   const { clock } = budgets.options;
   const key = budgets.keyOf(request.namespace, name);
-  await budgets.modify({ ...request, name }, key, options.dryRun, (current) =>
+  await budgets.modify(requestWith(request, { name }), key, options.dryRun, (current) =>
     mayDisrupt(current as PodDisruptionBudget & ApiObject, pod.metadata.name, timeOf(clock.now())),
   );
 }

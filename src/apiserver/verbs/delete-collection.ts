@@ -1,6 +1,6 @@
 import { isNotFound } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
-import type { EncodedObject } from "#wire/api-request.ts";
+import { type EncodedObject, requestWith } from "#wire/api-request.ts";
 import { deleteObject } from "../registry/deletion.ts";
 import { parseListOptions } from "../registry/options.ts";
 import { listObjects } from "../registry/reader.ts";
@@ -15,7 +15,7 @@ export const deleteCollection: SubresourceHandler = async (request, served) => {
   const items: EncodedObject[] = [];
   for (const { object } of page.items) {
     const { name = "", namespace } = (object as ApiObject).metadata;
-    const one = { ...request, name, ...(namespace && { namespace }) };
+    const one = requestWith(request, { name, ...(namespace && { namespace }) });
     try {
       items.push((await deleteObject(registry, one, registry.keyOf(namespace, name), options)).stored);
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { WatchEvent } from "#wire/api-request.ts";
+import { requestWith, type WatchEvent } from "#wire/api-request.ts";
 import { parseListOptions } from "../registry/options.ts";
 import { watchObjects } from "../registry/reader.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -13,7 +13,7 @@ export const watch: SubresourceHandler = async (request, served) => {
       ? request.signal
       : withTimeout(registry, request.signal, options.timeoutSeconds);
   try {
-    const watched = await watchObjects(registry, { ...request, signal }, options);
+    const watched = await watchObjects(registry, requestWith(request, { signal }), options);
     const isWhole = request.namespace === undefined && !options.wants && !kind.convert;
     const events = request.holds && isWhole ? holding(registry, watched) : watched;
     return { type: "watch", kind, events: eventsInVersion(kind, events) };

@@ -1,5 +1,6 @@
 import { Binding } from "#api/core/v1/binding.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { requestWith } from "#wire/api-request.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import { binding } from "../subresources/binding.ts";
 import type { VirtualParts } from "./list.ts";
@@ -11,5 +12,5 @@ export const bindings =
   async (request) => {
     const { object } = await asked(request, Binding);
     const { name = "" } = object.metadata;
-    return binding({ ...request, resource: "pods", name, subresource: "binding" }, find(Pod));
+    return binding(requestWith(request, { resource: "pods", name, subresource: "binding" }), find(Pod));
   };

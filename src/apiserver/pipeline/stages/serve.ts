@@ -1,7 +1,9 @@
 // What the other stages lead to: a path that is no resource, a connection, or a verb on a resource.
+
 import type { Clock } from "#base/clock.ts";
 import { type Soon, soon } from "#base/soon.ts";
 import type { Authorize } from "#serving/authorization.ts";
+import { requestWith } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { forbidden, methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
@@ -96,7 +98,7 @@ async function watchBySocket(
   const { request, wanted, warnings } = call;
   if (!request || !wanted) return undefined;
   const socket = new WatchSocket(http);
-  const response = warnings.in(await resources.handle({ ...request, signal: socket.signal }));
+  const response = warnings.in(await resources.handle(requestWith(request, { signal: socket.signal })));
   if (response.type !== "watch") return response;
   return { type: "http", response: await socket.answer(watchMessages(response, wanted, clock)) };
 }
