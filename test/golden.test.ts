@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { allowed, type Class, type Part, parts } from "./golden-allowed.ts";
+import { allowed, type Class, extensionParts, type Part, parts } from "./golden-allowed.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const beside = resolve(root, "../shared/golden");
@@ -33,7 +33,7 @@ async function replay(folder: string, part: Part): Promise<readonly Result[]> {
   const scratch = await mkdtemp(join(tmpdir(), "golden-"));
   try {
     const results = join(scratch, "results.json");
-    const recording = join(folder, "golden.jsonl.gz");
+    const recording = join(folder, extensionParts.has(part) ? "extension.jsonl.gz" : "golden.jsonl.gz");
     const args = [join(folder, "replay.mjs"), recording, "--part", part, "--start", start, "--json", results];
     await promisify(execFile)(process.execPath, args, { cwd: root, maxBuffer: 2 ** 26 });
     return JSON.parse(await readFile(results, "utf8"));

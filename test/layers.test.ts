@@ -128,11 +128,7 @@ test("a file is one idea: at most 500 lines", () => {
 
 /** The functions and the files above these budgets, with the reason. A new one needs a better reason than that it grew. */
 const longFunctions: Readonly<Record<string, string>> = {
-  "src/apiserver/admission/pod-security/pod-security.ts: podSecurity": "to be cut",
-  "src/apiserver/admission/server.ts: admissionServer": "to be cut",
   "src/apiserver/assemble.ts: assembleApiServer": "to be cut: what is served, what guards it, and the server",
-  "src/apiserver/connect/streams.ts: remoteCommand": "to be cut",
-  "src/apiserver/server.ts: apiServer": "to be cut: the stages are to become a list of wrappers",
   "src/cluster/cluster.ts: assembleCluster": "puts all parts together, one statement for each",
   "src/cluster/commands/apiserver.ts: serve": "to be cut",
   "src/client/host/https-transport.ts: httpsTransport": "one connection with its state, and the calls that share it",
@@ -150,12 +146,10 @@ const longFunctions: Readonly<Record<string, string>> = {
 const wellConnected: Readonly<Record<string, string>> = {
   "src/api/catalog.ts": "a list, one line for each kind",
   "src/apiserver/admission/list.ts": "a list, one line for each plugin",
-  "src/apiserver/admission/pod-security/pod-security.ts": "to be cut",
   "src/apiserver/assemble.ts": "puts a server together; to be cut",
   "src/apiserver/bootstrap/system-objects.ts": "a list of objects of many kinds",
-  "src/apiserver/registry/registry.ts": "to be cut: turns of a key apart from the recipe of a write",
+  "src/apiserver/pipeline/pipeline.ts": "a list, one line for each stage",
   "src/apiserver/respond.ts": "to be cut",
-  "src/apiserver/server.ts": "to be cut: the stages are to become a list of wrappers",
   "src/apiserver/virtual/list.ts": "a list, one line for each resource",
   "src/client/run-controllers.ts": "to be cut",
   "src/cluster/cluster.ts": "puts a cluster together",
@@ -238,8 +232,13 @@ const method =
   /^\s+(?:(?:async|static|get|set) |\*)*(?!(?:if|for|while|switch|catch|return|with)\b)#?[\w$]+(?:<.*>)?\(.*\)(?:: .+)? \{$/;
 
 test("JSON is parsed in one place, which knows what the parser gets wrong", () => {
-  // The latter two read what they wrote themselves.
-  const mayParse = ["src/schema/json.ts", "src/base/host/folder-lock.ts", "src/store/host/lmdb-holder.ts"];
+  // The next two read what they wrote themselves, the last what servers answer: lists too long to be looked at twice.
+  const mayParse = [
+    "src/schema/json.ts",
+    "src/base/host/folder-lock.ts",
+    "src/store/host/lmdb-holder.ts",
+    "src/kubectl/rest/client.ts",
+  ];
   const wrong = files.filter(
     ({ path, text }) => !isTest(path) && !mayParse.includes(path) && /\bJSON\.parse\(/.test(text),
   );

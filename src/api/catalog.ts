@@ -6,6 +6,7 @@ import { MutatingWebhookConfiguration } from "./admissionregistration/v1/mutatin
 import { ValidatingAdmissionPolicy } from "./admissionregistration/v1/validating-admission-policy.ts";
 import { ValidatingAdmissionPolicyBinding } from "./admissionregistration/v1/validating-admission-policy-binding.ts";
 import { ValidatingWebhookConfiguration } from "./admissionregistration/v1/validating-webhook-configuration.ts";
+import { InitializerConfiguration } from "./admissionregistration/v1alpha1/initializer-configuration.ts";
 import { CustomResourceDefinition } from "./apiextensions/v1/custom-resource-definition.ts";
 import { APIService } from "./apiregistration/v1/api-service.ts";
 import { ControllerRevision } from "./apps/v1/controller-revision.ts";
@@ -139,3 +140,6 @@ export const catalog: readonly AnyKind[] = [
   FlowSchema,
   PriorityLevelConfiguration,
 ];
+
+/** Kinds that are only served where they are asked for. */
+export const onRequest: readonly AnyKind[] = [InitializerConfiguration];

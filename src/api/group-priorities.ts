@@ -16,7 +16,7 @@ export const groupPriorities: Readonly<Record<string, GroupPriority>> = {
   policy: { group: 17100, versions: { v1: 15 } },
   "rbac.authorization.k8s.io": { group: 17000, versions: { v1: 15 } },
   "storage.k8s.io": { group: 16800, versions: { v1: 15 } },
-  "admissionregistration.k8s.io": { group: 16700, versions: { v1: 15 } },
+  "admissionregistration.k8s.io": { group: 16700, versions: { v1: 15, v1alpha1: 9 } },
   "apiextensions.k8s.io": { group: 16700, versions: { v1: 15 } },
   "scheduling.k8s.io": { group: 16600, versions: { v1: 15 } },
   "coordination.k8s.io": { group: 16500, versions: { v1: 15 } },

@@ -102,14 +102,15 @@ const mostValues = 1000;
 /** The problems of an object with the values that upstream shows: those of structs in their internal form. */
 export function* shownAsUpstream(struct: AnyStruct, problems: Iterable<Problem>): Iterable<Problem> {
   for (const problem of problems) {
-    const isForm = problem.isHeld && isValueShown(problem) && !isWider(problem.value);
+    const isForm = problem.isHeld && isValueShown(problem) && !isWider(problem.value, mostValues);
     const type = isForm ? typeAt(struct, problem.field) : undefined;
     yield type ? { ...problem, value: typeForm(type, problem.value) } : problem;
   }
 }
 
-function isWider(value: unknown): boolean {
-  let left = mostValues;
+/** Whether a value has more fields and items than this, all levels together. */
+export function isWider(value: unknown, most: number): boolean {
+  let left = most;
   const visit = (inner: unknown): boolean => {
     if (typeof inner !== "object" || inner === null) return false;
     if (Array.isArray(inner) && inner.length > left) return true;

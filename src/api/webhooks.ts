@@ -25,6 +25,10 @@ const form = "; desired format: https://host[/path]";
 function* checkUrl(text: string, field: string): Iterable<Problem> {
   const parts =
     /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:([^/?#@]*)@)?([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
+  if (text.startsWith(":")) {
+    yield required(field, `url must be a valid URL: parse ${JSON.stringify(text)}: missing protocol scheme${form}`);
+    return;
+  }
   if (!parts || /[\p{Cc} ]/u.test(text)) {
     yield required(field, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid character in URL${form}`);
     return;
@@ -45,12 +49,12 @@ function* checkService({ namespace, name, path = "", port }: WebhookService, fie
   if (portProblem) yield invalid(`${field}.port`, `port is not valid: ${portProblem}`);
   if (path === "" || path === "/") return;
   if (path === "//") {
-    yield invalid(`${field}.path`, "segment[0] may not be empty");
+    yield invalid(`${field}.path`, "segment[0] may not be empty", path);
     return;
   }
-  if (!path.startsWith("/")) yield invalid(`${field}.path`, "must start with a '/'");
+  if (!path.startsWith("/")) yield invalid(`${field}.path`, "must start with a '/'", path);
   for (const [i, step] of path.slice(1).replace(/\/$/, "").split("/").entries()) {
-    if (step === "") yield invalid(`${field}.path`, `segment[${i}] may not be empty`);
-    else for (const detail of dns1123Subdomain(step)) yield invalid(`${field}.path`, `segment[${i}]: ${detail}`);
+    if (step === "") yield invalid(`${field}.path`, `segment[${i}] may not be empty`, path);
+    else for (const detail of dns1123Subdomain(step)) yield invalid(`${field}.path`, `segment[${i}]: ${detail}`, path);
   }
 }

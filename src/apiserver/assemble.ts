@@ -5,22 +5,26 @@ import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
-import type { Component } from "#base/supervise.ts";
+import { type Component, supervise } from "#base/supervise.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { OpenApi } from "#schema/openapi/documents.ts";
+import { celRules } from "#schema/structural/cel-rules.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { YamlReader } from "#wire/yaml/reader.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
+import { type AggregationSettings, Aggregator } from "./aggregation/aggregator.ts";
+import type { AuditOptions } from "./audit/trail.ts";
 import { type IdentityOptions, identityBy } from "./authentication/identity.ts";
-import type { Authorizer } from "./authorization/authorizer.ts";
-import { authorizationBy, type OwnAuthorizers } from "./authorization/own-authorizers.ts";
+import { type AuthorizersOf, authorizationBy } from "./authorization/own-authorizers.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
+import { localApiServices } from "./bootstrap/api-services.ts";
 import type { SystemObject } from "./bootstrap/objects.ts";
 import { type AdvertisedAddress, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
+import { customResources } from "./crd/custom-resources.ts";
 import type { InFlightLimits } from "./in-flight.ts";
 import { storeMeter } from "./measured-store.ts";
 import type { NodeConnection } from "./node-connection.ts";
@@ -42,6 +46,9 @@ import type { Protection } from "./stored.ts";
 import { strategyOf } from "./strategies/list.ts";
 import type { ServiceNetwork } from "./strategies/service/ranges.ts";
 import { virtualResources } from "./virtual/list.ts";
+import { WebhookClient } from "./webhook/client.ts";
+import { ServiceEndpoints } from "./webhook/service-endpoints.ts";
+import { noWebhooks, type WebhookTransport } from "./webhook/transport.ts";
 
 export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly store: StoreEngine;
@@ -49,7 +56,11 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly random: Random;
   readonly log: Log;
   /** Who decides what may be done, in the order in which they are asked; `own` are those that look at what is stored. */
-  readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
+  readonly authorizers: AuthorizersOf;
+  /** The built-in kinds that are served; those that Kubernetes serves by default, unless it is told otherwise. */
+  readonly kinds?: readonly AnyKind[];
+  /** Whether new objects may wait for initializers, unseen; takes the admission plugin. */
+  readonly initializes?: boolean;
   /** Whether the roles and bindings that every cluster has are made and kept up to date. */
   readonly bootstrapPolicy: boolean;
   /** What is asked before each write, or the chain that is, made with a view of the very server it is part of. */
@@ -58,6 +69,10 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly protect?: Protection;
   /** The way to kubelets and pods. */
   readonly nodes: NodeConnection;
+  /** The way to webhooks; without it none is reached. */
+  readonly webhooks?: WebhookTransport;
+  /** How the servers of aggregated APIs are reached; without it none is. */
+  readonly aggregation?: AggregationSettings;
   /** Where services get their addresses and node ports from. */
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
@@ -68,6 +83,8 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly schedulingOf?: SchedulingOf;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
+  /** What is recorded of requests, and where; nothing by default. */
+  readonly audit?: AuditOptions;
   /** Reads large YAML; without it, that is refused. */
   readonly readYaml?: YamlReader;
   /** Aborts when the server is told to stop: from then on it is not ready. */
@@ -85,6 +102,8 @@ export interface Assembly extends ApiServer, Component {
   ready(signal: AbortSignal): Promise<void>;
   /** What is served now. */
   readonly apis: ServedApis;
+  /** APIs of other servers; to be run once this one is ready. */
+  readonly aggregator: Aggregator;
   /** A source of kinds that come and go while the server runs; its name tells it from other sources. */
   runtimeKinds(name: string, strategies: StrategyOf): RuntimeKinds;
   /** The objects that every cluster has, as a server makes them that can be reached there. */
@@ -96,19 +115,23 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const startedAt = clock.now();
   const follower = new StoreFollower({ store, clock, log });
   const caches = new KindCaches({ follower, protect: options.protect });
-  const kinds = catalog.filter(({ stored }) => stored !== false);
+  const enabled = options.kinds ?? catalog;
+  const kinds = [...new Set([...catalog, ...enabled])].filter(({ stored }) => stored !== false);
   for (const kind of kinds) if (!kind.convert) caches.add(kind, strategyOf(kind).keepsObjects);
 
   const identity = identityBy({ ...options, cacheOf: caches.cacheOf });
   const { authorize, policy, rulesFor } = authorizationBy(options.authorizers, caches.cacheOf);
   const registries = new Map<AnyKind, Registry>();
-  const admission =
-    typeof options.admission === "function"
-      ? options.admission(admissionServer({ metrics, clock, random, authorize, registries }))
-      : options.admission;
-
   const apis = new ServedApis();
   const find = (kind: AnyKind): ServedResource => apis.stored(kind);
+  const common = { metrics, clock, random, versionsOf: (kind: AnyKind) => apis.versionsOf(kind) };
+  const endpoints = new ServiceEndpoints(caches.cacheOf, random);
+  const webhooks = new WebhookClient({ transport: options.webhooks ?? noWebhooks, endpoints, clock });
+  const admission =
+    typeof options.admission === "function"
+      ? options.admission(admissionServer({ ...common, authorize, registries, webhooks }))
+      : options.admission;
+
   const causality = new Causality();
   const resources = new StoredResources({
     ...options,
@@ -124,21 +147,30 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   });
   const components = [...options.components, storeHealth(store)];
   const virtual = virtualResources({ ...options, ...identity, authorize, rulesFor, components, find });
-  apis.replace("built-in", inOrderOf(catalog, [...resources.make(kinds), ...virtual]));
+  apis.replace("built-in", inOrderOf(enabled, [...resources.make(kinds), ...virtual]));
 
   declareStorageMetrics(metrics, store, registries);
   declareBuild(metrics, version);
   const state = { isPolicyReady: false, advertised: unknownAddress };
+  const openApi = openApiOf(apis, version.gitVersion);
+  const aggregator: Aggregator = new Aggregator({
+    ...{ clock, log, metrics, endpoints, settings: options.aggregation, cacheOf: caches.cacheOf },
+    request: (request) => server.request(request),
+    builtIn: () => new Set(localApiServices(apis).map(({ object }) => object.metadata.name ?? "")),
+    published: (documents) => openApi.publishForeign(documents),
+  });
   const server = apiServer({
     ...options,
     metrics,
+    foreign: aggregator.requests,
     identify: identity.identify,
     authorize,
     resources: new Resources(apis),
     connections: { clock, random, admission, connection: options.nodes },
     paths: pathHandler({
       apis,
-      openApi: openApiOf(apis, version.gitVersion),
+      aggregator,
+      openApi,
       healthChecks: ownHealth({ ...options, follower, isPolicyReady: () => state.isPolicyReady }),
       version,
       causality,
@@ -149,22 +181,35 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),
   });
+  const runtimeKinds = (name: string, strategies: StrategyOf): RuntimeKinds =>
+    new RuntimeKinds({ name, apis, caches, resources, strategyOf: strategies });
+  const definitions = customResources({
+    ...options,
+    rules: celRules,
+    webhooks,
+    caches,
+    apis,
+    runtimeKinds,
+    request: server.request,
+  });
   return {
     ...server,
     name: "apiserver",
     apis,
-    runtimeKinds: (name, strategies) => new RuntimeKinds({ name, apis, caches, resources, strategyOf: strategies }),
-    run: (signal) => follower.run(signal),
+    aggregator,
+    runtimeKinds,
+    run: (signal) => supervise([{ name: "store-follower", run: (stop) => follower.run(stop) }, definitions], signal),
     system(advertised, besides = []) {
       state.advertised = advertised;
       const { request } = server;
-      return new SystemObjects({ ...options, advertised, besides, request, find, cacheOf: caches.cacheOf });
+      return new SystemObjects({ ...options, advertised, besides, request, find, apis, cacheOf: caches.cacheOf });
     },
     async ready(signal) {
       await follower.seen(0, signal);
       const { request } = server;
       const stored = (object: DraftObject) => storedObject(apis, object);
       if (options.bootstrapPolicy) await reconcileBootstrapPolicy({ request, stored, signal });
+      await definitions.ready(signal);
       state.isPolicyReady = true;
     },
   };
@@ -189,7 +234,7 @@ function storedObject(apis: ServedApis, { apiVersion, kind, metadata }: DraftObj
   const served = apis.kinds.find((one) => one.apiVersion === apiVersion && one.kind === kind);
   if (!served) return undefined;
   const { registry } = apis.stored(served);
-  return registry.options.cache.get(registry.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
+  return registry.objects.inMemory(registry.keyOf(metadata.namespace, metadata.name ?? ""))?.object;
 }
 
 const unknownAddress: AdvertisedAddress = { address: undefined, port: 443 };

@@ -1,6 +1,9 @@
 // Bodies of another kind than the path is about, in upstream's words.
 import { catalog } from "#api/catalog.ts";
+import type { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { invalid, type Problem } from "#schema/problem.ts";
+import { invalidObject } from "#wire/status.ts";
 
 interface Names {
   readonly kind?: string | undefined;
@@ -28,6 +31,24 @@ export function foreignKind(expected: AnyKind, sent: Names): string | undefined 
 
 /** Where upstream keeps its kinds; clients see it in messages. */
 const scheme = "pkg/api/legacyscheme/scheme.go:30";
+
+/** The refusal of an object that is to be a custom resource, and says that it is something else. */
+export function wrongNames(
+  expected: AnyKind,
+  { kind = "", apiVersion = "" }: Names,
+  name: string | undefined,
+): ApiError | undefined {
+  const problems: Problem[] = [];
+  if (kind !== expected.kind) problems.push(invalid("kind", `must be ${expected.kind}`, kind));
+  if (apiVersion !== expected.apiVersion)
+    problems.push(invalid("apiVersion", `must be ${expected.apiVersion}`, apiVersion));
+  if (problems.length === 0) return undefined;
+  const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+  return invalidObject({ group, kind }, name ?? "", problems);
+}
+
+export const internalListType = (kind: AnyKind): string =>
+  kind.model.publication.isUnstructured ? "unstructured.UnstructuredList" : `${internalType(kind)}List`;
 
 /** The internal type of a kind, with its package. Events of both groups share one. */
 export function internalType({ group, kind }: AnyKind): string {

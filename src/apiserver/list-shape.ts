@@ -7,7 +7,7 @@ import { partialObjectMetadata, partialObjectMetadataList, tableOfList, tableRow
 import type { ListPage } from "#wire/api-request.ts";
 import type { TypedSubject } from "#wire/codec.ts";
 import { noSuchForm } from "#wire/status.ts";
-import { internalType } from "./foreign-kind.ts";
+import { internalListType } from "./foreign-kind.ts";
 import type { ResponseForm } from "./respond.ts";
 
 export interface ListShape {
@@ -28,16 +28,16 @@ export function listShape(
   const { kind } = page;
   if (isOfLists === false)
     throw noSuchForm(
-      `you requested PartialObjectMetadata, but the requested object is a list (*${internalType(kind)}List)`,
+      `you requested PartialObjectMetadata, but the requested object is a list (*${internalListType(kind)})`,
     );
   const empty = { metadata: listMetadata(page), items: [] };
   switch (as) {
     case "object":
       return {
-        named: { apiVersion: kind.apiVersion, kind: `${kind.kind}List`, struct: listStruct(kind) },
-        empty,
+        named: { apiVersion: kind.apiVersion, kind: kind.listKind, struct: listStruct(kind) },
+        empty: { ...empty, metadata: objectListMetadata(page) },
         field: "items",
-        item: unnamed,
+        item: kind.model.publication.isUnstructured ? (object) => object : unnamed,
       };
     case "metadata":
       return {
@@ -62,6 +62,12 @@ export const tableNamed = (apiVersion: string): TypedSubject => ({ apiVersion, k
 
 /** The items of a list are what the list says they are; none says so itself. */
 const unnamed = ({ apiVersion: _apiVersion, kind: _kind, ...rest }: ApiObject): object => rest;
+
+/** Of a list of objects as they are: upstream's lists of maps always say where they go on, also if it is nowhere. */
+export const objectListMetadata = (page: ListPage) => ({
+  ...(page.kind.model.publication.isUnstructured && { continue: "" }),
+  ...listMetadata(page),
+});
 
 export const listMetadata = ({ resourceVersion, continue: next, remainingItemCount }: ListPage) => ({
   resourceVersion,

@@ -1,4 +1,12 @@
-import type { ApiRequest, RequestBody, RequestVerb, ResourceAddress, Trace, User } from "#wire/api-request.ts";
+import type {
+  ApiRequest,
+  AuditNotes,
+  RequestBody,
+  RequestVerb,
+  ResourceAddress,
+  Trace,
+  User,
+} from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { isPart } from "./causality.ts";
 
@@ -9,6 +17,7 @@ export interface RequestFacts {
   readonly verb: RequestVerb;
   readonly body: RequestBody | undefined;
   readonly trace: Trace | undefined;
+  readonly audit: AuditNotes | undefined;
   readonly warn: (text: string) => void;
 }
 
@@ -31,10 +40,11 @@ export class ReceivedRequest implements ApiRequest {
   readonly because: string | undefined;
   readonly steps: string | undefined;
   readonly trace: Trace | undefined;
+  readonly audit: AuditNotes | undefined;
   readonly warn: (text: string) => void;
   readonly #http: HttpRequest;
 
-  constructor(http: HttpRequest, { user, address, verb, body, trace, warn }: RequestFacts) {
+  constructor(http: HttpRequest, { user, address, verb, body, trace, audit, warn }: RequestFacts) {
     const { headers } = http;
     const because = headers["knarr-because"];
     const steps = headers["knarr-steps"];
@@ -53,6 +63,7 @@ export class ReceivedRequest implements ApiRequest {
     this.because = isBelieved ? because : undefined;
     this.steps = isBelieved ? steps : undefined;
     this.trace = trace;
+    this.audit = audit;
     this.warn = warn;
     this.#http = http;
   }

@@ -35,6 +35,10 @@ export const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/strategic-merge-patch+json": "strategic",
   "application/apply-patch+yaml": "apply",
 };
+/** Those that go by the JSON alone: a custom resource knows nothing of how its parts would be merged. */
+export const plainPatchTypes: readonly string[] = Object.keys(patchTypes).filter(
+  (name) => patchTypes[name] !== "strategic",
+);
 const codecs = [jsonCodec, yamlCodec, protobufCodec];
 const mediaTypes = codecs.map(({ mediaType }) => mediaType);
 

@@ -1,12 +1,9 @@
-// From a request to the resource that serves it: checks the route, and hands it to a verb, a subresource or code.
-import type { Soon } from "#base/soon.ts";
+// What is served where, for those who route requests.
 import type { AnyKind } from "#schema/kind.ts";
-import type { ApiRequest, ApiResponse, RequestVerb, ResourceAddress } from "#wire/api-request.ts";
-import { methodNotAllowed, unknownPath } from "#wire/status.ts";
+import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import { checkRoute } from "./routes.ts";
-import { isStored, type ServedApis } from "./served/served-apis.ts";
-import type { ServedResource, VirtualResource } from "./served-resource.ts";
-import { verbs } from "./verbs/verbs.ts";
+import { isStored, type ServedApi, type ServedApis } from "./served/served-apis.ts";
+import type { ServedResource } from "./served-resource.ts";
 
 export class Resources {
   readonly #apis: ServedApis;
@@ -21,9 +18,24 @@ export class Resources {
     return subresource === undefined || Object.hasOwn(kind?.subresources ?? {}, subresource) ? kind : undefined;
   }
 
-  /** Whether anything at all is served of a group. */
+  /** Whether anything that is built in is served of a group. */
   hasGroup(group: string): boolean {
     return this.#apis.hasGroup(group);
+  }
+
+  /** What is served at an address. */
+  at({ group, version, resource }: ResourceAddress): ServedApi | undefined {
+    return this.#apis.find(group, version, resource);
+  }
+
+  /** Whether nobody answers for a path: upstream serves a custom resource only in its own scope, and passes all else on to nobody. */
+  isUnknown(address: ResourceAddress, verb: RequestVerb | undefined): boolean {
+    const { group, version, resource, namespace } = address;
+    const kind = this.#apis.find(group, version, resource)?.kind;
+    if (!kind) return !this.hasGroup(group);
+    if (!kind.model.publication.isUnstructured) return false;
+    const isInside = namespace !== undefined;
+    return kind.scope === "Cluster" ? isInside : !isInside && verb !== "list" && verb !== "watch";
   }
 
   /** The stored resource at an address. */
@@ -34,32 +46,6 @@ export class Resources {
 
   /** Throws ApiError 404 or 405 unless the path is served and takes the verb. */
   check(address: ResourceAddress, verb: RequestVerb | undefined): void {
-    const { group, version, resource } = address;
-    checkRoute(this.#apis.find(group, version, resource)?.kind, address, verb);
+    checkRoute(this.at(address)?.kind, address, verb);
   }
-
-  handle(request: ApiRequest): Soon<ApiResponse> {
-    const { group, version, resource, subresource, verb } = request;
-    const api = this.#apis.find(group, version, resource);
-    checkRoute(api?.kind, request, verb);
-    if (!api) throw unknownPath();
-    warnOfAge(api.kind, request);
-    if (!isStored(api)) return answerByCode(api, request);
-    if (subresource === undefined || subresource === "status") return verbs[verb](request, api);
-    const handler = api.subresources[subresource];
-    if (!handler) throw unknownPath();
-    return handler(request, api);
-  }
-}
-
-function answerByCode({ verbs: handlers }: VirtualResource, request: ApiRequest): Promise<ApiResponse> {
-  const handler = handlers[request.verb];
-  if (!handler) throw methodNotAllowed();
-  return handler(request);
-}
-
-function warnOfAge({ deprecated, apiVersion, kind }: AnyKind, { warn }: ApiRequest): void {
-  if (!deprecated) return;
-  const { since, use } = deprecated;
-  warn?.(`${apiVersion} ${kind} is deprecated in ${since}+${use === undefined ? "" : `; use ${use}`}`);
 }

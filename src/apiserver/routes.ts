@@ -1,7 +1,7 @@
 // Which paths the API has, and what may be done at each of them. Follows the routes of upstream's endpoints/installer.go.
 import { type AnyKind, allVerbs, type Verb } from "#schema/kind.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
-import { methodNotAllowed, unknownPath } from "#wire/status.ts";
+import { methodNotAllowed, notFound, unknownPath } from "#wire/status.ts";
 
 type Address = ResourceAddress & { readonly rest?: string | undefined };
 
@@ -14,6 +14,9 @@ type Address = ResourceAddress & { readonly rest?: string | undefined };
  */
 export function checkRoute(kind: AnyKind | undefined, address: Address, verb: RequestVerb | undefined): void {
   if (kind && verb && hasRoute(kind, address, verb)) return;
+  const { subresource, name, group, resource } = address;
+  if (kind?.model.publication.isUnstructured && subresource !== undefined && !hasSubresource(kind, address))
+    throw notFound({ group, resource }, name ?? "");
   throw kind && allVerbs.some((one) => hasRoute(kind, address, one)) ? methodNotAllowed() : unknownPath();
 }
 
@@ -35,6 +38,9 @@ function hasRoute(kind: AnyKind, { namespace, name, subresource, rest = "/" }: A
       return name !== undefined && !isOutside;
   }
 }
+
+const hasSubresource = ({ subresources = {} }: AnyKind, { subresource = "", rest = "/" }: Address): boolean =>
+  Object.hasOwn(subresources, subresource) && rest === "/";
 
 const verbsOfParts: readonly Verb[] = ["get", "update", "patch"];
 

@@ -1,4 +1,4 @@
-import type { Soon } from "#base/soon.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiRequest, ApiResponse, EncodedObject, RequestVerb } from "#wire/api-request.ts";
 import type { Registry } from "./registry/registry.ts";
@@ -31,10 +31,5 @@ export const answer = (
   { kind }: ServedResource,
   stored: EncodedObject,
   warnings: readonly string[] = [],
-): ApiResponse => ({
-  type: "object",
-  code,
-  kind,
-  stored: inVersion(kind, stored),
-  warnings,
-});
+): Soon<ApiResponse> =>
+  soon(inVersion(kind, stored), (shown) => ({ type: "object", code, kind, stored: shown, warnings }));

@@ -1,5 +1,6 @@
-// The path of a request. The list in `stagesOf` names what happens to it, in order; each stage is a file below pipeline/stages. Parts of the
-// same process enter with objects instead of bytes, and pass those stages that do not read bytes.
+// Where requests come in: over HTTP as bytes, or from parts of the same process as objects. Both pass the list of stages in
+// pipeline/pipeline.ts; parts of this process skip those that read bytes or identify. Here a request gets its trace and its name, and its
+// answer or refusal the form that the client wants.
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -7,41 +8,21 @@ import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import type { Soon } from "#base/soon.ts";
 import { DecodeError } from "#schema/json.ts";
-import type { Authorize } from "#serving/authorization.ts";
-import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, nosniff } from "#wire/http.ts";
 import { badRequest, internalError } from "#wire/status.ts";
-import type { YamlReader } from "#wire/yaml/reader.ts";
+import { auditor } from "./audit/auditor.ts";
+import type { AuditOptions } from "./audit/trail.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
-import type { ConnectionOptions } from "./connect/connect.ts";
-import { type InFlightLimits, usualInFlight } from "./in-flight.ts";
-import type { PathHandler } from "./paths/paths.ts";
 import { Call, type CallAnswer } from "./pipeline/call.ts";
-import { passAll, type Stage } from "./pipeline/pipeline.ts";
-import { authorizeStage } from "./pipeline/stages/authorize.ts";
-import { checkTimeoutStage } from "./pipeline/stages/check-timeout.ts";
-import { identifyStage } from "./pipeline/stages/identify.ts";
-import { limitInFlightStage } from "./pipeline/stages/limit-in-flight.ts";
-import { locateStage } from "./pipeline/stages/locate.ts";
-import { readBodyStage } from "./pipeline/stages/read-body.ts";
-import { routeStage } from "./pipeline/stages/route.ts";
-import { serveConnectionStage, servePathStage, serveResourceStage } from "./pipeline/stages/serve.ts";
+import { type PipelineOptions, passAll, type Stage, stagesOf } from "./pipeline/pipeline.ts";
 import { RequestMetrics } from "./request-metrics.ts";
-import type { Resources } from "./resources.ts";
 import { respond, respondError, respondList, wantedOfRefusal, withHeaders } from "./respond.ts";
 
-export interface ApiServerOptions {
-  readonly identify: (request: HttpRequest) => Promise<User> | User;
-  readonly authorize: Authorize;
-  readonly resources: Resources;
-  readonly paths: PathHandler;
+export interface ApiServerOptions extends PipelineOptions {
   readonly metrics: MetricRegistry;
-  /** How to reach what runs in the cluster. */
-  readonly connections: ConnectionOptions;
-  /** How many requests are served at once; 400 that read and 200 that write by default. */
-  readonly inFlight?: InFlightLimits;
-  /** Reads large YAML; without it, that is refused. */
-  readonly readYaml?: YamlReader;
+  /** What is recorded of requests, and where; nothing by default. */
+  readonly audit?: AuditOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -52,92 +33,107 @@ export interface ApiServer {
   request(request: ApiRequest): Promise<ApiResponse>;
 }
 
-const stagesOf = ({ identify, authorize, resources, paths, ...others }: ApiServerOptions): readonly Stage[] => [
-  identifyStage(identify),
-  locateStage,
-  limitInFlightStage(others.inFlight ?? usualInFlight),
-  checkTimeoutStage,
-  authorizeStage(authorize),
-  routeStage(resources),
-  servePathStage(paths, resources),
-  serveConnectionStage({ resources, connections: others.connections, authorize }),
-  readBodyStage(others.readYaml),
-  serveResourceStage(resources, others.clock),
-];
-
 export function apiServer(options: ApiServerOptions): ApiServer {
-  const { resources, clock, random, log } = options;
-  const stages = stagesOf(options);
-  const inProcessStages = stages.filter(({ inProcess }) => inProcess);
-  const metrics = new RequestMetrics({
-    registry: options.metrics,
-    clock,
-    kindAt: (address) => resources.kindAt(address),
-  });
+  const entrance = new Entrance(options);
+  return { handle: (sent) => entrance.handle(sent), request: (request) => entrance.request(request) };
+}
 
-  const handle: HttpHandler = async (sent) => {
-    const uuid = random.uuid();
-    const call = Call.overHttp(sent, traceOf(sent, uuid));
-    metrics.begin(call);
+class Entrance implements ApiServer {
+  readonly #options: ApiServerOptions;
+  readonly #stages: readonly Stage[];
+  readonly #inProcessStages: readonly Stage[];
+  readonly #metrics: RequestMetrics;
+  readonly #audit: ((call: Call, auditId: string) => void) | undefined;
+
+  constructor(options: ApiServerOptions) {
+    const { resources, clock, metrics } = options;
+    this.#options = options;
+    this.#stages = stagesOf(options);
+    this.#inProcessStages = this.#stages.filter(({ inProcess }) => inProcess);
+    this.#metrics = new RequestMetrics({ registry: metrics, clock, kindAt: (address) => resources.kindAt(address) });
+    this.#audit = options.audit && auditor({ ...options.audit, clock, resources });
+  }
+
+  async handle(sent: HttpRequest): Promise<HttpResponse> {
+    const uuid = this.#options.random.uuid();
+    const call = Call.overHttp(sent, this.#traceOf(sent, uuid));
+    const auditId = sent.headers["audit-id"] || uuid;
+    this.#metrics.begin(call);
+    this.#audit?.(call, auditId);
     const answered = (response: HttpResponse) =>
-      call.life.answeredOverHttp(named(response, sent.headers["audit-id"] || uuid, traceparentOf(call, uuid)), sent);
+      recorded(call, call.life.answeredOverHttp(named(response, auditId, traceparentOf(call, uuid)), sent));
     try {
-      const passed = passAll(stages, call);
-      const response = responseTo(passed instanceof Promise ? await passed : passed, call, sent);
+      const passed = passAll(this.#stages, call);
+      const response = this.#responseTo(passed instanceof Promise ? await passed : passed, call, sent);
       return answered(response instanceof Promise ? await response : response);
     } catch (error) {
       if (sent.signal.aborted) {
         call.life.ended("aborted");
         throw error;
       }
-      const refusal = respondError(asApiError(error, sent), call.wanted ?? wantedOfRefusal(sent), call.warnings.texts);
+      call.failure = error instanceof DecodeError ? badRequest(error.message) : asError(error);
+      const refusal = respondError(
+        this.#asApiError(call.failure, sent),
+        call.wanted ?? wantedOfRefusal(sent),
+        call.warnings.texts,
+      );
       return answered(call.stage === "authorize" ? withHeaders(refusal, nosniff) : refusal);
     }
-  };
+  }
 
-  const request = async (asked: ApiRequest): Promise<ApiResponse> => {
-    const call = Call.inProcess(asked, asked.trace ? undefined : traceOfVerb(asked));
-    metrics.begin(call);
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const call = Call.inProcess(request, request.trace ? undefined : this.#traceOfVerb(request));
+    this.#metrics.begin(call);
+    this.#audit?.(call, this.#options.random.uuid());
     try {
-      const answer = await passAll(inProcessStages, call);
+      const answer = await passAll(this.#inProcessStages, call);
       if (answer.type === "http") throw new Error("a part of this process asked for a page");
-      return call.life.answeredInProcess(answer);
+      call.answer = answer;
+      return recorded(call, call.life.answeredInProcess(answer));
     } catch (error) {
-      if (asked.signal.aborted) call.life.ended("aborted");
+      call.failure = asError(error);
+      if (request.signal.aborted) call.life.ended("aborted");
       else if (error instanceof ApiError) call.life.refused(error.code);
       else call.life.ended("panicked");
       throw error;
     }
-  };
+  }
 
-  const responseTo = (answer: CallAnswer, call: Call, sent: HttpRequest): Soon<HttpResponse> => {
+  #responseTo(answer: CallAnswer, call: Call, sent: HttpRequest): Soon<HttpResponse> {
+    call.answer = answer;
     if (answer.type === "http") return answer.response;
+    const { clock } = this.#options;
     const form = call.wanted ?? wantedOfRefusal(sent);
     call.isTraced = call.trace !== undefined;
     return answer.type === "list" ? respondList(answer, form, clock) : respond(answer, form, clock);
-  };
+  }
 
   /** Reads leave no record, so they are only followed for clients that ask for it. */
-  const traceOf = ({ method, headers: { traceparent } }: HttpRequest, uuid: string): RequestTrace | undefined => {
+  #traceOf({ method, headers: { traceparent } }: HttpRequest, uuid: string): RequestTrace | undefined {
     if (traceparent === undefined && (method === "GET" || method === "HEAD")) return undefined;
-    return new RequestTrace(traceIdOf(traceparent) ?? traceIdFrom(uuid), clock);
-  };
+    return new RequestTrace(traceIdOf(traceparent) ?? traceIdFrom(uuid), this.#options.clock);
+  }
 
-  const traceOfVerb = ({ verb }: ApiRequest): RequestTrace | undefined =>
-    verb === "get" || verb === "list" || verb === "watch"
+  #traceOfVerb({ verb }: ApiRequest): RequestTrace | undefined {
+    const { random, clock } = this.#options;
+    return verb === "get" || verb === "list" || verb === "watch"
       ? undefined
       : new RequestTrace(traceIdFrom(random.uuid()), clock);
+  }
 
   /** Anything but a refusal is a bug of ours: the client learns that there was one, the log learns which. */
-  const asApiError = (error: unknown, { method, path }: HttpRequest): ApiError => {
+  #asApiError(error: unknown, { method, path }: HttpRequest): ApiError {
     if (error instanceof ApiError) return error;
-    if (error instanceof DecodeError) return badRequest(error.message);
-    log.error("request failed", { method, path, error });
+    this.#options.log.error("request failed", { method, path, error });
     return internalError("This request caused apiserver to panic. Look in the logs for details.");
-  };
-
-  return { handle, request };
+  }
 }
+
+/** The answer, once what must be recorded of it has been. */
+const recorded = <T>({ audit }: Call, answer: T): Soon<T> =>
+  audit?.pending ? audit.pending.then(() => answer) : answer;
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 /** 32 digits. */
 const traceIdFrom = (uuid: string): string =>

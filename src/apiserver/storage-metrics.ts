@@ -51,14 +51,14 @@ export function declareStorageMetrics(
     stability: "ALPHA",
   });
   registry.reading(async () => {
-    for (const [{ group, plural }, { options }] of registries) {
-      const { cache, follower } = options;
-      objects.of(group === "" ? plural : `${plural}.${group}`).set(cache.size);
-      byGroup.of(group, plural).set(cache.size);
-      stored.of(group, plural).value = cache.received;
-      received.of(group, plural).value = cache.received;
-      notices.of(group, plural).value = follower.notices;
-      position.of(group, plural).set(Math.max(follower.revision, 0));
+    for (const [{ group, plural }, registry] of registries) {
+      const figures = registry.objects.figures;
+      objects.of(group === "" ? plural : `${plural}.${group}`).set(figures.size);
+      byGroup.of(group, plural).set(figures.size);
+      stored.of(group, plural).value = figures.received;
+      received.of(group, plural).value = figures.received;
+      notices.of(group, plural).value = figures.notices;
+      position.of(group, plural).set(Math.max(figures.revision, 0));
     }
     size.clear();
     const { sizeBytes } = await store.status();

@@ -3,11 +3,17 @@
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
+import type { AnyKind } from "#schema/kind.ts";
 import { type Change, Compacted, type Entry, type Page, type Revision, type StoreEngine } from "#store/engine.ts";
 import type { StoredForm } from "./stored.ts";
 import { WatchCache } from "./watch-cache.ts";
 
 export const registryPrefix = "/registry/";
+
+/** Where a kind's objects are kept: `/registry/pods/`, `/registry/apps/deployments/`. */
+export const keyPrefix = ({ group, plural }: AnyKind): string =>
+  group === "" ? `${registryPrefix}${plural}/` : `${registryPrefix}${group}/${plural}/`;
+
 const pageSize = 1000;
 const none: readonly WatchCache[] = [];
 /** For so long events are kept for watchers that come back. Those that stay learn once a minute how far they have come. */

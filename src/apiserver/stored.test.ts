@@ -56,7 +56,7 @@ for (const [name, kind, objects] of cases)
         const object = { ...drawn, metadata: { ...drawn.metadata, name: "a", namespace: "default" } };
         const writer = new StoredForm(kind, deepFreeze);
         const entry = entryOf(writer, object);
-        const written = writer.begun(object, entry);
+        const written = writer.written(object, entry);
         const before = written.json;
         written.settle(true);
         assert.notEqual(written.json, before);
@@ -89,10 +89,10 @@ test("what another server wrote in its own way keeps its bytes", () => {
 
 test("what settles as bytes keeps no object that nobody was given, and finds one that somebody has", () => {
   const form = new StoredForm(ConfigMap, deepFreeze);
-  const unseen = form.begun(configMap, entryOf(form, configMap));
+  const unseen = form.written(configMap, entryOf(form, configMap));
   unseen.settle(false);
   assert.equal(unseen.held, undefined);
-  const seen = form.begun(configMap, entryOf(form, configMap));
+  const seen = form.written(configMap, entryOf(form, configMap));
   const { object } = seen;
   seen.settle(false);
   assert.equal(seen.object, object);
@@ -100,7 +100,7 @@ test("what settles as bytes keeps no object that nobody was given, and finds one
 
 test("what settles as an object stays that object, and as bytes if nobody has read it", () => {
   const form = new StoredForm(ConfigMap, deepFreeze);
-  const written = form.begun(configMap, entryOf(form, configMap));
+  const written = form.written(configMap, entryOf(form, configMap));
   const { object } = written;
   written.settle(true);
   written.settle(true);
@@ -114,7 +114,7 @@ test("what settles as an object stays that object, and as bytes if nobody has re
 
 test("what is asked for in its other form is warm until it settles again", () => {
   const form = new StoredForm(ConfigMap, deepFreeze);
-  const [asObject, asBytes] = [form.begun(configMap, entryOf(form, configMap)), form.of(entryOf(form, configMap, 8))];
+  const [asObject, asBytes] = [form.written(configMap, entryOf(form, configMap)), form.of(entryOf(form, configMap, 8))];
   assert.ok(asObject.json.length > 0 && asBytes.object);
   assert.equal(form.warm.size, 0);
   asObject.settle(true);
@@ -133,10 +133,31 @@ for (const [form, settled] of [
 ] as const)
   test(`a deletion has the revision of its own, and else what was there last as ${form}`, () => {
     const writer = new StoredForm(ConfigMap, deepFreeze);
-    const stored = writer.begun(configMap, entryOf(writer, configMap, 9));
+    const stored = writer.written(configMap, entryOf(writer, configMap, 9));
     settled(stored);
     const deleted = stored.deleted(10);
     assert.equal(deleted.revision, 10);
     assert.equal(text(deleted.json), text(stored.json).replace('"resourceVersion":"9"', '"resourceVersion":"10"'));
     assert.deepEqual(deleted.object, JSON.parse(text(deleted.json)));
   });
+
+test("what this server wrote comes back as the same stored object, also in other bytes, until the cache has had it", () => {
+  const form = new StoredForm(ConfigMap, deepFreeze);
+  const entry = entryOf(form, configMap, 9);
+  const again = () => form.of({ ...entry, value: Uint8Array.from(entry.value) });
+  const stored = form.written(configMap, entry);
+  assert.equal(again(), stored);
+  assert.notEqual(form.of({ ...entry, key: "/registry/things/default/b" }), stored, "of another key");
+  form.passed(8);
+  assert.equal(again(), stored);
+  form.passed(9);
+  assert.notEqual(again(), stored);
+  assert.deepEqual(again().object, stored.object);
+});
+
+test("what the cache has had before the put was answered is not waited for", () => {
+  const form = new StoredForm(ConfigMap, deepFreeze);
+  const entry = entryOf(form, configMap, 9);
+  form.passed(9);
+  assert.notEqual(form.of(entry), form.written(configMap, entry));
+});

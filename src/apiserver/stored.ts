@@ -28,6 +28,8 @@ export class StoredObject implements EncodedObject {
   /** A weak one finds what others hold. */
   #object: ApiObject | WeakRef<ApiObject> | undefined;
   #isShared = false;
+  /** Whether the bytes are those of another form: what wrote them may have known another schema. */
+  readonly #isForeign: boolean;
   /** Whether the object was read from the bytes, and is not known to give the same bytes again. */
   #isRead = false;
   #isAsked = false;
@@ -42,6 +44,7 @@ export class StoredObject implements EncodedObject {
     this.#value = value;
     this.#json = json;
     this.#object = object && form.protect(object);
+    this.#isForeign = object === undefined;
   }
 
   /** The object, if anyone has it. */
@@ -99,7 +102,8 @@ export class StoredObject implements EncodedObject {
   }
 
   #makeJson(): Uint8Array {
-    return this.#value ? this.#form.jsonOf(this.#value, this.revision) : this.#form.jsonFrom(this.#object as ApiObject);
+    if (!this.#value) return this.#form.jsonFrom(this.#object as ApiObject);
+    return this.#form.jsonOf(this.#value, this.revision, this.#isForeign);
   }
 
   /** Whether the same bytes can be made of the object: another version of this server may have written them in its own way. */
@@ -132,8 +136,14 @@ export class StoredForm {
   /** Everything before the first field of metadata. */
   readonly #head: string;
   readonly #headBytes: Uint8Array;
-  /** Objects on their way into the store, by their bytes: what comes back need not be parsed again. */
-  readonly #known = new WeakMap<Uint8Array, StoredObject | ApiObject>();
+  /**
+   * Objects that this server has written and its cache has not yet had back from the store, by revision, so that they need not be parsed
+   * again. Revisions are never reused, and all are newer than `#passed`, so the map is as large as the cache is behind. Nothing rests on
+   * the bytes being the same array: a store may keep them in a form of its own, such as an encrypted one.
+   */
+  readonly #awaited = new Map<Revision, StoredObject>();
+  /** The cache has had everything up to here. */
+  #passed: Revision = 0;
 
   constructor(kind: AnyKind, protect: Protection = trusting) {
     this.#kind = kind;
@@ -149,9 +159,7 @@ export class StoredForm {
 
   encode(object: ApiObject): Uint8Array {
     const brief = this.encodeBriefly(object);
-    const bytes = brief.buffer === scratch.buffer ? brief.slice() : brief;
-    this.#known.set(bytes, object);
-    return bytes;
+    return brief.buffer === scratch.buffer ? brief.slice() : brief;
   }
 
   /**
@@ -175,37 +183,44 @@ export class StoredForm {
     return scratch.subarray(0, at);
   }
 
-  /** The stored object of what was encoded as `value` and is now an entry; the store may have made other bytes of it. */
-  written(value: Uint8Array, entry: Entry): StoredObject {
-    const known = this.#known.get(value);
-    if (known && entry.value !== value) this.#known.set(entry.value, known);
-    return this.of(entry);
-  }
-
-  /** The stored object of what has become an entry. */
-  begun(object: ApiObject, entry: Entry): StoredObject {
-    const stored = this.#make(entry, entry.modified, object);
-    this.#known.set(entry.value, stored);
+  /** The stored object of what has become an entry. The cache gets the very same when the entry comes back from the store. */
+  written(object: ApiObject, entry: Entry): StoredObject {
+    const stored = this.#make(entry.key, entry.modified, { value: entry.value, object });
+    // A watch may bring an entry before the put that made it is answered: then nobody waits for it any more.
+    if (entry.modified > this.#passed) this.#awaited.set(entry.modified, stored);
     return stored;
   }
 
-  /** The stored object of an entry. Asked twice for one entry, it gives the same. */
-  of(entry: Entry, revision: Revision = entry.modified): StoredObject {
-    const known = this.#known.get(entry.value);
-    if (known instanceof StoredObject && known.revision === revision) return known;
-    const stored = this.#make(entry, revision, known instanceof StoredObject ? undefined : known);
-    if (revision === entry.modified) this.#known.set(entry.value, stored);
-    return stored;
+  /** The stored object of an entry, at the revision that wrote it or at that of its deletion. */
+  of({ key, value, modified }: Entry, revision: Revision = modified): StoredObject {
+    const written = this.#awaited.get(revision);
+    return written?.key === key ? written : new StoredObject(this, key, revision, { value });
   }
 
-  /** What would be stored, if this were more than a dry run. */
-  tried(key: string, object: ApiObject, revision: Revision): StoredObject {
-    return this.of({ key, value: this.encode(object), created: revision, modified: revision });
+  /** To be called when the cache has taken all changes up to a revision. */
+  passed(revision: Revision): void {
+    this.#passed = Math.max(this.#passed, revision);
+    for (const written of this.#awaited.keys()) {
+      if (written > this.#passed) return;
+      this.#awaited.delete(written);
+    }
   }
 
-  /** What clients get of what the store has. */
-  jsonOf(value: Uint8Array, revision: Revision): Uint8Array {
-    return this.#withVersion(value, this.#head.length, revision, newline);
+  /** What is only shown: a dry run's object, or the last state of a deleted one. */
+  shown(key: string, object: ApiObject, revision: Revision): StoredObject {
+    return this.#make(key, revision, { object });
+  }
+
+  /** What clients get of what the store has. What is foreign may have been written before the kind was what it is. */
+  jsonOf(value: Uint8Array, revision: Revision, isForeign = true): Uint8Array {
+    return this.#withVersion(isForeign ? this.#reread(value) : value, this.#head.length, revision, newline);
+  }
+
+  #reread(value: Uint8Array): Uint8Array {
+    const { model } = this.#kind;
+    if (!model.reread) return value;
+    const { apiVersion: _apiVersion, kind: _kind, ...rest } = model.reread(decodeUtf8(value)) as ApiObject;
+    return this.encodeBriefly(rest as ApiObject);
   }
 
   /** The same, of the object. */
@@ -236,8 +251,11 @@ export class StoredForm {
     return { meta: htmlSafe(JSON.stringify(meta)), managed, tail: htmlSafe(JSON.stringify(rest)) };
   }
 
-  #make({ key, value }: Entry, revision: Revision, source: ApiObject | undefined): StoredObject {
-    if (!source) return new StoredObject(this, key, revision, { value });
+  #make(
+    key: string,
+    revision: Revision,
+    { value, object: source }: Forms & { readonly object: ApiObject },
+  ): StoredObject {
     const { apiVersion, kind } = this.#kind;
     const metadata = { ...source.metadata };
     if (revision === unwritten) delete metadata.resourceVersion;

@@ -1,6 +1,6 @@
 // An API server in memory, on a clock that stands still, for tests of this layer.
 import { ManualClock } from "#base/clock.ts";
-import { deepFreeze } from "#base/collections.ts";
+import { deepFreeze, own } from "#base/collections.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
 import type { ApiObject } from "#schema/object.ts";
@@ -54,7 +54,12 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     random: seededRandom(1),
     log: silentLog,
     authenticators: [async ({ headers }) => (headers.authorization === undefined ? testUser : undefined)],
-    tokens: [async (token, audiences) => users[token] && { user: users[token], audiences }],
+    tokens: [
+      async (token, audiences) => {
+        const user = own(users, token);
+        return user && { user, audiences };
+      },
+    ],
     audiences: ["https://kubernetes.default.svc"],
     authorizers: () => [() => ({ decision: "allow" })],
     bootstrapPolicy: false,

@@ -19,17 +19,13 @@ function cacheOf(): Written {
   const form = new StoredForm(ConfigMap);
   const cache = new WatchCache(prefix, form);
   cache.fill([], 1);
-  const entry = (revision: number, name = "a") => ({
-    key: `${prefix}default/${name}`,
-    value: form.encode({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name, namespace: "default" },
-      data: { at: String(revision) },
-    }),
-    created: 2,
-    modified: revision,
-  });
+  const entry = (revision: number, name = "a") => {
+    const metadata = { name, namespace: "default" };
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { at: String(revision) } };
+    const made = { key: `${prefix}default/${name}`, value: form.encode(object), created: 2, modified: revision };
+    form.written(object, made);
+    return made;
+  };
   const apply = (change: Change) => cache.apply([change]);
   return {
     cache,

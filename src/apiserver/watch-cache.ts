@@ -180,6 +180,7 @@ export class WatchCache {
       stored.settle(this.#isHeld);
       this.#set(entry.key, stored);
     }
+    this.#form.passed(at);
     for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.reset();
   }
 
@@ -193,6 +194,7 @@ export class WatchCache {
     this.#lists.clear();
     this.#received += changes.length;
     const events = changes.map((change) => this.#take(change));
+    this.#form.passed(events.at(-1)?.revision ?? 0);
     this.#ring.push(...events);
     if (this.#ring.length > ringSize * 1.25) this.#drop(this.#ring.length - ringSize);
     for (const { current } of events) if (current) this.#fresh.push(current);

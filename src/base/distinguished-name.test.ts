@@ -32,5 +32,5 @@ test("a text is read in its own alphabet, and refused outside of it", () => {
 test("a name that is not whole is refused", () => {
   assert.throws(() => parseDistinguishedName(der(set, der(sequence, der(oid, Uint8Array.of(0x55))))), DerError);
   assert.throws(() => parseDistinguishedName(der(sequence)), DerError);
-  assert.deepEqual(parseDistinguishedName(new Uint8Array()), { commonName: "", organizations: [] });
+  assert.deepEqual(parseDistinguishedName(new Uint8Array()), { commonName: "", organizations: [], uids: [] });
 });

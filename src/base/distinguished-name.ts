@@ -9,10 +9,13 @@ export interface DistinguishedName {
   readonly commonName: string;
   /** All of them, also those that share a set with others. */
   readonly organizations: readonly string[];
+  /** Kubernetes' own attribute 1.3.6.1.4.1.57683.2, all of them. */
+  readonly uids: readonly string[];
 }
 
 const commonNameOid = "550403";
 const organizationOid = "55040a";
+const uidOid = "2b0601040183c25302";
 
 /** Reads the content of a Name. Throws DerError. */
 export function parseDistinguishedName(name: Uint8Array): DistinguishedName {
@@ -25,6 +28,7 @@ export function parseDistinguishedName(name: Uint8Array): DistinguishedName {
   return {
     commonName: attributes.findLast(({ type }) => type === commonNameOid)?.text ?? "",
     organizations: attributes.filter(({ type }) => type === organizationOid).map(({ text }) => text),
+    uids: attributes.filter(({ type }) => type === uidOid).map(({ text }) => text),
   };
 }
 

@@ -17,5 +17,7 @@ export interface CommandEntry {
   readonly short: string;
   /** Of use to other commands only. */
   readonly isHidden?: boolean;
+  /** A program of its own: it sees all its arguments, `--help` as well. */
+  readonly isProgram?: boolean;
   load(): Promise<Command>;
 }

@@ -132,3 +132,16 @@ test("an informer that someone still follows stays when the unwatched ones are d
   s.informers.dropUnwatched(ConfigMap);
   assert.notEqual(s.informers.of(ConfigMap), informer);
 });
+
+test("a kind that nobody needs and that cannot be listed keeps nobody from being healthy", async () => {
+  await using s = served();
+  s.failing.add(ConfigMap);
+  const broken = s.informers.optional(ConfigMap);
+  await s.informers.of(Secret).synced(always);
+  await settle();
+  assert.deepEqual([broken.hasSynced, s.informers.hasSynced], [false, true]);
+  assert.equal(s.informers.of(ConfigMap), broken);
+  assert.equal(s.informers.hasSynced, false, "now some part needs it");
+  s.informers.drop(ConfigMap);
+  assert.equal(s.informers.hasSynced, true);
+});

@@ -13,6 +13,8 @@ export class Informers implements Component {
   /** What stops each informer that runs. */
   readonly #stops = new Map<Informer<AnyKind>, AbortController>();
   readonly #running = new Set<Promise<void>>();
+  /** Those that some part cannot do without. */
+  readonly #needed = new Set<Informer<AnyKind>>();
   #start: ((informer: Informer<AnyKind>) => void) | undefined;
 
   constructor(context: InformerContext) {
@@ -29,7 +31,21 @@ export class Informers implements Component {
     return informer;
   }
 
+  /**
+   * The same for those who follow whatever is served, as the garbage collector does, and who can do without a kind: one whose objects
+   * cannot be listed is no reason to call the process unhealthy, unless another part needs it.
+   */
+  optional<K extends AnyKind>(kind: K): Informer<K> {
+    return this.#find(kind, {});
+  }
+
   #selected<K extends AnyKind>(kind: K, selection: Selection): Informer<K> {
+    const informer = this.#find(kind, selection);
+    this.#needed.add(informer as Informer<AnyKind>);
+    return informer;
+  }
+
+  #find<K extends AnyKind>(kind: K, selection: Selection): Informer<K> {
     const { namespace = "", labelSelector = "", fieldSelector = "" } = selection;
     const key = [kind.apiVersion, kind.plural, namespace, labelSelector, fieldSelector].join("\n");
     const present = this.#informers.get(key);
@@ -58,14 +74,15 @@ export class Informers implements Component {
       if (informer.kind.apiVersion !== apiVersion || informer.kind.plural !== plural || !isMeant(informer)) continue;
       const reason = new Error(`the ${informer.name} was dropped`);
       this.#informers.delete(key);
+      this.#needed.delete(informer);
       informer.drop(reason);
       this.#stops.get(informer)?.abort(reason);
     }
   }
 
-  /** Whether every informer asked for so far has filled its cache. */
+  /** Whether every informer that some part needs has filled its cache. */
   get hasSynced(): boolean {
-    return [...this.#informers.values()].every(({ hasSynced }) => hasSynced);
+    return [...this.#needed].every(({ hasSynced }) => hasSynced);
   }
 
   async run(signal: AbortSignal): Promise<void> {

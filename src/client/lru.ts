@@ -13,6 +13,10 @@ export class Lru<V> {
     return value;
   }
 
+  values(): Iterable<V> {
+    return this.#entries.values();
+  }
+
   set(key: string, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

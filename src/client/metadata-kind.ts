@@ -1,4 +1,5 @@
 import { type AnyKind, allVerbs, resource, type ScalePaths, type Subresource, type Verb } from "#schema/kind.ts";
+import { structuralKind } from "#schema/structural/kind.ts";
 
 /** What discovery says of a resource. */
 export interface DiscoveredResource {
@@ -35,6 +36,14 @@ export function metadataKind({ verbs, subresources, ...rules }: DiscoveredResour
     verbs: verbs.filter(isVerb),
     subresources: Object.fromEntries(others),
   });
+}
+
+/** The same kind for those who read whole objects: all that the server sends is kept as it is. */
+export function wholeKind(kind: AnyKind): AnyKind {
+  if (!kind.metadataOnly) return kind;
+  const { group, version, plural, singular, scope, doc } = kind;
+  const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  return structuralKind({ group, version, kind: kind.kind, plural, singular, scope, doc, schema });
 }
 
 const isVerb = (verb: string): verb is Verb => allVerbs.some((one) => one === verb);

@@ -170,6 +170,10 @@ function toldTogether({ items }: APIGroupDiscoveryList): readonly ServedVersion[
   });
 }
 
+/** What is declared of the kinds of a version, and the metadata of all others. */
+export const kindsOfVersion = (version: APIVersionDiscovery, group: string): readonly AnyKind[] =>
+  resourcesOf(version, group).map((resource) => declared.get(keyOf(resource)) ?? metadataKind(resource));
+
 /** A resource without a kind is there for its subresources alone. */
 const resourcesOf = ({ version, resources = [] }: APIVersionDiscovery, group: string): readonly DiscoveredResource[] =>
   resources.flatMap(({ responseKind, subresources = [], shortNames = [], categories = [], ...told }) => {

@@ -3,6 +3,10 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AdmissionSettings } from "#apiserver/admission/configuration.ts";
 import { readAdmissionConfiguration } from "#apiserver/admission/configuration-file.ts";
+import type { ImagePolicySettings } from "#apiserver/admission/image-policy.ts";
+import { kubeconfigWebhook } from "#apiserver/host/kubeconfig-webhook.ts";
+import { type ReviewWebhook, reviewWebhook } from "#apiserver/webhook/review.ts";
+import { systemClock } from "#base/clock.ts";
 import type { FlagValues } from "#cli/flags.ts";
 
 export const pluginFlags = {
@@ -33,6 +37,15 @@ export const admissionFlags = {
   },
 } as const;
 
+/** Files that a configuration names are meant from where it stands. */
+const imageReviewBeside =
+  (file: string) =>
+  ({ kubeconfig, retryMs }: ImagePolicySettings): ReviewWebhook => {
+    const { post } = kubeconfigWebhook(resolve(dirname(file), kubeconfig), systemClock);
+    return reviewWebhook({ post, timeoutMs: imageReviewMs, clock: systemClock, retryMs });
+  };
+const imageReviewMs = 10_000;
+
 export function admissionSettings(settings: FlagValues<typeof admissionFlags>): AdmissionSettings {
   const file = settings["admission-control-config-file"];
   const read = (path: string, from?: string) =>
@@ -44,6 +57,6 @@ export function admissionSettings(settings: FlagValues<typeof admissionFlags>): 
       notReady: settings["default-not-ready-toleration-seconds"],
       unreachable: settings["default-unreachable-toleration-seconds"],
     },
-    ...(file !== undefined && readAdmissionConfiguration(file, read)),
+    ...(file !== undefined && readAdmissionConfiguration(file, read, imageReviewBeside(file))),
   };
 }

@@ -22,9 +22,9 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-export function makeAuthority(validity: Validity): KeyPair {
+export function makeAuthority(validity: Validity, commonName = "knarr-ca"): KeyPair {
   const key = newKey();
-  const name = nameOf({ commonName: "knarr-ca" });
+  const name = nameOf({ commonName });
   const cert = signed(
     {
       issuer: name,

@@ -33,15 +33,17 @@ const renewalDays = 60;
 export class Certificates {
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #authorityName: string;
 
-  constructor(folder: string, clock: Clock) {
+  constructor(folder: string, clock: Clock, authorityName = "knarr-ca") {
     this.#folder = folder;
     this.#clock = clock;
+    this.#authorityName = authorityName;
   }
 
   /** The authority, made at the first call. */
   authority(): KeyPair {
-    return this.#read("ca") ?? this.#write("ca", makeAuthority(this.#validity(authorityDays)));
+    return this.#read("ca") ?? this.#write("ca", makeAuthority(this.#validity(authorityDays), this.#authorityName));
   }
 
   /** A certificate signed by the authority, kept under `name` until it nears its end or other hosts are wanted. */

@@ -65,13 +65,7 @@ function kubeconfigOf({ name, kubeconfig, context, ...settings }: ConnectionSett
 /** Where nobody listens, if that is why. */
 const refusedAt = (error: unknown): string | undefined => /connect ECONNREFUSED (\S+?),?$/.exec(explain(error))?.[1];
 
-/** What `deploy/web` or `deploy web` names, among the kinds that every cluster has. */
-export function subjectOf(args: readonly string[]): Subject {
-  const { word, name } = wordsIn(args);
-  return { kind: findKind(word) ?? noSuchKind(word), name };
-}
-
-/** The same among all kinds that this cluster serves. Those that are not built in are known by their metadata alone. */
+/** What `deploy/web` or `deploy web` names, among all kinds that this cluster serves. Those that are not built in are known by their metadata alone. */
 export async function servedSubjectOf(args: readonly string[], { discovery, client }: Connection): Promise<Subject> {
   const { word, name } = wordsIn(args);
   const kind = findKind(word) ?? findKind(word, (await discovery.discover(client.signal)).kinds);

@@ -5,6 +5,7 @@ import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { type AdmissionSettings, admissionOf } from "#apiserver/admission/configuration.ts";
+import type { AggregationSettings } from "#apiserver/aggregation/aggregator.ts";
 import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
@@ -13,6 +14,7 @@ import type { NodeConnection } from "#apiserver/node-connection.ts";
 import { discoveryOf } from "#apiserver/served/discovery.ts";
 import type { Protection } from "#apiserver/stored.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
+import type { WebhookTransport } from "#apiserver/webhook/transport.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
@@ -52,6 +54,8 @@ export interface ClusterConfig {
   readonly objects?: readonly SystemObject[];
   /** Admission plugins besides those that run anyway, and those that shall not run. */
   readonly admission?: Pick<AdmissionSettings, "enable" | "disable">;
+  /** Which built-in kinds are served, and whether new objects wait for initializers. */
+  readonly served?: Pick<AssemblyOptions, "kinds" | "initializes">;
 }
 
 /** What nodes in this process are made with. */
@@ -93,6 +97,10 @@ export interface Environment {
   readonly protect?: Protection;
   /** Reads large YAML; without it, that is refused. */
   readonly readYaml?: YamlReader;
+  /** The way to webhooks; without it none is reached. */
+  readonly webhooks?: WebhookTransport;
+  /** How the servers of aggregated APIs are reached; without it none is. */
+  readonly aggregation?: AggregationSettings;
   /** How others reach the API; without one only this process does. */
   readonly front?: Front;
 }
@@ -136,6 +144,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     authorizers: (own) => [publicPathsFirst, own.node, own.rbac],
     bootstrapPolicy: true,
     admission: admissionOf(withNodeRestriction(config.admission)),
+    ...config.served,
     nodes: throughProcess(() => nodes, connection),
     network: config.network,
     components: [
@@ -150,6 +159,8 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     metrics,
     ...(environment.protect && { protect: environment.protect }),
     ...(environment.readYaml && { readYaml: environment.readYaml }),
+    ...(environment.aggregation && { aggregation: environment.aggregation }),
+    ...(environment.webhooks && { webhooks: environment.webhooks }),
   });
   const transport = measuredTransport(server.request, { host: "in-process", clock, metrics });
   const clientFor = (user: User, part: string): Client =>
@@ -165,7 +176,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
     informers,
     settings: {
-      discovery: discoveryOf(server.apis),
+      discovery: discoveryOf(server.apis, server.aggregator.discovery),
       rootCa: config.rootCa,
       ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
       loadBalancerAddresses: config.loadBalancerAddresses,
@@ -203,7 +214,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
         const system = server.system(advertised, config.objects);
         await system.attempt(signal);
         served.resolve();
-        await supervise([system, informers, controllers, scheduler, nodes], signal);
+        await supervise([system, server.aggregator, informers, controllers, scheduler, nodes], signal);
       } finally {
         await front?.close();
       }

@@ -10,9 +10,20 @@ export interface ControlPlaneCertificates {
   readonly authority: KeyPair;
   readonly server: KeyPair;
   readonly admin: KeyPair;
+  /** By which this server is known to those behind it, and the authority of that, which signs for nobody else. */
+  readonly frontProxy: FrontProxyCertificates;
   /** Writes `admin.kubeconfig`, and one for each part of the control plane that may run alone, into the folder. */
   writeKubeconfigs(context: string, server: string): void;
 }
+
+export interface FrontProxyCertificates {
+  /** In PEM. */
+  readonly authority: string;
+  readonly client: KeyPair;
+}
+
+/** As kubeadm calls it. */
+export const frontProxyName = "front-proxy-client";
 
 export interface ControlPlaneNames {
   readonly clock: Clock;
@@ -46,10 +57,15 @@ export function controlPlaneCertificates(
   const admin = certificates.issue("admin", adminIdentity);
   const controllerManager = certificates.issue("controller-manager", identities.controllerManager);
   const scheduler = certificates.issue("scheduler", identities.scheduler);
+  const frontProxy = new Certificates(join(folder, "front-proxy"), clock, "front-proxy-ca");
   return {
     authority,
     server,
     admin,
+    frontProxy: {
+      authority: frontProxy.authority().cert,
+      client: frontProxy.issue("client", { commonName: frontProxyName }),
+    },
     writeKubeconfigs(context, url) {
       for (const [name, client] of Object.entries({ admin, "controller-manager": controllerManager, scheduler }))
         replaceFile(join(folder, `${name}.kubeconfig`), kubeconfig(context, url, authority.cert, client));

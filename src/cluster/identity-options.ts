@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AssemblyOptions } from "#apiserver/assemble.ts";
+import { basicPasswords } from "#apiserver/authentication/basic-passwords.ts";
 import { staticTokens } from "#apiserver/authentication/token-authenticators.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { systemClock } from "#base/clock.ts";
@@ -16,6 +17,16 @@ import { type CertificateFlags, certificateFolder } from "./serving-certificates
 /** How the API server knows who asks, by the names of its flags. */
 export const identityFlags = {
   "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
+  "basic-auth-file": {
+    type: "string",
+    value: "FILE",
+    help: 'Lines of password,user,uid,"group,group"; passwords travel with every request, so prefer anything else',
+  },
+  "enable-bootstrap-token-auth": {
+    type: "bool",
+    default: false,
+    help: "Believe tokens of secrets of type bootstrap.kubernetes.io/token in kube-system, by which nodes join",
+  },
   "anonymous-auth": {
     type: "bool",
     default: true,
@@ -69,7 +80,7 @@ const maxMaxSeconds = 2 ** 32;
 
 type IdentityOptions = Pick<
   AssemblyOptions,
-  "authenticators" | "tokens" | "servesAnonymous" | "serviceAccounts" | "audiences"
+  "authenticators" | "tokens" | "bootstrapTokens" | "servesAnonymous" | "serviceAccounts" | "audiences"
 >;
 
 export function identityOptions(settings: IdentitySettings, clientCa: string | undefined): IdentityOptions {
@@ -77,8 +88,13 @@ export function identityOptions(settings: IdentitySettings, clientCa: string | u
   const issuers = given.length > 0 ? given : [defaultIssuer];
   const audiences = settings["api-audiences"].length > 0 ? settings["api-audiences"] : issuers;
   const tokenFile = settings["token-auth-file"];
+  const passwordFile = settings["basic-auth-file"];
   return {
-    authenticators: clientCa === undefined ? [] : [certificateAuthenticator(systemClock)],
+    authenticators: [
+      ...(clientCa === undefined ? [] : [certificateAuthenticator(systemClock)]),
+      ...(passwordFile === undefined ? [] : [flagFile("basic-auth-file", passwordFile, basicPasswords)]),
+    ],
+    bootstrapTokens: settings["enable-bootstrap-token-auth"],
     tokens:
       tokenFile === undefined ? [] : [flagFile("token-auth-file", tokenFile, (text) => staticTokens(text, audiences))],
     servesAnonymous: settings["anonymous-auth"],

@@ -18,7 +18,7 @@ export async function main(args: readonly string[]): Promise<number> {
     }
     const entry = commands.find((candidate) => candidate.name === (name === "--version" ? "version" : name));
     if (!entry) throw unknownCommand(name);
-    if (rest.includes("--help") || rest.includes("-h")) {
+    if (!entry.isProgram && (rest.includes("--help") || rest.includes("-h"))) {
       print(await commandHelp(entry));
       return 0;
     }

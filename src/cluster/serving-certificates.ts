@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { asCertificates, asPrivateKey, flagFile, isPair } from "#cli/host/flag-file.ts";
-import { controlPlaneCertificates } from "./control-plane-certificates.ts";
+import { controlPlaneCertificates, type FrontProxyCertificates } from "./control-plane-certificates.ts";
 import { masterAdmin } from "./identities.ts";
 
 /** Where the API server's certificates come from, by the names of its flags. */
@@ -20,6 +20,8 @@ export interface ServingCertificates {
   readonly cert: string;
   readonly key: string;
   readonly clientCa: string | undefined;
+  /** Of our own; undefined where the certificates are not ours. */
+  readonly frontProxy?: FrontProxyCertificates;
   /** Lets an administrator in; does nothing where the certificates are not ours. */
   writeKubeconfig(port: number): void;
 }
@@ -61,6 +63,7 @@ export function servingCertificates(settings: CertificateFlags): ServingCertific
   return {
     cert: own.server.cert,
     key: own.server.key,
+    frontProxy: own.frontProxy,
     clientCa: given === undefined ? own.authority.cert : `${given}\n${own.authority.cert}`,
     writeKubeconfig: (port) => own.writeKubeconfigs("knarr", `https://127.0.0.1:${port}`),
   };

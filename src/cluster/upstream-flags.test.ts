@@ -9,7 +9,7 @@ const parsed = (...args: readonly string[]) => parseFlags(upstreamFlags, args).f
 
 test("flags that upstream's scripts name are taken, and what has no effect is said", () => {
   const settings = parsed(
-    "--feature-gates=AllAlpha=true,Other=false",
+    "--feature-gates=AllAlpha=true,DynamicResourceAllocation=true",
     "--runtime-config=api/all=true",
     "--service-account-lookup=false",
     "--storage-media-type=application/vnd.kubernetes.protobuf",
@@ -28,6 +28,14 @@ test("flags that upstream's scripts name are taken, and what has no effect is sa
 for (const flag of [
   "--feature-gates=AllAlpha",
   "--feature-gates=A=maybe",
+  "--feature-gates=NoSuchGate=true",
+  "--runtime-config=api/all=false",
+  "--runtime-config=nothing/v1=true",
+  "--runtime-config=apps/v7=true",
+  "--runtime-config=apps=true",
+  "--runtime-config=apps/v1/Deployments=false",
+  "--runtime-config=resource.k8s.io/v1beta1=true",
+  "--runtime-config=v1=false",
   "--runtime-config=api/all=perhaps",
   "--storage-media-type=text/plain",
   "--version=v1.2.3",

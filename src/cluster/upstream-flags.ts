@@ -1,20 +1,23 @@
 // Flags of kube-apiserver that scripts and manifests name, and that change little or nothing here. They are read and checked, so that
 // a mistake is found, and what has no effect is said.
+
+import { enabledKinds } from "#apiserver/served/runtime-config.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { FlagValues } from "#cli/flags.ts";
+import { changedGates } from "./feature-gates.ts";
 import { kubernetesVersion } from "./version.ts";
 
 export const upstreamFlags = {
   "feature-gates": {
     type: "strings",
     value: "NAME=true|false",
-    help: "Without effect: features are as Kubernetes v1.36 has them by default",
+    help: "Checked, and without effect: features are as Kubernetes v1.36 has them by default",
   },
   "runtime-config": {
     type: "strings",
     value: "VERSION=true|false",
-    help: "Without effect: the versions are served that Kubernetes v1.36 serves by default",
+    help: "Versions (apps/v1, api/all, api/ga, api/beta, api/alpha) and resources (apps/v1/deployments) to serve or not",
   },
   "service-account-lookup": {
     type: "bool",
@@ -40,10 +43,8 @@ const mediaTypes = ["application/json", "application/yaml", "application/vnd.kub
 
 /** Throws UsageError for values that upstream would refuse as well. */
 export function checkUpstreamFlags(settings: UpstreamSettings): void {
-  for (const name of ["feature-gates", "runtime-config"] as const)
-    for (const pair of settings[name])
-      if (!/^[^=]+=(true|false)$/i.test(pair) && !(name === "runtime-config" && /^[^=]+=?$/.test(pair)))
-        throw new UsageError(`--${name}: ${JSON.stringify(pair)} is not of the form NAME=true or NAME=false`);
+  changedGates(settings["feature-gates"]);
+  enabledKinds(settings["runtime-config"]);
   const type = settings["storage-media-type"];
   if (!mediaTypes.includes(type))
     throw new UsageError(`--storage-media-type: ${JSON.stringify(type)} is not known; use ${mediaTypes.join(", ")}`);
@@ -57,8 +58,10 @@ const isRelease = (version: string): boolean =>
 
 export function warnOfUpstreamFlags(settings: UpstreamSettings, log: Log): void {
   const warn = (flag: string, value: unknown) => log.warn("a flag has no effect", { flag: `--${flag}`, value });
-  for (const name of ["feature-gates", "runtime-config"] as const)
-    if (settings[name].length > 0) warn(name, settings[name]);
+  const gates = changedGates(settings["feature-gates"]);
+  if (gates.length > 0) warn("feature-gates", gates);
+  const { ignored } = enabledKinds(settings["runtime-config"]);
+  if (ignored.length > 0) warn("runtime-config", ignored);
   if (!settings["service-account-lookup"]) warn("service-account-lookup", false);
   if (settings["storage-media-type"] !== mediaTypes[0]) warn("storage-media-type", settings["storage-media-type"]);
 }

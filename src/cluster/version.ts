@@ -1,6 +1,6 @@
-/** Our own version, and the Kubernetes release whose behaviour we reproduce. */
-export const knarrVersion = "0.1.0";
-export const kubernetesVersion = "v1.36.4";
+import { knarrVersion, kubernetesVersion } from "#api/release.ts";
+
+export { knarrVersion, kubernetesVersion };
 
 /** What `/version` answers. */
 export function apiVersionInfo(gitVersion = kubernetesVersion) {

@@ -35,6 +35,7 @@ function fieldPrinters(struct: AnyStruct): readonly Printer[] {
   const groups = new Map<AnyStruct | string, string[]>();
   const fields = struct.fields as Readonly<Record<string, { readonly spec: FieldSpec }>>;
   for (const [name, { spec }] of Object.entries(fields)) {
+    if (spec.isUnpublished) continue; // no part of v1.36
     const group = spec.inlined?.struct ?? name;
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }

@@ -6,6 +6,7 @@ import { ClusterRoleBinding } from "#api/rbac/v1/cluster-role-binding.ts";
 import { Role } from "#api/rbac/v1/role.ts";
 import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import { isNotFound } from "#base/errors.ts";
+import { wholeKind } from "#client/metadata-kind.ts";
 import { type ObjectKey, resourceName } from "#client/object-key.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -59,7 +60,7 @@ export async function explainRefusal(wish: Wish, { client }: Sources): Promise<E
 
 async function read(kind: AnyKind, place: ObjectKey, { client }: Sources): Promise<Infer<AnyKind>> {
   try {
-    return await client.get(kind, place);
+    return await client.get(wholeKind(kind), place);
   } catch (error) {
     throw isNotFound(error) ? await notFound(kind, place, client) : error;
   }

@@ -38,6 +38,7 @@ export function declared(struct: AnyStruct, fieldNames: readonly string[]): Obje
       strategicPatch: true,
       watchPaths: true,
       defaultsItems: true,
+      isUnstructured: false,
       tellsSelectableFields: false,
       abbreviatesKinds: true,
     },

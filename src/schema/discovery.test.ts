@@ -136,12 +136,17 @@ test("the hash is that of the version that is stored", () => {
   assert.equal(storageVersionHash(Old), "xPOwRZ+Yhw8=");
 });
 
+interface ToldResource {
+  readonly responseKind: object;
+  readonly subresources?: readonly object[];
+}
+
 test("aggregated discovery says it all at once", () => {
   const [core] = groupDiscoveryList(catalog, "api").items;
   assert.deepEqual(core?.metadata, {});
   const [version] = core?.versions ?? [];
   assert.equal(version?.freshness, "Current");
-  const [pods] = version?.resources ?? [];
+  const [pods] = (version?.resources ?? []) as readonly ToldResource[];
   assert.deepEqual(pods?.responseKind, { group: "", version: "", kind: "Pod" });
   assert.deepEqual(pods?.subresources, [
     { subresource: "exec", responseKind: { group: "", version: "", kind: "PodExecOptions" }, verbs: ["create", "get"] },
@@ -157,9 +162,28 @@ test("aggregated discovery says it all at once", () => {
     others.map(({ metadata }) => metadata.name),
     ["auth.k8s.io", "stable.example.com", "zoo.example.com"],
   );
-  assert.deepEqual(others[1]?.versions[1]?.resources[0]?.responseKind, {
+  const [tab] = (others[1]?.versions[1]?.resources ?? []) as readonly ToldResource[];
+  assert.deepEqual(tab?.responseKind, {
     group: "stable.example.com",
     version: "v1beta1",
     kind: "CronTab",
   });
+});
+
+test("what other servers answer for stands among what is served here, in its place", () => {
+  const stale = { version: "v1", freshness: "Stale" as const };
+  const fresh = { version: "v1beta1", resources: [], freshness: "Current" as const };
+  const foreign = [
+    { group: "apples.example.com", version: "v1", discovery: stale },
+    { group: "stable.example.com", version: "v1beta1", discovery: fresh },
+    { group: "constructor", version: "v1", discovery: stale },
+  ];
+  const priorities = { ...catalog.priorities, "apples.example.com": { group: 17_500, versions: { v1: 1 } } };
+  const all = groupDiscoveryList({ ...catalog, foreign, priorities }, "apis").items;
+  assert.deepEqual(
+    all.map(({ metadata }) => metadata.name),
+    ["apples.example.com", "auth.k8s.io", "constructor", "stable.example.com", "zoo.example.com"],
+  );
+  assert.deepEqual(all[0]?.versions, [stale]);
+  assert.equal(all[3]?.versions[1], fresh); // in place of what is served here
 });

@@ -1,5 +1,6 @@
 // What clients find out before they ask for anything: groups, versions, resources. Derived from the kinds that are served.
 import { toBase64 } from "#base/base64.ts";
+import { own } from "#base/collections.ts";
 import { sha256 } from "#base/sha256.ts";
 import { type AnyKind, type Subresource, subresourcesOf } from "./kind.ts";
 
@@ -15,11 +16,27 @@ export interface Catalog {
   readonly priorities: Readonly<Record<string, GroupPriority>>;
   /** The kind of every `scale` subresource. */
   readonly Scale: AnyKind;
+  /** Versions that other servers answer for; kinds of such a version are not told of. */
+  readonly foreign?: readonly ForeignVersion[];
+}
+
+/** What another server says of a version of a group. */
+export interface ForeignVersion {
+  readonly group: string;
+  readonly version: string;
+  /** An APIVersionDiscovery. */
+  readonly discovery: {
+    readonly version: string;
+    readonly resources?: readonly object[];
+    readonly freshness: "Current" | "Stale";
+  };
 }
 
 export interface ServedVersion {
   readonly version: string;
   readonly kinds: readonly AnyKind[];
+  /** Set if another server answers for it; then there are no kinds. */
+  readonly foreign?: ForeignVersion["discovery"];
 }
 
 export interface ServedGroup {
@@ -30,21 +47,34 @@ export interface ServedGroup {
 
 /** What the server says of a group it does not know: custom resources come after all that is built in. */
 export const customPriority: GroupPriority = { group: 1000, versions: {} };
-const customVersionPriority = 100;
+export const customVersionPriority = 100;
 
 /** All groups in the order that discovery lists them. */
-export function servedGroups({ kinds, priorities }: Catalog): readonly ServedGroup[] {
-  const priority = (group: string) => priorities[group] ?? customPriority;
-  return [...Map.groupBy(kinds, ({ group }) => group)]
+export function servedGroups({ kinds, priorities, foreign = [] }: Catalog): readonly ServedGroup[] {
+  const priority = (group: string) => own(priorities, group) ?? customPriority;
+  const versionsBy = Map.groupBy(kinds, ({ group }) => group);
+  for (const { group } of foreign) if (!versionsBy.has(group)) versionsBy.set(group, []);
+  return [...versionsBy]
     .toSorted(([a], [b]) => priority(b).group - priority(a).group || (a < b ? -1 : 1))
     .map(([group, ofGroup]) => {
-      const rank = (version: string) => priority(group).versions[version] ?? customVersionPriority;
-      const versions = [...Map.groupBy(ofGroup, ({ version }) => version)]
-        .toSorted(([a], [b]) => rank(b) - rank(a) || compareVersions(a, b))
-        .map(([version, ofVersion]) => ({ version, kinds: ofVersion }));
-      return { group, versions };
+      const rank = (version: string) => own(priority(group).versions, version) ?? customVersionPriority;
+      const versions = versionsOf(
+        ofGroup,
+        foreign.filter((one) => one.group === group),
+      );
+      return { group, versions: versions.toSorted((a, b) => rank(b.version) - rank(a.version) || byVersion(a, b)) };
     });
 }
+
+function versionsOf(kinds: readonly AnyKind[], foreign: readonly ForeignVersion[]): readonly ServedVersion[] {
+  const versions = new Map<string, ServedVersion>();
+  for (const [version, ofVersion] of Map.groupBy(kinds, (kind) => kind.version))
+    versions.set(version, { version, kinds: ofVersion });
+  for (const { version, discovery } of foreign) versions.set(version, { version, kinds: [], foreign: discovery });
+  return [...versions.values()];
+}
+
+const byVersion = (a: ServedVersion, b: ServedVersion): number => compareVersions(a.version, b.version);
 
 /** Orders versions as Kubernetes does, the one to prefer first: v2, v1, v1beta2, v1beta1, v1alpha1, then all else by name. */
 export function compareVersions(a: string, b: string): number {
@@ -123,7 +153,8 @@ function resourceItem(kind: AnyKind): ApiResource {
     singularName: singular,
     namespaced: scope === "Namespaced",
     kind: kind.kind,
-    verbs: verbs.toSorted(),
+    // Upstream tells those of custom resources in the order in which its handler has them.
+    verbs: kind.model.publication.isUnstructured ? verbs : verbs.toSorted(),
     ...names(kind),
     ...(stored !== false && { storageVersionHash: storageVersionHash(kind) }),
   };
@@ -165,11 +196,14 @@ export const groupDiscoveryList = (catalog: Catalog, of: "api" | "apis") => ({
     .filter(({ group }) => (group === "") === (of === "api"))
     .map(({ group, versions }) => ({
       metadata: group === "" ? {} : { name: group },
-      versions: versions.map(({ version, kinds }) => ({
-        version,
-        resources: kinds.map((kind) => resourceDiscovery(kind, catalog)).toSorted(byResource),
-        freshness: "Current" as const,
-      })),
+      versions: versions.map(
+        ({ version, kinds, foreign }) =>
+          foreign ?? {
+            version,
+            resources: kinds.map((kind) => resourceDiscovery(kind, catalog)).toSorted(byResource),
+            freshness: "Current" as const,
+          },
+      ),
     })),
 });
 

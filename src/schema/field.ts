@@ -118,6 +118,7 @@ export interface FieldSpec {
   /** Lists are merged by this field, and one that lacks it counts as having its zero. */
   zeroKey?: boolean;
   /** Upstream has the field behind a feature gate that is off: what clients send is dropped. */
+  isUnpublished?: boolean;
   gateOff?: string;
   /** In protobuf it travels in the envelope around the object, under its number there. */
   envelope?: boolean;
@@ -282,6 +283,11 @@ export class Field<T, Set extends boolean = false> {
   /** Lists of the struct may be keyed by this optional field: absent, it counts as zero, and OpenAPI says so. */
   zeroKey(): this {
     this.#with({ zeroKey: true });
+    return this;
+  }
+  /** Served on request only: OpenAPI does not tell of it. */
+  unpublished(): this {
+    this.#with({ isUnpublished: true });
     return this;
   }
   off(gate: string): this {

@@ -33,6 +33,8 @@ export interface Column<O> {
   readonly doc?: string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
+  /** The same as a number, of which all above 0 are wide. */
+  readonly priority?: number;
   /** What is shown. `undefined` shows as the zero of the column's type, `null` as nothing. `now` is in milliseconds. */
   cell(object: O, now: number): unknown;
 }
@@ -61,8 +63,10 @@ export interface Subresource {
 export interface ScalePaths {
   readonly replicas: string;
   readonly current: string;
-  /** A label selector, or a plain map of labels. */
+  /** A label selector, or a plain map of labels, or the text of a selector. */
   readonly selector?: string;
+  /** Whether the size is only there where someone has written it, so that an object without has no scale to read. */
+  readonly isWritten?: true;
 }
 
 export interface KindRules<F extends Fields> {
@@ -84,7 +88,7 @@ export interface KindRules<F extends Fields> {
   /** A deletion is answered with the object, not with a Status. */
   readonly returnsDeleted?: true;
   /** Whoever still uses the kind is told so, with every answer. */
-  readonly deprecated?: { readonly since: string; readonly use?: string };
+  readonly deprecated?: { readonly since: string; readonly use?: string } | { readonly warning: string };
   /** False for what is answered and forgotten, like access reviews. */
   readonly stored?: false;
   /** The version that upstream stores, where it is not this one: clients see its hash in discovery. */
@@ -123,6 +127,14 @@ export interface Conversion<O> {
   readonly to: () => AnyKind;
   toStored(object: O): Readonly<Record<string, unknown>>;
   fromStored(stored: Readonly<Record<string, any>>): Readonly<Record<string, unknown>>;
+  /**
+   * Where another program converts: it is asked for objects on their way in and out. The two above then only serve to compare who owns what,
+   * and fields that are selected by.
+   */
+  remote?(
+    objects: readonly Readonly<Record<string, unknown>>[],
+    target: AnyKind,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 export interface Kind<F extends Fields> extends KindRules<F> {

@@ -23,6 +23,9 @@ export interface ObjectModel {
   /** The object in what the store has, or a server sent: written by one of us, so that there is nothing to check. */
   parse(text: string): object;
 
+  /** The same object if what wrote it knew another schema: what this one does not know is dropped, and what it fills in is filled in. */
+  reread?(text: string): object;
+
   /** Fills in defaults, in place. Doing it twice changes nothing more. */
   applyDefaults(object: object): void;
   /** Adds the problems of a defaulted object, but for those of metadata, which are the same for all kinds. With `old`, of the update from it. */
@@ -44,6 +47,11 @@ export interface ObjectModel {
 export interface Publication {
   /** The author's schema, where documents show that, and not one that is made of the struct. */
   readonly schema?: JsonMap;
+  /**
+   * Whether upstream holds objects as maps and not as structs of Go. Then they name their kind themselves wherever they are, must be sent
+   * with it, and are refused in other words.
+   */
+  readonly isUnstructured: boolean;
   /** The name of the type in OpenAPI documents. */
   definitionName(kind: { readonly group: string; readonly version: string; readonly kind: string }): string;
   readonly protobuf: boolean;

@@ -1,5 +1,5 @@
 // What every object has: its name and its life. Kept in this layer because every kind contains it.
-import { bool, fieldsV1, int64, list, map, ref, string, time } from "./field.ts";
+import { bool, fieldsV1, int32, int64, list, map, ref, string, time } from "./field.ts";
 import type { Infer } from "./infer.ts";
 import { struct } from "./struct.ts";
 
@@ -32,6 +32,21 @@ export const ManagedFieldsEntry = struct(
 );
 export interface ManagedFieldsEntry extends Infer<typeof ManagedFieldsEntry> {}
 
+const InitializerResult = struct("meta/v1.InitializerResult", {
+  status: string(2, "Failure, if the object cannot be initialized."),
+  message: string(3, "Why, for people."),
+  reason: string(4, "Why, in one word."),
+  code: int32(6, "The code of the answer to whoever waits for the object."),
+});
+const Initializer = struct("meta/v1.Initializer", { name: string(1, "Who has to act.").required() });
+
+/** Of Kubernetes v1.7 to v1.13, whose Initializers are Status and two structs of these numbers. */
+const Initializers = struct("meta/v1.Initializers", {
+  pending: list(1, Initializer, "Who has still to act, the next one first.").keyedBy("name"),
+  result: ref(2, InitializerResult, "Set if the object cannot be initialized: it is deleted.").pointer(),
+});
+export interface Initializers extends Infer<typeof Initializers> {}
+
 export const ObjectMeta = struct(
   "meta/v1.ObjectMeta",
   {
@@ -55,6 +70,7 @@ export const ObjectMeta = struct(
     annotations: map(12, "string", "Names and values for tools; not selected by."),
     ownerReferences: list(13, OwnerReference, "What this object depends on.").keyedBy("uid"),
     finalizers: list(14, "string", "Who must act before the object may be removed.").asSet().patch("merge"),
+    initializers: ref(16, Initializers, "Who must act before others see the object.").pointer().unpublished(),
     managedFields: list(
       17,
       ManagedFieldsEntry,

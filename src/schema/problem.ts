@@ -75,6 +75,7 @@ export const invalid = (field: string, detail: string, value?: unknown): Problem
   ...given(value),
 });
 export const forbidden = (field: string, detail = ""): Problem => ({ type: "Forbidden", field, detail });
+export const internalError = (field: string, detail: string): Problem => ({ type: "InternalError", field, detail });
 export const duplicate = (field: string, value?: unknown): Problem => ({
   type: "Duplicate",
   field,
@@ -131,4 +132,9 @@ export const problemCause = (problem: Problem): StatusCause => ({
   field: problem.field,
 });
 
-const shown = (value: unknown): string => (value === undefined ? "null" : JSON.stringify(value));
+function shown(value: unknown): string {
+  const text = value === undefined ? "null" : JSON.stringify(value);
+  // Go writes objects so that they can stand in HTML; texts are only put in quotes.
+  if (typeof value !== "object") return text;
+  return text.replaceAll(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
+}

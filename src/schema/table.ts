@@ -98,12 +98,12 @@ export const partialObjectMetadataList = (list: ObjectList, apiVersion: MetaVers
 
 export const columnsOf = (kind: AnyKind): readonly Column<any>[] => kind.columns ?? defaultColumns;
 
-export const columnDefinition = ({ name, type, format, doc, wide }: Column<any>): ColumnDefinition => ({
+export const columnDefinition = ({ name, type, format, doc, wide, priority }: Column<any>): ColumnDefinition => ({
   name,
   type: type ?? "string",
   format: format ?? "",
   description: doc ?? "",
-  priority: wide ? 1 : 0,
+  priority: priority ?? (wide ? 1 : 0),
 });
 
 function table(kind: AnyKind, metadata: Json, objects: readonly SomeObject[], options: TableOptions): Table {

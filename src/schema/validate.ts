@@ -27,10 +27,17 @@ export function validateObject(subject: AnyKind | AnyStruct, object: Values, old
     return problems;
   }
   // What is only asked and answered, like an access review, needs no name.
-  if (subject.stored !== false)
-    at("metadata", problems, () => validateMetadata(subject, object as WithMetadata, old?.metadata, problems));
+  if (subject.stored !== false) addMetadataProblems(subject, object, old, problems);
   subject.model.validate(object, old, problems);
   return problems;
+}
+
+function addMetadataProblems(kind: AnyKind, object: Values, old: Values | undefined, problems: Problem[]): void {
+  const add = () =>
+    at("metadata", problems, () => validateMetadata(kind, object as WithMetadata, old?.metadata, problems));
+  add();
+  // Upstream asks twice about the update of a custom resource, and tells both.
+  if (old && problems.length > 0 && kind.model.publication.isUnstructured) add();
 }
 
 /** Adds the problems of an object of a struct. */

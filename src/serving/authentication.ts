@@ -28,37 +28,57 @@ export const authenticated = "system:authenticated";
 export const unauthenticated = "system:unauthenticated";
 export const anonymousUser: User = { name: "system:anonymous", groups: [unauthenticated] };
 
+/** Whether strangers are served, or at which paths. */
+export type AnonymousService = boolean | ((path: string) => boolean);
+
 export interface IdentifyOptions {
   readonly authenticators: readonly Authenticator[];
   readonly authenticateToken: (token: string) => Promise<TokenOwner>;
-  /** Whether those are served who show nothing; they are by default. */
-  readonly servesAnonymous?: boolean;
+  /** Whether those are served who show nothing, or at which paths; they are by default. */
+  readonly servesAnonymous?: AnonymousService;
 }
 
 export const identifyBy =
   (options: IdentifyOptions): ((request: HttpRequest) => Promise<User> | User) =>
   (request) => {
     // Whoever shows a certificate is known at once, and shows it with every request.
-    const first = options.authenticators[0]?.(request);
-    if (first && first !== refused && !(first instanceof Promise)) return asAuthenticated(first);
-    return identifyByAll(request, first, options);
+    let isRefused = false;
+    for (const [i, authenticate] of options.authenticators.entries()) {
+      const user = authenticate(request);
+      if (user instanceof Promise) return identifyLater(request, { user, next: i + 1, isRefused }, options);
+      if (user && user !== refused) return asAuthenticated(user);
+      isRefused ||= user === refused;
+    }
+    return identifyByToken(request, isRefused, options);
   };
 
-async function identifyByAll(
-  request: HttpRequest,
-  first: ReturnType<Authenticator>,
-  { authenticators: [, ...others], authenticateToken, servesAnonymous = true }: IdentifyOptions,
-): Promise<User> {
-  let isRefused = false;
-  for (const authenticate of [() => first, ...others]) {
+/** How far the authenticators have been asked. */
+interface Asking {
+  readonly user: Promise<Identity>;
+  readonly next: number;
+  readonly isRefused: boolean;
+}
+
+async function identifyLater(request: HttpRequest, asking: Asking, options: IdentifyOptions): Promise<User> {
+  let { isRefused } = asking;
+  for (const authenticate of [() => asking.user, ...options.authenticators.slice(asking.next)]) {
     const user = await authenticate(request);
     if (user && user !== refused) return asAuthenticated(user);
     isRefused ||= user === refused;
   }
+  return identifyByToken(request, isRefused, options);
+}
+
+async function identifyByToken(
+  request: HttpRequest,
+  isRefused: boolean,
+  { authenticateToken, servesAnonymous = true }: IdentifyOptions,
+): Promise<User> {
   const { authorization } = request.headers;
   const token = authorization ? bearerToken(authorization) : protocolToken(request);
   if (token === undefined) {
-    if (authorization || isRefused || !servesAnonymous) throw unauthorized();
+    const isServed = typeof servesAnonymous === "function" ? servesAnonymous(request.path) : servesAnonymous;
+    if (authorization || isRefused || !isServed) throw unauthorized();
     return anonymousUser;
   }
   try {

@@ -9,6 +9,8 @@ export type Question = { readonly user: User; readonly verb: string } & (
       readonly type: "resource";
       /** What a list, watch or deletion of many is narrowed to. */
       readonly fieldSelector?: readonly FieldRequirement[] | undefined;
+      /** The same by labels, as text. */
+      readonly labelSelector?: string | undefined;
     } & ResourceAddress)
   | { readonly type: "path"; readonly path: string }
 );

@@ -6,7 +6,7 @@ import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
-import { Lru } from "#client/lru.ts";
+import { TtlCache } from "#client/ttl-cache.ts";
 import type { Draft } from "#schema/infer.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
@@ -37,7 +37,6 @@ const usualMs = 10_000;
 /** How long an answer may take. */
 const patienceMs = 10_000;
 /** How many answers are remembered, and how long what was asked may be: nobody may fill the memory with questions. */
-const rememberedAnswers = 8192;
 const longestQuestion = 10_000;
 
 export function delegation(options: DelegationOptions): Delegation {
@@ -94,32 +93,6 @@ export function pathGuard({ identify, authorize }: Delegation): Guard {
     const user = await identify(request);
     await permit(() => authorize(user, { nonResourceAttributes: { path, verb } }), { type: "path", user, verb, path });
   };
-}
-
-/** Answers under the names of their questions, each for its time. Who asks while one is on its way waits for the same. */
-class TtlCache<V> {
-  readonly #clock: Clock;
-  readonly #answers = new Lru<{ readonly answer: Promise<V>; until: number }>(rememberedAnswers);
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  get(question: string, ask: () => Promise<V>, msOf: (answer: V) => number): Promise<V> {
-    const known = this.#answers.get(question);
-    if (known && known.until > this.#clock.elapsed()) return known.answer;
-    const entry = { answer: ask(), until: Number.POSITIVE_INFINITY };
-    this.#answers.set(question, entry);
-    entry.answer.then(
-      (answer) => {
-        entry.until = this.#clock.elapsed() + msOf(answer);
-      },
-      () => {
-        entry.until = 0; // whoever asked is told; the next one asks again
-      },
-    );
-    return entry.answer;
-  }
 }
 
 async function reviewToken(client: Client, token: string): Promise<TokenOwner | TokenError> {

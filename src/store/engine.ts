@@ -12,7 +12,7 @@ export type Revision = number;
 
 export interface Entry {
   readonly key: string;
-  /** Shared with every reader: must not be changed. */
+  /** Shared with every reader: must not be changed. Two reads of one entry give equal bytes, which need not be the same array. */
   readonly value: Uint8Array;
   /** The revision that created the key, and the one that wrote this value. */
   readonly created: Revision;

@@ -64,6 +64,15 @@ export interface Trace {
   spent(stage: RequestStage): number | undefined;
 }
 
+/** Takes what the audit log should tell of a request besides what it is. */
+export interface AuditNotes {
+  /** The first value of a key stays. */
+  annotate(key: string, value: string): void;
+  /** The object that was sent, decoded and defaulted, before anybody has changed it. */
+  sentObject(object: object): void;
+  sentPatch(patch: unknown): void;
+}
+
 export interface ApiRequest extends ResourceAddress {
   readonly user: User;
   readonly verb: RequestVerb;
@@ -77,6 +86,8 @@ export interface ApiRequest extends ResourceAddress {
   readonly steps?: string | undefined;
   /** Follows the request through its stages. */
   readonly trace?: Trace | undefined;
+  /** Undefined where nobody records the request. */
+  readonly audit?: AuditNotes | undefined;
   /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */
   readonly expects?: AnyKind;
   /** Of a watch: whoever asks holds each object that it is told of. Where that is this process, the server need not hold it, too. */

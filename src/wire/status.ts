@@ -202,6 +202,10 @@ export const tookTooLong = (): ApiError =>
     details: {},
   });
 
+/** What was waited for did not happen in time. */
+export const timedOut = (message: string): ApiError =>
+  new ApiError({ code: 504, reason: "Timeout", message: `Timeout: ${message}` });
+
 export const serviceUnavailable = (message: string): ApiError =>
   new ApiError({ code: 503, reason: "ServiceUnavailable", message });
 

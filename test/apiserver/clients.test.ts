@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { AppsV1Api, CoreV1Api, KubernetesObjectApi, PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
 import { ServerProcess } from "./harness.ts";
-import { configFrom, Informed } from "./informed.ts";
+import { configFrom, InformedMaps } from "./informed.ts";
 
 const run = promisify(execFile);
 const namespace = "default";
@@ -69,7 +69,7 @@ test("client-node's informer loses no event, not even over a restart of the serv
   const write = (name: string, n: string) =>
     core.createNamespacedConfigMap({ namespace, body: { metadata: { name }, data: { n } } });
   await write("before", "1");
-  await using informed = new Informed(config);
+  await using informed = new InformedMaps(config);
   await informed.start();
   await write("watched", "1");
   await informed.until((cache) => cache.some(({ metadata }) => metadata?.name === "watched"));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { ServerProcess } from "./harness.ts";
-import { configFrom, Informed } from "./informed.ts";
+import { configFrom, InformedMaps } from "./informed.ts";
 
 const KILLS = 3;
 const WRITERS = 16;
@@ -13,7 +13,7 @@ test(`a server killed ${KILLS} times under ${WRITERS} writers keeps what it ackn
   await using server = await ServerProcess.start({ store: "embedded" });
   const config = configFrom(server.kubeconfig);
   const core = config.makeApiClient(CoreV1Api);
-  await using informed = new Informed(config);
+  await using informed = new InformedMaps(config);
   await informed.start();
   const acknowledged = new Set<string>();
 

@@ -62,6 +62,7 @@ const crate = (sizes: object = { type: "integer", minimum: 1, default: 7 }): Any
 
 const crates = "/apis/cargo.example/v1/namespaces/x/crates";
 const all = "/apis/cargo.example/v1/crates";
+const named = { apiVersion: "cargo.example/v1", kind: "Crate" };
 const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const specOf = ({ json }: TestAnswer) => json.spec as Readonly<Record<string, unknown>>;
 
@@ -71,9 +72,13 @@ async function exercise(server: TestServer): Promise<void> {
   const kinds = server.server.runtimeKinds("test", strategy);
   await kinds.serve([crate()], signal);
 
-  const made = await call("POST", crates, { metadata: { name: "a" }, spec: { unknown: 1, parts: [{ id: "p" }] } });
+  const made = await call("POST", crates, {
+    ...named,
+    metadata: { name: "a" },
+    spec: { unknown: 1, parts: [{ id: "p" }] },
+  });
   assert.deepEqual([made.code, specOf(made)], [201, { parts: [{ id: "p" }], size: 7 }], made.text);
-  const refused = await call("POST", crates, { metadata: { name: "b" }, spec: { size: 0 } });
+  const refused = await call("POST", crates, { ...named, metadata: { name: "b" }, spec: { size: 0 } });
   assert.equal(refused.code, 422);
   assert.match(refused.text, /spec\.size in body should be greater than or equal to 1/);
 
@@ -122,7 +127,7 @@ async function exercise(server: TestServer): Promise<void> {
   await kinds.serve([crate({ type: "integer", maximum: 3 })], signal);
   await ended;
   assert.equal(specOf(await call("GET", `${crates}/a`)).size, 12);
-  const tooLarge = await call("POST", crates, { metadata: { name: "c" }, spec: { size: 4 } });
+  const tooLarge = await call("POST", crates, { ...named, metadata: { name: "c" }, spec: { size: 4 } });
   assert.equal(tooLarge.code, 422);
 
   const last = await server.watch(`${all}?watch=1`);
@@ -166,7 +171,7 @@ test("the same on etcd, by two servers of one store", { skip: noEtcd }, async ()
   const sources = [one, other].map(({ server }) => server.runtimeKinds("both", strategy));
   for (const source of sources) await source.serve([kind], signal);
   const watch = await other.watch(`${all}?watch=1&resourceVersion=0`);
-  const made = await one.call("POST", crates, { metadata: { name: "shared" }, spec: { size: 2 } });
+  const made = await one.call("POST", crates, { ...named, metadata: { name: "shared" }, spec: { size: 2 } });
   assert.equal(made.code, 201);
   for (let name: string | undefined; name !== "shared"; )
     ({ name } = ((await watch.next()).value as { readonly object: ApiObject }).object.metadata);
@@ -184,7 +189,7 @@ test("roles, quotas, the garbage collector and namespace deletion treat a kind t
   await using cluster = await testCluster({
     controllers: [namespaceController(later)],
     components: ({ client, informers, server: { clock, server } }) => {
-      live.discovery = discoveryOf(server.apis);
+      live.discovery = discoveryOf(server.apis, server.aggregator.discovery);
       const context = { client, informers, discovery: live.discovery, clock, log: silentLog };
       return [new GarbageCollector(context), new ResourceQuotaController(context)];
     },
@@ -213,9 +218,9 @@ test("roles, quotas, the garbage collector and namespace deletion treat a kind t
   await client.create(ResourceQuota, { metadata: { namespace: "x", name: "q" }, spec: { hard: limit } });
   const used = async () => (await client.get(ResourceQuota, { namespace: "x", name: "q" })).status.used;
   await until(async () => (await used())?.["count/crates.cargo.example"] === "0");
-  const first = await server.call("POST", crates, { metadata: { name: "first" } });
+  const first = await server.call("POST", crates, { ...named, metadata: { name: "first" } });
   assert.equal(first.code, 201, first.text);
-  const second = await server.call("POST", crates, { metadata: { name: "second" } });
+  const second = await server.call("POST", crates, { ...named, metadata: { name: "second" } });
   assert.equal(second.code, 403);
   assert.match(second.text, /exceeded quota: q, requested: count\/crates\.cargo\.example=1/);
 
@@ -225,7 +230,7 @@ test("roles, quotas, the garbage collector and namespace deletion treat a kind t
   await until(async () => (await client.find(ConfigMap, { namespace: "x", name: "owned" })) === undefined);
   await until(async () => (await used())?.["count/crates.cargo.example"] === "0");
 
-  await server.call("POST", crates, { metadata: { name: "left" } });
+  await server.call("POST", crates, { ...named, metadata: { name: "left" } });
   await client.delete(Namespace, { name: "x" });
   await until(async () => (await client.find(Namespace, { name: "x" })) === undefined);
   assert.deepEqual((await server.call("GET", all)).json.items, []);

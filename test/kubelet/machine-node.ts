@@ -145,8 +145,11 @@ export class MachineNode implements AsyncDisposable {
       this.#signal.abort(new Error("the test is over"));
       await this.#ticking;
       await this.server[Symbol.asyncDispose]();
-      await this.#clear();
-      await this.containerd[Symbol.asyncDispose]();
+      try {
+        await this.#clear();
+      } finally {
+        await this.containerd[Symbol.asyncDispose]();
+      }
       await new Hierarchy().remove(this.cgroupRoot.slice(0, -3), systemClock, new AbortController().signal);
     }
   }
@@ -157,12 +160,27 @@ export class MachineNode implements AsyncDisposable {
     const connection = new CriConnection(this.containerd.endpoint, systemClock);
     const limits = { timeoutMs: 20_000, signal };
     const { items } = await connection.call(rpcs.listSandboxes, {}, limits);
-    for (const { id } of items) {
-      await connection.call(rpcs.stopSandbox, { id }, limits);
-      await connection.call(rpcs.removeSandbox, { id }, limits);
+    try {
+      for (const { id } of items) {
+        await connection.call(rpcs.stopSandbox, { id }, limits);
+        await onceFree(() => connection.call(rpcs.removeSandbox, { id }, limits));
+      }
+    } finally {
+      connection.close();
     }
-    connection.close();
   }
+}
+
+/** What the kubelet asked containerd to remove may still be under way when the kubelet has ended. */
+async function onceFree(remove: () => Promise<unknown>): Promise<void> {
+  for (let left = 100; ; left--)
+    try {
+      await remove();
+      return;
+    } catch (error) {
+      if (left === 0 || !/removing state/.test(String(error))) throw error;
+      await systemClock.sleep(100, new AbortController().signal);
+    }
 }
 
 export const shell = (script: string, rest: object = {}): Draft<PodSpec> => ({

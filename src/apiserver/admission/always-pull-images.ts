@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/alwayspullimages/admission.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import { notSupported, problemText } from "#schema/problem.ts";

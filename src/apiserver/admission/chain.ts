@@ -10,6 +10,7 @@ import {
   type AdmissionRefusal,
   type AdmissionRequest,
   type PluginPart,
+  Reinvocation,
   refused,
 } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
@@ -66,7 +67,11 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
     mutate(call, object) {
       const { mutating } = applicable(call);
       if (mutating.parts.length === 0) return undefined;
-      return new Round(mutating, mutate, new AskedOnce(call, object, server), metrics).from(0);
+      const asked = new AskedOnce(call, object, server);
+      const round = () => new Round(mutating, mutate, asked, metrics).from(0);
+      const again = () => (asked.beginsAgain() ? round() : undefined);
+      const first = round();
+      return first ? first.then(again) : again();
     },
     validate(call, object) {
       const { validating } = applicable(call);
@@ -155,8 +160,10 @@ class AskedOnce implements AnyAsked {
   readonly user: User;
   readonly dryRun: boolean;
   readonly requestedVersion: string;
+  readonly requestedGroup: string;
   readonly server: AdmissionServer;
   readonly #request: ApiRequest;
+  #reinvocation: Reinvocation | undefined;
 
   constructor(
     { kind, operation, old, dryRun, request }: AdmissionCall,
@@ -174,6 +181,7 @@ class AskedOnce implements AnyAsked {
     this.user = user;
     this.dryRun = dryRun;
     this.requestedVersion = version;
+    this.requestedGroup = request.group;
     this.server = server;
     this.#request = request;
   }
@@ -182,7 +190,29 @@ class AskedOnce implements AnyAsked {
     return this.#request.signal;
   }
 
+  get query(): URLSearchParams {
+    return this.#request.query;
+  }
+
+  /** Most requests are changed by nobody whom it concerns. */
+  get reinvocation(): Reinvocation {
+    this.#reinvocation ??= new Reinvocation();
+    return this.#reinvocation;
+  }
+
+  /** Whether there is to be a second round, which then begins. There is never a third. */
+  beginsAgain(): boolean {
+    const reinvocation = this.#reinvocation;
+    if (!reinvocation?.isWanted || reinvocation.isSecondRound) return false;
+    reinvocation.isSecondRound = true;
+    return true;
+  }
+
   warn(text: string): void {
     this.#request.warn?.(text);
+  }
+
+  annotate(key: string, value: string): void {
+    this.#request.audit?.annotate(key, value);
   }
 }

@@ -4,13 +4,18 @@ import { Toleration } from "#api/core/v1/affinity.ts";
 import { ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";
 import { own } from "#base/collections.ts";
 import { UsageError } from "#base/errors.ts";
+import { parseKubeconfig, withAbsolutePaths } from "#client/kubeconfig.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { AnyStruct } from "#schema/struct.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
+import type { CredentialsOf } from "../webhook/client.ts";
+import { credentialsFrom } from "../webhook/credentials.ts";
+import type { ReviewWebhook } from "../webhook/review.ts";
 import type { AdmissionConfiguration } from "./configuration.ts";
 import type { EventLimit } from "./event-rate-limit.ts";
+import type { ImagePolicySettings } from "./image-policy.ts";
 import type { PodSecurityConfiguration } from "./pod-security/pod-security.ts";
 import { levelProblem, modes, type Policy, parseLevel, parseVersion, versionProblem } from "./pod-security/policy.ts";
 import type { LimitedResource } from "./quota/charge.ts";
@@ -18,7 +23,8 @@ import type { LimitedResource } from "./quota/charge.ts";
 /** Reads the file and those it names, by `read`. Throws UsageError that says what is wrong where. */
 export function readAdmissionConfiguration(
   path: string,
-  read: (path: string, from?: string) => string,
+  read: ReadFile,
+  imageReview: ImageReviewOf = noReview,
 ): Partial<AdmissionConfiguration> {
   const file = record(parsed(read(path), path), path);
   ofKind(file, path, ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"], "AdmissionConfiguration");
@@ -29,14 +35,38 @@ export function readAdmissionConfiguration(
     const reader = Object.hasOwn(readers, String(name)) ? own(readers, String(name)) : undefined;
     if (!reader) throw new UsageError(`${where}: ${JSON.stringify(name)} is not a plugin with settings`);
     const given = typeof other === "string" && other !== "" ? parsed(read(other, path), other) : configuration;
-    Object.assign(found, reader(record(given, where), where));
+    Object.assign(found, reader(record(given, where), where, read, imageReview));
   }
   return found;
 }
 
 type Value = Readonly<Record<string, unknown>>;
 
-const readers: Readonly<Record<string, (value: Value, where: string) => Partial<AdmissionConfiguration>>> = {
+type ReadFile = (path: string, from?: string) => string;
+/** Makes whom to ask about images. */
+type ImageReviewOf = (settings: ImagePolicySettings) => ReviewWebhook;
+type SettingsReader = (
+  value: Value,
+  where: string,
+  read: ReadFile,
+  imageReview: ImageReviewOf,
+) => Partial<AdmissionConfiguration>;
+
+const noReview: ImageReviewOf = () => async () => {
+  throw new Error("this server asks nobody");
+};
+
+const readers: Readonly<Record<string, SettingsReader>> = {
+  MutatingAdmissionWebhook: (value, where, read) => ({
+    mutatingWebhookCredentials: webhookCredentialsOf(value, where, read),
+  }),
+  ValidatingAdmissionWebhook: (value, where, read) => ({
+    validatingWebhookCredentials: webhookCredentialsOf(value, where, read),
+  }),
+  ImagePolicyWebhook(value, where, _read, imageReview) {
+    const settings = imagePolicyOf(record(value.imagePolicy, `${where}.imagePolicy`), `${where}.imagePolicy`);
+    return { imagePolicy: { settings, review: imageReview(settings) } };
+  },
   PodSecurity: (value, where) => ({ podSecurity: podSecurityOf(value, where) }),
   ResourceQuota: (value, where) => ({ resourceQuota: { limitedResources: limitedOf(value, where) } }),
   EventRateLimit: (value, where) => ({ eventLimits: eventLimitsOf(value, where) }),
@@ -51,6 +81,21 @@ const readers: Readonly<Record<string, (value: Value, where: string) => Partial<
     },
   }),
 };
+
+function webhookCredentialsOf(value: Value, where: string, read: ReadFile): CredentialsOf | undefined {
+  const versions = ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1alpha1"];
+  const isOld = value.apiVersion === versions[1];
+  ofKind(value, where, versions, isOld ? "WebhookAdmission" : "WebhookAdmissionConfiguration");
+  const { kubeConfigFile: path = "" } = value;
+  if (typeof path !== "string") throw new UsageError(`${where}.kubeConfigFile: must be a string`);
+  if (path === "") return undefined;
+  if (!path.startsWith("/"))
+    throw new UsageError(
+      `${where}.kubeConfigFile: Invalid value: ${JSON.stringify(path)}: must be an absolute file path`,
+    );
+  const config = withAbsolutePaths(parseKubeconfig(read(path), path), path.slice(0, path.lastIndexOf("/")));
+  return credentialsFrom(config, (file) => read(file));
+}
 
 function podSecurityOf(value: Value, where: string): PodSecurityConfiguration {
   const versions = ["v1", "v1beta1", "v1alpha1"].map((version) => `pod-security.admission.config.k8s.io/${version}`);
@@ -104,6 +149,33 @@ const limitedOf = (value: Value, where: string): readonly LimitedResource[] =>
       matchScopes: structs(ScopedResourceSelectorRequirement, matchScopes, `${at}.matchScopes`) as never,
     };
   });
+
+/** Times as upstream bounds them: 0 is the usual one, a negative one is not to believe answers at all. */
+function imagePolicyOf(value: Value, where: string): ImagePolicySettings {
+  const { kubeConfigFile, defaultAllow = false } = value;
+  if (typeof kubeConfigFile !== "string" || kubeConfigFile === "")
+    throw new UsageError(`${where}.kubeConfigFile: Required value`);
+  if (typeof defaultAllow !== "boolean") throw new UsageError(`${where}.defaultAllow: must be true or false`);
+  const time = (field: string, unitMs: number, usual: number, least: number, most: number): number => {
+    const given = value[field] ?? 0;
+    if (typeof given !== "number") throw new UsageError(`${where}.${field}: must be a number`);
+    if (given === 0) return usual;
+    if (given < 0 && field !== "retryBackoff") return 0;
+    const ms = given * unitMs;
+    if (ms < least || ms > most)
+      throw new UsageError(
+        `valid value is between ${least / 1000}s and ${most / 1000}s, got ${ms / 1000}s (${where}.${field})`,
+      );
+    return ms;
+  };
+  return {
+    kubeconfig: kubeConfigFile,
+    allowMs: time("allowTTL", 1000, 300_000, 1000, 1_800_000),
+    denyMs: time("denyTTL", 1000, 60_000, 1000, 1_800_000),
+    retryMs: time("retryBackoff", 1, 500, 1, 300_000),
+    defaultAllow,
+  };
+}
 
 const limitTypes = ["Server", "Namespace", "User", "SourceAndObject"] as const;
 

@@ -1,9 +1,11 @@
 // Which plugins run, and how they are set: from the flags and from the file they name.
 import { UsageError } from "#base/errors.ts";
 import type { Admission } from "../registry/admission.ts";
+import type { CredentialsOf } from "../webhook/client.ts";
 import { admissionChain } from "./chain.ts";
 import type { TolerationSeconds } from "./default-toleration-seconds.ts";
 import type { EventLimit } from "./event-rate-limit.ts";
+import type { ImagePolicyConfiguration } from "./image-policy.ts";
 import { allPlugins } from "./list.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import type { PodNodeSelectorConfiguration } from "./pod-node-selector.ts";
@@ -19,6 +21,11 @@ export interface AdmissionConfiguration {
   readonly podNodeSelector: PodNodeSelectorConfiguration;
   readonly podTolerations: PodTolerationConfiguration;
   readonly eventLimits: readonly EventLimit[];
+  /** Who the server is to webhooks; nobody by default. */
+  readonly mutatingWebhookCredentials?: CredentialsOf | undefined;
+  readonly validatingWebhookCredentials?: CredentialsOf | undefined;
+  /** Without it every pod is refused that ImagePolicyWebhook is asked about. */
+  readonly imagePolicy: ImagePolicyConfiguration | undefined;
 }
 
 const privileged = { level: "privileged", minor: "latest" } as const;
@@ -33,6 +40,7 @@ const usualConfiguration: AdmissionConfiguration = {
   podNodeSelector: { clusterDefault: "", whitelists: {} },
   podTolerations: { defaults: [], whitelist: [] },
   eventLimits: [],
+  imagePolicy: undefined,
 };
 
 export interface AdmissionSettings extends Partial<AdmissionConfiguration> {
@@ -42,13 +50,7 @@ export interface AdmissionSettings extends Partial<AdmissionConfiguration> {
 }
 
 /** Plugins of upstream that are not here, and can therefore be asked not to run. */
-const absentPlugins: ReadonlySet<string> = new Set([
-  "ImagePolicyWebhook",
-  "MutatingAdmissionPolicy",
-  "MutatingAdmissionWebhook",
-  "ValidatingAdmissionPolicy",
-  "ValidatingAdmissionWebhook",
-]);
+const absentPlugins: ReadonlySet<string> = new Set(["NodeDeclaredFeatureValidator"]);
 
 /** The plugins that settings ask for, in order. Throws UsageError for a name that is unknown, or asked for and refused. */
 export function pluginsOf({ enable = [], disable = [], ...given }: AdmissionSettings): readonly AdmissionPlugin[] {

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/network/defaultingressclass/admission.go.
 import { Ingress } from "#api/networking/v1/ingress.ts";
 import { IngressClass } from "#api/networking/v1/ingress-class.ts";
 import { defaultClass } from "./default-class.ts";

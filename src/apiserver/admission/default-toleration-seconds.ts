@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/defaulttolerationseconds/admission.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { deepFreeze } from "#base/collections.ts";
 import { admissionPlugin } from "./plugin.ts";

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/network/denyserviceexternalips/admission.go.
 import { Service } from "#api/core/v1/service.ts";
 import { admissionPlugin } from "./plugin.ts";
 

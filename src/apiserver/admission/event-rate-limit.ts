@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/eventratelimit/admission.go.
 import { Event } from "#api/core/v1/event.ts";
 import { Event as EventsEvent } from "#api/events/v1/event.ts";
 import type { Clock } from "#base/clock.ts";

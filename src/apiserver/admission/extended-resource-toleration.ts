@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/extendedresourcetoleration/admission.go.
 import { isExtended } from "#api/core/v1/amounts.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { admissionPlugin } from "./plugin.ts";

@@ -1,4 +1,5 @@
 // Holds single pods, containers and claims to the limits of their namespace, and gives containers that say nothing its defaults.
+// Upstream: plugin/pkg/admission/limitranger/admission.go.
 import { type Amounts, amountOf, compareAmounts, containerAmounts } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import { LimitRange, type LimitRangeItem } from "#api/core/v1/limit-range.ts";

@@ -1,12 +1,10 @@
 // All admission plugins in upstream's order, which is the order they run in. Those that are missing have their places:
 //
-//   ImagePolicyWebhook                                          between AlwaysPullImages and PodSecurity
 //   PodGroupProtection, PodGroupWorkloadExists, JobValidation   behind gates that are off
 //   ClusterTrustBundleAttest                                    before CertificateSubjectRestriction, behind a gate that is off
 //   NodeDeclaredFeatureValidator                                before PodResizeValidator: nodes declare no features yet
-//   MutatingAdmissionPolicy, MutatingAdmissionWebhook,
-//   ValidatingAdmissionPolicy, ValidatingAdmissionWebhook       directly before ResourceQuota, in this order, since quota charges
-//                                                               for what they made of the object
+//
+// Webhooks and policies are directly before ResourceQuota, since quota charges for what they made of the object.
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import { alwaysPullImages } from "./always-pull-images.ts";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
@@ -17,6 +15,9 @@ import { defaultTolerationSeconds } from "./default-toleration-seconds.ts";
 import { denyServiceExternalIps } from "./deny-service-external-ips.ts";
 import { eventRateLimit } from "./event-rate-limit.ts";
 import { extendedResourceToleration } from "./extended-resource-toleration.ts";
+import { imagePolicyWebhook } from "./image-policy.ts";
+import { initializers } from "./initializers.ts";
+
 import { limitPodHardAntiAffinityTopology } from "./limit-pod-hard-anti-affinity-topology.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
@@ -31,12 +32,17 @@ import { podResizeValidator } from "./pod-resize-validator.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
+import { mutatingAdmissionPolicy } from "./policy/mutating.ts";
+import { validatingAdmissionPolicy } from "./policy/validating.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./quota/resource-quota.ts";
 import { runtimeClass } from "./runtime-class.ts";
+import { securityContextDeny } from "./security-context-deny.ts";
 import { serviceAccount } from "./service-account.ts";
 import { storageObjectInUseProtection } from "./storage-object-in-use-protection.ts";
 import { taintNodesByCondition } from "./taint-nodes-by-condition.ts";
+import { mutatingAdmissionWebhook } from "./webhook/mutating.ts";
+import { validatingAdmissionWebhook } from "./webhook/validating.ts";
 
 interface ListedPlugin {
   readonly name: string;
@@ -58,6 +64,8 @@ export const allPlugins: readonly ListedPlugin[] = [
   off(nodeRestriction),
   on(taintNodesByCondition),
   off(alwaysPullImages),
+  { name: "ImagePolicyWebhook", on: false, make: ({ imagePolicy }) => imagePolicyWebhook(imagePolicy) },
+  off(securityContextDeny),
   { name: "PodSecurity", on: true, make: ({ podSecurity: given }) => podSecurity(given) },
   { name: "PodNodeSelector", on: false, make: ({ podNodeSelector: given }) => podNodeSelector(given) },
   on(priority),
@@ -85,6 +93,19 @@ export const allPlugins: readonly ListedPlugin[] = [
   off(denyServiceExternalIps),
   on(podTopologyLabels),
   on(podResizeValidator),
+  on(mutatingAdmissionPolicy()),
+  {
+    name: "MutatingAdmissionWebhook",
+    on: true,
+    make: ({ mutatingWebhookCredentials: given }) => mutatingAdmissionWebhook(given),
+  },
+  off(initializers),
+  on(validatingAdmissionPolicy()),
+  {
+    name: "ValidatingAdmissionWebhook",
+    on: true,
+    make: ({ validatingWebhookCredentials: given }) => validatingAdmissionWebhook(given),
+  },
   { name: "ResourceQuota", on: true, make: ({ resourceQuota: given }) => resourceQuota(given) },
   off(alwaysDeny),
 ];

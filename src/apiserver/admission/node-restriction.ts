@@ -1,4 +1,5 @@
 // A node writes about itself and its own pods, and nothing else. Authorization sees who writes what; this sees what is written.
+// Upstream: plugin/pkg/admission/noderestriction/admission.go.
 
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";

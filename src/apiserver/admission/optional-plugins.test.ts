@@ -65,7 +65,11 @@ describe("certificates", () => {
   });
 
   test("are read whatever they contain", () => {
-    assert.deepEqual(csrSubject(csrOf({ O: ["a", "b"], CN: ["c"] })), { commonName: "c", organizations: ["a", "b"] });
+    assert.deepEqual(csrSubject(csrOf({ O: ["a", "b"], CN: ["c"] })), {
+      commonName: "c",
+      organizations: ["a", "b"],
+      uids: [],
+    });
     const whole = atob(csrOf({ CN: ["c"] }).replaceAll("\n", ""));
     const body = whole.split("\n")[1] as string;
     for (let cut = 0; cut < body.length; cut += 4) {

@@ -35,9 +35,26 @@ export interface AdmissionRequest<T, Old = T, V extends AdmissionOperation = Adm
   readonly signal: AbortSignal;
   /** The stored version is what plugins see; this is the one that was asked for. */
   readonly requestedVersion: string;
+  /** Its group: events are in two. */
+  readonly requestedGroup: string;
+  readonly query: URLSearchParams;
+  /** Whether plugins that change objects are asked a second time, and why. */
+  readonly reinvocation: Reinvocation;
   readonly server: AdmissionServer;
   /** Tells the client something along with the answer. */
   warn(text: string): void;
+  /** Tells the audit log something; the first value of a key stays. */
+  annotate(key: string, value: string): void;
+}
+
+/**
+ * When one plugin has changed the object, those before it may have to see it again: all plugins that change objects are then asked once
+ * more. What a plugin must remember between the two rounds it keeps here, under its name.
+ */
+export class Reinvocation {
+  isSecondRound = false;
+  isWanted = false;
+  readonly memory = new Map<string, unknown>();
 }
 
 /** One thing a plugin does. */

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/podnodeselector/admission.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { ApiError } from "#base/errors.ts";

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/podtolerationrestriction/admission.go.
 import { Toleration } from "#api/core/v1/affinity.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";

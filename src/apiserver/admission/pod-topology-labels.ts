@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/podtopologylabels/admission.go.
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { admissionPlugin } from "./plugin.ts";

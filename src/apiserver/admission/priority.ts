@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/priority/admission.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { PriorityClass } from "#api/scheduling/v1/priority-class.ts";
 import { soon } from "#base/soon.ts";

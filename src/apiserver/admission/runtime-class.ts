@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/runtimeclass/admission.go.
 import type { Amounts } from "#api/core/v1/amounts.ts";
 import { compareAmounts } from "#api/core/v1/amounts.ts";
 import { Pod } from "#api/core/v1/pod.ts";

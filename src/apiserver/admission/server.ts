@@ -11,6 +11,7 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { Authorize } from "#serving/authorization.ts";
 import type { ApiRequest, User } from "#wire/api-request.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { WebhookClient } from "../webhook/client.ts";
 
 export interface AdmissionServer {
   /** Where it is noted how long plugins take. */
@@ -18,6 +19,7 @@ export interface AdmissionServer {
   readonly clock: Clock;
   readonly random: Random;
   readonly authorize: Authorize;
+  readonly webhooks: WebhookClient;
 
   /** From the cache, which may not have seen a write of the last moment. */
   get<K extends AnyKind>(kind: K, name: string, namespace?: string): Infer<K> | undefined;
@@ -27,6 +29,10 @@ export interface AdmissionServer {
   settled(signal: AbortSignal): Promise<void>;
   /** All stored kinds. */
   readonly kinds: readonly AnyKind[];
+  /** All versions in which a stored kind is served, itself included. */
+  versionsOf(kind: AnyKind): readonly AnyKind[];
+  /** Makes something of all objects of a kind: once, and again when one of them has changed. */
+  derived<K extends AnyKind, T>(kind: K, make: (objects: readonly Infer<K>[]) => T): () => T;
 
   create<K extends AnyKind>(kind: K, object: Draft<Infer<K>>, signal: AbortSignal): Promise<void>;
   /**
@@ -46,7 +52,8 @@ const ownUser: User = { name: "system:apiserver", groups: ["system:masters", "sy
 
 class ObjectChanged extends Error {}
 
-export interface AdmissionServerOptions extends Pick<AdmissionServer, "metrics" | "clock" | "random" | "authorize"> {
+export interface AdmissionServerOptions
+  extends Pick<AdmissionServer, "metrics" | "clock" | "random" | "authorize" | "webhooks" | "versionsOf"> {
   /** Of all kinds that are stored now. Filled after the chain, which registries are made with. */
   readonly registries: ReadonlyMap<AnyKind, Registry>;
 }
@@ -57,16 +64,6 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
     if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is not stored here`);
     return registry;
   };
-  const ownRequest = ({ group, version, plural }: AnyKind, verb: "create" | "update", signal: AbortSignal) => ({
-    group,
-    version,
-    resource: plural,
-    verb,
-    user: ownUser,
-    query: new URLSearchParams(),
-    userAgent: "kube-apiserver",
-    signal,
-  });
   return {
     ...rest,
     get kinds() {
@@ -74,43 +71,69 @@ export function admissionServer({ registries, ...rest }: AdmissionServerOptions)
     },
     get<K extends AnyKind>(kind: K, name: string, namespace?: string) {
       const registry = registryOf(kind);
-      return registry.options.cache.get(registry.keyOf(namespace, name))?.object as Infer<K> | undefined;
+      return registry.objects.inMemory(registry.keyOf(namespace, name))?.object as Infer<K> | undefined;
     },
     list<K extends AnyKind>(kind: K, namespace?: string) {
-      const { options, prefix } = registryOf(kind);
-      const from = namespace === undefined ? prefix : `${prefix}${namespace}/`;
-      return options.cache.list(from).map(({ object }) => object as Infer<K>);
+      const registry = registryOf(kind);
+      return registry.objects.allInMemory(registry.prefixOf(namespace)).map(({ object }) => object as Infer<K>);
+    },
+    derived<K extends AnyKind, T>(kind: K, make: (objects: readonly Infer<K>[]) => T) {
+      let from: readonly unknown[] | undefined;
+      let made: T;
+      return () => {
+        const registry = registryOf(kind);
+        const list = registry.objects.allInMemory(registry.prefixOf(undefined));
+        if (list !== from) {
+          made = make(list.map(({ object }) => object as Infer<K>));
+          from = list;
+        }
+        return made;
+      };
     },
     async settled(signal) {
       const [any] = registries.values();
-      await any?.options.follower.current(signal);
+      await any?.objects.caughtUp(signal);
     },
-    async create(kind, object, signal) {
-      const request: ApiRequest = ownRequest(kind, "create", signal);
-      const draft = applyDefaults(kind, structuredClone(object) as never) as DraftObject;
-      const options = {
-        dryRun: false,
-        fieldManager: "kube-apiserver",
-        fieldValidation: "Ignore",
-        force: false,
-      } as const;
-      await registryOf(kind).create(request, draft, options);
-    },
-    async replace<K extends AnyKind>(kind: K, based: Infer<K>, object: Infer<K>, signal: AbortSignal) {
-      const { metadata } = based as unknown as ApiObject;
-      const { name = "", namespace, resourceVersion } = metadata;
-      const registry = registryOf(kind);
-      const request: ApiRequest = { ...ownRequest(kind, "update", signal), name };
-      try {
-        const { object: stored } = await registry.modify(request, registry.keyOf(namespace, name), false, (current) => {
-          if (current.metadata.resourceVersion !== resourceVersion) throw new ObjectChanged();
-          return structuredClone(object) as unknown as DraftObject;
-        });
-        return stored as Infer<K>;
-      } catch (error) {
-        if (error instanceof ObjectChanged || isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
+    create: (kind, object, signal) => create(registryOf(kind), kind, object as object, signal),
+    replace: <K extends AnyKind>(kind: K, based: Infer<K>, object: Infer<K>, signal: AbortSignal) =>
+      replace(registryOf(kind), based as object as ApiObject, object as object as DraftObject, signal) as Promise<
+        Infer<K> | undefined
+      >,
   };
 }
+
+async function create(registry: Registry, kind: AnyKind, object: object, signal: AbortSignal): Promise<void> {
+  const draft = applyDefaults(kind, structuredClone(object) as never) as DraftObject;
+  const options = { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: false } as const;
+  await registry.create(ownRequest(kind, "create", signal), draft, options);
+}
+
+async function replace(
+  registry: Registry,
+  { metadata: { name = "", namespace, resourceVersion } }: ApiObject,
+  object: DraftObject,
+  signal: AbortSignal,
+): Promise<ApiObject | undefined> {
+  const request: ApiRequest = { ...ownRequest(registry.kind, "update", signal), name };
+  try {
+    const stored = await registry.modify(request, registry.keyOf(namespace, name), false, (current) => {
+      if (current.metadata.resourceVersion !== resourceVersion) throw new ObjectChanged();
+      return structuredClone(object);
+    });
+    return stored.object;
+  } catch (error) {
+    if (error instanceof ObjectChanged || isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+const ownRequest = ({ group, version, plural }: AnyKind, verb: "create" | "update", signal: AbortSignal) => ({
+  group,
+  version,
+  resource: plural,
+  verb,
+  user: ownUser,
+  query: new URLSearchParams(),
+  userAgent: "kube-apiserver",
+  signal,
+});

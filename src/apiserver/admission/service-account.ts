@@ -1,4 +1,5 @@
 // Every pod has a service account, which must exist; unless someone objects, its token is mounted into the containers.
+// Upstream: plugin/pkg/admission/serviceaccount/admission.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import type { Volume } from "#api/core/v1/volume.ts";

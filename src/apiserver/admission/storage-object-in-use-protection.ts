@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { VolumeAttributesClass } from "#api/storage/v1/volume-attributes-class.ts";

@@ -9,6 +9,9 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { AuthorizationVerdict } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
+import { notFound } from "#wire/status.ts";
+import { WebhookClient } from "../webhook/client.ts";
+import { noWebhooks } from "../webhook/transport.ts";
 import { admissionChain } from "./chain.ts";
 import type { AdmissionOperation, AdmissionPlugin } from "./plugin.ts";
 import type { AdmissionServer } from "./server.ts";
@@ -43,6 +46,17 @@ export class AdmissionWorld {
     clock: this.clock,
     random: seededRandom(7),
     kinds: [],
+    versionsOf: (kind) => [kind],
+    derived: (kind, make) => () => make(this.server.list(kind)),
+    webhooks: new WebhookClient({
+      transport: noWebhooks,
+      clock: this.clock,
+      endpoints: {
+        resolve: (_namespace, name) => {
+          throw notFound({ group: "", resource: "service" }, name);
+        },
+      },
+    }),
     authorize: (question) => this.authorize(question),
     get: (kind, name, namespace) => this.#of(kind).get(`${namespace ?? ""}/${name}`) as never,
     list: (kind, namespace) =>

@@ -1,10 +1,11 @@
 // Who asks: all that tells it, put together.
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
-import { type Authenticator, identifyBy, type TokenOwner } from "#serving/authentication.ts";
+import { type AnonymousService, type Authenticator, identifyBy, type TokenOwner } from "#serving/authentication.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import type { CacheOf } from "../watch-cache.ts";
+import { bootstrapTokens } from "./bootstrap-tokens.ts";
 import { legacyTokens } from "./legacy-tokens.ts";
 import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./service-account-tokens.ts";
 import { anyToken, type TokenAuthenticator } from "./token-authenticators.ts";
@@ -12,10 +13,14 @@ import { anyToken, type TokenAuthenticator } from "./token-authenticators.ts";
 export interface IdentityOptions {
   /** Who knows clients by what they show besides tokens. */
   readonly authenticators: readonly Authenticator[];
-  /** Who knows tokens, besides the service accounts' own. */
+  /** Who knows tokens, and is asked before the service accounts' own are looked at. */
   readonly tokens: readonly TokenAuthenticator[];
-  /** Whether clients are served that show nothing; defaults to true. */
-  readonly servesAnonymous?: boolean;
+  /** Whether tokens by which nodes join are known. */
+  readonly bootstrapTokens?: boolean;
+  /** Who is asked last: those who have to ask others. */
+  readonly remoteTokens?: readonly TokenAuthenticator[];
+  /** Whether clients are served that show nothing, or at which paths; defaults to true. */
+  readonly servesAnonymous?: AnonymousService;
   /** How tokens of service accounts are made and checked; without this there are none. */
   readonly serviceAccounts?: ServiceAccountTokenSettings;
   /** Names of the server, for which a token must be good that is shown to it. */
@@ -42,6 +47,8 @@ export function identityBy(options: IdentityOptions): Identity {
     ...(serviceAccounts
       ? [serviceAccounts.authenticate.bind(serviceAccounts), legacyTokens(serviceAccounts.options)]
       : []),
+    ...(options.bootstrapTokens ? [bootstrapTokens({ cacheOf, clock })] : []),
+    ...(options.remoteTokens ?? []),
   ]);
   const authenticateToken = (token: string, audiences: readonly string[] = []) =>
     tokenOwner(token, audiences.length > 0 ? audiences : ownAudiences);

@@ -4,6 +4,7 @@
 import { ApiError } from "#base/errors.ts";
 import { anonymousUser, authenticated, tokenProtocol, unauthenticated, withoutToken } from "#serving/authentication.ts";
 import { type Authorize, permit, type Question, refusal } from "#serving/authorization.ts";
+import { unescapedKey } from "#serving/request-headers.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { badRequest } from "#wire/status.ts";
@@ -11,15 +12,22 @@ import { badRequest } from "#wire/status.ts";
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
 
+export interface Actor {
+  readonly user: User;
+  /** The narrow way by which it was permitted to act as another, as the audit log names it. */
+  readonly constraint: string | undefined;
+}
+
 /** Who acts in the end: whom the headers name, if the one who asks may act as them, else who asks. Throws ApiError 400 or 403. */
-export async function actingUser(http: HttpRequest, question: Question, authorize: Authorize): Promise<User> {
+export async function actingUser(http: HttpRequest, question: Question, authorize: Authorize): Promise<Actor> {
   const wanted = wantedUser(http);
-  if (!wanted) return question.user;
+  if (!wanted) return { user: question.user, constraint: undefined };
   const modes = modesFor(wanted, question.user);
   const refusals = new Map<Mode, ApiError>();
   for (const mode of nodeNamed(wanted.name) === undefined ? modes : plainFirst(modes)) {
     try {
-      return await actAs(mode, wanted, question, authorize);
+      const user = await actAs(mode, wanted, question, authorize);
+      return { user, constraint: mode.narrow && mode.verb };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       refusals.set(mode, error);
@@ -72,7 +80,7 @@ function wantedUser(http: HttpRequest): User | undefined {
     http.headerValues?.(name) ?? (http.headers[name] === undefined ? [] : [http.headers[name]]);
   const extra: Record<string, readonly string[]> = {};
   for (const name of names.filter((one) => one.startsWith(extraPrefix)))
-    extra[unescaped(name.slice(extraPrefix.length))] = values(name);
+    extra[unescapedKey(name.slice(extraPrefix.length))] = values(name);
   const groups = values("impersonate-group");
   const [name = ""] = values("impersonate-user");
   const [uid = ""] = values("impersonate-uid");
@@ -91,14 +99,6 @@ function describe(uid: string, groups: readonly string[], extra: User["extra"] =
   const entries = Object.entries(extra).map(([key, values]) => `${JSON.stringify(key)}:${list("[]string", values)}`);
   const all = entries.length === 0 ? "map[string][]string(nil)" : `map[string][]string{${entries.join(", ")}}`;
   return `&user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:${list("[]string", groups)}, Extra:${all}}`;
-}
-
-function unescaped(key: string): string {
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key; // taken as it is where it is not properly escaped
-  }
 }
 
 interface Mode {

@@ -7,8 +7,9 @@ import { textToBase64 } from "#base/base64.ts";
 import { legacyClaims, legacyIssuer } from "#rules/legacy-tokens.ts";
 import { decodeUtf8, parseJson } from "#schema/json.ts";
 import { TokenError } from "#serving/authentication.ts";
-import { keyPrefix } from "../registry/registry.ts";
+import { keyPrefix } from "../store-follower.ts";
 import type { CacheOf } from "../watch-cache.ts";
+import { isSameText } from "./same-text.ts";
 import { serviceAccountUser, type TokenKeys } from "./service-account-tokens.ts";
 import type { TokenAuthenticator } from "./token-authenticators.ts";
 
@@ -38,7 +39,7 @@ export const legacyTokens =
 
     const secret = cacheOf(Secret).get(`${keyPrefix(Secret)}${namespace}/${secretName}`)?.object;
     if (!secret || secret.metadata.deletionTimestamp !== undefined) throw new TokenError("Token has been invalidated");
-    if (!isSame(String(secret.data?.token ?? ""), textToBase64(token)))
+    if (!isSameText(String(secret.data?.token ?? ""), textToBase64(token)))
       throw new TokenError("Token does not match server's copy");
     const account = cacheOf(ServiceAccount).get(`${keyPrefix(ServiceAccount)}${namespace}/${name}`)?.object;
     if (!account) throw new TokenError(`serviceaccounts ${JSON.stringify(name)} not found`);
@@ -67,11 +68,4 @@ function claimsIn(payload: Uint8Array): LegacyClaims {
   const uid = claim(legacyClaims.uid, "serviceAccountUID");
   if (subject !== `system:serviceaccount:${namespace}:${account}`) throw new TokenError("sub claim is invalid");
   return { namespace, secret, account, uid };
-}
-
-/** Takes as long whichever character differs. */
-function isSame(a: string, b: string): boolean {
-  let difference = a.length ^ b.length;
-  for (let i = 0; i < b.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
-  return difference === 0;
 }

@@ -11,7 +11,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { TokenError, type TokenOwner } from "#serving/authentication.ts";
 import type { User } from "#wire/api-request.ts";
-import { keyPrefix } from "../registry/registry.ts";
+import { keyPrefix } from "../store-follower.ts";
 import type { CacheOf } from "../watch-cache.ts";
 
 /** Keys that sign tokens and tell whether they did. */

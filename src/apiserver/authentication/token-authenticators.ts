@@ -7,6 +7,7 @@ import {
   type TokenOwner,
 } from "#serving/authentication.ts";
 import type { User } from "#wire/api-request.ts";
+import { parseUserFile } from "./user-file.ts";
 
 /** Resolves with the owner, or undefined if this is not for it to say. Throws TokenError for one of its tokens that is not good. */
 export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<TokenOwner | undefined>;
@@ -35,20 +36,7 @@ export const anyToken =
 
 /** Static tokens, good for the server itself: one line each of `token,user,uid,"group,group"`. Throws an Error that names the line at fault. */
 export function staticTokens(csv: string, audiences: readonly string[]): TokenAuthenticator {
-  const users = new Map<string, User>();
-  for (const [index, line] of csv.split("\n").entries()) {
-    if (line.trim() === "" || line.startsWith("#")) continue;
-    const [token, name, uid, groups] = [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map((match) =>
-      (match[1] ?? match[2] ?? "").trim(),
-    );
-    if (!token || !name || uid === undefined)
-      throw new Error(`line ${index + 1}: expected token,user,uid and, if wanted, groups`);
-    users.set(token, {
-      name,
-      ...(uid && { uid }),
-      groups: groups ? groups.split(",").map((group) => group.trim()) : [],
-    });
-  }
+  const users = new Map(parseUserFile(csv, "token").map(({ secret, user }) => [secret, user]));
   return async (token, asked) => {
     const user = users.get(token);
     const both = audiences.filter((audience) => asked.includes(audience));

@@ -58,10 +58,23 @@ export function questionAbout(address: ResourceAddress, verb: string, user: User
   const { group, version, resource, subresource } = address;
   const selector = ofMany.has(verb) ? query.get("fieldSelector") : null;
   const fieldSelector = selector ? readFieldSelector(selector) : undefined;
+  const labelSelector = ofMany.has(verb) ? query.get("labelSelector") || undefined : undefined;
   const name = address.name ?? (verb === "deletecollection" ? undefined : nameIn(fieldSelector));
   // A namespace is in itself, so that whoever is given a role there may see it.
   const namespace = address.namespace ?? (group === "" && resource === "namespaces" ? address.name : undefined);
-  return { type: "resource", user, verb, group, version, resource, namespace, name, subresource, fieldSelector };
+  return {
+    type: "resource",
+    user,
+    verb,
+    group,
+    version,
+    resource,
+    namespace,
+    name,
+    subresource,
+    fieldSelector,
+    labelSelector,
+  };
 }
 
 /** A selector that cannot be read narrows nothing; what is wrong with it is said when it is used. */

@@ -12,6 +12,9 @@ export interface OwnAuthorizers {
   readonly rbac: Authorizer;
 }
 
+/** Who decides, in the order in which they are asked; a function where that may change. */
+export type AuthorizersOf = (own: OwnAuthorizers) => readonly Authorizer[] | (() => readonly Authorizer[]);
+
 export interface Authorization {
   readonly authorize: Authorize;
   readonly policy: RbacPolicy;
@@ -20,24 +23,36 @@ export interface Authorization {
 }
 
 /** `choose` says who decides, in the order in which they are asked. */
-export function authorizationBy(
-  choose: (own: OwnAuthorizers) => readonly Authorizer[],
-  cacheOf: (kind: AnyKind) => WatchCache,
-): Authorization {
+export function authorizationBy(choose: AuthorizersOf, cacheOf: (kind: AnyKind) => WatchCache): Authorization {
   const policy = new RbacPolicy(cacheOf);
   const own: OwnAuthorizers = { node: nodeAuthorizer(cacheOf), rbac: (question) => policy.authorize(question) };
   const chosen = choose(own);
+  const deciders = typeof chosen === "function" ? chosen : () => chosen;
   return {
-    authorize: anyOf([mastersFirst, ...chosen]),
+    authorize: typeof chosen === "function" ? changing(chosen) : anyOf([mastersFirst, ...chosen]),
     policy,
     rulesFor(user, namespace) {
-      const isNode = chosen.includes(own.node) && nodeOf(user) !== undefined;
-      const { rules, errors } = chosen.includes(own.rbac) ? policy.rulesFor(user, namespace) : noRules;
+      const present = deciders();
+      const isNode = present.includes(own.node) && nodeOf(user) !== undefined;
+      const { rules, errors } = present.includes(own.rbac) ? policy.rulesFor(user, namespace) : noRules;
       return {
         rules,
         errors: [...(isNode ? ["node authorizer does not support user rule resolution"] : []), ...errors],
-        incomplete: isNode || !chosen.includes(own.rbac),
+        incomplete: isNode || !present.includes(own.rbac),
       };
     },
+  };
+}
+
+function changing(deciders: () => readonly Authorizer[]): Authorize {
+  let known: readonly Authorizer[] | undefined;
+  let authorize: Authorize = anyOf([]);
+  return (question) => {
+    const present = deciders();
+    if (present !== known) {
+      known = present;
+      authorize = anyOf([mastersFirst, ...present]);
+    }
+    return authorize(question);
   };
 }

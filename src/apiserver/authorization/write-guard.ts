@@ -1,7 +1,7 @@
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { permit } from "#serving/authorization.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
-import type { WriteGuard } from "../registry/registry.ts";
+import type { WriteGuard } from "../registry/write-steps.ts";
 import { questionOf } from "./authorizer.ts";
 import { type EscalationOptions, rbacGroup, refuseEscalation } from "./rbac/escalation.ts";
 

@@ -2,11 +2,23 @@
 // Upstream: pkg/controlplane/apiserver/aggregator.go.
 import { APIService } from "#api/apiregistration/v1/api-service.ts";
 import { groupPriorities } from "#api/group-priorities.ts";
+import { localAvailability } from "../aggregation/availability.ts";
+import { managedLabel } from "../aggregation/registration.ts";
+import type { ServedApis } from "../served/served-apis.ts";
 import type { SystemObject } from "./objects.ts";
 
 const own = APIService.group;
 
-export const localApiServices: readonly SystemObject[] = Object.entries(groupPriorities)
+/** Of the built-in versions that are served. */
+export const localApiServices = (apis: ServedApis): readonly SystemObject[] => {
+  const served = new Set(apis.of("built-in").map(({ kind }) => kind.apiVersion));
+  return all.filter(({ object: { spec } }) => served.has(apiVersionOf(spec as Partial<APIService["spec"]>)));
+};
+
+const apiVersionOf = ({ group = "", version = "" }: Partial<APIService["spec"]>): string =>
+  group === "" ? version : `${group}/${version}`;
+
+const all: readonly SystemObject[] = Object.entries(groupPriorities)
   .filter(([group]) => group !== own)
   .flatMap(([group, { group: groupPriorityMinimum, versions }]) =>
     Object.entries(versions).map(
@@ -17,16 +29,11 @@ export const localApiServices: readonly SystemObject[] = Object.entries(groupPri
           kind: APIService.kind,
           metadata: {
             name: `${version}.${group}`,
-            labels: { "kube-aggregator.kubernetes.io/automanaged": "onstart" },
+            labels: { [managedLabel]: "onstart" },
           },
           spec: { ...(group && { group }), version, groupPriorityMinimum, versionPriority },
         },
-        condition: {
-          type: "Available",
-          status: "True",
-          reason: "Local",
-          message: "Local APIServices are always available",
-        },
+        condition: { type: "Available", ...localAvailability },
       }),
     ),
   );

@@ -2,6 +2,7 @@
 // Upstream: pkg/controlplane/controller/clusterauthenticationtrust, pkg/controlplane/controller/legacytokentracking.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { timeOf } from "#schema/time.ts";
+import type { RequestHeaderTrust } from "#serving/request-headers.ts";
 import type { SystemObject } from "./objects.ts";
 
 const configMap = (name: string, data: Readonly<Record<string, string>>): SystemObject => ({
@@ -14,10 +15,25 @@ const configMap = (name: string, data: Readonly<Record<string, string>>): System
   },
 });
 
-/** Kept as it is now: whoever reads it must know the authority that is believed, not the one that once was. */
-export const authenticationInfo = (clientCa: string | undefined): SystemObject => ({
-  ...configMap("extension-apiserver-authentication", clientCa === undefined ? {} : { "client-ca-file": clientCa }),
+/** Kept as it is now: whoever reads it must know the authorities that are believed, not those that once were. */
+export const authenticationInfo = (
+  clientCa: string | undefined,
+  requestHeaders: RequestHeaderTrust | undefined,
+): SystemObject => ({
+  ...configMap("extension-apiserver-authentication", {
+    ...(clientCa !== undefined && { "client-ca-file": clientCa }),
+    ...(requestHeaders && requestHeaderData(requestHeaders)),
+  }),
   isKept: true,
+});
+
+const requestHeaderData = ({ clientCa, names, allowedNames }: RequestHeaderTrust): Record<string, string> => ({
+  "requestheader-username-headers": JSON.stringify(names.username),
+  ...(names.uid.length > 0 && { "requestheader-uid-headers": JSON.stringify(names.uid) }),
+  "requestheader-group-headers": JSON.stringify(names.group),
+  "requestheader-extra-headers-prefix": JSON.stringify(names.extraPrefixes),
+  "requestheader-client-ca-file": clientCa,
+  "requestheader-allowed-names": JSON.stringify(allowedNames),
 });
 
 export const tokenTracking = (now: number): SystemObject =>

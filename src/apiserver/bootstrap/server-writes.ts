@@ -22,6 +22,13 @@ export class ServerWrites {
     await this.#request({ ...request(kind, signal), verb: "update", name, ...inside(namespace), body: bodyOf(object) });
   }
 
+  /** Throws a conflict if the object is not the newest. */
+  async updateStatus(kind: AnyKind, object: DraftObject, signal: AbortSignal): Promise<void> {
+    const { namespace, name = "" } = object.metadata;
+    const address = { ...request(kind, signal), name, subresource: "status", ...inside(namespace) };
+    await this.#request({ ...address, verb: "update", body: bodyOf(object) });
+  }
+
   /** Applies a status under a name of its own, whoever owned it before. */
   async applyStatus(kind: AnyKind, object: DraftObject, fieldManager: string, signal: AbortSignal): Promise<void> {
     const { namespace, name = "" } = object.metadata;

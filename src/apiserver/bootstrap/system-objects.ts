@@ -11,8 +11,10 @@ import type { Component } from "#base/supervise.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
+import type { RequestHeaderTrust } from "#serving/request-headers.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
+import type { ServedApis } from "../served/served-apis.ts";
 import type { ServedResource } from "../served-resource.ts";
 import type { ServiceNetwork } from "../strategies/service/ranges.ts";
 import type { CacheOf } from "../watch-cache.ts";
@@ -47,6 +49,8 @@ export interface AdvertisedAddress {
   readonly hostname?: string;
   /** The authority whose client certificates are believed. */
   readonly clientCa?: string | undefined;
+  /** Whose word is taken for who asks. */
+  readonly requestHeaders?: RequestHeaderTrust | undefined;
 }
 
 export interface SystemObjectsOptions {
@@ -61,6 +65,8 @@ export interface SystemObjectsOptions {
   /** Writes as any client does, as the server itself. */
   readonly request: (request: ApiRequest) => Promise<ApiResponse>;
   readonly find: (kind: AnyKind) => ServedResource;
+  /** What is served. */
+  readonly apis: ServedApis;
   readonly cacheOf: CacheOf;
 }
 
@@ -105,15 +111,18 @@ export class SystemObjects implements Component {
   async reconcile(signal: AbortSignal): Promise<void> {
     const { network, advertised, clock, besides = [] } = this.#options;
     const [main] = network.addresses;
-    const ensure = (all: readonly SystemObject[]) => Promise.all(all.map((one) => this.#ensure(one, signal)));
+    const { apis } = this.#options;
+    const isServed = ({ kind }: SystemObject) => apis.find(kind.group, kind.version, kind.plural) !== undefined;
+    const ensure = (all: readonly SystemObject[]) =>
+      Promise.all(all.filter(isServed).map((one) => this.#ensure(one, signal)));
     await ensure(systemNamespaces);
     await Promise.all([
       ensure([
         ...systemPriorityClasses,
-        ...localApiServices,
+        ...localApiServices(this.#options.apis),
         ...priorityLevels,
         ...flowSchemas,
-        authenticationInfo(advertised.clientCa),
+        authenticationInfo(advertised.clientCa, advertised.requestHeaders),
         tokenTracking(clock.now()),
         defaultServiceCidr(network),
         kubernetesService(main, advertised.port),
@@ -142,11 +151,11 @@ export class SystemObjects implements Component {
     const peer = address === undefined ? undefined : `${address}:${port}`;
     const identity = { hostname, holder: this.#holder, peer };
     const key = registry.keyOf(leaseNamespace, leaseName(identity));
-    const present = (await registry.current(key, { signal }))?.object;
+    const present = (await registry.objects.current(key, { signal }))?.object;
     const lease = renewedLease(identity, present, clock.now());
     if (present) await this.#writes.update(Lease, lease, signal);
     else await this.#writes.create(Lease, lease as DraftObject, signal);
-    for (const { object } of registry.options.cache.list(`${registry.prefix}${leaseNamespace}/`))
+    for (const { object } of registry.objects.allInMemory(registry.prefixOf(leaseNamespace)))
       if (isStale(object, clock.now())) await this.#writes.remove(Lease, object, signal);
   }
 
@@ -166,7 +175,7 @@ export class SystemObjects implements Component {
     for (let left = tries; ; left--) {
       try {
         const key = registry.keyOf(object.metadata.namespace, object.metadata.name ?? "");
-        const present = (await registry.current(key, { signal }))?.object;
+        const present = (await registry.objects.current(key, { signal }))?.object;
         const merged = present && isKept ? led(present, object) : present;
         if (!present) await this.#writes.create(kind, object, signal);
         else if (merged && !equal(merged, present)) await this.#writes.update(kind, merged, signal);
@@ -183,7 +192,7 @@ export class SystemObjects implements Component {
   async #tellReady(signal: AbortSignal): Promise<void> {
     const { network, find, clock } = this.#options;
     const { registry } = find(ServiceCIDR);
-    const present = (await registry.current(registry.keyOf(undefined, serviceCidrName), { signal }))?.object;
+    const present = (await registry.objects.current(registry.keyOf(undefined, serviceCidrName), { signal }))?.object;
     const status = present && missingReadiness(present, network, clock.now());
     if (status) await this.#writes.applyStatus(ServiceCIDR, status, serviceCidrManager, signal);
   }

@@ -3,7 +3,7 @@ import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import type { ApiRequest, User } from "#wire/api-request.ts";
+import type { ApiRequest, AuditNotes, User } from "#wire/api-request.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { badRequest, methodNotAllowed, notFound } from "#wire/status.ts";
 import type { NodeConnection } from "../node-connection.ts";
@@ -63,12 +63,13 @@ export interface ConnectRequest {
   readonly http: HttpRequest;
   readonly user: User;
   readonly address: ResourcePath;
+  readonly audit: AuditNotes | undefined;
 }
 
 /** Connects, once it is known that the user may. */
 export async function connect(
   connector: Connector,
-  { http, user, address }: ConnectRequest,
+  { http, user, address, audit }: ConnectRequest,
   find: (resource: string) => ServedResource | undefined,
   options: ConnectionOptions,
 ): Promise<HttpResponse> {
@@ -90,20 +91,20 @@ export async function connect(
     async read(resource, named) {
       const { registry, kind } = served(resource);
       const key = registry.keyOf(kind.scope === "Namespaced" ? namespace : undefined, named);
-      const stored = await registry.current(key, http);
+      const stored = await registry.objects.current(key, http);
       // By the resource that was asked for, whatever is missing behind it: upstream does so.
       if (!stored) throw notFound({ group: "", resource: address.resource }, named);
       return stored.object;
     },
   };
-  if (connector.options) await admit(connector.options, call, address, served(address.resource).kind);
+  if (connector.options) await admit(connector.options, call, { address, audit }, served(address.resource).kind);
   return connector.connect(call);
 }
 
 async function admit(
   { kind, of }: NonNullable<Connector["options"]>,
   call: ConnectCall,
-  address: ResourcePath,
+  { address, audit }: Pick<ConnectRequest, "address" | "audit">,
   owner: AnyKind,
 ): Promise<void> {
   const { admission, http, user } = call;
@@ -114,6 +115,7 @@ async function admit(
     user,
     query,
     signal,
+    audit,
     userAgent: headers["user-agent"] ?? "",
   };
   const about = { request, kind: owner, operation: "connect", old: undefined, dryRun: false } as const;

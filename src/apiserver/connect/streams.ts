@@ -55,36 +55,44 @@ const remoteCommand = (path: "exec" | "attach"): Connector => ({
       isWebSocketRequest(http) &&
       offeredProtocols(http.headers).includes("v5.channel.k8s.io") &&
       !kubelet.speaksWebSocket;
-    if (!translates) return ask(call, kubelet, url);
-    return serveRemoteCommand(http, {
-      streams: { ...options, stderr: options.stderr && !options.tty },
-      compression: call.connection.spdyCompression,
-      clock: call.clock,
-      webSocketProtocols: ["v5.channel.k8s.io"],
-      async run(streams, signal) {
-        const headers = { ...spdyHeaders, "x-stream-protocol-version": "v4.channel.k8s.io" };
-        const response = await ask(call, kubelet, url, { method: "POST", headers, signal });
-        if (!response.upgraded) throw new Error(`unable to upgrade connection: ${await textOf(response.body)}`);
-        const [near, far] = byteStreamPair();
-        const proxying = response.upgraded(far);
-        const spdy = new SpdyConnection({
-          connection: near,
-          role: "client",
-          cancelEnds: true,
-          compression: call.connection.spdyCompression(),
-        });
-        signal.addEventListener("abort", () => near.destroy(signal.reason), { once: true });
-        const over = Promise.allSettled([spdy.run(), proxying]);
-        try {
-          return await runOverSpdy(spdy, options, streams);
-        } finally {
-          near.destroy();
-          await over;
-        }
-      },
-    });
+    return translates ? overSpdy(call, kubelet, url, options) : ask(call, kubelet, url);
   },
 });
+
+/** Serves a WebSocket by a command that runs over SPDY. */
+const overSpdy = (
+  call: ConnectCall,
+  kubelet: KubeletLocation,
+  url: string,
+  options: RemoteCommandOptions,
+): Promise<HttpResponse> =>
+  serveRemoteCommand(call.http, {
+    streams: { ...options, stderr: options.stderr && !options.tty },
+    compression: call.connection.spdyCompression,
+    clock: call.clock,
+    webSocketProtocols: ["v5.channel.k8s.io"],
+    async run(streams, signal) {
+      const headers = { ...spdyHeaders, "x-stream-protocol-version": "v4.channel.k8s.io" };
+      const response = await ask(call, kubelet, url, { method: "POST", headers, signal });
+      if (!response.upgraded) throw new Error(`unable to upgrade connection: ${await textOf(response.body)}`);
+      const [near, far] = byteStreamPair();
+      const proxying = response.upgraded(far);
+      const spdy = new SpdyConnection({
+        connection: near,
+        role: "client",
+        cancelEnds: true,
+        compression: call.connection.spdyCompression(),
+      });
+      signal.addEventListener("abort", () => near.destroy(signal.reason), { once: true });
+      const over = Promise.allSettled([spdy.run(), proxying]);
+      try {
+        return await runOverSpdy(spdy, options, streams);
+      } finally {
+        near.destroy();
+        await over;
+      }
+    },
+  });
 
 export const exec = remoteCommand("exec");
 export const attach = remoteCommand("attach");

@@ -27,7 +27,7 @@ export function tokenKeys(signing: string, others: readonly string[] = []): Toke
         .setProtectedHeader({ alg: own.alg, kid: own.kid })
         .sign(privateKey),
 
-    claimedIssuer: (token) => (token.split(".").length === 3 ? unlessMalformed(() => decodeJwt(token).iss) : undefined),
+    claimedIssuer: claimedIssuerOf,
 
     async verify(token) {
       const kid = unlessMalformed(() => decodeProtectedHeader(token).kid);
@@ -45,6 +45,10 @@ export function tokenKeys(signing: string, others: readonly string[] = []): Toke
     },
   };
 }
+
+/** Who a token says it is from, before anything of it is believed; undefined of what is no token. */
+export const claimedIssuerOf = (token: string): string | undefined =>
+  token.split(".").length === 3 ? unlessMalformed(() => decodeJwt(token).iss) : undefined;
 
 /** A digest of the public key, so that an id never gives away a key that is not published. */
 const keyId = (key: KeyObject): string =>

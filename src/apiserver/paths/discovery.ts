@@ -17,6 +17,7 @@ import type { PublishedDocument } from "#schema/openapi/documents.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { negotiate, offers, type RequestedConversion, yamlType } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
+import type { Aggregator } from "../aggregation/aggregator.ts";
 import { withHeaders } from "../respond.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { plainJson } from "./json.ts";
@@ -24,15 +25,17 @@ import { tagged } from "./tagged.ts";
 
 export class DiscoveryDocuments {
   readonly #apis: ServedApis;
+  readonly #aggregator: Aggregator;
   /** Host and port where clients reach this server. */
   readonly #externalAddress: () => string;
   readonly #documents = new Map<string, PublishedDocument<string>>();
   /** The state of the served set that the documents describe. */
-  #generation = -1;
+  #generation = "";
   #catalog: Catalog = { kinds: [], priorities: groupPriorities, Scale };
 
-  constructor(apis: ServedApis, externalAddress: () => string) {
+  constructor(apis: ServedApis, aggregator: Aggregator, externalAddress: () => string) {
     this.#apis = apis;
+    this.#aggregator = aggregator;
     this.#externalAddress = externalAddress;
   }
 
@@ -81,11 +84,13 @@ export class DiscoveryDocuments {
   }
 
   #current(): Catalog {
-    const { generation, kinds } = this.#apis;
+    const { apis: remote, discovery } = this.#aggregator;
+    const generation = `${this.#apis.generation} ${remote.generation} ${discovery.generation}`;
     if (generation === this.#generation) return this.#catalog;
     this.#generation = generation;
     this.#documents.clear();
-    this.#catalog = { ...this.#catalog, kinds };
+    const { priorities } = remote;
+    this.#catalog = { ...this.#catalog, kinds: this.#apis.kinds, priorities, foreign: discovery.versions };
     return this.#catalog;
   }
 }

@@ -5,6 +5,7 @@ import type { OpenApi } from "#schema/openapi/documents.ts";
 import { checksOf, type HealthCheck, health } from "#serving/health.ts";
 import { HealthMetrics } from "#serving/health-metrics.ts";
 import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
+import type { Aggregator } from "../aggregation/aggregator.ts";
 import type { Causality } from "../causality.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { flagsPage, type OwnPages, statusPage } from "./component-pages.ts";
@@ -16,6 +17,7 @@ import { documentIndex, namedDocument, wholeDocument } from "./openapi.ts";
 
 export interface PathOptions {
   readonly apis: ServedApis;
+  readonly aggregator: Aggregator;
   readonly openApi: OpenApi;
   readonly healthChecks: readonly HealthCheck[];
   readonly version: object;
@@ -61,7 +63,7 @@ function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
   const { apis, openApi, healthChecks, version, metrics, causality, issuer, schedulingOf, externalAddress } = options;
   const { pages } = options;
   const { flags } = pages;
-  const discovery = new DiscoveryDocuments(apis, externalAddress);
+  const discovery = new DiscoveryDocuments(apis, options.aggregator, externalAddress);
   const slis = new HealthMetrics();
   const healthOf =
     (kind: "healthz" | "livez" | "readyz"): ServePath =>
@@ -124,8 +126,8 @@ const metricsOf = async (registry: MetricRegistry): Promise<HttpResponse> => ({
   body: await registry.text(),
 });
 
-function rootPaths({ apis, issuer, healthChecks, pages }: PathOptions): readonly string[] {
-  const groups = apis.kinds.flatMap(({ group, version }) =>
+function rootPaths({ apis, aggregator, issuer, healthChecks, pages }: PathOptions): readonly string[] {
+  const groups = [...apis.kinds, ...aggregator.apis.all].flatMap(({ group, version }) =>
     group === "" ? ["/api", `/api/${version}`] : ["/apis", "/apis/", `/apis/${group}`, `/apis/${group}/${version}`],
   );
   const checks = (["healthz", "livez", "readyz"] as const).flatMap((kind) =>

@@ -1,6 +1,7 @@
 // One request on its way through the server, whether it came over HTTP or from a part of this process. Stages note here what they find out.
 
 import { anonymousUser } from "#serving/authentication.ts";
+import type { Question } from "#serving/authorization.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -10,10 +11,12 @@ import {
   type User,
 } from "#wire/api-request.ts";
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import type { AuditTrail } from "../audit/trail.ts";
 import { withoutCredentials } from "../authentication/impersonation.ts";
+import { questionAbout } from "../authorization/authorizer.ts";
 import type { RequestTrace } from "../causality.ts";
 import type { Connector } from "../connect/connect.ts";
-import type { ResourcePath } from "../request-path.ts";
+import { type ResourcePath, verbOfMethod } from "../request-path.ts";
 import type { ResponseForm } from "../respond.ts";
 import { RequestLife } from "./request-life.ts";
 
@@ -43,11 +46,17 @@ export class Call {
   readonly over: HttpCall | undefined;
   /** Follows writes through their stages; reads leave no record. */
   readonly trace: RequestTrace | undefined;
+  /** What is recorded of it; undefined where nothing is. */
+  audit: AuditTrail | undefined;
   /** Who asks, or acts, as far as is known. */
   user: User;
   target: CallTarget;
   /** What is asked of a resource, once its body has been read. */
   request: ApiRequest | undefined;
+  /** What it was answered with; undefined of a refusal. */
+  answer: CallAnswer | undefined;
+  /** Why it was not answered. */
+  failure: Error | undefined;
   /** The form that an HTTP client wants its answer in. */
   wanted: ResponseForm | undefined;
   /** The name under which a path is counted that is no resource. Most have none: a label per path would grow without bound. */
@@ -76,6 +85,20 @@ export class Call {
 }
 
 const path: CallTarget = { type: "path" };
+
+/** What those are asked who decide about the request. */
+export function questionOf({ over, request, user, target }: Call): Question {
+  switch (target.type) {
+    case "path":
+      return { type: "path", user, verb: over?.http.method.toLowerCase() ?? "", path: over?.http.path ?? "" };
+    case "connection":
+      return { ...target.address, type: "resource", user, verb: verbOfMethod(over?.http.method ?? "") };
+    case "resource": {
+      const { address, verb = verbOfMethod(over?.http.method ?? "") } = target;
+      return questionAbout(address, verb, user, over?.http.query ?? request?.query ?? new URLSearchParams());
+    }
+  }
+}
 
 /** What the server tells besides the answer, each text once. */
 class Warnings {

@@ -1,8 +1,28 @@
-// The way of a request: an ordered list of stages. Each either lets the request go on, answers it, or refuses it by throwing ApiError. What
+// The way of a request: an ordered list of stages, each a file in stages/. Each either lets the request go on, answers it, or refuses it by throwing ApiError. What
 // must happen when a request is over hangs on its life (request-life.ts), so that stages need not wrap each other: a loop costs less than
 // ten nested functions, and the list can be read from top to bottom.
+import type { Clock } from "#base/clock.ts";
 import type { Soon } from "#base/soon.ts";
+import type { Authorize } from "#serving/authorization.ts";
+import type { User } from "#wire/api-request.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import type { YamlReader } from "#wire/yaml/reader.ts";
+import type { ForeignRequests } from "../aggregation/foreign-requests.ts";
+import { auditStage } from "../audit/auditor.ts";
+import type { ConnectionOptions } from "../connect/connect.ts";
+import { type InFlightLimits, usualInFlight } from "../in-flight.ts";
+import type { PathHandler } from "../paths/paths.ts";
+import type { Resources } from "../resources.ts";
 import type { Call, CallAnswer } from "./call.ts";
+import { aggregateStage } from "./stages/aggregate.ts";
+import { authorizeStage } from "./stages/authorize.ts";
+import { identifyStage } from "./stages/identify.ts";
+import { limitInFlightStage } from "./stages/limit-in-flight.ts";
+import { locateStage } from "./stages/locate.ts";
+import { readBodyStage } from "./stages/read-body.ts";
+import { routeStage } from "./stages/route.ts";
+import { serveConnectionStage, servePathStage } from "./stages/serve-other.ts";
+import { serveResourceStage } from "./stages/serve-resource.ts";
 
 export interface Stage {
   readonly name: string;
@@ -11,6 +31,36 @@ export interface Stage {
   /** Undefined lets the request go on; at once where nothing has to be waited for. */
   pass(call: Call): Soon<CallAnswer | undefined>;
 }
+
+export interface PipelineOptions {
+  readonly identify: (request: HttpRequest) => Promise<User> | User;
+  readonly authorize: Authorize;
+  readonly resources: Resources;
+  readonly paths: PathHandler;
+  /** Requests that other servers answer. */
+  readonly foreign: ForeignRequests;
+  /** How to reach what runs in the cluster. */
+  readonly connections: ConnectionOptions;
+  /** How many requests are served at once; 400 that read and 200 that write by default. */
+  readonly inFlight?: InFlightLimits;
+  /** Reads large YAML; without it, that is refused. */
+  readonly readYaml?: YamlReader;
+  readonly clock: Clock;
+}
+
+export const stagesOf = ({ identify, authorize, resources, paths, ...others }: PipelineOptions): readonly Stage[] => [
+  identifyStage(identify),
+  locateStage,
+  auditStage,
+  limitInFlightStage(others.inFlight ?? usualInFlight),
+  authorizeStage(authorize),
+  aggregateStage(others.foreign),
+  routeStage(resources),
+  servePathStage(paths, resources),
+  serveConnectionStage({ resources, connections: others.connections, authorize }),
+  readBodyStage(others.readYaml),
+  serveResourceStage(resources, others.clock),
+];
 
 /** Passes the stages from `first` on. At once where no stage has to wait: a get takes 2 µs here, and a promise would be a tenth of that. */
 export function passAll(stages: readonly Stage[], call: Call, first = 0): Soon<CallAnswer> {

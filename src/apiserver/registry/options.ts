@@ -9,7 +9,7 @@ import { forbidden, invalid, notSupported, type Problem, tooLong } from "#schema
 import { labelMatcher, parseSelector, SelectorError } from "#schema/selector.ts";
 import type { ApiRequest, RequestBody } from "#wire/api-request.ts";
 import { badRequest, invalidObject } from "#wire/status.ts";
-import { fromStored } from "../versions.ts";
+import { includesUninitialized } from "./initialization.ts";
 
 export interface ListQuery {
   /** Whether an object is wanted; undefined when all are. */
@@ -29,6 +29,8 @@ export interface ListQuery {
   readonly timeoutSeconds: number | undefined;
 }
 
+type Hides = (object: ApiObject) => boolean;
+
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
@@ -38,11 +40,14 @@ export interface WriteOptions {
 
 const metaKind = (kind: string) => ({ group: "meta.k8s.io", kind });
 
-export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiRequest): ListQuery {
+/** `hides` says which objects only those see who ask for such. */
+export function parseListOptions(kind: AnyKind, request: ApiRequest, hides?: Hides): ListQuery {
+  const { query, verb, name } = request;
+  const hidden = hides && includesUninitialized(request) ? undefined : hides;
   const text = (key: string) => query.get(key) ?? "";
   const limit = count(query, "limit") || undefined;
   const options = {
-    ...selection(kind, text("labelSelector"), text("fieldSelector"), name),
+    ...selection(kind, text("labelSelector"), text("fieldSelector"), name, hidden),
     // Whatever the cache has is given whole, since it has no pages.
     limit: text("resourceVersion") === "0" && !text("continue") ? undefined : limit,
     continue: text("continue") || undefined,
@@ -58,7 +63,13 @@ export function parseListOptions(kind: AnyKind, { query, verb, name }: ApiReques
 }
 
 /** Turns both selectors into one question. A name in the path is a field selector, too: `watch` of one object. */
-function selection(kind: AnyKind, labels: string, fields: string, pathName: string | undefined) {
+function selection(
+  kind: AnyKind,
+  labels: string,
+  fields: string,
+  pathName: string | undefined,
+  hides: Hides | undefined,
+) {
   try {
     const labelRequirements = parseSelector(labels);
     const fieldRequirements = parseFieldSelector(fields);
@@ -68,12 +79,13 @@ function selection(kind: AnyKind, labels: string, fields: string, pathName: stri
     const tests: ((object: ApiObject) => boolean)[] = [];
     if (matchesLabels) tests.push((object) => matchesLabels(object.metadata.labels));
     // Fields are named as in the version that was asked for.
-    if (matchesFields) tests.push((object) => matchesFields(fromStored(kind, object) as never));
+    if (matchesFields) tests.push((object) => matchesFields((kind.convert?.fromStored(object) ?? object) as never));
     if (pathName !== undefined) tests.push((object) => object.metadata.name === pathName);
+    if (hides) tests.push((object) => !hides(object));
     const [first] = tests;
     const wants = tests.length < 2 ? first : (object: ApiObject) => tests.every((test) => test(object));
     const node = exactFieldValue(fieldRequirements, "spec.nodeName") || undefined;
-    const question = wants ? JSON.stringify([kind.apiVersion, labels, fields, pathName]) : "";
+    const question = wants ? JSON.stringify([kind.apiVersion, labels, fields, pathName, hides !== undefined]) : "";
     return { wants, question, name, node };
   } catch (error) {
     if (error instanceof SelectorError || error instanceof FieldSelectorError) throw badRequest(error.message);
@@ -158,9 +170,11 @@ const dryRunProblems = (values: readonly string[]): Problem[] =>
   values.every((value) => value === "All") ? [] : [notSupported("dryRun", ["All"], values)];
 
 /** Options of a deletion: the body if there is one, else the query. */
-export function parseDeleteOptions({ query, body }: ApiRequest): DeletionOptions {
+export function parseDeleteOptions({ query, body, audit }: ApiRequest): DeletionOptions {
   if (!body) return deletionOptions(undefined, query);
-  const { kind = "DeleteOptions", apiVersion = "v1", ...sent } = decodeOptions(body);
+  const options = decodeOptions(body);
+  audit?.sentObject(options);
+  const { kind = "DeleteOptions", apiVersion = "v1", ...sent } = options;
   if (kind !== "DeleteOptions")
     throw badRequest(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,

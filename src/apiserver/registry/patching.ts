@@ -15,7 +15,7 @@ import { applyMergePatch } from "#schema/patch/merge-patch.ts";
 import { applyStrategicPatch } from "#schema/patch/strategic-merge.ts";
 import type { PatchType } from "#wire/api-request.ts";
 import { badRequest, invalidObject, unexpectedError } from "#wire/status.ts";
-import { foreignKind } from "../foreign-kind.ts";
+import { foreignKind, wrongNames } from "../foreign-kind.ts";
 import { mostValues } from "../request-body.ts";
 
 export interface PatchResult {
@@ -33,6 +33,10 @@ export async function patched(
   patch: unknown,
   isLarge: boolean,
 ): Promise<PatchResult> {
+  if (type === "json" && !Array.isArray(patch) && kind.model.publication.isUnstructured)
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${goValueKind(patch)} into Go value of type []handlers.jsonPatchOp`,
+    );
   const value = await located(type, () => {
     switch (type) {
       case "json":
@@ -56,6 +60,10 @@ export async function patched(
     const draft = draftOf(value);
     if (isLarge) await turn();
     const { object, strictErrors } = decodeValue(kind, draft);
+    if (kind.model.publication.isUnstructured) {
+      const refusal = wrongNames(kind, object, (object as DraftObject).metadata?.name);
+      if (refusal) throw refusal;
+    }
     const foreign = foreignKind(kind, object);
     if (foreign !== undefined && type !== "strategic") throw invalid(foreign);
     // Upstream merges maps, which it then writes with their keys in order.
@@ -83,6 +91,9 @@ function converterText({ value, type }: TypeMismatch): string {
 }
 
 const goKinds: Readonly<Record<string, string>> = { string: "string", boolean: "bool", object: "map" };
+
+/** What Go's decoder calls a value of JSON. */
+const goValueKind = (value: unknown): string => (typeof value === "boolean" ? "bool" : typeof value);
 
 /** A JSON value as Go prints it. */
 function goText(value: unknown): string {

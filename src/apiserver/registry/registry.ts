@@ -1,22 +1,15 @@
-// Create, update, patch and delete of any kind; reads are in reader.ts. One registry serves one stored resource, in all its versions.
-
-import { shownAsUpstream } from "#api/internal-form.ts";
-import { turn } from "#base/breathe.ts";
-import type { Clock } from "#base/clock.ts";
+// The objects of one stored resource, in all its versions: `objects` reads them, the methods here write them. What a write goes through
+// is in write-steps.ts, how writers of one object wait for each other in key-turns.ts.
 import { equal } from "#base/collections.ts";
-import type { Random } from "#base/random.ts";
 import type { Soon } from "#base/soon.ts";
 import { keepTimes } from "#schema/apply/keep-times.ts";
-import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import { type Problem, tooLong } from "#schema/problem.ts";
-import { validateObject, validateStatus } from "#schema/validate.ts";
-import { Conflict, OutOfSpace, type PutOptions, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
-import { maxKeyBytes } from "#store/key.ts";
+import { Conflict, OutOfSpace, type Revision, Unavailable } from "#store/engine.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import {
   alreadyExists,
+  forbidden,
   invalidObject,
   modifiedMeanwhile,
   noFreeName,
@@ -27,55 +20,21 @@ import {
 } from "#wire/status.ts";
 import type { Causality } from "../causality.ts";
 import { largeBytes } from "../request-body.ts";
-import { registryPrefix, type StoreFollower } from "../store-follower.ts";
-import type { StoredForm, StoredObject } from "../stored.ts";
-import type { WatchCache } from "../watch-cache.ts";
-import { Feeds } from "../watcher.ts";
-import type { Admission, AdmissionCall } from "./admission.ts";
+import { keyPrefix } from "../store-follower.ts";
+import type { StoredObject } from "../stored.ts";
+import type { AdmissionCall } from "./admission.ts";
+import { type KeyTurn, KeyTurns } from "./key-turns.ts";
+import { ObjectReader, type ObjectReaderOptions } from "./object-reader.ts";
 import { storable } from "./object-size.ts";
 import type { WriteOptions } from "./options.ts";
-import {
-  generatedName,
-  prepareForCreate,
-  prepareForPartUpdate,
-  prepareForStatusUpdate,
-  prepareForUpdate,
-  shareUnchanged,
-} from "./prepare.ts";
-import type { Reserver } from "./reservation.ts";
 import { parseResourceVersion, revisionOf } from "./resource-version.ts";
-import type { StoreClaims } from "./store-claims.ts";
-import type { Strategy, StrategyContext } from "./strategy.ts";
-import { warnOf } from "./warn-of.ts";
+import type { Strategy } from "./strategy.ts";
+import { type AdmissionView, type ObjectWrite, WriteSteps, type WriteStepsOptions } from "./write-steps.ts";
 
-export interface RegistryOptions {
-  readonly kind: AnyKind;
-  readonly strategy: Strategy;
-  readonly reserver?: Reserver | undefined;
-  /** Where other servers learn what this one reserves; absent where there are none. */
-  readonly claims?: StoreClaims | undefined;
-  readonly store: StoreEngine;
-  readonly cache: WatchCache;
-  readonly follower: StoreFollower;
-  readonly form: StoredForm;
-  readonly admission: Admission;
+export interface RegistryOptions extends ObjectReaderOptions, Omit<WriteStepsOptions, "caughtUp"> {
   readonly causality: Causality;
-  /** Refuses writes that authorization cannot judge from the address alone, by throwing ApiError. */
-  readonly guard?: WriteGuard;
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
-/** Asked about every object on its way in, once admission has changed what it wants to change. */
-export type WriteGuard = (
-  request: ApiRequest,
-  object: DraftObject,
-  old: ApiObject | undefined,
-) => Promise<void> | undefined;
-
-interface Tip {
-  readonly stored: StoredObject;
-  readonly durable: Promise<unknown>;
+  /** Which objects only those see who ask for them: such as wait for initializers. Without it there are none. */
+  readonly hides?: ((object: ApiObject) => boolean) | undefined;
 }
 
 /**
@@ -84,47 +43,63 @@ interface Tip {
  */
 export type ObjectUpdate = (current: ApiObject, isLarge: boolean) => Soon<DraftObject>;
 
-/** What admission sees of an update through a subresource that is an object of its own, such as a Scale. */
-export interface AdmissionView {
-  of(object: ApiObject): ApiObject;
-  /** Takes over what admission has made of the view. May refuse, by throwing ApiError. */
-  apply(shown: ApiObject, object: DraftObject): void;
-}
-
 export interface UpdateOptions extends WriteOptions {
   /** Defaults to the object itself. */
   readonly shownAs?: AdmissionView;
 }
 
+/** How a write changes what is stored. */
+interface Commit {
+  readonly request: ApiRequest;
+  readonly key: string;
+  readonly object: DraftObject;
+  /** The revision that the key must be at; 0 if it must not be there. */
+  readonly expected: Revision;
+  readonly dryRun: boolean;
+  /** Handed over once another write of the key can build on this one. */
+  readonly keyTurn?: KeyTurn | undefined;
+}
+
 const nameTries = 8;
 
 export class Registry {
-  readonly options: RegistryOptions;
+  readonly kind: AnyKind;
+  readonly strategy: Strategy;
+  readonly objects: ObjectReader;
   /** How this resource is called in refusals. */
   readonly resource: ResourceName;
   /** Keys of all objects start with this. */
   readonly prefix: string;
-  readonly feeds: Feeds;
-  /** Writers of one key wait for each other here, instead of failing at the store. */
-  readonly #turns = new Map<string, Promise<void>>();
-  /** The last write of a key that is on its way to the disk: the next one builds on it, so that many share a flush. */
-  readonly #tips = new Map<string, Tip>();
+  /** Whether only those see an object who ask for such. */
+  readonly hides: RegistryOptions["hides"];
+  readonly #options: RegistryOptions;
+  readonly #steps: WriteSteps;
+  readonly #turns = new KeyTurns();
 
   constructor(options: RegistryOptions) {
-    this.options = options;
-    const { group, plural } = options.kind;
-    this.resource = { group, resource: plural };
-    this.prefix = keyPrefix(options.kind);
-    this.feeds = new Feeds(options.cache);
+    const { kind, strategy } = options;
+    this.kind = kind;
+    this.strategy = strategy;
+    this.objects = new ObjectReader(options);
+    this.resource = { group: kind.group, resource: kind.plural };
+    this.prefix = keyPrefix(kind);
+    this.hides = options.hides;
+    this.#options = options;
+    this.#steps = new WriteSteps({ ...options, caughtUp: (signal) => this.objects.caughtUp(signal) });
   }
 
   /** Throws unless the namespace is there exactly where the kind has one: whoever asks was authorized for that very place. */
   keyOf(namespace: string | undefined, name: string): string {
-    if ((this.options.kind.scope === "Namespaced") === !namespace)
+    if ((this.kind.scope === "Namespaced") === !namespace)
       throw new Error(
         `${this.resource.resource} ${name}: ${namespace ? `not in namespace ${namespace}` : "no namespace"}`,
       );
     return namespace ? `${this.prefix}${namespace}/${name}` : this.prefix + name;
+  }
+
+  /** Keys of all objects in a namespace start with this; without one, those of all objects. */
+  prefixOf(namespace: string | undefined): string {
+    return namespace === undefined ? this.prefix : `${this.prefix}${namespace}/`;
   }
 
   /** The resource in the group in which the client asks for it: events are in two. */
@@ -132,59 +107,69 @@ export class Registry {
     return resource === this.resource.resource ? { group, resource } : this.resource;
   }
 
-  /** The object as of now: at least as new as every write acknowledged before the call. */
-  current(key: string, asker: Pick<ApiRequest, "signal">): Soon<StoredObject | undefined> {
-    const { follower, cache, store, form } = this.options;
-    if (!cache.keepsObjects) return store.get(key, asker.signal).then((entry) => entry && form.of(entry));
-    return follower.isCurrent ? cache.get(key) : follower.current(asker.signal).then(() => cache.get(key));
+  /** The time that is noted in objects. */
+  now(): number {
+    return this.#options.clock.now();
   }
 
-  async create(request: ApiRequest, object: DraftObject, options: WriteOptions): Promise<StoredObject> {
-    const { kind, admission } = this.options;
-    const call: AdmissionCall = { request, kind, operation: "create", old: undefined, dryRun: options.dryRun };
-    const admitted = admission.mutate(call, object);
-    if (admitted) await admitted;
-    request.trace?.mark("admit");
-    const guarded = this.options.guard?.(request, object, undefined);
-    if (guarded) await guarded;
-    if (!this.options.reserver) return this.#createAdmitted(call, object, options);
-    await this.options.follower.current(request.signal);
-    return this.#reserving(call, object, undefined, () => this.#createAdmitted(call, object, options));
+  /** Aborts with `signal`, and after so many seconds. */
+  signalFor(seconds: number, signal: AbortSignal): AbortSignal {
+    const ended = new AbortController();
+    const cancel = this.#options.clock.after(seconds * 1000, () =>
+      ended.abort(new Error("the time asked for is over")),
+    );
+    signal.addEventListener("abort", cancel, { once: true });
+    return AbortSignal.any([signal, ended.signal]);
   }
 
-  async #createAdmitted(call: AdmissionCall, object: DraftObject, options: WriteOptions): Promise<StoredObject> {
-    const { kind, strategy, random, admission } = this.options;
+  /** What admission is told of a request. */
+  admissionCall(
+    request: ApiRequest,
+    operation: AdmissionCall["operation"],
+    dryRun: boolean,
+    old?: ApiObject,
+  ): AdmissionCall {
+    return { request, kind: this.kind, operation, old, dryRun };
+  }
+
+  /** Admission of what passes no write steps: a deletion, which has no object, and what is sent to a subresource such as a binding. */
+  mutate(call: AdmissionCall, object: DraftObject | undefined): Promise<void> | undefined {
+    return this.#options.admission.mutate(call, object);
+  }
+  validate(call: AdmissionCall, object: ApiObject | undefined): Promise<void> | undefined {
+    return this.#options.admission.validate(call, object);
+  }
+
+  async create(request: ApiRequest, object: DraftObject, { dryRun }: WriteOptions): Promise<StoredObject> {
+    const refusal = this.strategy.refusesNew?.();
+    if (refusal !== undefined) throw forbidden(this.resourceOf(request), object.metadata.name ?? "", refusal);
+    if (!this.hides) dropInitializers(object);
+    const call = this.admissionCall(request, "create", dryRun);
+    const write: ObjectWrite = { call, object, old: undefined, isLarge: request.body?.isLarge ?? false };
+    return this.#steps.admitted(write, () => this.#createNamed(write));
+  }
+
+  /** Where the client leaves the name to us, another is tried if one is taken. */
+  async #createNamed(write: ObjectWrite): Promise<StoredObject> {
+    const { object } = write;
+    const { request, dryRun } = write.call;
     const { generateName } = object.metadata;
-    const isLarge = call.request.body?.isLarge ?? false;
     const generates = !object.metadata.name && generateName !== undefined;
     const sentRevision = revisionOf(object.metadata.resourceVersion);
     for (let tries = 1; ; tries++) {
-      if (generates) object.metadata.name = generatedName(generateName, random);
-      if (isLarge) await turn();
-      prepareForCreate(kind, strategy, object, this.#context(call.request));
-      applyDefaults(kind, object);
-      if (isLarge) await turn();
-      const verified = strategy.verify ? await strategy.verify(object as ApiObject) : [];
-      this.#refuseInvalid(object, [...verified, ...validateObject(kind, object)]);
-      if (isLarge) await turn();
-      warnOf(strategy, call, object as ApiObject, undefined);
-      call.request.trace?.mark("validate");
-      const admitted = admission.validate(call, object as ApiObject);
-      if (admitted) await admitted;
-      call.request.trace?.mark("admit");
-      if (isLarge) await turn();
+      if (generates) object.metadata.name = this.#steps.generatedName(generateName);
+      await this.#steps.checked(write);
       const name = object.metadata.name as string;
       const key = this.keyOf(object.metadata.namespace, name);
-      // Most names are bounded by their form; those that may be any segment of a path are not.
-      if (key.length * 3 > maxKeyBytes) this.#refuseLong(object, key);
-      if (sentRevision > 0 && !options.dryRun)
+      this.#steps.refuseLongKey(object, key);
+      if (sentRevision > 0 && !dryRun)
         throw unexpectedError("resourceVersion should not be set on objects to be created");
       try {
-        const stored = await this.#put(call.request, key, object, 0, options.dryRun);
-        return sentRevision > 0 ? this.options.form.tried(key, object as ApiObject, sentRevision) : stored;
+        const stored = await this.#put({ request, key, object, expected: 0, dryRun });
+        return sentRevision > 0 ? this.#options.form.shown(key, object as ApiObject, sentRevision) : stored;
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
-        if (!generates) throw alreadyExists(this.resourceOf(call.request), name);
+        if (!generates) throw alreadyExists(this.resourceOf(request), name);
         if (tries === nameTries) throw noFreeName(this.resource, name);
       }
     }
@@ -194,130 +179,89 @@ export class Registry {
    * Changes a stored object: reads it, lets `change` make the new one, checks and writes that. A write of someone else in between
    * means another round, unless `change` insists on a resourceVersion. Answers the stored object, also when nothing changed.
    */
-  async update(request: ApiRequest, key: string, change: ObjectUpdate, options: UpdateOptions): Promise<StoredObject> {
-    return this.inTurn(key, async (next) => {
-      const tip = this.#tips.get(key);
+  update(request: ApiRequest, key: string, change: ObjectUpdate, options: UpdateOptions): Promise<StoredObject> {
+    const { dryRun, shownAs } = options;
+    return this.#turns.run(key, async (keyTurn) => {
+      const { tip } = keyTurn;
       try {
-        return await this.#updateFrom(
-          tip?.stored ?? (await this.current(key, request)),
-          request,
-          change,
-          options,
-          next,
-        );
+        const newest = tip?.stored ?? (await this.objects.current(key, request));
+        return await this.#untilWritten(request, newest, async (current) => {
+          const isLarge = request.body?.isLarge || current.size > largeBytes;
+          const object = await change(current.object, isLarge);
+          if (!this.hides) dropInitializers(object);
+          const based = object.metadata.resourceVersion;
+          const isPatch = request.verb === "patch" && based === undefined;
+          if (!isPatch) this.#refuseOutdated(based, current);
+          object.metadata.resourceVersion = current.object.metadata.resourceVersion;
+          const old = shownAs?.of(current.object) ?? current.object;
+          const call = this.admissionCall(request, "update", dryRun, old);
+          const write = { call, object, old: current.object, shownAs, isLarge };
+          return this.#steps.admitted(write, () => this.#updateOnce(write, current, keyTurn));
+        });
       } finally {
-        await tip?.durable; // no answer, not even a refusal, may rest on what could still be lost
+        await tip?.durable; // see key-turns.ts: no answer may rest on what could still be lost
       }
     });
   }
 
-  async #updateFrom(
-    found: StoredObject | undefined,
-    request: ApiRequest,
-    change: ObjectUpdate,
-    options: UpdateOptions,
-    next: () => void,
+  async #updateOnce(write: ObjectWrite, current: StoredObject, keyTurn: KeyTurn): Promise<StoredObject> {
+    const { strategy, reserver } = this.#options;
+    const { object } = write;
+    const { request, dryRun } = write.call;
+    await this.#steps.checked(write);
+    if (equal(keepTimes(current.object, object), current.object)) return current;
+    if (this.hides && this.#steps.hasFailed(object)) return this.#removeFailed(write, current);
+    if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
+      return this.remove(request, current, object, dryRun);
+    const { key, revision } = current;
+    // What is reserved is settled only when the write is durable: until then no other write may build on it.
+    return this.#put({ request, key, object, expected: revision, dryRun, keyTurn: reserver ? undefined : keyTurn });
+  }
+
+  /** The result is written first: whoever waits for the object finds it in what is told of the deletion. */
+  async #removeFailed(
+    { object, call: { request, dryRun } }: ObjectWrite,
+    current: StoredObject,
   ): Promise<StoredObject> {
-    let current = found;
-    for (;;) {
-      if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
-      const isLarge = request.body?.isLarge || current.size > largeBytes;
-      const object = await change(current.object, isLarge);
-      if (isLarge) await turn();
-      const based = object.metadata.resourceVersion;
-      const isPatch = request.verb === "patch" && based === undefined;
-      if (!isPatch) this.#refuseOutdated(based, current);
-      object.metadata.resourceVersion = current.object.metadata.resourceVersion;
-      try {
-        return await this.#updateOnce(request, object, current, { ...options, isLarge, next });
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error;
-        current = error.present && this.options.form.of(error.present);
-      }
-    }
+    const failed = await this.replace(request, current, object, dryRun);
+    return this.remove(request, failed, failed.object, dryRun);
   }
 
   /** An update without a version, or with 0, is meant for whatever is there, unless the kind forbids that. */
   #refuseOutdated(text: string | undefined, { revision, object: { metadata } }: StoredObject): void {
     if (text === metadata.resourceVersion) return;
-    const { strategy, kind } = this.options;
     const based = parseResourceVersion(text);
-    if (based === BigInt(revision) || (based === 0n && !strategy.needsResourceVersion)) return;
+    if (based === BigInt(revision) || (based === 0n && !this.strategy.needsResourceVersion)) return;
     const { name = "" } = metadata;
     if (based > 0n) throw modifiedMeanwhile(this.resource, name);
-    throw invalidObject({ group: kind.group, kind: kind.plural }, name, [
+    throw invalidObject({ group: this.kind.group, kind: this.kind.plural }, name, [
       { type: "Invalid", field: "metadata.resourceVersion", value: 0, detail: "must be specified for an update" },
     ]);
   }
 
-  /** Throws the store's Conflict if the object has changed since. */
-  async #updateOnce(
+  /**
+   * Runs `attempt` with the object as it is now, alone among the writers of its key, and again with a newer one if the attempt fails with
+   * the store's Conflict. Throws ApiError 404 if there is no such object.
+   */
+  onCurrent<T>(request: ApiRequest, key: string, attempt: (current: StoredObject) => Promise<T>): Promise<T> {
+    return this.#turns.run(key, async () =>
+      this.#untilWritten(request, await this.objects.current(key, request), attempt),
+    );
+  }
+
+  async #untilWritten<T>(
     request: ApiRequest,
-    object: DraftObject,
-    current: StoredObject,
-    options: UpdateOptions & { readonly isLarge: boolean; readonly next: () => void },
-  ): Promise<StoredObject> {
-    const { kind, strategy, admission, reserver } = this.options;
-    const { dryRun, shownAs, isLarge, next } = options;
-    const old = shownAs?.of(current.object) ?? current.object;
-    const call: AdmissionCall = { request, kind, operation: "update", old, dryRun };
-    const write = async () => {
-      await this.#prepareUpdate(call, object, current.object, shownAs, isLarge);
-      if (isLarge) await turn();
-      if (equal(keepTimes(current.object, object), current.object)) return current;
-      if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
-        return this.#remove(request, current, object, dryRun);
-      return this.#put(request, current.key, object, current.revision, dryRun, reserver ? undefined : next);
-    };
-    const shown = shownAs && (shownAs.of(object as ApiObject) as DraftObject);
-    await admission.mutate(call, shown ?? object);
-    if (shown) shownAs?.apply(shown as ApiObject, object);
-    if (isLarge) await turn();
-    request.trace?.mark("admit");
-    await this.options.guard?.(request, object, current.object);
-    return request.subresource === "status" ? write() : this.#reserving(call, object, current.object, write);
-  }
-
-  /** Writes an object that holds what it needs, which it keeps if the write succeeds. */
-  async #reserving(
-    { request, dryRun }: AdmissionCall,
-    object: DraftObject,
-    old: ApiObject | undefined,
-    write: () => Promise<StoredObject>,
-  ): Promise<StoredObject> {
-    const { reserver, claims } = this.options;
-    if (!reserver) return write();
-    const reservation =
-      claims && !dryRun
-        ? await claims.reserve(reserver, object, old, request.signal)
-        : reserver.reserve(object, old, { isTrial: dryRun });
-    let stored: StoredObject;
-    try {
-      stored = await write();
-    } catch (error) {
-      await reservation.release();
-      throw error;
-    }
-    await (dryRun ? reservation.release() : reservation.commit(stored.revision));
-    return stored;
-  }
-
-  /** Removes the object if it is still at that revision; `last` is what is told of it. Throws the store's Conflict if not. */
-  async remove(request: ApiRequest, stored: StoredObject, last: DraftObject, dryRun: boolean): Promise<StoredObject> {
-    return this.#remove(request, stored, last, dryRun);
-  }
-
-  /** Runs `work` when all earlier work on the same key is done, or has called `next` because others may now go on. */
-  async inTurn<T>(key: string, work: (next: () => void) => Promise<T>): Promise<T> {
-    const before = this.#turns.get(key);
-    const { promise: mine, resolve: next } = Promise.withResolvers<void>();
-    this.#turns.set(key, mine);
-    try {
-      await before;
-      return await work(next);
-    } finally {
-      next();
-      if (this.#turns.get(key) === mine) this.#turns.delete(key);
+    newest: StoredObject | undefined,
+    attempt: (current: StoredObject) => Promise<T>,
+  ): Promise<T> {
+    for (let current = newest; ; ) {
+      if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
+      try {
+        return await attempt(current);
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error;
+        current = error.present && this.#options.form.of(error.present);
+      }
     }
   }
 
@@ -325,147 +269,68 @@ export class Registry {
    * A change that the server itself makes, such as a binding: neither prepared nor checked as a client's would be. `change` may refuse
    * by throwing, and answers undefined to have the object removed.
    */
-  async modify(
+  modify(
     request: ApiRequest,
     key: string,
     dryRun: boolean,
     change: (current: ApiObject) => DraftObject | undefined,
   ): Promise<StoredObject> {
-    return this.inTurn(key, async () => {
-      let current = await this.current(key, request);
-      for (;;) {
-        if (!current) throw notFound(this.resourceOf(request), request.name ?? "");
-        const object = change(current.object);
-        if (object && equal(object, current.object)) return current;
-        try {
-          return await (object
-            ? this.#put(request, key, object, current.revision, dryRun)
-            : this.#remove(request, current, current.object, dryRun));
-        } catch (error) {
-          if (!(error instanceof Conflict)) throw error;
-          current = error.present && this.options.form.of(error.present);
-        }
-      }
+    return this.onCurrent(request, key, async (current) => {
+      const object = change(current.object);
+      if (!object) return this.remove(request, current, current.object, dryRun);
+      return equal(object, current.object) ? current : this.replace(request, current, object, dryRun);
     });
   }
 
-  /** Writes what a deletion leaves for now. Throws the store's Conflict if the object has changed since. */
-  async write(request: ApiRequest, object: DraftObject, based: StoredObject, dryRun: boolean): Promise<StoredObject> {
-    return this.#put(request, based.key, object, based.revision, dryRun);
+  /** Writes an object as it is in the place of the stored one. Throws the store's Conflict if that has changed since. */
+  replace(request: ApiRequest, current: StoredObject, object: DraftObject, dryRun: boolean): Promise<StoredObject> {
+    return this.#put({ request, key: current.key, object, expected: current.revision, dryRun });
   }
 
-  async #prepareUpdate(
-    call: AdmissionCall,
-    object: DraftObject,
-    old: ApiObject,
-    shownAs: AdmissionView | undefined,
-    isLarge: boolean,
-  ): Promise<void> {
-    const { kind, strategy, admission } = this.options;
-    const { subresource } = call.request;
-    const context = this.#context(call.request);
-    const part = subresource === undefined ? undefined : strategy.parts?.[subresource];
-    const isStatus = subresource === "status";
-    if (isStatus) prepareForStatusUpdate(kind, strategy, object, old, context);
-    else if (part) prepareForPartUpdate(strategy, part, object, old, context);
-    else prepareForUpdate(kind, strategy, object, old, context);
-    if (isLarge) await turn();
-    applyDefaults(kind, object);
-    if (call.request.verb === "patch") shareUnchanged(object, old);
-    if (isLarge) await turn();
-    if (isStatus) this.#refuseInvalid(object, validateStatus(kind, object, old));
-    else this.#refuseInvalid(object, part?.problems(object as ApiObject, old) ?? validateObject(kind, object, old));
-    if (isLarge) await turn();
-    warnOf(strategy, call, object as ApiObject, old);
-    call.request.trace?.mark("validate");
-    await admission.validate(call, shownAs?.of(object as ApiObject) ?? (object as ApiObject));
-    call.request.trace?.mark("admit");
-  }
-
-  #refuseLong(object: DraftObject, key: string): void {
-    const excess = new TextEncoder().encode(key).length - maxKeyBytes;
-    const { length } = object.metadata.name ?? "";
-    if (excess > 0) this.#refuseInvalid(object, [tooLong("metadata.name", Math.max(0, length - excess))]);
-  }
-
-  #refuseInvalid(object: DraftObject, problems: readonly Problem[]): void {
-    if (problems.length === 0) return;
-    const { kind } = this.options;
-    throw invalidObject(kind, object.metadata.name ?? "", shownAsUpstream(kind.struct, problems));
-  }
-
-  #context({ user }: ApiRequest): StrategyContext {
-    const { clock, random } = this.options;
-    return { clock, random, user };
-  }
-
-  /** Writes, and calls `next` once another write of the key can build on this one. */
-  async #put(
+  /** Removes the stored object; `last` is what is told of it. Throws the store's Conflict if it has changed since. */
+  async remove(
     request: ApiRequest,
-    key: string,
-    object: DraftObject,
-    expected: number,
+    stored: StoredObject,
+    last: ApiObject | DraftObject,
     dryRun: boolean,
-    next?: () => void,
   ): Promise<StoredObject> {
-    const { store, form, strategy } = this.options;
+    const { store, form } = this.#options;
+    if (dryRun) return form.shown(stored.key, last as ApiObject, stored.revision);
+    const revision = await store.delete(stored.key, stored.revision).catch(storeError);
+    this.#committed(request, last.metadata.name ?? "", revision);
+    return form.shown(stored.key, last as ApiObject, revision);
+  }
+
+  async #put({ request, key, object, expected, dryRun, keyTurn }: Commit): Promise<StoredObject> {
+    const { store, form, strategy } = this.#options;
+    const { name = "" } = object.metadata;
     if (dryRun) {
-      if (expected === 0 && (await this.current(key, request)))
-        throw alreadyExists(this.resourceOf(request), object.metadata.name ?? "");
-      return form.tried(key, object as ApiObject, expected);
+      if (expected === 0 && (await this.objects.current(key, request)))
+        throw alreadyExists(this.resourceOf(request), name);
+      return form.shown(key, object as ApiObject, expected);
     }
     // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.
     const how = { ttlSeconds: strategy.ttlSeconds, makesRoom: object.metadata.deletionTimestamp !== undefined };
     try {
       const begun = store.begin?.(key, storable(object, form.encodeBriefly(object as ApiObject)), expected, how);
-      const stored = begun
-        ? form.begun(object as ApiObject, begun.entry)
-        : await this.#putWhole(key, object as ApiObject, expected, how);
-      if (begun) await (next ? this.#asTip(key, { stored, durable: begun.durable }, next) : begun.durable);
-      this.#committed(request, object.metadata.name ?? "", stored.revision);
+      const entry =
+        begun?.entry ?? (await store.put(key, storable(object, form.encode(object as ApiObject)), expected, how));
+      const stored = form.written(object as ApiObject, entry);
+      const durable = begun?.durable;
+      if (durable) await (keyTurn ? keyTurn.handOver({ stored, durable: durable.catch(storeError) }) : durable);
+      this.#committed(request, name, stored.revision);
       return stored;
     } catch (error) {
       return storeError(error);
     }
   }
 
-  async #putWhole(key: string, object: ApiObject, expected: number, how: PutOptions): Promise<StoredObject> {
-    const { store, form } = this.options;
-    const value = storable(object, form.encode(object));
-    return form.written(value, await store.put(key, value, expected, how));
-  }
-
-  /** Lets the next write of the key build on this one, which is on its way, until it has arrived. */
-  async #asTip(key: string, { stored, durable }: Tip, next: () => void): Promise<void> {
-    const tip = { stored, durable: durable.catch(storeError) };
-    this.#tips.set(key, tip);
-    next();
-    try {
-      await tip.durable;
-    } finally {
-      if (this.#tips.get(key) === tip) this.#tips.delete(key);
-    }
-  }
-
-  async #remove(
-    request: ApiRequest,
-    stored: StoredObject,
-    last: ApiObject | DraftObject,
-    dryRun: boolean,
-  ): Promise<StoredObject> {
-    const { store, form } = this.options;
-    if (dryRun) return form.tried(stored.key, last as ApiObject, stored.revision);
-    const revision = await store.delete(stored.key, stored.revision).catch(storeError);
-    this.#committed(request, last.metadata.name ?? "", revision);
-    return form.of({ key: stored.key, value: form.encode(last as ApiObject), created: revision, modified: revision });
-  }
-
   #committed(request: ApiRequest, name: string, revision: Revision): void {
     const { version, namespace, subresource, verb, user, userAgent, because, steps, trace } = request;
     trace?.mark("store");
-    this.options.causality.record({
+    this.#options.causality.record({
       revision,
-      at: this.options.clock.now(),
+      at: this.now(),
       address: { group: this.resource.group, resource: this.resource.resource, version, namespace, subresource },
       name,
       verb,
@@ -478,9 +343,10 @@ export class Registry {
   }
 }
 
-/** Where a kind's objects are kept: `/registry/pods/`, `/registry/apps/deployments/`. */
-export const keyPrefix = ({ group, plural }: AnyKind): string =>
-  group === "" ? `${registryPrefix}${plural}/` : `${registryPrefix}${group}/${plural}/`;
+/** Where there are no initializers, nobody may ask for any. */
+function dropInitializers({ metadata }: DraftObject): void {
+  if (metadata.initializers !== undefined) delete metadata.initializers;
+}
 
 /** An object that waits for deletion, and whose last finalizer an update has just removed. */
 const isDeletable = ({ metadata }: DraftObject): boolean =>

@@ -18,8 +18,12 @@ export interface Strategy {
   readonly createOnUpdate?: boolean;
   /** An update must say which resourceVersion it is based on. */
   readonly needsResourceVersion?: boolean;
+  /** Why no objects can be created at present; undefined if they can. */
+  refusesNew?(): string | undefined;
   /** The status a client sends along with a create is kept. */
   readonly keepsStatusOnCreate?: boolean;
+  /** Whether all of an object may change while it waits for initializers: a pod that nobody has seen does not run yet. */
+  readonly isFreeUntilInitialized?: boolean;
   /** Changes of what is wanted are counted in metadata.generation. */
   readonly countsGenerations?: boolean;
   /** What counts as wanted; defaults to everything but metadata and status. */

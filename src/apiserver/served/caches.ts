@@ -1,7 +1,7 @@
 // The watch caches of all stored kinds, by kind. They come before everything else of a server: authorization, admission and registries read them.
 import type { AnyKind } from "#schema/kind.ts";
-import { keyPrefix } from "../registry/registry.ts";
 import type { StoreFollower } from "../store-follower.ts";
+import { keyPrefix } from "../store-follower.ts";
 import { type Protection, StoredForm } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
 

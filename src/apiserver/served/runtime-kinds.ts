@@ -2,7 +2,7 @@
 import type { AnyKind } from "#schema/kind.ts";
 import type { KindCaches } from "./caches.ts";
 import type { ServedApis } from "./served-apis.ts";
-import type { StoredResources, StrategyOf } from "./stored-resources.ts";
+import { type StoredResources, type StrategyOf, storedKinds } from "./stored-resources.ts";
 
 export interface RuntimeKindsOptions {
   /** Tells this source from others. */
@@ -37,20 +37,21 @@ export class RuntimeKinds {
     const { name, apis, caches, resources, strategyOf } = this.#options;
     const before = apis.of(name);
     const present = new Set(before.map(({ kind }) => kind));
+    const wanted = new Set(kinds);
     const coming = kinds.filter((kind) => !present.has(kind));
     const joined: AnyKind[] = [];
     try {
-      for (const kind of coming)
-        if (!kind.convert) {
-          await caches.join(kind, signal);
-          joined.push(kind);
-        }
-      const staying = before.filter(({ kind }) => kinds.includes(kind));
+      for (const kind of storedKinds(coming)) {
+        await caches.join(kind, signal);
+        joined.push(kind);
+      }
+      const staying = before.filter(({ kind }) => wanted.has(kind));
       apis.replace(name, [...staying, ...resources.make(coming, strategyOf)]);
     } catch (error) {
       resources.remove(joined);
       throw error;
     }
-    resources.remove([...present].filter((kind) => !kinds.includes(kind)));
+    const leaving = storedKinds([...present].filter((kind) => !wanted.has(kind)));
+    resources.remove([...leaving.difference(storedKinds(kinds))]);
   }
 }

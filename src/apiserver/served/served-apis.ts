@@ -15,6 +15,7 @@ export class ServedApis {
   /** By the last part of the address; the few that share it are told apart by the rest. */
   #byPlural: ReadonlyMap<string, readonly ServedApi[]> = new Map();
   #byKind: ReadonlyMap<AnyKind, ServedApi> = new Map();
+  #byStored: ReadonlyMap<AnyKind, readonly AnyKind[]> = new Map();
   #groups: ReadonlySet<string> = new Set();
   #generation = 0;
 
@@ -40,7 +41,10 @@ export class ServedApis {
     refuseDoubled(all);
     this.#byPlural = Map.groupBy(all, ({ kind }) => kind.plural);
     this.#byKind = new Map(all.map((api) => [api.kind, api]));
-    this.#groups = new Set(all.map(({ kind }) => kind.group));
+    this.#byStored = Map.groupBy(this.#byKind.keys(), (kind) => kind.convert?.to() ?? kind);
+    this.#groups = new Set(
+      all.filter(({ kind }) => !kind.model.publication.isUnstructured).map(({ kind }) => kind.group),
+    );
     this.#bySource.clear();
     for (const [name, itsApis] of next) this.#bySource.set(name, itsApis);
     this.#generation++;
@@ -62,6 +66,11 @@ export class ServedApis {
     return this.#byPlural.get(resource)?.find(({ kind }) => kind.version === version && kind.group === group);
   }
 
+  /** The versions in which objects of a stored kind are served now; it need not be one of them. */
+  versionsOf(stored: AnyKind): readonly AnyKind[] {
+    return this.#byStored.get(stored) ?? [];
+  }
+
   /** The stored resource of a kind that the caller knows to be served. */
   stored(kind: AnyKind): ServedResource {
     const api = this.#byKind.get(kind);
@@ -69,7 +78,7 @@ export class ServedApis {
     return api;
   }
 
-  /** Whether anything at all is served of a group. */
+  /** Whether anything that is built in is served of a group. What else there could be in it is refused by a Status, not by a page. */
   hasGroup(group: string): boolean {
     return this.#groups.has(group);
   }

@@ -7,9 +7,11 @@ import type { StoreEngine } from "#store/engine.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account-tokens.ts";
 import type { Causality } from "../causality.ts";
 import type { Admission } from "../registry/admission.ts";
-import { Registry, type WriteGuard } from "../registry/registry.ts";
+import { isUninitialized } from "../registry/initialization.ts";
+import { Registry } from "../registry/registry.ts";
 import { StoreClaims } from "../registry/store-claims.ts";
 import type { Strategy } from "../registry/strategy.ts";
+import type { WriteGuard } from "../registry/write-steps.ts";
 import type { ServedResource } from "../served-resource.ts";
 import type { StoreFollower } from "../store-follower.ts";
 import { strategyOf } from "../strategies/list.ts";
@@ -34,6 +36,8 @@ export interface StoredResourcesOptions {
   /** How long events are kept; defaults to what their strategy says. */
   readonly eventSeconds?: number | undefined;
   readonly find: Find;
+  /** Whether new objects may wait for initializers, unseen. */
+  readonly initializes?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -51,11 +55,11 @@ export class StoredResources {
   /** Makes the resources of kinds whose caches are there. Versions of one resource must come together. */
   make(kinds: readonly AnyKind[], strategies: StrategyOf = strategyOf): readonly ServedResource[] {
     const { registries, find } = this.#options;
-    for (const kind of kinds) if (!kind.convert) registries.set(kind, this.#registryOf(kind, strategies(kind)));
+    for (const kind of storedKinds(kinds)) registries.set(kind, this.#registryOf(kind, strategies(kind)));
     return kinds.map((kind) => {
       const registry = registries.get(storedKind(kind));
       if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
-      const versions = kinds.filter((other) => storedKind(other) === registry.options.kind);
+      const versions = kinds.filter((other) => storedKind(other) === registry.kind);
       const subresources = { ...subresourceHandlers(kind, find), ...this.#tokenSubresource(kind) };
       return { kind, registry, versions, subresources };
     });
@@ -79,7 +83,8 @@ export class StoredResources {
     const reserver = strategy.reserver?.({ cache, follower, random, network, cacheOf: caches.cacheOf });
     // An engine that knows its newest revision by itself is nobody else's: there are no other servers to share claims with.
     const claims = reserver && !store.newest ? new StoreClaims({ store, follower, of: kind.plural }) : undefined;
-    const parts = { kind, strategy, reserver, claims, cache, follower, form };
+    const hides = this.#options.initializes ? isUninitialized : undefined;
+    const parts = { kind, strategy, reserver, claims, cache, follower, form, hides };
     return new Registry({ ...parts, store: measured(store, kind), admission, causality, guard, clock, random });
   }
 
@@ -90,3 +95,6 @@ export class StoredResources {
 }
 
 const storedKind = (kind: AnyKind): AnyKind => kind.convert?.to() ?? kind;
+
+/** What is stored of these kinds; not all of it need be served. */
+export const storedKinds = (kinds: readonly AnyKind[]): Set<AnyKind> => new Set(kinds.map(storedKind));

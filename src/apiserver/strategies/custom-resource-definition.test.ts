@@ -35,11 +35,13 @@ test("a definition notes each version that its objects were stored in", async ()
 
 test("the kind and the scope of a definition cannot change", async () => {
   await using server = await testServer();
-  const made = await server.call("POST", definitions, definition(version("v1", true)));
-  const { spec, metadata } = made.json;
+  await server.call("POST", definitions, definition(version("v1", true)));
+  const read = async () => (await server.call("GET", `${definitions}/foos.example.com`)).json;
+  let found = await read();
+  while (!JSON.stringify(found.status).includes("InitialNamesAccepted")) found = await read();
+  const { spec } = found;
   const changed = {
-    ...made.json,
-    metadata,
+    ...found,
     spec: { ...spec, scope: "Cluster", names: { ...spec.names, kind: "Bar" } },
   };
   const refused = await server.call("PUT", `${definitions}/foos.example.com`, changed);

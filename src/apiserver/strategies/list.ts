@@ -46,7 +46,7 @@ const event: Strategy = { createOnUpdate: true, ttlSeconds: 3600, keepsObjects: 
 
 const notEnforced: Strategy = { isEnforced: false };
 
-const admissionPlan: Strategy = { ...countedAndVersioned, ...warnsOf(staticNameWarnings), ...notEnforced };
+const admissionPlan: Strategy = { ...countedAndVersioned, ...warnsOf(staticNameWarnings) };
 
 /** The warnings of a kind, written for its type. */
 function warnsOf<O>(warnings: (object: O, old: O | undefined) => Iterable<string>): Strategy {

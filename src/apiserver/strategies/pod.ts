@@ -8,6 +8,7 @@ import { writeOutLabelKeys } from "./pod-label-keys.ts";
 import { ephemeralContainers, resize } from "./pod-parts.ts";
 
 export const pod: Strategy = {
+  isFreeUntilInitialized: true,
   countsGenerations: true,
   wanted: ({ spec }) => spec,
   // Old kubelets garbled them.

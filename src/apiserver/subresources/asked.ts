@@ -18,12 +18,12 @@ export async function askedOf(
 }
 
 export async function admit(
-  { options: { admission, kind } }: Registry,
+  registry: Registry,
   request: ApiRequest,
   object: DraftObject,
   dryRun: boolean,
 ): Promise<void> {
-  const call = { request, kind, operation: "create", old: undefined, dryRun } as const;
-  await admission.mutate(call, object);
-  await admission.validate(call, object as ApiObject);
+  const call = registry.admissionCall(request, "create", dryRun);
+  await registry.mutate(call, object);
+  await registry.validate(call, object as ApiObject);
 }

@@ -17,7 +17,6 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
     throw badRequest("name in URL does not match name in Binding object");
   refuseTarget(object);
   await admit(registry, request, object, dryRun);
-  const { clock } = registry.options;
   const key = registry.keyOf(request.namespace, request.name ?? "");
   await registry.modify(request, key, dryRun, (current) => {
     const name = current.metadata.name ?? "";
@@ -40,7 +39,7 @@ export const binding: SubresourceHandler = async (request, { registry }) => {
       throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(current.spec.nodeName)}`);
     if ((current.spec.schedulingGates ?? []).length > 0)
       throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
-    const pod = bound(current as DraftObject, object, timeOf(clock.now()));
+    const pod = bound(current as DraftObject, object, timeOf(registry.now()));
     refuseInvalid(pod);
     return pod;
   });

@@ -11,10 +11,10 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
 import { type ApiRequest, type RequestBody, requestWith } from "#wire/api-request.ts";
 import { badRequest, conflict, createdStatus, invalidObject, methodNotAllowed, notFound } from "#wire/status.ts";
-import { deleteObject } from "../registry/deletion.ts";
 import { type DeletionOptions, deletionOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
+import { deleteObject } from "../verbs/delete.ts";
 import { admit, askedOf } from "./asked.ts";
 import { mayDisrupt, tooManyRequests } from "./disruption.ts";
 import type { Find } from "./list.ts";
@@ -102,7 +102,7 @@ function ofAnyVersion(request: ApiRequest): ApiRequest {
 }
 
 async function currentPod(pods: Registry, { namespace, name = "", signal }: ApiRequest): Promise<Pod & ApiObject> {
-  const stored = await pods.current(pods.keyOf(namespace, name), { signal });
+  const stored = await pods.objects.current(pods.keyOf(namespace, name), { signal });
   if (!stored) throw notFound(pods.resource, name);
   return stored.object as Pod & ApiObject;
 }
@@ -113,9 +113,9 @@ const isEnding = (pod: Pod): boolean => hasEnded(pod) || pod.metadata.deletionTi
 const isOffBudget = (pod: Pod): boolean => isEnding(pod) || pod.status.phase === "Pending";
 
 function budgetOf(pod: Pod, budgets: Registry): (PodDisruptionBudget & ApiObject) | undefined {
-  const inNamespace = budgets.options.cache.range(`${budgets.prefix}${pod.metadata.namespace}/`);
-  const guards = [...inNamespace]
-    .map(([, { object }]) => object as PodDisruptionBudget & ApiObject)
+  const guards = budgets.objects
+    .allInMemory(budgets.prefixOf(pod.metadata.namespace))
+    .map(({ object }) => object as PodDisruptionBudget & ApiObject)
     .filter(({ spec }) => selects(spec.selector, pod.metadata.labels));
   if (guards.length > 1)
     throw new ApiError({
@@ -139,22 +139,20 @@ async function charge(
   pod: Pod,
   { budgets, request, options }: Evicting,
 ): Promise<void> {
-  const { clock } = budgets.options;
   const key = budgets.keyOf(request.namespace, name);
   await budgets.modify(requestWith(request, { name }), key, options.dryRun, (current) =>
-    mayDisrupt(current as PodDisruptionBudget & ApiObject, pod.metadata.name, timeOf(clock.now())),
+    mayDisrupt(current as PodDisruptionBudget & ApiObject, pod.metadata.name, timeOf(budgets.now())),
   );
 }
 
 /** Says in the pod's status why it ends, then deletes it. */
 async function evict({ pods, request }: Evicting, options: DeletionOptions): Promise<void> {
   const key = pods.keyOf(request.namespace, request.name ?? "");
-  const { clock } = pods.options;
   let { resourceVersion } = options;
   if (!options.dryRun) {
     const marked = await pods.modify(request, key, false, (current) => {
       refuseOther(current, options);
-      return withTarget(current, timeOf(clock.now()));
+      return withTarget(current, timeOf(pods.now()));
     });
     if (resourceVersion !== undefined) resourceVersion = String(marked.revision);
   }

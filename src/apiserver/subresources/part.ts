@@ -1,7 +1,7 @@
 import type { AnyKind } from "#schema/kind.ts";
 import { methodNotAllowed } from "#wire/status.ts";
-import { getObject } from "../registry/reader.ts";
 import { answer, type SubresourceHandler } from "../served-resource.ts";
+import { getObject } from "../verbs/get.ts";
 import { patch } from "../verbs/patch.ts";
 import { update } from "../verbs/update.ts";
 

@@ -10,41 +10,58 @@ import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { formatRequirements, requirementsOf, requirementsOfLabels, type SelectorStruct } from "#schema/selector.ts";
 import { validateObject, valueAt } from "#schema/validate.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
-import { badRequest, conflict, invalidObject, methodNotAllowed } from "#wire/status.ts";
+import {
+  badRequest,
+  conflict,
+  internalError,
+  invalidObject,
+  methodNotAllowed,
+  unsupportedMediaType,
+} from "#wire/status.ts";
 import { parseWriteOptions, type WriteOptions } from "../registry/options.ts";
 import { patched } from "../registry/patching.ts";
-import { getObject } from "../registry/reader.ts";
-import type { AdmissionView } from "../registry/registry.ts";
+import type { AdmissionView } from "../registry/write-steps.ts";
+import { plainPatchTypes } from "../request-body.ts";
 import type { ServedResource, SubresourceHandler } from "../served-resource.ts";
 import { configurationOf } from "../verbs/apply.ts";
 import { checkPlace, decodeBody, decodeErrors, notOfKind, strictProblems } from "../verbs/body.ts";
+import { getObject } from "../verbs/get.ts";
+import { fromStored, toStored } from "../versions.ts";
 
 export const scale =
   (paths: ScalePaths): SubresourceHandler =>
   async (request, served) => {
-    const { registry } = served;
-    if (request.verb === "get") return plain(scaleOf((await getObject(registry, request)).object, paths));
+    const { kind, registry } = served;
+    if (request.verb === "get")
+      return plain(readScale(await fromStored(kind, (await getObject(registry, request)).object), paths));
     if (request.verb !== "update" && request.verb !== "patch") throw methodNotAllowed();
+    if (request.body?.patchType === "strategic" && !kind.model.publication.strategicPatch)
+      throw unsupportedMediaType(plainPatchTypes);
     const options = parseWriteOptions(request, request.verb === "update" ? "UpdateOptions" : "PatchOptions");
     const key = registry.keyOf(request.namespace, request.name ?? "");
     const shownAs: AdmissionView = {
       of: (object) => scaleOf(object, paths),
       apply(shown, object) {
-        refuseInvalid(shown, object.metadata.name ?? "");
+        if (!paths.isWritten) refuseInvalid(shown, object.metadata.name ?? "");
         setAt(object, paths.replicas, shown.spec.replicas ?? 0);
       },
     };
     let warnings: readonly string[] = [];
-    const change = async (current: ApiObject, isLarge: boolean) => {
+    const change = async (stored: ApiObject, isLarge: boolean) => {
+      const current = await fromStored(kind, stored);
       const replicas = replicasPaths(served, paths);
       const managedFields = scaleManagedFields(current.metadata.managedFields, replicas);
       const before = withManaged(scaleOf(current, paths), managedFields);
-      const written = await drafted(request, before, options, registry.options.clock.now(), isLarge);
+      const written = await drafted(request, before, options, registry.now(), isLarge);
       warnings = written.warnings;
-      return merged(served, current, written, paths);
+      refuseUnset(written.scale, current, paths);
+      return toStored(kind, merged(served, current, written, paths));
     };
     const stored = await registry.update(request, key, change, { ...options, shownAs });
-    return { ...plain(scaleOf(stored.object, paths)), ...(warnings.length > 0 && { warnings }) };
+    return {
+      ...plain(scaleOf(await fromStored(kind, stored.object), paths)),
+      ...(warnings.length > 0 && { warnings }),
+    };
   };
 
 const plain = (object: object): ApiResponse & { readonly type: "plain" } => ({
@@ -79,6 +96,7 @@ async function drafted(
   if (body?.patchType === "apply") {
     const refuse = (why: string) => badRequest(`error decoding YAML: ${why}`);
     const applied = configurationOf(decodeErrors(() => body.value(), refuse));
+    request.audit?.sentPatch(applied);
     const { object, managedFields } = applyObject({ ...write, applied, force: options.force });
     const { object: scale, strictErrors } = decodeErrors(() => decodeValue(Scale, object));
     const warnings = strictProblems(strictErrors, options, notOfKind(Scale));
@@ -96,10 +114,12 @@ async function sentScale(request: ApiRequest, options: WriteOptions) {
   return { scale: object as ApiObject, warnings };
 }
 
-async function patchedScale({ body }: ApiRequest, before: ApiObject, options: WriteOptions, isLarge: boolean) {
+async function patchedScale({ body, audit }: ApiRequest, before: ApiObject, options: WriteOptions, isLarge: boolean) {
   const type = body?.patchType;
   if (!body || !type || type === "apply") throw badRequest("the body of a patch is missing");
-  const { object, strictErrors, invalid } = await patched(Scale, type, before, body.value(), isLarge);
+  const patch = body.value();
+  audit?.sentPatch(patch);
+  const { object, strictErrors, invalid } = await patched(Scale, type, before, patch, isLarge);
   const scale: ApiObject = applyDefaults(Scale, object);
   // A patch says what changes: it conflicts only if it names a resourceVersion itself.
   const isSame = scale.metadata.resourceVersion === before.metadata.resourceVersion;
@@ -115,7 +135,7 @@ function merged(
 ): DraftObject {
   const { kind, registry } = served;
   const { name = "", uid } = current.metadata;
-  refuseInvalid(scale, name);
+  if (!paths.isWritten) refuseInvalid(scale, name);
   if (scale.metadata.uid && scale.metadata.uid !== uid)
     throw conflict(
       { ...registry.resource, resource: `${registry.resource.resource}/scale` },
@@ -124,9 +144,7 @@ function merged(
     );
   const next = structuredClone(current) as DraftObject;
   setAt(next, paths.replicas, scale.spec.replicas ?? 0);
-  const { resourceVersion } = scale.metadata;
-  if (resourceVersion) next.metadata.resourceVersion = resourceVersion;
-  else delete next.metadata.resourceVersion;
+  next.metadata.resourceVersion = scale.metadata.resourceVersion || current.metadata.resourceVersion;
   const owners = parentManagedFields(
     current.metadata.managedFields,
     managedFields,
@@ -165,8 +183,21 @@ function scaleOf(object: ApiObject, { replicas, current, selector }: ScalePaths)
   };
 }
 
-/** Most kinds have a selector with expressions, replication controllers plain labels. */
-function selectorText(selector: object): string {
+/** What a client reads: not of an object of which nobody has said how large it is to be. */
+function readScale(object: ApiObject, paths: ScalePaths): ApiObject {
+  if (paths.isWritten && valueAt(object, paths.replicas) === undefined)
+    throw internalError(`the spec replicas field ".${paths.replicas}" does not exist`);
+  return scaleOf(object, paths);
+}
+
+function refuseUnset(scale: ApiObject, current: ApiObject, { isWritten, replicas }: ScalePaths): void {
+  if (isWritten && scale.spec?.replicas === undefined && valueAt(current, replicas) === undefined)
+    throw badRequest(`the spec replicas field ".${replicas}" cannot be empty`);
+}
+
+/** Most kinds have a selector with expressions, replication controllers plain labels, and custom resources a text. */
+function selectorText(selector: object | string): string {
+  if (typeof selector === "string") return selector;
   const isStruct = "matchLabels" in selector || "matchExpressions" in selector;
   return formatRequirements(
     isStruct ? requirementsOf(selector as SelectorStruct) : requirementsOfLabels(selector as Record<string, string>),

@@ -14,8 +14,8 @@ import type { ApiRequest } from "#wire/api-request.ts";
 import { badRequest, conflict, invalidObject, methodNotAllowed, notFound } from "#wire/status.ts";
 import type { Bound, ServiceAccountTokens } from "../authentication/service-account-tokens.ts";
 import { parseWriteOptions } from "../registry/options.ts";
-import { getObject } from "../registry/reader.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
+import { getObject } from "../verbs/get.ts";
 import { noteOwner } from "../virtual/review.ts";
 import type { Find } from "./list.ts";
 
@@ -30,9 +30,16 @@ export const tokenRequest =
     if (!request.body) throw badRequest("the body of the request is missing");
     const { dryRun, fieldManager } = parseWriteOptions(request, "CreateOptions");
     const asked = applyDefaults(TokenRequest, request.body.decode(TokenRequest).object as DraftObject) as DraftObject;
-    noteOwner(TokenRequest, asked, fieldManager, tokens.options.clock, "token");
-    const call = { request, kind: registry.options.kind, operation: "create", old: undefined, dryRun } as const;
-    await registry.options.admission.mutate(call, asked); // sees what was sent: a node's audiences are judged before they are filled in
+    request.audit?.sentObject(asked);
+    await noteOwner({
+      kind: TokenRequest,
+      object: asked,
+      manager: fieldManager,
+      clock: tokens.options.clock,
+      subresource: "token",
+    });
+    const call = registry.admissionCall(request, "create", dryRun);
+    await registry.mutate(call, asked); // sees what was sent: a node's audiences are judged before they are filled in
     const { options } = tokens;
     const account = (await getObject(registry, request)).object;
     const now = options.clock.now();
@@ -41,7 +48,7 @@ export const tokenRequest =
     asked.status = {};
     const problems = validateObject(TokenRequest, asked);
     if (problems.length > 0) throw invalidObject(TokenRequest, "", problems);
-    await registry.options.admission.validate(call, asked as ApiObject);
+    await registry.validate(call, asked as ApiObject);
 
     const { spec } = asked;
     const bound = spec.boundObjectRef ? await boundObjects(spec.boundObjectRef, request, find) : {};
@@ -109,7 +116,7 @@ async function boundObjects(
   const current = async (of: AnyKind, named: string) => {
     const { registry } = find(of);
     const namespace = of.scope === "Namespaced" ? request.namespace : undefined;
-    return (await registry.current(registry.keyOf(namespace, named), request))?.object;
+    return (await registry.objects.current(registry.keyOf(namespace, named), request))?.object;
   };
   const object = await current(kind, name);
   if (!object) throw notFound({ group: "", resource: kind.plural }, name);

@@ -25,13 +25,14 @@ export async function serverSideApply(request: ApiRequest, served: ServedResourc
       (why) => badRequest(`error decoding YAML: ${why}`),
     ),
   );
+  request.audit?.sentPatch(configuration);
   const key = registry.keyOf(namespace, name);
-  const now = registry.options.clock.now();
+  const now = registry.now();
   const apply = async (live: ApiObject | undefined, isLarge: boolean): Promise<DraftObject> => {
     const write: ApplyWrite = {
       kind,
       versions,
-      live: live && fromStored(kind, live),
+      live: live && (await fromStored(kind, live)),
       applied: configuration,
       manager: options.fieldManager,
       force: options.force,
@@ -48,7 +49,7 @@ export async function serverSideApply(request: ApiRequest, served: ServedResourc
     const decoded = decodeErrors(() => decodeValue(kind, object));
     strictProblems(decoded.strictErrors, options, notOfKind(kind));
     if (isLarge) await turn();
-    const next = toStored(kind, applyDefaults(kind, decoded.object as DraftObject));
+    const next = await toStored(kind, applyDefaults(kind, decoded.object as DraftObject));
     if (isLarge) await turn();
     if (isLarge) refuseTooLarge(next);
     next.metadata.managedFields = managedFields as never;
@@ -64,7 +65,7 @@ export async function serverSideApply(request: ApiRequest, served: ServedResourc
     if (next.metadata.resourceVersion === live?.metadata.resourceVersion) delete next.metadata.resourceVersion;
     return next;
   };
-  if (!subresource && !(await registry.current(key, request))) {
+  if (!subresource && !(await registry.objects.current(key, request))) {
     const object = await apply(undefined, isLargeBody(request));
     delete object.metadata.resourceVersion;
     return answer(201, served, await registry.create(request, object, options));

@@ -9,7 +9,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { DraftObject } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
-import { foreignKind, isOtherVersion } from "../foreign-kind.ts";
+import { foreignKind, isOtherVersion, wrongNames } from "../foreign-kind.ts";
 import type { WriteOptions } from "../registry/options.ts";
 
 interface DecodedBody {
@@ -29,12 +29,14 @@ export function decodeBody(request: ApiRequest, kind: AnyKind, options: WriteOpt
       return unrecognized(kind, syntax === "json" ? `${noVersion}: ${why}` : why, body.bytes);
     },
   );
-  refuseForeign(kind, { kind: object.kind || undefined, apiVersion: object.apiVersion || undefined });
+  if (kind.model.publication.isUnstructured && body.bytes) refuseUnnamed(kind, object as DraftObject, body.bytes);
+  else refuseForeign(kind, { kind: object.kind || undefined, apiVersion: object.apiVersion || undefined });
   object.kind = kind.kind;
   object.apiVersion = kind.apiVersion;
   const defaulted = (): DecodedBody => {
     // Defaults belong to the version that was sent, and to whoever sent it: managedFields name them, too.
     applyDefaults(kind, object);
+    request.audit?.sentObject(object);
     return {
       object: object as DraftObject,
       warnings: told(request, strictProblems(strictErrors, options, notOfKind(kind))),
@@ -55,6 +57,17 @@ function refuseForeign(kind: AnyKind, sent: { readonly kind?: string; readonly a
   throw badRequest(
     `${sent.kind ?? kind.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind.kind}: ${why}`,
   );
+}
+
+/** A custom resource must say what it is. */
+function refuseUnnamed(kind: AnyKind, object: DraftObject, bytes: Uint8Array): void {
+  if (!object.kind) throw unrecognized(kind, `Object 'Kind' is missing in '${new TextDecoder().decode(bytes)}'`, bytes);
+  if (object.apiVersion !== kind.apiVersion)
+    throw badRequest(
+      `the API version in the data (${object.apiVersion ?? ""}) does not match the expected API version (${kind.apiVersion})`,
+    );
+  const refusal = wrongNames(kind, object, object.metadata?.name);
+  if (refusal) throw refusal;
 }
 
 export const isLargeBody = ({ body }: ApiRequest): boolean => body?.isLarge ?? false;

@@ -1,3 +1,4 @@
+import { includesUninitialized, initialized } from "../registry/initialization.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import { wipeSystemFields } from "../registry/prepare.ts";
 import { answer, type SubresourceHandler } from "../served-resource.ts";
@@ -13,5 +14,7 @@ export const create: SubresourceHandler = async (request, served) => {
   checkNamespace(request, kind, object);
   const tracking = tracked(served, request, undefined, object, options, isLargeBody(request));
   const stored = tracking instanceof Promise ? await tracking : tracking;
-  return answer(201, served, await registry.create(request, stored, options), warnings);
+  const created = await registry.create(request, stored, options);
+  const mustWait = registry.hides?.(created.object) && !options.dryRun && !includesUninitialized(request);
+  return answer(201, served, mustWait ? await initialized(registry, request, created) : created, warnings);
 };

@@ -1,12 +1,11 @@
 import { isNotFound } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { type EncodedObject, requestWith } from "#wire/api-request.ts";
-import { deleteObject } from "../registry/deletion.ts";
 import { parseListOptions } from "../registry/options.ts";
-import { listObjects } from "../registry/reader.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
 import { allInVersion } from "../versions.ts";
-import { deleteOptions } from "./delete.ts";
+import { deleteObject, deleteOptions } from "./delete.ts";
+import { listObjects } from "./list.ts";
 
 export const deleteCollection: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
@@ -22,5 +21,5 @@ export const deleteCollection: SubresourceHandler = async (request, served) => {
       if (!isNotFound(error)) throw error; // someone else was quicker: it is gone, as asked
     }
   }
-  return { type: "list", page: { ...page, kind, items: allInVersion(kind, items) } };
+  return { type: "list", page: { ...page, kind, items: await allInVersion(kind, items) } };
 };

@@ -4,7 +4,7 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { badRequest, unsupportedMediaType } from "#wire/status.ts";
 import { parseWriteOptions } from "../registry/options.ts";
 import { patched } from "../registry/patching.ts";
-import { patchTypes } from "../request-body.ts";
+import { plainPatchTypes } from "../request-body.ts";
 import { answer, type ServedResource, type SubresourceHandler } from "../served-resource.ts";
 import { fromStored } from "../versions.ts";
 import { serverSideApply } from "./apply.ts";
@@ -20,19 +20,25 @@ async function plainPatch(request: ApiRequest, served: ServedResource): Promise<
   const { body } = request;
   const type = body?.patchType;
   if (!body || !type || type === "apply") throw badRequest("the body of a patch is missing");
-  if (type === "strategic" && !kind.model.publication.strategicPatch)
-    throw unsupportedMediaType(Object.keys(patchTypes).filter((name) => patchTypes[name] !== "strategic"));
+  if (type === "strategic" && !kind.model.publication.strategicPatch) throw unsupportedMediaType(plainPatchTypes);
   const patch = decodeErrors(
     () => body.value(kind),
     (why) => badRequest(type === "strategic" ? why : `error decoding patch: ${why}`),
   );
+  request.audit?.sentPatch(patch);
   let warnings: readonly string[] = [];
   const key = registry.keyOf(request.namespace, request.name ?? "");
   const result = await registry.update(
     request,
     key,
     async (current, isLarge) => {
-      const { object, strictErrors, invalid } = await patched(kind, type, fromStored(kind, current), patch, isLarge);
+      const { object, strictErrors, invalid } = await patched(
+        kind,
+        type,
+        await fromStored(kind, current),
+        patch,
+        isLarge,
+      );
       warnings = strictProblems(strictErrors, options, invalid);
       object.metadata ??= {};
       checkPlace(request, kind, object);

@@ -1,6 +1,6 @@
 // Notes in managedFields what a write owns, in the version that was sent, and turns the object into the stored version.
 import { inTurns, turn } from "#base/breathe.ts";
-import type { Soon } from "#base/soon.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import { trackSteps, trackUpdate, type UpdateWrite } from "#schema/apply/apply.ts";
 import { excluding, type Filter } from "#schema/apply/filter.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -16,10 +16,10 @@ import { fromStored, toStored } from "../versions.ts";
 
 /** Which fields a writer can own: through the main resource all but the status, through `status` nothing else. */
 export function ownable({ kind, registry }: ServedResource, subresource: string | undefined) {
-  const part = subresource === undefined ? undefined : registry.options.strategy.parts?.[subresource];
+  const part = subresource === undefined ? undefined : registry.strategy.parts?.[subresource];
   if (part) return { resetFields: part.owned };
   if (!kind.subresources?.status) return {};
-  return { resetFields: resetFieldsOf(registry.options)[subresource === "status" ? "status" : "object"] };
+  return { resetFields: resetFieldsOf(registry)[subresource === "status" ? "status" : "object"] };
 }
 
 interface ResetFields {
@@ -54,7 +54,20 @@ export function tracked(
   isLarge: boolean,
 ): Soon<DraftObject> {
   const { kind } = served;
-  const update = () => updateOf(served, request, current, object, options);
+  const live = current && fromStored(kind, current);
+  return soon(live, (shown) => trackedFrom(served, request, shown, object, options, isLarge));
+}
+
+function trackedFrom(
+  served: ServedResource,
+  request: ApiRequest,
+  live: ApiObject | undefined,
+  object: DraftObject,
+  options: WriteOptions,
+  isLarge: boolean,
+): Soon<DraftObject> {
+  const { kind } = served;
+  const update = () => updateOf(served, request, live, object, options);
   if (!isLarge) return owned(kind, object, trackUpdate(update()));
   const inSeveralTurns = async () => {
     await turn();
@@ -67,7 +80,7 @@ export function tracked(
   return inSeveralTurns();
 }
 
-function owned(kind: AnyKind, object: DraftObject, managedFields: readonly object[]): DraftObject {
+function owned(kind: AnyKind, object: DraftObject, managedFields: readonly object[]): Soon<DraftObject> {
   if (managedFields.length > 0) object.metadata.managedFields = managedFields as never;
   else delete object.metadata.managedFields;
   return toStored(kind, object);
@@ -77,29 +90,29 @@ function owned(kind: AnyKind, object: DraftObject, managedFields: readonly objec
 function updateOf(
   served: ServedResource,
   { subresource }: ApiRequest,
-  current: ApiObject | undefined,
+  live: ApiObject | undefined,
   object: DraftObject,
   options: WriteOptions,
 ): UpdateWrite {
   const { kind, registry, versions } = served;
-  if (kind.convert) refuseInvalid(kind, object, current);
-  if (subresource === undefined) registry.options.strategy.prepareForTracking?.(object);
+  if (kind.convert) refuseInvalid(kind, object, live);
+  if (subresource === undefined) registry.strategy.prepareForTracking?.(object);
   return {
     kind,
     versions,
-    live: current && fromStored(kind, current),
+    live,
     updated: object as ApiObject,
     manager: options.fieldManager,
-    now: registry.options.clock.now(),
+    now: registry.now(),
     ...(subresource !== undefined && { subresource }),
     ...ownable(served, subresource),
   };
 }
 
 /** The registry checks the stored version; a version with rules of its own is checked before it is converted. */
-function refuseInvalid(kind: AnyKind, object: DraftObject, current: ApiObject | undefined): void {
+function refuseInvalid(kind: AnyKind, object: DraftObject, live: ApiObject | undefined): void {
   if (!kind.check || !kind.convert) return;
-  const problems = validateObject(kind.struct, object, current && fromStored(kind, current));
+  const problems = validateObject(kind.struct, object, live);
   // Upstream knows the object by its stored kind only.
   if (problems.length > 0) throw invalidObject(kind.convert.to(), object.metadata.name ?? "", problems);
 }

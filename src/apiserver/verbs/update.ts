@@ -6,6 +6,7 @@ import { parseWriteOptions } from "../registry/options.ts";
 import { takeFrom } from "../registry/prepare.ts";
 import type { Registry } from "../registry/registry.ts";
 import { answer, type SubresourceHandler } from "../served-resource.ts";
+import { registryPrefix } from "../store-follower.ts";
 import { fromStored } from "../versions.ts";
 import { checkPlace, decodeBody, isLargeBody } from "./body.ts";
 import { tracked } from "./tracking.ts";
@@ -16,9 +17,8 @@ export const update: SubresourceHandler = async (request, served) => {
   const { object, warnings } = await decodeBody(request, kind, options);
   checkPlace(request, kind, object);
   const key = registry.keyOf(request.namespace, request.name ?? "");
-  const { strategy } = registry.options;
   const { uid } = object.metadata;
-  if (strategy.createOnUpdate && !request.subresource && !(await registry.current(key, request))) {
+  if (registry.strategy.createOnUpdate && !request.subresource && !(await registry.objects.current(key, request))) {
     if (uid) throw otherUid(registry, key, uid, "");
     delete object.metadata.resourceVersion;
     const stored = await tracked(served, request, undefined, object, options, isLargeBody(request));
@@ -30,18 +30,18 @@ export const update: SubresourceHandler = async (request, served) => {
     decoded = undefined; // what is made of it is the registry's; another round begins with another
     checkPlace(request, kind, sent);
     if (uid && uid !== current.metadata.uid) throw otherUid(registry, key, uid, current.metadata.uid ?? "");
-    if (request.subresource === "status") takeAllButStatus(kind, sent, fromStored(kind, current));
+    if (request.subresource === "status") takeAllButStatus(kind, sent, await fromStored(kind, current));
     return tracked(served, request, current, sent, options, isLarge);
   };
   return answer(200, served, await registry.update(request, key, change, options), warnings);
 };
 
 /** A body that names another object than the one that is there, in the words of upstream's store. */
-const otherUid = ({ resource }: Registry, key: string, sent: string, present: string): ApiError =>
+const otherUid = ({ resource, kind }: Registry, key: string, sent: string, present: string): ApiError =>
   conflict(
     resource,
     key.slice(key.lastIndexOf("/") + 1),
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${sent}, UID in object meta: ${present}`,
+    `StorageError: invalid object, Code: 4, Key: ${kind.model.publication.isUnstructured ? key.slice(registryPrefix.length - 1) : key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${sent}, UID in object meta: ${present}`,
   );
 
 /** Through `status` nothing else changes, whatever was sent. What is shared need not be compared. */

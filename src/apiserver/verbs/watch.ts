@@ -1,21 +1,23 @@
-import { requestWith, type WatchEvent } from "#wire/api-request.ts";
-import { parseListOptions } from "../registry/options.ts";
-import { watchObjects } from "../registry/reader.ts";
+import type { WatchEvent } from "#wire/api-request.ts";
+import type { ObjectReader } from "../registry/object-reader.ts";
+import { type ListQuery, parseListOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
+import { parseRevision } from "../registry/resource-version.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
+import type { StoredObject } from "../stored.ts";
 import { eventsInVersion } from "../versions.ts";
+import { atNode, everywhere } from "../watch-cache.ts";
+import { onlyKey, pageFromStore } from "./list.ts";
 
 export const watch: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
-  const options = parseListOptions(kind, request);
-  const signal =
-    options.timeoutSeconds === undefined
-      ? request.signal
-      : withTimeout(registry, request.signal, options.timeoutSeconds);
+  const query = parseListOptions(kind, request, registry.hides);
+  const { timeoutSeconds } = query;
+  const signal = timeoutSeconds === undefined ? request.signal : registry.signalFor(timeoutSeconds, request.signal);
   try {
-    const watched = await watchObjects(registry, requestWith(request, { signal }), options);
-    const isWhole = request.namespace === undefined && !options.wants && !kind.convert;
-    const events = request.holds && isWhole ? holding(registry, watched) : watched;
+    const changes = await watchObjects(registry, request.namespace, query, signal);
+    const isWhole = request.namespace === undefined && !query.wants && !kind.convert;
+    const events = request.holds && isWhole ? holding(registry.objects, changes) : changes;
     return { type: "watch", kind, events: eventsInVersion(kind, events) };
   } catch (error) {
     if (!signal.aborted || request.signal.aborted) throw error;
@@ -23,9 +25,48 @@ export const watch: SubresourceHandler = async (request, served) => {
   }
 };
 
+/** The changes that a query asks for, in the stored version. Those who name no revision, or 0, get what there is first. */
+async function watchObjects(
+  registry: Registry,
+  namespace: string | undefined,
+  query: ListQuery,
+  signal: AbortSignal,
+): Promise<AsyncIterable<readonly WatchEvent[]>> {
+  const { kind, objects } = registry;
+  const { wants, sendInitialEvents, bookmarks, question } = query;
+  const prefix = registry.prefixOf(namespace);
+  const after = parseRevision(query.resourceVersion, "watch");
+  const isInitial = sendInitialEvents ?? (after === undefined || after === 0);
+  await (after === undefined ? objects.caughtUp(signal) : objects.reached(after, signal));
+  const from = isInitial ? objects.revision : (after ?? objects.revision);
+  const matches = (stored: StoredObject) => stored.key.startsWith(prefix) && (!wants || wants(stored.object));
+  const present = async () =>
+    objects.areInMemory
+      ? objects.allInMemory(prefix).filter(matches)
+      : (await pageFromStore(registry, prefix, { wants, limit: undefined }, signal, { at: from })).items;
+  return objects.changes(
+    { question: `${prefix} ${question}`, place: placeOf(registry, namespace, query), matches },
+    {
+      from,
+      initial: isInitial ? await present() : [],
+      bookmark: bookmarks ? { kind: kind.kind, apiVersion: kind.apiVersion } : undefined,
+      marksInitial: sendInitialEvents === true,
+    },
+    signal,
+  );
+}
+
+/** The smallest part of the cache that has all the objects wanted. */
+function placeOf(registry: Registry, namespace: string | undefined, query: ListQuery): string {
+  const key = onlyKey(registry, namespace, query);
+  if (key !== undefined) return key;
+  if (query.node !== undefined) return atNode(query.node);
+  return namespace === undefined ? everywhere : registry.prefixOf(namespace);
+}
+
 /** For as long as they are followed, who follows them holds every object. */
-async function* holding<T>({ options: { cache } }: Registry, events: AsyncIterable<T>): AsyncGenerator<T> {
-  const release = cache.hold();
+async function* holding<T>(objects: ObjectReader, events: AsyncIterable<T>): AsyncGenerator<T> {
+  const release = objects.hold();
   try {
     yield* events;
   } finally {
@@ -35,13 +76,4 @@ async function* holding<T>({ options: { cache } }: Registry, events: AsyncIterab
 
 async function* noEvents(): AsyncGenerator<readonly WatchEvent[]> {
   yield [];
-}
-
-function withTimeout(registry: Registry, signal: AbortSignal, seconds: number): AbortSignal {
-  const ended = new AbortController();
-  const cancel = registry.options.clock.after(seconds * 1000, () =>
-    ended.abort(new Error("the time asked for is over")),
-  );
-  signal.addEventListener("abort", cancel, { once: true });
-  return AbortSignal.any([signal, ended.signal]);
 }

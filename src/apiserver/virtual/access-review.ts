@@ -1,6 +1,7 @@
 // May somebody do something? The server's own authorizers are asked, as they would be if it were done.
 import type {
   FieldSelectorAttributes,
+  LabelSelectorAttributes,
   NonResourceAttributes,
   ResourceAttributes,
 } from "#api/authorization/v1/attributes.ts";
@@ -8,6 +9,7 @@ import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-ac
 import { SelfSubjectAccessReview } from "#api/authorization/v1/self-subject-access-review.ts";
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
 import type { FieldRequirement } from "#schema/field-selector.ts";
+import { formatSelector } from "#schema/selector.ts";
 import type { AuthorizationVerdict, Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
 import { badRequest } from "#wire/status.ts";
@@ -65,7 +67,8 @@ interface Access {
 
 function questionOf(user: User, { resourceAttributes: about, nonResourceAttributes: at }: Access): Question {
   if (!about) return { type: "path", user, verb: at?.verb ?? "", path: at?.path ?? "" };
-  const { verb = "", group = "", version = "", resource = "", namespace, name, subresource, fieldSelector } = about;
+  const { verb = "", group = "", version = "", resource = "", namespace, name, subresource } = about;
+  const { fieldSelector, labelSelector } = about;
   return {
     type: "resource",
     user,
@@ -77,6 +80,7 @@ function questionOf(user: User, { resourceAttributes: about, nonResourceAttribut
     ...(name && { name }),
     ...(subresource && { subresource }),
     ...(fieldSelector && { fieldSelector: requirementsOf(fieldSelector) }),
+    ...(labelSelector && { labelSelector: labelsText(labelSelector) }),
   };
 }
 
@@ -88,6 +92,12 @@ function requirementsOf({ rawSelector, requirements = [] }: FieldSelectorAttribu
     if (value === undefined || values.length > 1 || (operator !== "In" && operator !== "NotIn")) return [];
     return [{ field: key, operator: operator === "In" ? ("=" as const) : ("!=" as const), value }];
   });
+}
+
+/** Requirements that have no meaning narrow nothing. */
+function labelsText({ rawSelector, requirements = [] }: LabelSelectorAttributes): string {
+  if (rawSelector) return rawSelector;
+  return formatSelector({ matchExpressions: requirements });
 }
 
 const statusOf = ({ decision, reason }: AuthorizationVerdict): object => ({

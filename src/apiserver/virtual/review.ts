@@ -1,7 +1,8 @@
 // What all reviews share: a question that is decoded and checked like any object, and sent back with its answer.
 import { shownAsUpstream } from "#api/internal-form.ts";
+import { inTurns } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
-import { trackUpdate } from "#schema/apply/apply.ts";
+import { trackSteps } from "#schema/apply/apply.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { validateObject } from "#schema/validate.ts";
@@ -26,14 +27,23 @@ export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: C
   const options = parseWriteOptions(request, "CreateOptions");
   const { object, warnings } = await decodeBody(request, kind, options);
   if (kind.scope === "Cluster") delete object.metadata.namespace;
-  noteOwner(kind, object, options.fieldManager, clock);
+  await noteOwner({ kind, object, manager: options.fieldManager, clock });
   return { object: object as ApiObject, warnings };
 }
 
 /** Notes who made what is answered and not stored. */
-export function noteOwner(kind: AnyKind, object: DraftObject, manager: string, clock: Clock, part?: string): void {
-  const subresource = part === undefined ? {} : { subresource: part };
-  const owners = trackUpdate({ kind, live: undefined, updated: object, manager, now: clock.now(), ...subresource });
+export async function noteOwner({
+  object,
+  clock,
+  ...write
+}: {
+  readonly kind: AnyKind;
+  readonly object: DraftObject;
+  readonly manager: string;
+  readonly clock: Clock;
+  readonly subresource?: string;
+}): Promise<void> {
+  const owners = await inTurns(trackSteps({ ...write, live: undefined, updated: object, now: clock.now() }));
   if (owners.length > 0) object.metadata.managedFields = owners as never;
   else delete object.metadata.managedFields;
 }

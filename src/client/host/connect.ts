@@ -1,15 +1,18 @@
 // From a kubeconfig, or from inside a pod, to a client.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { Client } from "../client.ts";
+import { type CredentialSource, impersonationHeaders } from "../credentials.ts";
 import type { Discovery } from "../discovery.ts";
-import { type KubeUser, type ResolvedContext, resolveContext } from "../kubeconfig.ts";
+import { type KubeCluster, type KubeUser, type ResolvedContext, resolveContext } from "../kubeconfig.ts";
 import { ServerDiscovery } from "../server-discovery.ts";
+import { execCredentials } from "./exec-credentials.ts";
 import { type HttpsTransportOptions, httpsTransport } from "./https-transport.ts";
 import { type KubeconfigPlace, kubeconfigPaths, loadKubeconfig } from "./kubeconfig-files.ts";
+import { oidcCredentials } from "./oidc-credentials.ts";
 
 export interface ConnectOptions extends KubeconfigPlace {
   readonly context?: string;
@@ -86,8 +89,6 @@ export async function transportOptions(
 ): Promise<HttpsTransportOptions> {
   const { server } = cluster;
   if (!/^https:\/\//.test(server)) throw new UsageError(`server ${server}: only https is spoken`);
-  for (const field of ["exec", "auth-provider"])
-    if (user[field] !== undefined) throw new UsageError(`server ${server}: credentials by ${field} are not supported`);
   if (cluster["proxy-url"]) throw new UsageError(`server ${server}: proxy-url is not supported`);
   const [ca, cert, key] = await Promise.all([
     pem(cluster, "certificate-authority"),
@@ -97,17 +98,32 @@ export async function transportOptions(
   if ((cert === undefined) !== (key === undefined))
     throw new UsageError(`server ${server}: client-certificate and client-key belong together`);
   const serverName = cluster["tls-server-name"];
-  const authorization = authorizationOf(user, clock);
+  const source = sourceOf(cluster, user, clock);
+  // A connection shows one certificate for all its life, so the one of a program is asked for before it is made.
+  const given = cert === undefined ? await source?.current() : undefined;
+  const authorization = source ? async () => (await source.current()).authorization : authorizationOf(user, clock);
+  const headers = impersonationHeaders(user);
   return {
     server,
     clock,
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
+    ...(given?.cert !== undefined && { cert: given.cert, key: given.key }),
+    ...(source && { refused: () => source.refused() }),
+    ...(Object.keys(headers).length > 0 && { headers }),
     ...(serverName !== undefined && { serverName }),
     ...(cluster["insecure-skip-tls-verify"] && { insecure: true }),
     ...(authorization && { authorization }),
   };
+}
+
+/** Credentials that are asked for: of a program, or of an issuer. What stands in the file itself counts before. */
+function sourceOf(cluster: KubeCluster, user: KubeUser, clock: Clock): CredentialSource | undefined {
+  if (user.token || user.tokenFile || user.username) return undefined;
+  if (user.exec !== undefined) return execCredentials(user.exec, cluster, clock);
+  const provider = user["auth-provider"];
+  return provider === undefined ? undefined : oidcCredentials(provider, (path) => readFileSync(path, "utf8"), clock);
 }
 
 /** What stands in the file itself counts before the file it names. */

@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "nod
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { decodeUtf8 } from "#schema/json.ts";
-import type { ApiRequest, ApiResponse, PatchType, RequestVerb, User } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
 import { jsonCodec } from "#wire/json.ts";
 import { jsonType } from "#wire/negotiate.ts";
 import type { Transport } from "../client.ts";
@@ -12,6 +12,7 @@ import { ConnectionLost } from "../connection-lost.ts";
 import { errorIn, responseIn, watchedIn } from "../decode-response.ts";
 import { measuredTransport } from "../measured-transport.ts";
 import { type Metrics, noMetrics } from "../metrics.ts";
+import { acceptedBy, contentType } from "../request-media.ts";
 import { methods, pathOf } from "../request-url.ts";
 import type { Document } from "../server-discovery.ts";
 import { type ClientTlsOptions, Http2Session } from "./http2-session.ts";
@@ -21,6 +22,10 @@ export interface HttpsTransportOptions extends ClientTlsOptions {
   readonly server: string;
   /** What to send as Authorization, asked for each request, and with whom it is meant to be of if that is known. */
   readonly authorization?: (user?: User) => Promise<string | undefined>;
+  /** Told when the server did not take what was sent as Authorization; then it is asked for once more. */
+  readonly refused?: () => void;
+  /** Sent with each request, for instance whom to act as. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly clock: Clock;
   /** How long a request may wait for bytes; watches may be silent for longer. */
   readonly idleMs?: number;
@@ -46,17 +51,11 @@ interface Asker {
   readonly signal: AbortSignal;
 }
 
-const patchTypes: Readonly<Record<PatchType, string>> = {
-  json: "application/json-patch+json",
-  merge: "application/merge-patch+json",
-  strategic: "application/strategic-merge-patch+json",
-  apply: "application/apply-patch+yaml",
-};
 /** Larger answers are refused: pages are for that. */
 const answerLimit = 256 * 1024 * 1024;
 
 export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
-  const { server, clock, authorization, idleMs = 60_000, metrics = noMetrics } = options;
+  const { server, clock, authorization, refused, headers: extra = {}, idleMs = 60_000, metrics = noMetrics } = options;
   const url = new URL(server);
   const { host } = url;
   const base = url.pathname.replace(/\/+$/, "");
@@ -68,32 +67,36 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     const received = (bytes: number) => metrics.observe("rest_client_response_size_bytes", labels, bytes);
     const body = request.body && Buffer.from(JSON.stringify(request.body.value()));
     if (body) metrics.observe("rest_client_request_size_bytes", labels, body.length);
-    const authorized = await authorization?.(request.user);
     const headers = {
+      ...extra,
       ":method": methods[request.verb],
       ":path": `${base}${pathOf(request)}`,
       accept: acceptedBy(request),
       "user-agent": request.userAgent,
       ...(body && { "content-type": contentType(request), "content-length": body.length }),
-      ...(authorized !== undefined && { authorization: authorized }),
       ...(request.because !== undefined && { "knarr-because": request.because }),
       ...(request.steps !== undefined && { "knarr-steps": request.steps }),
     };
-    const open = () => {
-      const stream = session.request(headers, body === undefined);
+    const open = async () => {
+      const authorized = await authorization?.(request.user);
+      const shown = authorized === undefined ? headers : { ...headers, authorization: authorized };
+      const stream = session.request(shown, body === undefined);
       if (body) stream.end(body);
       return new Exchange(stream, { signal: request.signal, text: describe(request) }, clock, idleMs);
     };
     try {
-      return await answer(open(), request, received);
+      return await answer(await open(), request, received);
     } catch (error) {
-      if (!(error instanceof StreamRefused)) throw error;
-      return answer(open(), request, received); // the server has not looked at it: sending it again is safe
+      const isStale = refused !== undefined && error instanceof ApiError && error.code === 401;
+      if (isStale) refused();
+      else if (!(error instanceof StreamRefused)) throw error;
+      return answer(await open(), request, received); // the server has done nothing yet: sending it again is safe
     }
   };
   const document: HttpsTransport["document"] = async (path, { userAgent, signal, accept, etag }) => {
     const authorized = await authorization?.();
     const headers = {
+      ...extra,
       ":path": `${base}${path}`,
       accept,
       "user-agent": userAgent,
@@ -117,20 +120,6 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     close: () => session.close(),
   };
 }
-
-const contentType = ({ body }: ApiRequest): string => (body?.patchType ? patchTypes[body.patchType] : jsonType);
-
-const metadataOf = (kind: string): string => `${jsonType};as=${kind};g=meta.k8s.io;v=v1,${jsonType}`;
-const metadataTypes: Partial<Record<RequestVerb, string>> = {
-  get: metadataOf("PartialObjectMetadata"),
-  list: metadataOf("PartialObjectMetadataList"),
-  watch: metadataOf("PartialObjectMetadata"),
-  patch: metadataOf("PartialObjectMetadata"),
-};
-
-/** Of kinds that are only known by their metadata, the rest need not be sent. */
-const acceptedBy = ({ expects, verb }: ApiRequest): string =>
-  (expects?.metadataOnly && metadataTypes[verb]) || jsonType;
 
 async function answer(
   exchange: Exchange,

@@ -85,7 +85,7 @@ test("credentials come from the file or from what it names, and a token file is 
   assert.equal(await authorization?.(), "Bearer two");
   const bad: readonly [object, object, RegExp][] = [
     [{ server: "http://x" }, {}, /only https/],
-    [{ server: "https://x" }, { exec: {} }, /credentials by exec are not supported/],
+    [{ server: "https://x" }, { exec: {} }, /exec: command must be specified/],
     [{ server: "https://x", "certificate-authority": "/nowhere" }, {}, /certificate-authority: cannot read \/nowhere/],
     [{ server: "https://x", "certificate-authority-data": "eA==" }, {}, /certificate-authority-data: expected PEM/],
     [{ server: "https://x" }, { "client-certificate": token }, /belong together/],

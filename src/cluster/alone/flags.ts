@@ -1,12 +1,24 @@
 // What all parts of the control plane that run alone have in common, by upstream's names.
 
-export const aloneFlags = (lease: string, port: number) =>
+/** Health and metrics were once served without TLS, on 10251 by the scheduler and on 10252 by the controller manager. */
+export const aloneFlags = (lease: string, port: number, insecurePort: number) =>
   ({
     kubeconfig: { type: "string", value: "FILE", help: "Where the API server is, and who we are there" },
     "bind-address": { type: "string", value: "IP", default: "0.0.0.0", help: "Address to serve health and metrics on" },
     "secure-port": { type: "int", default: port, help: "Port to serve them on; 0 serves none" },
     "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with; defaults to one of our own" },
     "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
+    port: {
+      type: "int",
+      default: 0,
+      help: `Port to serve them on without TLS and without asking who it is, ${insecurePort} as of old; 0 is off`,
+    },
+    address: {
+      type: "string",
+      value: "IP",
+      default: "127.0.0.1",
+      help: "Address of that port; only those of this machine alone are taken",
+    },
     "leader-elect": { type: "bool", default: true, help: "Work only while no other does" },
     "leader-elect-lease-duration": {
       type: "string",
@@ -55,6 +67,8 @@ export interface AloneSettings {
   readonly "tls-cert-file": string | undefined;
   readonly "tls-private-key-file": string | undefined;
   readonly "client-ca-file": string | undefined;
+  readonly port: number;
+  readonly address: string;
   readonly "leader-elect": boolean;
   readonly "leader-elect-lease-duration": string;
   readonly "leader-elect-renew-deadline": string;

@@ -12,6 +12,7 @@ import { durationFlag } from "#cli/duration-flag.ts";
 import { elected } from "#client/election.ts";
 import { EventRecorder } from "#client/events.ts";
 import { Informers } from "#client/informers.ts";
+import { warnOfIneffective } from "../ineffective-flags.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { accessApi, type ClusterAccess } from "./access.ts";
 import type { AloneSettings } from "./flags.ts";
@@ -33,6 +34,7 @@ export async function runAlone(
 ): Promise<void> {
   const [clock, random] = [systemClock, systemRandom];
   const log = createLog({ clock, level: settings.v >= 2 ? "debug" : "info", write: writeToStderr });
+  warnOfIneffective({ ...settings }, log);
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
   let mayWrite = () => true;
@@ -54,7 +56,9 @@ export async function runAlone(
     }
     const checks = [{ name: "ping", check: async () => undefined }];
     const front =
-      settings["secure-port"] === 0 ? [] : [serve({ settings, checks, client: access.ownClient, ...parts })];
+      settings["secure-port"] === 0 && settings.port === 0
+        ? []
+        : [serve({ settings, checks, client: access.ownClient, ...parts })];
     await supervise([...led, ...front], stop.signal);
   } finally {
     access.close();

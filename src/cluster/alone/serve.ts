@@ -8,7 +8,7 @@ import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Component } from "#base/supervise.ts";
 import type { Client } from "#client/client.ts";
-import { delegation, pathGuard } from "#serving/delegated-access.ts";
+import { delegation, type Guard, pathGuard } from "#serving/delegated-access.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
 import { httpsFront } from "#serving/host/https/front.ts";
@@ -40,10 +40,17 @@ export const serve = (options: ServeOptions): Component => ({
     const file = settings["client-ca-file"];
     const clientCa = file === undefined ? undefined : readFileSync(file, "utf8");
     const authenticators = clientCa === undefined ? [] : [certificateAuthenticator(clock)];
-    const guard = pathGuard(delegation({ client, authenticators, clock }));
+    const asking = pathGuard(delegation({ client, authenticators, clock }));
+    const guard: Guard = async (request) => (request.isUnsecured ? undefined : asking(request));
     const front = httpsFront({ cert, key, clientCa, handler: partEndpoints({ checks, metrics, guard, refuse }), log });
-    const port = await front.listen(settings["secure-port"], settings["bind-address"]);
-    log.info("serving", { port, address: settings["bind-address"] });
+    if (settings["secure-port"] !== 0) {
+      const port = await front.listen(settings["secure-port"], settings["bind-address"]);
+      log.info("serving", { port, address: settings["bind-address"] });
+    }
+    if (settings.port > 0) {
+      await front.listenUnsecured(settings.port, settings.address);
+      log.warn("serving health and metrics without TLS", { port: settings.port, address: settings.address });
+    }
     await aborted(signal);
     await front.close(closeMs);
   },

@@ -2,12 +2,13 @@ import { hostname } from "node:os";
 import { admissionOf } from "#apiserver/admission/configuration.ts";
 import { assembleApiServer } from "#apiserver/assemble.ts";
 import { unsecured } from "#apiserver/authentication/token-authenticators.ts";
-import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
-import type { OwnAuthorizers } from "#apiserver/authorization/own-authorizers.ts";
 import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
+import { remoteConnections } from "#apiserver/host/remote-connections.ts";
+import { webhookConnections } from "#apiserver/host/webhook-connections.ts";
 import { type InFlightLimits, usualInFlight } from "#apiserver/in-flight.ts";
 import { unknownMethod } from "#apiserver/respond.ts";
+import { servedBy } from "#apiserver/served/runtime-config.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { systemClock } from "#base/clock.ts";
 import { explain, UsageError } from "#base/errors.ts";
@@ -15,22 +16,28 @@ import { compileSooner } from "#base/host/compile-sooner.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog, type Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
-import { type Component, outlive } from "#base/supervise.ts";
+import { type Component, outlive, supervise } from "#base/supervise.ts";
 import type { Command } from "#cli/command.ts";
 import { delayFlag, durationFlag } from "#cli/duration-flag.ts";
 import { type FlagValues, flagsHelp, flagTexts, parseFlags } from "#cli/flags.ts";
 import { asText, flagFile } from "#cli/host/flag-file.ts";
 import { parseIp } from "#schema/ip.ts";
+import type { AnonymousService } from "#serving/authentication.ts";
 import { type HttpsFront, type HttpsOptions, httpsFront } from "#serving/host/https/front.ts";
 import { isLoopback } from "#serving/host/https/unsecured.ts";
 import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
 import { advertisedAddress } from "../advertised-address.ts";
+import { auditFlags, auditOf } from "../audit-settings.ts";
+import { authorizationFlags, authorizationOf, letsEverybodyIn } from "../authorization-settings.ts";
 import { componentProbe } from "../component-probe.ts";
+import { frontProxyBy, frontProxyFlags, trusting } from "../front-proxy.ts";
 import { identityFlags, identityOptions } from "../identity-options.ts";
+import { ineffectiveServerFlags, warnOfIneffective } from "../ineffective-flags.ts";
 import { checkStore, openStore } from "../open-store.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { servingCertificates } from "../serving-certificates.ts";
+import { type TokenIssuers, tokenIssuerFlags, tokenIssuers } from "../token-issuers.ts";
 import { checkUpstreamFlags, upstreamFlags, warnOfUpstreamFlags } from "../upstream-flags.ts";
 import { apiVersionInfo } from "../version.ts";
 
@@ -72,11 +79,9 @@ const flags = {
   },
   "client-ca-file": { type: "string", value: "FILE", help: "Authority whose client certificates are believed" },
   ...identityFlags,
-  "authorization-mode": {
-    type: "strings",
-    value: "MODES",
-    help: "Node, RBAC, AlwaysAllow, AlwaysDeny, in the order in which they are asked; defaults to Node,RBAC",
-  },
+  ...frontProxyFlags,
+  ...tokenIssuerFlags,
+  ...authorizationFlags,
   store: {
     type: "string",
     value: "embedded|memory",
@@ -108,6 +113,7 @@ const flags = {
     help: "Which addresses of nodes lead to their kubelets, best first; defaults to Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP",
   },
   ...admissionFlags,
+  ...auditFlags,
   ...upstreamFlags,
   "max-requests-inflight": {
     type: "int",
@@ -130,14 +136,16 @@ const flags = {
 } as const;
 type Settings = FlagValues<typeof flags>;
 
+export const apiserverFlags = { ...ineffectiveServerFlags, ...flags };
+
 /** How long requests that are under way at the end may still take. */
 const graceMs = 10_000;
 
 export const apiserver: Command = {
   use: "apiserver [FLAGS]",
-  help: flagsHelp(flags),
+  help: flagsHelp(apiserverFlags),
   async run(args) {
-    const { flags: settings, rest } = parseFlags(flags, args);
+    const { flags: settings, rest } = parseFlags(apiserverFlags, args);
     if (rest.length > 0) throw new UsageError(`apiserver takes no arguments, got ${JSON.stringify(rest[0])}`);
     const log = createLog({ clock: systemClock, level: settings.v >= 2 ? "debug" : "info", write: writeToStderr });
     const stop = new AbortController();
@@ -151,19 +159,31 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   checkStore(settings);
   checkUpstreamFlags(settings);
   warnOfUpstreamFlags(settings, log);
+  warnOfIneffective(settings, log);
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
   const eventSeconds = Math.ceil(durationFlag("event-ttl", settings["event-ttl"]) / 1000);
   const spoken = spokenBy(settings);
-  const { cert, key, clientCa, writeKubeconfig } = servingCertificates(settings);
+  const { cert, key, clientCa, frontProxy: ownProxy, writeKubeconfig } = servingCertificates(settings);
+  const frontProxy = frontProxyBy(settings, ownProxy, log);
+  const proxies = trusting(frontProxy.trust);
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(settings["service-node-port-range"]),
   };
   const address = addressFor(settings, network);
   const nodes = kubeletConnection(kubeletOptions(settings));
+  const webhooks = webhookConnections();
+  const remote = remoteConnections(frontProxy.client);
   const identity = identityOptions(settings, clientCa);
+  const world = { clock: systemClock, log, signal };
+  const { audiences } = identity;
+  const ownIssuers = identity.serviceAccounts?.issuers ?? [];
+  const issuers = tokenIssuers(settings, { ...world, audiences, ownIssuers });
+  const authorizers = authorizationOf(settings, world);
   const admission = admissionOf(admissionSettings(settings));
+  const served = servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
   const metrics = processMetrics();
+  const audit = await auditOf(settings, { clock: systemClock, log, metrics });
   const store = await openStore(settings, log, metrics);
   try {
     const server = assembleApiServer({
@@ -172,13 +192,25 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       random: systemRandom,
       log,
       ...identity,
-      servesAnonymous: settings["anonymous-auth"] && !letsEverybody(settings, log),
-      authenticators: [...(settings["insecure-port"] > 0 ? [unsecured] : []), ...identity.authenticators],
-      authorizers: (own) => [publicPathsFirst, ...authorizersOf(settings["authorization-mode"], own)],
+      servesAnonymous: strangersServed(settings, issuers, log),
+      authenticators: [
+        ...(settings["insecure-port"] > 0 ? [unsecured] : []),
+        ...proxies.authenticators,
+        ...identity.authenticators,
+      ],
+      authorizers,
+      remoteTokens: issuers.tokens,
       bootstrapPolicy: true,
       admission,
+      ...served,
       nodes,
+      webhooks,
       network,
+      aggregation: {
+        connection: remote,
+        routesToEndpoints: settings["enable-aggregator-routing"],
+        believed: frontProxy.trust?.names,
+      },
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
       version: apiVersionInfo(settings.version),
       flags: flagTexts(settings),
@@ -186,12 +218,14 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       eventSeconds,
       inFlight: inFlightOf(settings),
       readYaml: yamlThread(systemClock),
+      ...(audit && { audit }),
       metrics,
     });
     const front = httpsFront({
       cert,
       key,
       clientCa,
+      otherClientCas: proxies.otherClientCas,
       handler: server.handle,
       unknownMethod: unknownMethod(),
       log,
@@ -202,13 +236,19 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       async run(inner) {
         const port = await front.listen(settings["secure-port"], settings["bind-address"]);
         await server.ready(inner);
-        const system = server.system({ address, port, hostname: hostname(), clientCa });
+        const system = server.system({
+          address,
+          port,
+          hostname: hostname(),
+          clientCa,
+          requestHeaders: frontProxy.trust,
+        });
         await system.attempt(inner);
         writeKubeconfig(port);
         if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
         log.info("serving", { port, address: settings["bind-address"] });
         compileSooner();
-        await system.run(inner);
+        await supervise([system, server.aggregator], inner);
         log.info("stopping", { reason: explain(inner.reason) });
         if (delayMs > 0) await systemClock.sleep(delayMs, new AbortController().signal);
         await front.close(graceMs);
@@ -217,6 +257,9 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     await outlive(server, https, signal);
   } finally {
     nodes.close();
+    remote.close();
+    webhooks.close();
+    await audit?.sink.close();
     await store.close();
   }
 }
@@ -305,26 +348,15 @@ function kubeletOptions(settings: Settings): KubeletConnectionOptions {
 }
 
 /** Strangers are not served where whoever is known may do everything: nobody means to give them that. */
-function letsEverybody(settings: Settings, log: Log): boolean {
-  const letsAll = settings["authorization-mode"].includes("AlwaysAllow");
-  if (letsAll && settings["anonymous-auth"])
-    log.warn("anonymous requests are refused, because AlwaysAllow would let them do everything");
-  return letsAll;
-}
-
-function authorizersOf(modes: readonly string[], own: OwnAuthorizers): readonly Authorizer[] {
-  const known: Readonly<Record<string, Authorizer>> = {
-    Node: own.node,
-    RBAC: own.rbac,
-    AlwaysAllow: allowKnown,
-    AlwaysDeny: denyAll,
+function strangersServed(settings: Settings, { anonymous }: TokenIssuers, log: Log): AnonymousService {
+  if (letsEverybodyIn(settings)) {
+    if (settings["anonymous-auth"])
+      log.warn("anonymous requests are refused, because AlwaysAllow would let them do everything");
+    return false;
+  }
+  if (!anonymous) return settings["anonymous-auth"];
+  return (path) => {
+    const { enabled, paths } = anonymous() ?? { enabled: settings["anonymous-auth"], paths: [] };
+    return enabled && (paths.length === 0 || paths.includes(path));
   };
-  return (modes.length === 0 ? ["Node", "RBAC"] : modes).map((mode) => {
-    const authorizer = known[mode];
-    if (!authorizer)
-      throw new UsageError(
-        `--authorization-mode: ${JSON.stringify(mode)} is not known; use ${Object.keys(known).join(", ")}`,
-      );
-    return authorizer;
-  });
 }

@@ -9,6 +9,7 @@ import { aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
 import { controllerManager } from "../controller-manager.ts";
 import { controllerSwitch } from "../controller-switches.ts";
+import { ineffectivePartFlags } from "../ineffective-flags.ts";
 
 /** How many objects a controller looks at together, by upstream's flags. */
 const workerFlags: Readonly<Record<string, string>> = {
@@ -34,7 +35,7 @@ const workerFlags: Readonly<Record<string, string>> = {
 const unusedYet = "Accepted; the controller that needs it is not there yet";
 
 const flags = {
-  ...aloneFlags("kube-controller-manager", 10_257),
+  ...aloneFlags("kube-controller-manager", 10_257, 10_252),
   controllers: {
     type: "strings",
     value: "NAMES",
@@ -114,11 +115,13 @@ const syncFlags: Flags = Object.fromEntries(
   ]),
 );
 
+export const controllerManagerFlags = { ...ineffectivePartFlags, ...syncFlags, ...flags };
+
 export const controllerManagerCommand: Command = {
   use: "controller-manager [FLAGS]",
-  help: flagsHelp({ ...flags, ...syncFlags }),
+  help: flagsHelp(controllerManagerFlags),
   async run(args) {
-    const { flags: settings, rest } = parseFlags({ ...syncFlags, ...flags }, args);
+    const { flags: settings, rest } = parseFlags(controllerManagerFlags, args);
     if (rest.length > 0) throw new UsageError(`controller-manager takes no arguments, got ${JSON.stringify(rest[0])}`);
     const isOn = controllerSwitch(settings.controllers.length === 0 ? ["*"] : settings.controllers);
     const rootCaFile = settings["root-ca-file"];

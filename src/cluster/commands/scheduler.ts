@@ -8,9 +8,10 @@ import { DecodeError } from "#schema/json.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
 import { type AloneSettings, aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
+import { ineffectivePartFlags } from "../ineffective-flags.ts";
 
 const flags = {
-  ...aloneFlags("kube-scheduler", 10_259),
+  ...aloneFlags("kube-scheduler", 10_259, 10_251),
   config: {
     type: "string",
     value: "FILE",
@@ -18,11 +19,13 @@ const flags = {
   },
 } as const;
 
+export const schedulerFlags = { ...ineffectivePartFlags, ...flags };
+
 export const schedulerCommand: Command = {
   use: "scheduler [FLAGS]",
-  help: flagsHelp(flags),
+  help: flagsHelp(schedulerFlags),
   async run(args) {
-    const { flags: settings, rest } = parseFlags(flags, args);
+    const { flags: settings, rest } = parseFlags(schedulerFlags, args);
     if (rest.length > 0) throw new UsageError(`scheduler takes no arguments, got ${JSON.stringify(rest[0])}`);
     if (settings.config === undefined) return runAlone("kube-scheduler", settings, (context) => new Scheduler(context));
     const configuration = readFile(settings.config);

@@ -13,7 +13,7 @@ import { explain, explainRefusal } from "#observe/why.ts";
 import { answerText, coloured, plain } from "#observe/why-text.ts";
 import type { FailedAttempt } from "#scheduler/attempts.ts";
 import { parseJson } from "#schema/json.ts";
-import { connectionFlags, subjectOf, withCluster } from "../cluster-connection.ts";
+import { connectionFlags, servedSubjectOf, withCluster } from "../cluster-connection.ts";
 import { writesOf } from "./trace.ts";
 
 const flags = {
@@ -52,10 +52,10 @@ export const why: Command = {
     const { flags: settings, rest } = parseFlags(flags, args);
     if (!["text", "json"].includes(settings.output))
       throw new UsageError(`why: unknown output ${JSON.stringify(settings.output)}; use text or json`);
-    const subject = wishIn(rest.join(" ")) ?? subjectOf(rest);
-    const answer = await withCluster(settings, (connection) => {
-      if (!("kind" in subject)) return explainRefusal(subject, sourcesOf(connection));
-      const { kind, name } = subject;
+    const wish = wishIn(rest.join(" "));
+    const answer = await withCluster(settings, async (connection) => {
+      if (wish) return explainRefusal(wish, sourcesOf(connection));
+      const { kind, name } = await servedSubjectOf(rest, connection);
       const namespace = settings.namespace ?? connection.namespace;
       return explain(kind, { name, ...(kind.scope === "Namespaced" && { namespace }) }, sourcesOf(connection));
     });

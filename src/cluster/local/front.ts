@@ -6,6 +6,7 @@ import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler } from "#wire/http.ts";
 import type { Front } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
+import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import type { Settings } from "./settings.ts";
 
 const usualPort = 6443;
@@ -25,15 +26,17 @@ interface LocalFront extends Front {
 
 /** Listens where it did before; for the first time where API servers usually do, or, if that is taken, anywhere. */
 export function localFront(
-  { settings, certificates: { server, authority }, log: whole, inside }: FrontOptions,
+  { settings, certificates: { server, authority, frontProxy }, log: whole, inside }: FrontOptions,
   opened: (port: number) => Awaited<ReturnType<Front["open"]>>,
 ): LocalFront {
   const log = whole.with({ component: "apiserver" });
+  const { trust } = ownFrontProxy(frontProxy);
+  const clients = { clientCa: authority.cert, otherClientCas: trusting(trust).otherClientCas };
   const fronts: HttpsFront[] = [];
   let url = "";
   let isClosed = false;
   const listen = async (handler: HttpHandler, port: number, address = settings["bind-address"]): Promise<number> => {
-    const front = httpsFront({ ...server, clientCa: authority.cert, handler, unknownMethod: unknownMethod(), log });
+    const front = httpsFront({ ...server, ...clients, handler, unknownMethod: unknownMethod(), log });
     const taken = await front.listen(port, address);
     fronts.push(front);
     return taken;
@@ -69,7 +72,7 @@ export function localFront(
       url = urlOf(settings, port);
       // Nobody waits for it: there are no pods yet. If its address does not come to be, the cluster ends anyway.
       listenInside(handler, port).catch(() => undefined);
-      return { hostname: hostname(), clientCa: authority.cert, ...opened(port) };
+      return { hostname: hostname(), clientCa: authority.cert, requestHeaders: trust, ...opened(port) };
     },
     async close() {
       isClosed = true;

@@ -1,5 +1,8 @@
 // Runs a cluster of this machine in this process, until it is told to end.
 
+import { remoteConnections } from "#apiserver/host/remote-connections.ts";
+import { webhookConnections } from "#apiserver/host/webhook-connections.ts";
+import { servedBy } from "#apiserver/served/runtime-config.ts";
 import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
 import { aborted } from "#base/aborted.ts";
 import { systemClock } from "#base/clock.ts";
@@ -12,6 +15,8 @@ import { supervise } from "#base/supervise.ts";
 import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster } from "../cluster.ts";
+import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
+import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
 import { certificatesOf } from "./certificates.ts";
@@ -50,6 +55,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
     nodePorts: parsePortRange(nodePorts),
   };
   const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
+  const remote = remoteConnections(certificates.frontProxy.client);
   const store = await openStore({ ...settings, "data-dir": place.store }, log.with({ component: "store" }));
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
@@ -61,11 +67,12 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
       {
         network,
         rootCa: authority.cert,
-        identity: identityOf(place, authority.cert),
+        identity: identityOf(place, certificates),
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
         objects: nodes.objects,
         admission: pluginsAsked(settings),
+        served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),
       },
       {
         clock: systemClock,
@@ -73,7 +80,9 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         log,
         store,
         connection: nodes.connection,
+        webhooks: webhookConnections(),
         readYaml: yamlThread(systemClock),
+        aggregation: { connection: remote, routesToEndpoints: true },
         front,
       },
     );
@@ -91,6 +100,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
     };
     await supervise([cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), report], signal);
   } finally {
+    remote.close();
     await store.close();
   }
 }
@@ -98,8 +108,11 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
 /** Tokens that never end are found in old backups; a year is what pods' own tokens may live as well. */
 const longestToken = "8760h";
 
-const identityOf = (place: ClusterFolder, clientCa: string) =>
-  identityOptions(
+function identityOf(place: ClusterFolder, { authority, frontProxy }: ControlPlaneCertificates) {
+  const identity = identityOptions(
     { ...usualIdentity(place.certificates), "service-account-max-token-expiration": longestToken },
-    clientCa,
+    authority.cert,
   );
+  const proxies = trusting(ownFrontProxy(frontProxy).trust);
+  return { ...identity, authenticators: [...proxies.authenticators, ...identity.authenticators] };
+}

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pluginsOf } from "#apiserver/admission/configuration.ts";
+import { servedBy } from "#apiserver/served/runtime-config.ts";
 import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
@@ -10,6 +11,7 @@ import type { FlagValues } from "#cli/flags.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import { pluginFlags } from "../admission-settings.ts";
+import { upstreamFlags } from "../upstream-flags.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 
 export const settingFlags = {
@@ -48,6 +50,7 @@ export const settingFlags = {
   "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
   ...pluginFlags,
+  "runtime-config": upstreamFlags["runtime-config"],
   "pod-max-pids": {
     type: "int",
     help: "Processes that a pod may have (default -1: as many as the machine allows)",
@@ -94,6 +97,7 @@ export const usual: Settings = {
   "no-egress": false,
   "enable-admission-plugins": [],
   "disable-admission-plugins": [],
+  "runtime-config": [],
   "pod-max-pids": -1,
 };
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
@@ -103,6 +107,7 @@ const changeable: ReadonlySet<Name> = new Set<Name>([
   "pod-max-pids",
   "enable-admission-plugins",
   "disable-admission-plugins",
+  "runtime-config",
 ]);
 const mostNodes = { simulated: 5000, containerd: 100 };
 /** No Linux has more. */
@@ -176,6 +181,7 @@ function checked(settings: Settings): Settings {
   const pids = settings["pod-max-pids"];
   if (pids === 0 || pids > mostPids) throw wrong("pod-max-pids", `-1, or a number from 1 to ${mostPids}, not ${pids}`);
   pluginsOf(pluginsAsked(settings));
+  servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
   parseAddressRanges(settings["service-cluster-ip-range"]);
   for (const part of settings["load-balancer-range"].split(","))
     if (!parseCidr(part) && !part.split("-").every((end) => parseIp(end)))

@@ -154,7 +154,7 @@ export class GarbageCollector implements Component {
   }
 
   #follow(kind: AnyKind): InformerHandle {
-    const informer = this.#options.informers.of(kind);
+    const informer = this.#options.informers.optional(kind);
     return { kind, informer, stop: informer.onChange(({ old, object }) => this.#changed(kind, old, object)) };
   }
 

@@ -195,7 +195,7 @@ export class ResourceQuotaController implements Component {
   /** Whether the objects of a kind are known. It is followed from now on. */
   async #isListed(countable: Countable, signal: AbortSignal): Promise<boolean> {
     const { informers, clock } = this.#options;
-    const informer = informers.of(countable.kind);
+    const informer = informers.optional(countable.kind);
     if (countable.informer !== informer) this.#follow(countable, informer);
     if (informer.hasSynced) return true;
     const late = new AbortController();

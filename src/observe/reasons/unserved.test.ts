@@ -5,15 +5,9 @@ import { unservedReason } from "./unserved.ts";
 
 const established = { status: { conditions: [{ type: "Established", status: "True" }] } };
 const table: readonly (readonly [string, object, RegExp | undefined])[] = [
-  ["CustomResourceDefinition", { status: { conditions: [] } }, /Knarr does not serve custom resources yet/],
+  ["CustomResourceDefinition", { status: { conditions: [] } }, /no API server has looked at it/],
   ["CustomResourceDefinition", established, undefined],
-  ["APIService", { spec: { service: { name: "metrics" } } }, /Knarr does not aggregate APIs yet/],
-  ["APIService", { spec: {} }, undefined],
-  [
-    "APIService",
-    { spec: { service: {} }, status: { conditions: [{ type: "Available", status: "False" }] } },
-    undefined,
-  ],
+  ["APIService", { spec: { service: { name: "metrics" } } }, undefined],
   ["HorizontalPodAutoscaler", { status: {} }, /nobody scales by it: Knarr has no controller for it yet/],
   ["HorizontalPodAutoscaler", { status: { conditions: [{ type: "AbleToScale" }] } }, undefined],
   ["Ingress", { status: { loadBalancer: {} } }, /no ingress controller has taken it up/],

@@ -30,17 +30,8 @@ const hasConditions = ({ status }: Json): boolean => (status?.conditions?.length
 const rules: Readonly<Record<string, Rule>> = {
   CustomResourceDefinition: {
     isServed: (object) => isTrue(object, "Established") || hasConditions(object),
-    says: "is stored, but its resources are not served: it was never established, and Knarr does not serve custom resources yet",
-    remedies: () => [
-      "use a cluster that serves custom resources for what needs them; charts that wait for this one end with a timeout",
-    ],
-  },
-  APIService: {
-    isServed: (object) => !object.spec?.service || hasConditions(object),
-    says: "is stored, but nothing is passed on to its server: Knarr does not aggregate APIs yet",
-    remedies: () => [
-      "metrics of nodes and pods are served by kubelets: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics",
-    ],
+    says: "is stored, but its resources are not served: no API server has looked at it",
+    remedies: () => ["see what the API server logs about custom resource definitions: knarr logs"],
   },
   HorizontalPodAutoscaler: {
     isServed: (object) => hasConditions(object) || object.status?.observedGeneration !== undefined,

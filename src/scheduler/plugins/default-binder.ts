@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go.
 import { Binding } from "#api/core/v1/binding.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { schedulerPlugin } from "../framework.ts";

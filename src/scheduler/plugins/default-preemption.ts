@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { inBatches } from "#base/collections.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { schedulerPlugin } from "../framework.ts";
 

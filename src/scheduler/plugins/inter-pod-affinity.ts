@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Labels } from "#schema/selector.ts";

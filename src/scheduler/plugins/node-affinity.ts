@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 import type { NodeAffinity } from "#api/core/v1/affinity.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { NodeMatcher, Selectable } from "#rules/node-selection.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 

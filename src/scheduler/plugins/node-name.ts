@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go.
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 
 const another: Refusal = { reason: "node(s) didn't match the requested node name", stuck: true };

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go.
 import { type Refusal, schedulerPlugin } from "../framework.ts";
 import { type HostPort, portsClash } from "../host-ports.ts";
 

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import { isTolerated } from "#rules/tolerations.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { CSINode } from "#api/storage/v1/csi-node.ts";

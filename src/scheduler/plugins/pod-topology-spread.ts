@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/podtopologyspread/plugin.go.
 import type { TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import { equal } from "#base/collections.ts";

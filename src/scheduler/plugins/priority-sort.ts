@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
 import { schedulerPlugin } from "../framework.ts";
 
 /** More important pods first; among equals, the one that has waited longer. */

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.
 import { schedulerPlugin } from "../framework.ts";
 
 /** A pod is not tried before all its gates have been taken away. */

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import type { Node, Taint } from "#api/core/v1/node.ts";
 import { isTolerated } from "#rules/tolerations.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { CSIDriver } from "#api/storage/v1/csi-driver.ts";

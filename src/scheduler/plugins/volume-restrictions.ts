@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";

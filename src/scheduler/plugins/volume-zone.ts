@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";

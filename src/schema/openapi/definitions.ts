@@ -109,7 +109,9 @@ export class Definitions {
   }
 
   #structSchema({ name, doc, fields, atomic, union }: AnyStruct): JsonValue {
-    const entries = Object.entries(fields as Fields).map(([key, { spec }]) => [key, spec] as const);
+    const entries = Object.entries(fields as Fields)
+      .filter(([, { spec }]) => !spec.isUnpublished)
+      .map(([key, { spec }]) => [key, spec] as const);
     const required = entries.filter(([, spec]) => spec.required).map(([key]) => key);
     const known = this.#kindsOf(name);
     return {
@@ -270,7 +272,7 @@ const kinds = (list: readonly GroupVersionKind[]): JsonValue => ({
 });
 
 /** Of a kind made at run time, by which fields it can be selected. */
-const selectable = ({ model, selectableFields }: AnyKind): JsonValue =>
-  !model.publication.tellsSelectableFields || selectableFields === undefined
+const selectable = ({ model, selectableFields = {} }: AnyKind): JsonValue =>
+  !model.publication.tellsSelectableFields || Object.keys(selectableFields).length === 0
     ? {}
     : { "x-kubernetes-selectable-fields": Object.keys(selectableFields).map((fieldPath) => ({ fieldPath })) };

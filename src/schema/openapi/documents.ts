@@ -7,6 +7,7 @@ import { hex } from "#base/hex.ts";
 import { type AnyKind, subresourcesOf } from "../kind.ts";
 import type { GroupVersionKind, JsonValue, KindsOf } from "./definitions.ts";
 import { groupPaths, resourcesPaths, rootDocuments } from "./discovery-paths.ts";
+import { type ForeignDocument, withForeign } from "./foreign.ts";
 import { encodeDocumentV2 } from "./gnostic.ts";
 import { pathOfGroupVersion } from "./names.ts";
 import { type ApiOperation, type MetaStructs, operationsOf, type Paths } from "./operations.ts";
@@ -32,6 +33,7 @@ export class OpenApi {
   readonly #documents = new Map<string, Promise<PublishedDocument<string>>>();
   #whole: Promise<PublishedDocument<string>> | undefined;
   #protobuf: Promise<PublishedDocument<Uint8Array>> | undefined;
+  #foreign: readonly ForeignDocument[] = [];
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
@@ -44,6 +46,13 @@ export class OpenApi {
     for (const path of new Set([...before.keys(), ...this.#groupVersions.keys()]))
       if (!sameKinds(before.get(path), this.#groupVersions.get(path))) this.#documents.delete(path);
     this.#kindsOf = kindsByStruct(kinds, this.#options.meta);
+    this.#whole = undefined;
+    this.#protobuf = undefined;
+  }
+
+  /** Says what other servers publish from now on. */
+  publishForeign(documents: readonly ForeignDocument[]): void {
+    this.#foreign = documents;
     this.#whole = undefined;
     this.#protobuf = undefined;
   }
@@ -77,6 +86,7 @@ export class OpenApi {
       const document = await this.document(name);
       if (document) paths.push([name, { serverRelativeURL: `/openapi/v3/${name}?hash=${document.etag}` }]);
     }
+    for (const { v3 } of this.#foreign) if (v3) paths.push([v3.name, { serverRelativeURL: v3.url }]);
     return servedText(JSON.stringify({ paths: Object.fromEntries(paths) }));
   }
 
@@ -116,7 +126,7 @@ export class OpenApi {
       for (const [path, operations] of this.#pathsOf(name) ?? []) paths.set(path, operations);
       if (pause.due()) await pause.now();
     }
-    return documentV2(this.#options.title, paths, kindsOf);
+    return withForeign(await documentV2(this.#options.title, paths, kindsOf), this.#foreign);
   }
 
   #pathsOf(name: string): Paths | undefined {

@@ -7,6 +7,7 @@ import { listStruct } from "../protobuf/list.ts";
 import { hasProtobuf } from "../protobuf/message.ts";
 import { validateObject, validateStatus } from "../validate.ts";
 import { structuralKind } from "./kind.ts";
+import type { RuleFinding } from "./rules.ts";
 import type { ValidationOptions } from "./validation.ts";
 
 const names = { group: "example.com", version: "v1", kind: "Thing", plural: "things", doc: "" } as const;
@@ -402,12 +403,16 @@ test("rules are asked of the values they stand for, with what those were, unless
       },
     }),
     {
-      rules: (schema) => {
-        const [{ rule: name }] = schema["x-kubernetes-validations"] as [{ rule: string }];
-        return function* (value, before): Iterable<Problem> {
+      rules: ({ source }) => {
+        const [{ rule: name }] = source["x-kubernetes-validations"] as [{ rule: string }];
+        const refused = (field: string, value: unknown): RuleFinding => ({
+          problem: { type: "Invalid", field, detail: "says no", value },
+          isFirm: false,
+        });
+        return function* (value, before): Iterable<RuleFinding> {
           asked.push([name, value, before?.old]);
-          if (name === "n") yield { type: "Invalid", field: "", detail: "says no", value };
-          if (name === "lm") yield { type: "Invalid", field: "v", detail: "says no", value: 1 };
+          if (name === "n") yield refused("", value);
+          if (name === "lm") yield refused("v", 1);
         };
       },
     },

@@ -30,10 +30,13 @@ export function structural(schema: JsonMap, options: ValidationOptions = {}): Ob
     },
     decodeValue: (value) => decode(root, value),
     parse: (text) => exactValue(text, parseJson(text).value) as object,
-    applyDefaults(object) {
-      applyNodeDefaults(object, root);
-      applyDefaults(ObjectMeta, ensureMetadata(object as Record<string, unknown>));
+    reread(text) {
+      const value = exactValue(text, parseJson(text).value);
+      const object = tolerant(root, value);
+      fillIn(root, object);
+      return object;
     },
+    applyDefaults: (object) => fillIn(root, object),
     ...validationBy(root, options),
     get shape() {
       shape ??= objectShape(schema, shapeOf(ObjectMeta));
@@ -43,6 +46,21 @@ export function structural(schema: JsonMap, options: ValidationOptions = {}): Ob
     completed: (object) => object,
     publication: publicationOf(schema),
   };
+}
+
+function fillIn(root: SchemaNode, object: object): void {
+  applyNodeDefaults(object, root);
+  applyDefaults(ObjectMeta, ensureMetadata(object as Record<string, unknown>));
+}
+
+/** What was stored must stay readable, also where the schema has come to expect an object of the API that is none. */
+function tolerant(root: SchemaNode, value: unknown): object {
+  try {
+    return decode(root, value).object;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return value as object;
+  }
 }
 
 const ownNames = (names: readonly string[]): readonly string[] => names.filter((name) => !resourceFields.has(name));
@@ -68,6 +86,7 @@ function noObject(value: unknown): DecodeError {
 
 const publicationOf = (schema: JsonMap): Publication => ({
   schema,
+  isUnstructured: true,
   // The group is turned around: "com.example.stable.v1.CronTab".
   definitionName: ({ group, version, kind }) => [...group.split(".").toReversed(), version, kind].join("."),
   protobuf: false,

@@ -5,24 +5,40 @@ import { mostProblems, type Problem } from "../problem.ts";
 import { type Before, Correlation } from "./correlate.ts";
 import { isMap, type SchemaNode, valueNode } from "./schema.ts";
 
+/** What the rules may still cost, over all values of one object. Below zero nothing more is asked. */
+export interface RuleBudget {
+  remaining: number;
+}
+
+/** Upstream's limit for all rules of one object. */
+const costPerObject = 10_000_000;
+
+export interface RuleFinding {
+  /** Its path is relative to the value. */
+  readonly problem: Problem;
+  /** Whether it is told although the value did not change; others are let go then, so that new rules do not block old objects. */
+  readonly isFirm: boolean;
+}
+
 /**
- * Problems of one value, with paths relative to it. `before` is the value that was in its place; without it, the value is new or
+ * What is wrong with one value. `before` is the value that was in its place; without it, the value is new or
  * cannot be told from others, and rules about changes do not hold for it.
  */
-export type RuleCheck = (value: unknown, before: Before | undefined) => Iterable<Problem>;
+export type RuleCheck = (value: unknown, before: Before | undefined, budget: RuleBudget) => Iterable<RuleFinding>;
 
 /** Makes the check of one schema that has rules; it is made once. */
-export type Rules = (schema: JsonMap) => RuleCheck;
+export type Rules = (node: SchemaNode, isRoot: boolean) => RuleCheck;
 
-type Walk = (object: JsonMap, old: JsonMap | undefined, problems: Problem[]) => void;
+type Walk = (value: unknown, old: JsonMap | undefined, problems: Problem[]) => void;
 
-/** Undefined if the schema has no rules anywhere. */
-export function ruleWalk(root: SchemaNode, rules: Rules): Walk | undefined {
-  const steps = stepsOf(root, rules);
+/** Undefined if the schema has no rules anywhere. `isRoot`: whether it is the schema of a whole object. */
+export function ruleWalk(root: SchemaNode, rules: Rules, isRoot = true): Walk | undefined {
+  const steps = stepsOf(root, rules, isRoot);
   if (steps === undefined) return undefined;
-  return (object, old, problems) => {
+  return (value, old, problems) => {
     const before = old && { old };
-    visit(steps, object, before, "", { problems, correlation: new Correlation() });
+    const budget = { remaining: costPerObject };
+    visit(steps, value, before, "", { problems, budget, correlation: new Correlation(), isParentSame: () => false });
   };
 }
 
@@ -35,7 +51,7 @@ interface Steps {
   readonly items: Steps | undefined;
 }
 
-function stepsOf(node: SchemaNode, rules: Rules): Steps | undefined {
+function stepsOf(node: SchemaNode, rules: Rules, isRoot = false): Steps | undefined {
   const own = node.source["x-kubernetes-validations"];
   const properties = new Map<string, Steps>();
   for (const [name, property] of node.properties) {
@@ -45,25 +61,28 @@ function stepsOf(node: SchemaNode, rules: Rules): Steps | undefined {
   const inside = valueNode(node);
   const values = inside && stepsOf(inside, rules);
   const items = node.items && stepsOf(node.items, rules);
-  const check = Array.isArray(own) && own.length > 0 ? rules(node.source) : undefined;
+  const check = Array.isArray(own) && own.length > 0 ? rules(node, isRoot) : undefined;
   return check || properties.size > 0 || values || items ? { node, check, properties, values, items } : undefined;
 }
 
 interface Visit {
   readonly problems: Problem[];
+  readonly budget: RuleBudget;
   readonly correlation: Correlation;
+  /** Whether the nearest value around this one that can be compared with an old one is what it was. */
+  readonly isParentSame: () => boolean;
 }
 
-function visit(steps: Steps, value: unknown, before: Before | undefined, path: string, found: Visit): void {
-  const { problems, correlation } = found;
-  if (problems.length >= mostProblems || value === null) return;
+function visit(steps: Steps, value: unknown, before: Before | undefined, path: string, around: Visit): void {
+  const { problems, correlation, budget } = around;
+  if (problems.length >= mostProblems || value === null || budget.remaining < 0) return;
   const { node, check, properties, values, items } = steps;
-  if (check) {
-    const own = [...check(value, before)];
-    // A value that did not change is not refused for what it is.
-    if (own.length > 0 && !correlation.isSame(node, value, before))
-      for (const problem of own) problems.push({ ...problem, field: joined(path, problem.field) });
-  }
+  const isSame = before ? () => correlation.isSame(node, value, before) : around.isParentSame;
+  const found = { ...around, isParentSame: isSame };
+  if (check)
+    for (const { problem, isFirm } of check(value, before, budget))
+      if (isFirm || !isSame()) problems.push({ ...problem, field: joined(path, problem.field) });
+  if (budget.remaining < 0) return;
   if (Array.isArray(value)) {
     if (items)
       for (const [i, item] of value.entries())

@@ -163,14 +163,22 @@ const textFormats: ReadonlySet<string> = new Set(
 );
 
 /** Upstream ignores formats that it does not know, and those of other types. */
-function checkedFormat(types: readonly string[], format: string): string {
-  const isKnown = {
-    integer: format === "int32" || format === "int64",
-    number: format === "float" || format === "double",
-    string: textFormats.has(formatKey(format)),
-  };
-  const [type = "string"] = types.length > 1 ? [] : types;
-  return type in isKnown && isKnown[type as keyof typeof isKnown] ? format : "";
+const checkedFormat = (types: readonly string[], format: string): string =>
+  isKnownFormat(types.length > 1 ? "" : (types[0] ?? ""), format) ? format : "";
+
+/** Whether values of a type are checked to be of a format; no type stands for text. */
+export function isKnownFormat(type: string, format: string): boolean {
+  switch (type) {
+    case "integer":
+      return format === "int32" || format === "int64";
+    case "number":
+      return format === "float" || format === "double";
+    case "":
+    case "string":
+      return textFormats.has(formatKey(format));
+    default:
+      return false;
+  }
 }
 
 /** Formats are known with and without dashes: `date-time` and `datetime`. */

@@ -9,7 +9,12 @@ import { certificateAuthenticator } from "./certificate-authenticator.ts";
 
 const { sequence, set, oid, integer, bitString, utf8String, printableString, bmpString, t61String, utcTime } = derTag;
 const ed25519 = der(sequence, der(oid, Uint8Array.of(0x2b, 0x65, 0x70)));
-const types = { CN: 0x03, O: 0x0a, OU: 0x0b };
+const types = {
+  CN: [0x55, 0x04, 0x03],
+  O: [0x55, 0x04, 0x0a],
+  OU: [0x55, 0x04, 0x0b],
+  UID: [0x2b, 6, 1, 4, 1, 0x83, 0xc2, 0x53, 2], // 1.3.6.1.4.1.57683.2
+};
 
 interface Attribute {
   readonly type: keyof typeof types;
@@ -18,6 +23,7 @@ interface Attribute {
 }
 const cn = (text: Attribute["text"], tag?: number): Attribute => ({ type: "CN", text, ...(tag && { tag }) });
 const org = (text: string): Attribute => ({ type: "O", text });
+const uid = (text: string): Attribute => ({ type: "UID", text });
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** A name of these sets of attributes, as it stands in a certificate. */
@@ -30,7 +36,7 @@ const nameOf = (sets: readonly (readonly Attribute[])[]): Uint8Array =>
         ...attributes.map(({ type, text, tag = utf8String }) =>
           der(
             sequence,
-            der(oid, Uint8Array.of(0x55, 0x04, types[type])),
+            der(oid, Uint8Array.from(types[type])),
             der(tag, typeof text === "string" ? bytes(text) : text),
           ),
         ),
@@ -79,6 +85,14 @@ test("a certificate is read as Go reads it: the last CN, all Os, whatever set th
     [undefined, [cn("first")], [cn("")]],
   ] as const)
     assert.deepEqual(holderOf(...sets), expected, JSON.stringify(sets));
+});
+
+test("Kubernetes' own attribute is the UID, of which there is one", () => {
+  const identified = identify({ clientCertificate: certificate([[cn("joe")], [uid("7-7")]]) });
+  assert.ok(typeof identified === "object" && "uid" in identified);
+  assert.equal(identified.uid, "7-7");
+  assert.equal(holderOf([cn("joe")], [uid("7")], [uid("8")]), refused);
+  assert.equal(holderOf([cn("joe")], [uid("")]), refused);
 });
 
 test("a name that could be read in two ways is refused", () => {

@@ -13,13 +13,14 @@ interface Holder {
 
 /**
  * A client certificate names the user in its CN and the groups in its Os. The TLS layer has checked who signed it. One that it did
- * not find good is no reason to take the client for a stranger: it is refused, unless it shows something else that is good.
+ * not find good, or whose authority signs no users, is no reason to take the client for a stranger: it is refused, unless it shows
+ * something else that is good.
  */
 export function certificateAuthenticator(clock: Clock): Authenticator {
   // A connection shows the same bytes with each request, and reading them takes 80 µs.
   const holders = new WeakMap<Uint8Array, Holder>();
-  return ({ clientCertificate, hasUntrustedCertificate }) => {
-    if (!clientCertificate) return hasUntrustedCertificate ? refused : undefined;
+  return ({ clientCertificate, otherCertificate, hasUntrustedCertificate }) => {
+    if (!clientCertificate) return hasUntrustedCertificate || otherCertificate ? refused : undefined;
     let holder = holders.get(clientCertificate);
     if (!holder) {
       holder = holderOf(clientCertificate);
@@ -35,8 +36,11 @@ function holderOf(clientCertificate: Uint8Array): Holder {
   const credential = `X509SHA256=${createHash("sha256").update(clientCertificate).digest("hex")}`;
   const extra = { "authentication.kubernetes.io/credential-id": [credential] };
   try {
-    const { commonName: name, organizations: groups } = subjectOf(clientCertificate);
-    return { user: name === "" ? undefined : asAuthenticated({ name, groups, extra }), until };
+    const { commonName: name, organizations: groups, uids } = subjectOf(clientCertificate);
+    const [uid] = uids;
+    if (uids.length > 1 || uid === "") return { user: refused, until }; // it could be read in two ways
+    const user = { name, ...(uid !== undefined && { uid }), groups, extra };
+    return { user: name === "" ? undefined : asAuthenticated(user), until };
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
     return { user: refused, until }; // OpenSSL takes names that Go does not read
@@ -44,7 +48,7 @@ function holderOf(clientCertificate: Uint8Array): Holder {
 }
 
 /** SEQUENCE { SEQUENCE { [0] version, INTEGER serial, algorithm, Name issuer, SEQUENCE { from, to }, Name subject, … }, … } */
-function subjectOf(certificate: Uint8Array): DistinguishedName {
+export function subjectOf(certificate: Uint8Array): DistinguishedName {
   const [body] = derElements(derInside(derElement(certificate), derTag.sequence));
   const fields = derElements(derInside(body, derTag.sequence));
   const subject = fields[fields[0]?.tag === versionTag ? 5 : 4];

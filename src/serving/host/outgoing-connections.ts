@@ -23,7 +23,7 @@ export class OutgoingConnections {
   readonly #single: HttpAgent;
 
   /** With TLS if it is told how to speak it. */
-  constructor(tls?: Pick<HttpsAgentOptions, "cert" | "key" | "ca" | "rejectUnauthorized">) {
+  constructor(tls?: Pick<HttpsAgentOptions, "cert" | "key" | "ca" | "rejectUnauthorized" | "checkServerIdentity">) {
     const Agent = tls ? HttpsAgent : HttpAgent;
     this.#isSecure = tls !== undefined;
     this.#shared = new Agent({ ...tls, keepAlive: true, maxFreeSockets: 25, timeout: connectMs });
@@ -39,20 +39,21 @@ export class OutgoingConnections {
     };
     const upgrades = isUpgradeRequest(request);
     const agent = upgrades ? this.#single : this.#shared;
-    const { method, url: path, headers, content, signal } = request;
+    const { method, url: path, headers, repeated, content, signal } = request;
     return new Promise((resolve, reject) => {
       const outgoing = (this.#isSecure ? httpsRequest : httpRequest)({
         ...address,
         agent,
         method,
         path,
-        headers: framed(headers, content !== undefined),
+        headers: { ...framed(headers, content !== undefined), ...listed(repeated) },
         signal,
         timeout: connectMs,
       });
+      const isReused = () => outgoing.reusedSocket;
       const words = (cause: Error) => dialWords(cause, address.host, address.port);
       const failed = (cause: Error) =>
-        reject(signal.aborted ? signal.reason : new Unreachable(words(cause), { cause }));
+        reject(signal.aborted ? signal.reason : new Unreachable(words(cause), { cause, wasIdle: isReused() }));
       outgoing.once("error", failed);
       outgoing.on("timeout", () => {
         if (!outgoing.socket || isConnecting(outgoing.socket))
@@ -82,6 +83,12 @@ function framed(headers: OutgoingRequest["headers"], hasContent: boolean): Recor
   if (!hasContent) return others;
   return { ...others, ...(length === undefined ? { "transfer-encoding": "chunked" } : { "content-length": length }) };
 }
+
+/** As Node takes them: lists that it may keep. */
+const listed = (repeated: OutgoingRequest["repeated"] = {}): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(repeated).map(([name, values]) => [name, typeof values === "string" ? values : [...values]]),
+  );
 
 const isConnecting = (socket: Socket): boolean =>
   socket.connecting || ("secureConnecting" in socket && socket.secureConnecting === true);

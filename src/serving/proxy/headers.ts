@@ -1,5 +1,6 @@
 // Which headers cross a proxy, and what it adds.
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
+import { isRequestHeader, standardRequestHeaders } from "../request-headers.ts";
 
 const ofOneConnection = [
   "connection",
@@ -23,7 +24,8 @@ const corsHeaders = [
 /**
  * A request's headers without what concerns one connection. Credentials were dropped when the request came in. How the body is framed is said
  * anew by whoever sends it, but for its length: an upgrade has no body, and one that announced any would make the other end take the beginning of
- * the next request for it. Expectations were met when the body was asked for here.
+ * the next request for it. Expectations were met when the body was asked for here. Nobody behind us hears from a client who it is: what
+ * says so, we say.
  */
 export function passedOn(
   { headers, remoteAddress }: HttpRequest,
@@ -34,7 +36,13 @@ export function passedOn(
   else dropped.delete("content-length");
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !dropped.has(name) && !name.startsWith(":")) kept[name] = value;
+    if (
+      value !== undefined &&
+      !dropped.has(name) &&
+      !name.startsWith(":") &&
+      !isRequestHeader(name, standardRequestHeaders)
+    )
+      kept[name] = value;
   if (upgrades && headers.upgrade !== undefined) {
     kept.connection = "Upgrade";
     kept.upgrade = headers.upgrade;

@@ -7,6 +7,8 @@ export interface OutgoingRequest {
   /** Path and query, escaped. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Further headers, which may come several times. */
+  readonly repeated?: Readonly<Record<string, string | readonly string[]>>;
   readonly content?: AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
 }
@@ -23,6 +25,13 @@ export interface Origin {
 /** Nobody answered. The message says why, as in `dial tcp 10.0.0.7:10250: connect: connection refused`. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
+  /** The connection had been used before and broke before anything was answered: the other end may have closed it while it was idle. */
+  readonly wasIdle: boolean;
+
+  constructor(message: string, { wasIdle = false, ...options }: ErrorOptions & { readonly wasIdle?: boolean } = {}) {
+    super(message, options);
+    this.wasIdle = wasIdle;
+  }
 }
 
 /** Names a failure to reach something in upstream's words; other errors are passed on. */

@@ -8,6 +8,25 @@ const cpuMs = (): number => {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** The reference work takes so long on a quiet machine of two cores. */
+const quietReferenceMs = 16;
+const referenceText = JSON.stringify(
+  Array.from({ length: 20_000 }, (_, i) => ({ name: `n${i}`, value: `"${i}"`, more: [i, i + 0.5, null, true] })),
+);
+
+/**
+ * By how much the processor is slower just now than a quiet one, at least 1. Other processes share its caches and its execution units,
+ * so that the same work takes up to twice the processor's time on a busy machine.
+ */
+export function slowness(): number {
+  const runs = Array.from({ length: 7 }, () => {
+    const before = cpuMs();
+    JSON.stringify(JSON.parse(referenceText));
+    return cpuMs() - before;
+  }).toSorted((a, b) => a - b);
+  return Math.max(1, (runs[3] as number) / quietReferenceMs);
+}
+
 /** The longest turn while this runs, in milliseconds. */
 export async function longestTurn(run: () => Promise<unknown>): Promise<number> {
   let longest = 0;

@@ -163,7 +163,7 @@ ruleTests(
   },
 );
 
-const mutation = { patchType: "JSONPatch", jsonPatch: { expression: "[]" } };
+const mutation = { patchType: "JSONPatch", jsonPatch: { expression: "[JSONPatch{op: 'remove', path: '/data'}]" } };
 ruleTests(
   MutatingAdmissionPolicy,
   { spec: { matchConstraints: { resourceRules: [rule] }, mutations: [mutation], reinvocationPolicy: "Never" } },

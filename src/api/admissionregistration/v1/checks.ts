@@ -4,6 +4,7 @@ import { dns1035Label, dns1123Subdomain, pathSegment, qualifiedName } from "#sch
 import { duplicate, invalid, notSupported, type Problem, required, tooMany } from "#schema/index.ts";
 import { checkExpression } from "../../cel.ts";
 import { checkClientConfig, type WebhookService } from "../../webhooks.ts";
+import { checkCondition } from "./expression-checks.ts";
 
 interface Rule {
   readonly apiGroups?: readonly string[] | undefined;
@@ -68,12 +69,13 @@ interface MatchCondition {
 }
 const mostConditions = 64;
 
-export function* checkConditions(conditions: readonly MatchCondition[] = []): Iterable<Problem> {
+export function* checkConditions(conditions: readonly MatchCondition[] = [], hasParams = false): Iterable<Problem> {
   const path = "matchConditions";
   if (conditions.length > mostConditions) yield tooMany(path, conditions.length, mostConditions);
   const isRepeated = repeats<string>();
   for (const [i, { name, expression }] of conditions.entries()) {
     yield* checkExpression(`${path}[${i}].expression`, expression);
+    yield* checkCondition(`${path}[${i}].expression`, expression, hasParams);
     if (name === "") yield required(`${path}[${i}].name`);
     else for (const detail of qualifiedName(name)) yield invalid(`${path}[${i}].name`, detail);
     if (name !== "" && isRepeated(name)) yield duplicate(`${path}[${i}].name`);

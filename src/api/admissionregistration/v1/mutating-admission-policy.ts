@@ -1,6 +1,7 @@
 import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, invalid, list, type Problem, ref, required, resource, string, struct } from "#schema/index.ts";
 import { checkExpression } from "../../cel.ts";
+import { checkMutatingExpressions } from "./expression-checks.ts";
 import { MatchCondition, MatchResources } from "./match.ts";
 import { ParamKind, paramKindText, Variable } from "./params.ts";
 import { checkMutatingOperations, checkPolicy } from "./policy-checks.ts";
@@ -82,9 +83,11 @@ export const MutatingAdmissionPolicySpec = struct(
       .oneOf("IfNeeded", "Never"),
   },
   {
+    problemOrder: "failurePolicy paramKind matchConstraints matchConditions variables mutations reinvocationPolicy",
     *check(spec, old): Iterable<Problem> {
       yield* checkPolicy(spec, old);
       yield* checkMutatingOperations("matchConstraints", spec.matchConstraints);
+      yield* checkMutatingExpressions(spec);
     },
   },
 );

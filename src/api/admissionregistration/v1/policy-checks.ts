@@ -20,7 +20,7 @@ export function* checkPolicy(spec: PolicySpec, old: PolicySpec | undefined): Ite
   if (spec.matchConstraints && (spec.matchConstraints.resourceRules ?? []).length === 0)
     yield required("matchConstraints.resourceRules");
   const same = old && equal(spec.paramKind, old.paramKind) && equal(spec.matchConditions, old.matchConditions);
-  if (!same) yield* checkConditions(spec.matchConditions);
+  if (!same) yield* checkConditions(spec.matchConditions, spec.paramKind !== undefined);
   for (const [i, { name, expression }] of (spec.variables ?? []).entries()) {
     if (name.trim() === "") yield required(`variables[${i}].name`, "name is not specified");
     else if (!isCelIdentifier(name)) yield invalid(`variables[${i}].name`, "must be a valid CEL identifier");

@@ -2,6 +2,7 @@ import { ageColumn, nameColumn } from "#schema/columns.ts";
 import { type Infer, int64, list, type Problem, ref, required, resource, string, struct } from "#schema/index.ts";
 import { Condition } from "../../meta/condition.ts";
 import { checkRepeatedConditions } from "../../meta/condition-check.ts";
+import { checkValidatingExpressions } from "./expression-checks.ts";
 import { MatchCondition, MatchResources } from "./match.ts";
 import { ParamKind, paramKindText, Variable } from "./params.ts";
 import { checkAnnotations, checkPolicy, checkValidation } from "./policy-checks.ts";
@@ -59,6 +60,7 @@ export const ValidatingAdmissionPolicySpec = struct(
   {
     *check(spec, old): Iterable<Problem> {
       yield* checkPolicy(spec, old);
+      yield* checkValidatingExpressions(spec);
       if ((spec.validations ?? []).length + (spec.auditAnnotations ?? []).length > 0) return;
       yield required("validations", "validations or auditAnnotations must contain at least one item");
       yield required("auditAnnotations", "validations or auditAnnotations must contain at least one item");

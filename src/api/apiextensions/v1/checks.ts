@@ -8,6 +8,7 @@ import { oneOf } from "../../core/v1/checks/problems.ts";
 import { internalForm } from "../../internal-form.ts";
 import { unchanged } from "../../rules.ts";
 import { checkClientConfig } from "../../webhooks.ts";
+import { approvalAnnotation, approvalOf } from "./approval.ts";
 import {
   type CustomResourceColumnDefinition,
   type CustomResourceConversion,
@@ -18,6 +19,7 @@ import {
 } from "./custom-resource-definition.ts";
 import { checkDefaults } from "./default-checks.ts";
 import type { CustomResourceValidation, JSONSchemaProps } from "./json-schema.ts";
+import { checkRuleExpressions } from "./rule-checks.ts";
 import { checkSchema, fieldAt } from "./schema-checks.ts";
 import { checkStructural } from "./structural.ts";
 
@@ -144,9 +146,11 @@ function* checkValidation(
   if (hasStatus) yield* checkRoot(schema, root);
   if (schema.nullable) yield forbidden(`${root}.nullable`, "nullable cannot be true at the root");
   const unstructured = [...checkStructural(schema, root)];
-  yield* unstructured;
-  if (unstructured.length === 0) yield* checkDefaults(schema, root, true);
-  yield* checkSchema(schema, root);
+  const defaults = unstructured.length === 0 ? [...checkDefaults(schema, root, true)] : [];
+  const problems = [...unstructured, ...defaults, ...checkSchema(schema, root)];
+  yield* problems;
+  // Of a schema that is not sound, types are not known, and what would be said of its rules would not help.
+  if (problems.length === 0) yield* checkRuleExpressions(schema, root);
 }
 
 function* checkRoot(schema: JSONSchemaProps, path: string): Iterable<Problem> {
@@ -316,7 +320,6 @@ export function* checkStoredVersions(
       );
 }
 
-const approval = "api-approved.kubernetes.io";
 type Annotations = Readonly<Record<string, string>> | undefined;
 
 /** Groups of the Kubernetes project itself need a word of approval. */
@@ -325,22 +328,9 @@ export function* checkApproval(
   annotations: Annotations,
   old: { readonly annotations?: Annotations } | undefined,
 ): Iterable<Problem> {
-  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return;
-  const state = stateOf(annotations?.[approval] ?? "");
-  if (old && stateOf(old.annotations?.[approval] ?? "") === state) return;
-  const field = `metadata.annotations[${approval}]`;
-  const see = "see https://github.com/kubernetes/enhancements/pull/1111";
-  if (state === "missing")
-    yield required(field, `protected groups must have approval annotation "${approval}", ${see}`);
-  if (state === "invalid")
-    yield invalid(
-      field,
-      `protected groups must have approval annotation "${approval}" with either a URL or a reason starting with "unapproved", ${see}`,
-    );
-}
-
-function stateOf(text: string): "missing" | "bypassed" | "approved" | "invalid" {
-  if (text === "") return "missing";
-  if (text.startsWith("unapproved")) return "bypassed";
-  return /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]+/.test(text) ? "approved" : "invalid";
+  const approval = approvalOf(group, annotations);
+  if (!approval || (old && approvalOf(group, old.annotations)?.state === approval.state)) return;
+  const field = `metadata.annotations[${approvalAnnotation}]`;
+  if (approval.state === "missing") yield required(field, approval.message);
+  if (approval.state === "invalid") yield invalid(field, approval.message);
 }

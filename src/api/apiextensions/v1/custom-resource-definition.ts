@@ -173,9 +173,8 @@ export const CustomResourceDefinition = resource({
     ...(name === `${names.plural}.${group}` ? [] : ['must be spec.names.plural+"."+spec.group']),
   ],
   *check({ metadata, spec, status }, old): Iterable<Problem> {
-    // Upstream establishes a definition within milliseconds, and says so when it could not.
-    const isServed = !old?.status.conditions.some(({ type, status: is }) => type === "Established" && is !== "True");
-    if (old) yield* under("spec", problemsOf(spec, checkSpecUpdate(spec, old.spec, isServed)));
+    const isServed = old?.status.conditions?.some(({ type, status: is }) => type === "Established" && is === "True");
+    if (old) yield* under("spec", problemsOf(spec, checkSpecUpdate(spec, old.spec, isServed ?? false)));
     yield* checkNames(status.acceptedNames, "status.acceptedNames");
     yield* checkStoredVersions(status.storedVersions, spec.versions);
     yield* checkApproval(spec.group, metadata.annotations, old?.metadata);

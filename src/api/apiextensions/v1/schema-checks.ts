@@ -1,7 +1,6 @@
 // The parts of OpenAPI that custom resources may use, and how their extensions go together.
 import { repeats } from "#base/collections.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
-import { checkExpression } from "../../cel.ts";
 import type { JSONSchemaProps } from "./json-schema.ts";
 import { itemsOf, propertiesOf, propertyOf, valuesOf } from "./structural.ts";
 
@@ -166,8 +165,8 @@ function* checkRules(schema: Schema, path: string): Iterable<Problem> {
   for (const [i, one] of rules.entries()) {
     const { rule, message = "", messageExpression = "", reason, fieldPath = "" } = one;
     const field = `${path}.x-kubernetes-validations[${i}]`;
-    yield* checkExpression(`${field}.rule`, rule, "rule is not specified");
-    if (rule.trim() !== "") {
+    if (rule.trim() === "") yield required(`${field}.rule`, "rule is not specified");
+    else {
       if (message !== "" && message.trim() === "")
         yield invalid(`${field}.message`, "must be non-empty if specified", message);
       else if (hasBreaks(message.trim())) yield invalid(`${field}.message`, "must not contain line breaks", message);

@@ -14,9 +14,9 @@ import {
   string,
   struct,
 } from "#schema/index.ts";
-import { checkExpression } from "../../cel.ts";
 import { driverName, mostDriverNameBytes } from "../../storage/v1/checks.ts";
 import { checkFullName, checkRaw, checkRequestName, checkSet, most, requestNames } from "./checks.ts";
+import { checkDeviceExpression } from "./device-expressions.ts";
 
 export const CELDeviceSelector = struct(
   "resource/v1.CELDeviceSelector",
@@ -26,8 +26,8 @@ export const CELDeviceSelector = struct(
       .required(),
   },
   {
-    *check({ expression }) {
-      yield* checkExpression("expression", expression);
+    *check({ expression = "" }) {
+      yield* checkDeviceExpression("expression", expression);
     },
   },
 );

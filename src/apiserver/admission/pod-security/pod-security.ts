@@ -1,19 +1,11 @@
 // Pod Security: pods must keep to the level that labels of their namespace name, or to the default.
-import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
-import { Deployment } from "#api/apps/v1/deployment.ts";
-import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
-import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
-import { CronJob } from "#api/batch/v1/cron-job.ts";
-import { Job } from "#api/batch/v1/job.ts";
+// Upstream: staging/src/k8s.io/pod-security-admission/admission/admission.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
-import { PodTemplate } from "#api/core/v1/pod-template.ts";
-import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { equal } from "#base/collections.ts";
 import { type Soon, soon } from "#base/soon.ts";
-import type { AnyKind } from "#schema/kind.ts";
-import type { ApiObject } from "#schema/object.ts";
+import { problemCause } from "#schema/problem.ts";
 import { internalError, invalidObject } from "#wire/status.ts";
 import {
   type AdmissionPlugin,
@@ -26,6 +18,7 @@ import {
 import type { PodToCheck } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
 import { exemptionWarning, namespaceWarnings } from "./namespace-warnings.ts";
+import { podTemplates } from "./pod-templates.ts";
 import {
   allowsEverything,
   compareLevels,
@@ -47,79 +40,118 @@ export interface PodSecurityConfiguration {
 
 const name = "PodSecurity";
 
-/** Where the pods-to-be are in what makes pods. */
-const templates: readonly (readonly [AnyKind, (object: ApiObject) => PodToCheck | undefined])[] = [
-  [PodTemplate, ({ template }) => template],
-  [CronJob, ({ spec }) => spec.jobTemplate.spec.template],
-  ...[ReplicationController, ReplicaSet, Deployment, DaemonSet, StatefulSet, Job].map(
-    (kind) => [kind, ({ spec }: ApiObject) => spec.template] as const,
-  ),
-];
+/** What the audit log is told, by upstream's keys. */
+const annotations = {
+  exempt: "pod-security.kubernetes.io/exempt",
+  enforced: "pod-security.kubernetes.io/enforce-policy",
+  violations: "pod-security.kubernetes.io/audit-violations",
+  error: "pod-security.kubernetes.io/error",
+} as const;
+
+const problemsText = (problems: LabelledPolicy["problems"]): string =>
+  problems.map((problem) => `${problem.field}: ${problemCause(problem).message}`).join(", ");
 
 export function podSecurity(configuration: PodSecurityConfiguration): AdmissionPlugin {
-  const { defaults, exemptions } = configuration;
-  const isExempt = ({ namespace, user }: Pick<AdmissionRequest<unknown>, "namespace" | "user">) =>
-    exemptions.namespaces.includes(namespace) || exemptions.usernames.includes(user.name);
+  const levels = new Levels(configuration);
+  return pluginOf(name, podPlugin(levels), ...makerPlugins(levels), namespacePlugin(configuration));
+}
 
+/** Which level holds where, and whether a pod keeps to it. */
+class Levels {
+  readonly #configuration: PodSecurityConfiguration;
   /** Objects in the cache do not change, so what was read from one namespace holds as long as it is there. */
-  const known = new WeakMap<Namespace, LabelledPolicy>();
-  const policyIn = (namespace: Namespace): LabelledPolicy => {
-    const present = known.get(namespace);
-    if (present) return present;
-    const policy = policyOf(namespace.metadata.labels, defaults);
-    known.set(namespace, policy);
-    return policy;
-  };
-  const policyFor = (
-    asked: Pick<AdmissionRequest<unknown>, "namespace" | "server" | "signal">,
-  ): Soon<LabelledPolicy | undefined> =>
-    soon(find(asked, Namespace, asked.namespace), (found) => found && policyIn(found));
+  readonly #known = new WeakMap<Namespace, LabelledPolicy>();
 
-  const judge = (
-    asked: Pick<AdmissionRequest<unknown>, "warn">,
+  constructor(configuration: PodSecurityConfiguration) {
+    this.#configuration = configuration;
+  }
+
+  isExempt(asked: Pick<AdmissionRequest<unknown>, "namespace" | "user" | "annotate">): boolean {
+    const { namespaces, usernames } = this.#configuration.exemptions;
+    const isPlace = namespaces.includes(asked.namespace);
+    if (!isPlace && !usernames.includes(asked.user.name)) return false;
+    asked.annotate(annotations.exempt, isPlace ? "namespace" : "user");
+    return true;
+  }
+
+  /** Undefined if there is no such namespace. */
+  policyFor(
+    request: Pick<AdmissionRequest<unknown>, "namespace" | "server" | "signal">,
+  ): Soon<LabelledPolicy | undefined> {
+    return soon(find(request, Namespace, request.namespace), (namespace) => namespace && this.#policyIn(namespace));
+  }
+
+  #policyIn(namespace: Namespace): LabelledPolicy {
+    const known = this.#known.get(namespace);
+    if (known) return known;
+    const policy = policyOf(namespace.metadata.labels, this.#configuration.defaults);
+    this.#known.set(namespace, policy);
+    return policy;
+  }
+
+  judge(
+    asked: Pick<AdmissionRequest<unknown>, "warn" | "annotate">,
     pod: PodToCheck,
-    policy: Policy,
+    { policy, problems }: LabelledPolicy,
     enforces: boolean,
-  ): AdmissionRefusal => {
-    if (exemptions.runtimeClasses.includes(pod.spec.runtimeClassName ?? "")) return undefined;
+  ): AdmissionRefusal {
+    if (this.#configuration.exemptions.runtimeClasses.includes(pod.spec.runtimeClassName ?? "")) {
+      asked.annotate(annotations.exempt, "runtimeClass");
+      return undefined;
+    }
+    if (problems.length > 0) asked.annotate(annotations.error, `Failed to parse policy: ${problemsText(problems)}`);
+    if (enforces) asked.annotate(annotations.enforced, formatLevel(policy.enforce));
     const refused = enforces ? violations(policy.enforce, pod) : [];
+    const audited = violations(policy.audit, pod);
+    if (audited.length > 0)
+      asked.annotate(
+        annotations.violations,
+        `would violate PodSecurity ${JSON.stringify(formatLevel(policy.audit))}: ${detailsText(audited)}`,
+      );
     if (refused.length > 0)
       return `violates PodSecurity ${JSON.stringify(formatLevel(policy.enforce))}: ${detailsText(refused)}`;
     const frowned = violations(policy.warn, pod);
     if (frowned.length > 0)
       asked.warn(`would violate PodSecurity ${JSON.stringify(formatLevel(policy.warn))}: ${detailsText(frowned)}`);
     return undefined;
-  };
+  }
+}
 
-  const pods = admissionPlugin({
+const podPlugin = (security: Levels): AdmissionPlugin =>
+  admissionPlugin({
     name,
     on: { kind: Pod, verbs: ["create", "update"], through: ["", "ephemeralcontainers", "resize"] },
     validate(asked) {
       const { object, old, namespace } = asked;
-      if (isExempt(asked)) return undefined;
-      return soon(policyFor(asked), (found) => {
+      if (security.isExempt(asked)) return undefined;
+      return soon(security.policyFor(asked), (found) => {
         if (!found) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
-        if (found.problems.length === 0 && allowsEverything(found.policy)) return undefined;
+        if (found.problems.length === 0 && allowsEverything(found.policy)) {
+          asked.annotate(annotations.enforced, "privileged:latest");
+          return undefined;
+        }
         if (old && !bringsImages(object.spec, old.spec)) return undefined;
-        return judge(asked, object, found.policy, true);
+        return security.judge(asked, object, found, true);
       });
     },
   });
 
-  /** What makes pods is only warned about: its pods are refused when they come. */
-  const makers = templates.map(([kind, templateOf]) =>
+/** What makes pods is only warned about: its pods are refused when they come. */
+const makerPlugins = (security: Levels): readonly AdmissionPlugin[] =>
+  podTemplates.map(([kind, templateOf]) =>
     admissionPlugin({
       name,
       on: { kind, verbs: ["create", "update"] },
       validate(asked) {
         const template = templateOf(asked.object);
-        if (!template || isExempt(asked)) return undefined;
-        return soon(policyFor(asked), (found) => found && judge(asked, template, found.policy, false));
+        if (!template || security.isExempt(asked)) return undefined;
+        return soon(security.policyFor(asked), (found) => found && security.judge(asked, template, found, false));
       },
     }),
   );
 
-  const namespaces = admissionPlugin({
+const namespacePlugin = ({ defaults, exemptions }: PodSecurityConfiguration): AdmissionPlugin =>
+  admissionPlugin({
     name,
     on: { kind: Namespace, verbs: ["create", "update"] },
     async validate(asked) {
@@ -149,9 +181,6 @@ export function podSecurity(configuration: PodSecurityConfiguration): AdmissionP
       return undefined;
     },
   });
-
-  return pluginOf(name, pods, ...makers, namespaces);
-}
 
 /** Of a running pod little can change but images, and nothing else matters here. */
 function bringsImages(spec: PodSpec, old: PodSpec): boolean {

@@ -4,7 +4,7 @@ import { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import type { AuthorizationVerdict, Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
-import { keyPrefix } from "../../registry/registry.ts";
+import { keyPrefix } from "../../store-follower.ts";
 import type { CacheOf } from "../../watch-cache.ts";
 import type { Authorizer } from "../authorizer.ts";
 import { clusterRoles } from "../rbac/bootstrap/cluster-roles.ts";

@@ -4,7 +4,7 @@ import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import type { ApiObject } from "#schema/object.ts";
-import { keyPrefix } from "../../registry/registry.ts";
+import { keyPrefix } from "../../store-follower.ts";
 import type { CacheOf, WatchCache } from "../../watch-cache.ts";
 import {
   mirror,

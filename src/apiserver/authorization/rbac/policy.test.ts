@@ -9,7 +9,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
-import { keyPrefix } from "../../registry/registry.ts";
+import { keyPrefix } from "../../store-follower.ts";
 import { StoredForm } from "../../stored.ts";
 import { testServer } from "../../testing.ts";
 import { WatchCache } from "../../watch-cache.ts";

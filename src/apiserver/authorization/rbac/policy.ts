@@ -8,7 +8,7 @@ import type { Subject } from "#api/rbac/v1/subject.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { AuthorizationVerdict, Question } from "#serving/authorization.ts";
 import type { User } from "#wire/api-request.ts";
-import { keyPrefix } from "../../registry/registry.ts";
+import { keyPrefix } from "../../store-follower.ts";
 import type { CacheOf, WatchCache } from "../../watch-cache.ts";
 import { type Rule, ruleAllows } from "./rules.ts";
 

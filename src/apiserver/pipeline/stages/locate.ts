@@ -1,8 +1,11 @@
+import { DurationError, parseDuration } from "#base/duration.ts";
+import type { HttpRequest } from "#wire/http.ts";
+import { badRequest } from "#wire/status.ts";
 import { connectorOf } from "../../connect/connect.ts";
 import { parseResourcePath, verbOf } from "../../request-path.ts";
 import type { Stage } from "../pipeline.ts";
 
-/** What the path means. */
+/** What the path means, and how long the client is ready to wait. Throws ApiError 400. */
 export const locateStage: Stage = {
   name: "locate",
   pass(call) {
@@ -14,6 +17,19 @@ export const locateStage: Stage = {
     call.target = connector
       ? { type: "connection", address, connector }
       : { type: "resource", address, verb: verbOf(method, address, query) };
+    if (call.target.type === "resource" && call.target.verb !== "watch") checkTimeout(call.over.http);
     return undefined;
   },
 };
+
+/** No answer takes as long as any client would wait, so the parameter is only checked. */
+export function checkTimeout({ query }: HttpRequest): void {
+  const timeout = query.get("timeout");
+  if (!timeout) return;
+  try {
+    parseDuration(timeout);
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    throw badRequest(`invalid timeout specified in the request URL - ${error.message}`);
+  }
+}

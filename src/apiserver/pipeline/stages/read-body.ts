@@ -36,9 +36,9 @@ async function withBody(call: Call, http: HttpRequest, { address, verb, readYaml
 }
 
 const received = (
-  { user, trace, warnings }: Call,
+  { user, trace, audit, warnings }: Call,
   http: HttpRequest,
   address: ResourceAddress,
   verb: RequestVerb,
   body: RequestBody | undefined,
-): ApiRequest => new ReceivedRequest(http, { user, address, verb, body, trace, warn: warnings.warn });
+): ApiRequest => new ReceivedRequest(http, { user, address, verb, body, trace, audit, warn: warnings.warn });

@@ -14,10 +14,10 @@ export const routeStage = (resources: Resources): Stage => ({
       return undefined;
     }
     const { address, verb } = target;
-    if (!resources.hasGroup(address.group)) return { type: "http", response: pageNotFound };
+    if (resources.isUnknown(address, verb)) return { type: "http", response: pageNotFound };
     resources.check(address, over.http.method === "HEAD" ? undefined : verb); // upstream serves no HEAD of resources
     if (!verb) throw methodNotAllowed();
-    call.wanted = wantedBy(over.http, verb);
+    call.wanted = wantedBy(over.http, verb, resources.kindAt(address));
     return undefined;
   },
 });

@@ -13,8 +13,8 @@ export interface PortTaking {
   readonly claim: HoldingClaim;
   readonly range: NumberRange;
   readonly random: Random;
-  /** In a dry run, the ports that it has taken so far. */
-  readonly trial?: number[];
+  /** In a dry run, the highest port that it has taken so far. */
+  readonly trial?: { highest?: number };
   isTaken(port: string): boolean;
   refuse(...problems: readonly Problem[]): ApiError;
 }
@@ -73,7 +73,7 @@ function take(index: number, port: number, { refuse, ...taking }: PortTaking): n
 
 function taken(port: number, { claim, trial }: Pick<PortTaking, "claim" | "trial">): number {
   claim.take(String(port));
-  trial?.push(port);
+  if (trial) trial.highest = Math.max(trial.highest ?? 0, port);
   return port;
 }
 
@@ -103,8 +103,8 @@ function anyPort(taking: PortTaking): number | undefined {
 const firstExample = 32769;
 
 /** A dry run shows a port without asking whether it is free, as upstream's does: the one after the highest so far. */
-const examplePort = (trial: readonly number[]): number =>
-  trial.length === 0 ? firstExample : Math.max(0, ...trial) + 1;
+const examplePort = ({ highest }: { readonly highest?: number }): number =>
+  highest === undefined ? firstExample : highest + 1;
 
 function takeHealthCheckPort(spec: Mutable<ServiceSpec>, taking: PortTaking): void {
   const asked = spec.healthCheckNodePort ?? 0;

@@ -64,7 +64,7 @@ export class ServiceReserver implements Reserver {
         range: this.#network.nodePorts,
         random: this.#random,
         isTaken,
-        ...(isTrial && { trial: [] }),
+        ...(isTrial && { trial: {} }),
       });
     } catch (error) {
       claim.release();

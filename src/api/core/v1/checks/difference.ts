@@ -1,9 +1,21 @@
 // What differs between two values, as upstream adds it to refusals: a unified diff of both as indented JSON. Which of several equal lines
 // is taken for the one that stayed follows Python's difflib, which upstream's library is a port of: the longest run of equal lines
 // first, then those before and after it. Lines that are very frequent begin no run.
+import type { AnyStruct } from "#schema/struct.ts";
+import { internalForm, isWider, storedForm } from "../../../internal-form.ts";
+
 const context = 3;
+/** Of values with more fields and items no difference is shown: to find it would hold the event loop. */
+const mostValues = 5000;
 /** Beyond this many pairs of lines, all between the equal ends is shown as replaced: to find runs takes work that grows with the pairs. */
 const mostPairs = 1_000_000;
+
+/** The same of a struct as it was stored and as it is to be. */
+export function storedDifference(struct: AnyStruct, before: object, after: object): string {
+  const values = (value: object) => value as Readonly<Record<string, unknown>>;
+  if (isWider(before, mostValues) || isWider(after, mostValues)) return "";
+  return difference(storedForm(struct, values(before)), internalForm(struct, values(after)));
+}
 
 /** Structs are to be given in their internal form. */
 export function difference(before: unknown, after: unknown): string {

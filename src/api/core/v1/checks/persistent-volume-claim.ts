@@ -3,11 +3,10 @@ import { dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.t
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { sentAs } from "#schema/sent-empty.ts";
-import { internalForm, storedForm } from "../../../internal-form.ts";
 import { compareAmounts, isNative } from "../amounts.ts";
 import { classAnnotation } from "../columns/storage.ts";
 import { type PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../persistent-volume-claim.ts";
-import { difference } from "./difference.ts";
+import { storedDifference } from "./difference.ts";
 import { malformed } from "./problems.ts";
 import { amount, entries, positiveAmount } from "./resources.ts";
 import { same } from "./same.ts";
@@ -60,7 +59,7 @@ export function* checkClaimUpdate(claim: PersistentVolumeClaim, old: PersistentV
   if (!same(now, then))
     yield forbidden(
       "spec",
-      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${difference(storedForm(PersistentVolumeClaimSpec, then), internalForm(PersistentVolumeClaimSpec, now))}`,
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${storedDifference(PersistentVolumeClaimSpec, then, now)}`,
     );
   const size = claim.spec.resources.requests?.storage ?? "0";
   const hasShrunk = compareAmounts(size, old.spec.resources.requests?.storage ?? "0") < 0;

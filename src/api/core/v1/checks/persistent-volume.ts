@@ -1,7 +1,7 @@
 // Persistent volumes.
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
-import { internalForm, storedForm } from "../../../internal-form.ts";
+import { internalForm } from "../../../internal-form.ts";
 import {
   type CSIPersistentVolumeSource,
   type PersistentVolume,
@@ -10,7 +10,7 @@ import {
   VolumeNodeAffinity,
 } from "../persistent-volume.ts";
 import type { SecretReference } from "../references.ts";
-import { difference } from "./difference.ts";
+import { storedDifference } from "./difference.ts";
 import { checkAccessModes, sensible } from "./persistent-volume-claim.ts";
 import { isEmpty, malformed, under } from "./problems.ts";
 import { entries, positiveAmount } from "./resources.ts";
@@ -148,7 +148,7 @@ export function* checkVolumeUpdate({ spec }: PersistentVolume, { spec: old }: Pe
   if (!same(now, then))
     yield forbidden(
       "spec.persistentvolumesource",
-      `spec.persistentvolumesource is immutable after creation\n${difference(storedForm(PersistentVolumeSource, then), internalForm(PersistentVolumeSource, now))}`,
+      `spec.persistentvolumesource is immutable after creation\n${storedDifference(PersistentVolumeSource, then, now)}`,
     );
   if (spec.volumeMode !== old.volumeMode) yield invalid("volumeMode", "field is immutable", spec.volumeMode);
   if (old.nodeAffinity && !same(withoutBetaLabels(old.nodeAffinity, spec.nodeAffinity), spec.nodeAffinity))

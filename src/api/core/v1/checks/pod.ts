@@ -2,14 +2,13 @@
 import { dns1123Subdomain, rangeMessage } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import { sentAs } from "#schema/sent-empty.ts";
-import { internalForm, storedForm } from "../../../internal-form.ts";
 import type { Toleration } from "../affinity.ts";
 import type { Container } from "../container.ts";
 import type { Pod } from "../pod.ts";
 import { PodSpec } from "../pod-spec.ts";
 import type { Volume } from "../volume.ts";
 import { anyContainer, hasImageSpace, imageSpace } from "./containers.ts";
-import { difference } from "./difference.ts";
+import { storedDifference } from "./difference.ts";
 import { appArmorAnnotation, checkPodAnnotations, checkProfilesAgree, mirrorAnnotation } from "./pod-template.ts";
 import { each, quoted, under } from "./problems.ts";
 import { same } from "./same.ts";
@@ -112,7 +111,7 @@ function* checkPodUpdate(pod: Pod, old: Pod): Iterable<Problem> {
   if (!same(kept, before))
     yield forbidden(
       "spec",
-      `pod updates may not change fields other than ${mayChange.join(",")}\n${difference(storedForm(PodSpec, before), internalForm(PodSpec, kept))}`,
+      `pod updates may not change fields other than ${mayChange.join(",")}\n${storedDifference(PodSpec, before, kept)}`,
     );
 }
 

@@ -1,21 +1,16 @@
-// What the other stages lead to: a path that is no resource, a connection, or a verb on a resource.
+// What is no verb on a resource: a path of another kind, and a connection.
 
-import type { Clock } from "#base/clock.ts";
-import { type Soon, soon } from "#base/soon.ts";
 import type { Authorize } from "#serving/authorization.ts";
-import { requestWith } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { forbidden, methodNotAllowed, unknownPath } from "#wire/status.ts";
-import { isWebSocketRequest } from "#wire/streams/websocket.ts";
 import { type ConnectionOptions, type ConnectRequest, connect } from "../../connect/connect.ts";
 import type { PathHandler } from "../../paths/paths.ts";
 import { verbOfMethod } from "../../request-path.ts";
 import type { Resources } from "../../resources.ts";
-import { pageNotFound, watchMessages } from "../../respond.ts";
-import { WatchSocket } from "../../watch-socket.ts";
+import { pageNotFound } from "../../respond.ts";
 import type { Call, CallAnswer, CallTarget } from "../call.ts";
 import type { Stage } from "../pipeline.ts";
-import { checkTimeout } from "./check-timeout.ts";
+import { checkTimeout } from "./locate.ts";
 
 export const servePathStage = (paths: PathHandler, resources: Resources): Stage => ({
   name: "serve path",
@@ -52,9 +47,9 @@ export interface ConnectionStageOptions {
 
 export const serveConnectionStage = (options: ConnectionStageOptions): Stage => ({
   name: "serve connection",
-  pass: ({ over, target, user }) =>
+  pass: ({ over, target, user, audit }) =>
     over && target.type === "connection"
-      ? serveConnection(target, { ...target, http: over.http, user }, options)
+      ? serveConnection(target, { ...target, http: over.http, user, audit }, options)
       : undefined,
 });
 
@@ -75,30 +70,4 @@ async function serveConnection(
   }
   const find = (resource: string) => resources.find("", "v1", resource);
   return { type: "http", response: await connect(connector, request, find, connections) };
-}
-
-export const serveResourceStage = (resources: Resources, clock: Clock): Stage => ({
-  name: "serve resource",
-  inProcess: true,
-  pass(call): Soon<CallAnswer | undefined> {
-    const { over, request, warnings } = call;
-    if (!request) return undefined;
-    if (request.verb === "watch" && over && isWebSocketRequest(over.http))
-      return watchBySocket(call, over.http, resources, clock);
-    return soon(resources.handle(request), (response) => warnings.in(response));
-  },
-});
-
-async function watchBySocket(
-  call: Call,
-  http: HttpRequest,
-  resources: Resources,
-  clock: Clock,
-): Promise<CallAnswer | undefined> {
-  const { request, wanted, warnings } = call;
-  if (!request || !wanted) return undefined;
-  const socket = new WatchSocket(http);
-  const response = warnings.in(await resources.handle(requestWith(request, { signal: socket.signal })));
-  if (response.type !== "watch") return response;
-  return { type: "http", response: await socket.answer(watchMessages(response, wanted, clock)) };
 }

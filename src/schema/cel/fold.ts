@@ -1,0 +1,69 @@
+// Comprehensions: what `all`, `exists`, `map` and the like have become.
+import type { Frame, Step } from "./frame.ts";
+import type { PlanPart } from "./planner.ts";
+import { EvaluationFailure, noSuchOverload } from "./values/failure.ts";
+import { ArrayList, GrowingList } from "./values/list.ts";
+import { EntryMap } from "./values/map.ts";
+import type { CelValue } from "./values/value.ts";
+
+export interface Fold {
+  readonly range: Step;
+  readonly init: Step;
+  readonly condition: PlanPart;
+  readonly step: Step;
+  readonly result: Step;
+  /** Whether nothing but the macro that made this can see the accumulator. */
+  readonly isHidden: boolean;
+  /** Places of the local variables. */
+  readonly accumulator: number;
+  readonly variable: number;
+  readonly variable2: number | undefined;
+}
+
+export function planFold(fold: Fold): Step {
+  const { range, init, accumulator, result, isHidden } = fold;
+  return (frame) => {
+    const over = range(frame);
+    const start = init(frame);
+    frame.locals[accumulator] = isHidden ? growing(start) : start;
+    iterate(fold, frame, over, typeof start === "boolean");
+    const value = result(frame);
+    return value instanceof GrowingList ? new ArrayList(value.elements) : value;
+  };
+}
+
+/** An accumulator that nobody else sees may be changed in place. */
+function growing(start: CelValue): CelValue {
+  if (start instanceof ArrayList && start.size === 0) return new GrowingList();
+  return start instanceof EntryMap && start.size === 0 ? new EntryMap() : start;
+}
+
+/** `goesOn`: whether a later element can make up for one that failed, as it can for `all` and `exists`. */
+function iterate(fold: Fold, frame: Frame, over: CelValue, goesOn: boolean): void {
+  const { condition, step, accumulator, variable, variable2 } = fold;
+  for (const [first, second] of pairs(over, variable2 !== undefined)) {
+    frame.locals[variable] = first;
+    if (variable2 !== undefined) frame.locals[variable2] = second;
+    if (condition.constant !== true && condition.step(frame) === false) return;
+    try {
+      frame.locals[accumulator] = step(frame);
+    } catch (failure) {
+      if (!(failure instanceof EvaluationFailure) || failure.isFinal) throw failure;
+      frame.locals[accumulator] = failure;
+      if (!goesOn) return;
+    }
+  }
+}
+
+/** Elements, or keys; with two variables indices and elements, or keys and values. */
+function* pairs(over: CelValue, isForTwo: boolean): Generator<readonly [CelValue, CelValue]> {
+  if (typeof over !== "object" || over === null || over instanceof Uint8Array) return noSuchOverload();
+  if (over.kind === "list") {
+    for (let i = 0; i < over.size; i++) {
+      const element = over.at(i) ?? null;
+      yield isForTwo ? [i, element] : [element, null];
+    }
+  } else if (over.kind === "map") {
+    for (const key of over.keys()) yield [key, isForTwo ? (over.find(key) ?? null) : null];
+  } else noSuchOverload();
+}
