@@ -48,6 +48,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/kubeconfig.ts")).kubeconfig,
   },
   {
+    name: "kubectl",
+    short: "Work with any Kubernetes cluster, as kubectl does",
+    isProgram: true,
+    load: async () => (await import("./commands/kubectl.ts")).kubectl,
+  },
+  {
     name: "run-cluster",
     short: "Be the process of a cluster",
     isHidden: true,

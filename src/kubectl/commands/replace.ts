@@ -1,0 +1,132 @@
+// Upstream: kubectl/pkg/cmd/replace/replace.go.
+import { isNotFound } from "#base/errors.ts";
+import { isObject } from "#base/is-object.ts";
+import { command } from "../command.ts";
+import { KubectlError, withSource } from "../errors.ts";
+import { outputPrinter } from "../printers/output.ts";
+import {
+  createInfo,
+  deleteInfo,
+  getInfo,
+  infoPath,
+  metadataOf,
+  type ResourceInfo,
+  refreshInfo,
+  replaceInfo,
+} from "../resources/resource-info.ts";
+import { ResourceQuery } from "../resources/resource-query.ts";
+import type { Session } from "../session.ts";
+import {
+  fieldManagerFlag,
+  filenameFlags,
+  lastAppliedAnnotation,
+  operationText,
+  printObject,
+  saveConfigFlag,
+  validateFlag,
+  withSavedConfig,
+  writeSettings,
+  writtenFlags,
+} from "../write-options.ts";
+
+export const replace = command({
+  use: "replace -f FILENAME",
+  long: "Replace objects by what manifests say; with --force, delete and create them anew.",
+  flags: {
+    ...writtenFlags,
+    ...filenameFlags,
+    ...fieldManagerFlag("kubectl-replace"),
+    ...saveConfigFlag,
+    ...validateFlag,
+    cascade: {
+      type: "string",
+      default: "background",
+      withoutValue: "background",
+      help: "With --force: background, orphan or foreground.",
+    },
+    force: { type: "bool", help: "Delete the objects, and create them anew." },
+    "grace-period": { type: "int", default: -1, help: "With --force, seconds that objects have to end." },
+    subresource: { type: "string", help: "The part of the object to replace, such as status or scale." },
+    timeout: { type: "duration", help: "With --force, how long to wait until the objects are gone." },
+  },
+  run: async (session, _, flags) => {
+    if (flags["grace-period"] >= 0 && !flags.force)
+      throw new KubectlError("--grace-period must have --force specified");
+    if (flags.timeout !== 0n && !flags.force) throw new KubectlError("--timeout must have --force specified");
+    if (flags.filename.length === 0 && flags.kustomize === "") throw new KubectlError("must specify one of -f and -k");
+    const settings = writeSettings(session, flags, "replaced");
+    if (flags.force && settings.dryRun !== "none")
+      throw new KubectlError("--dry-run can not be used when --force is set");
+    const query = await ResourceQuery.of(session, {
+      filenames: flags.filename,
+      isRecursive: flags.recursive,
+      kustomize: flags.kustomize,
+      subresource: flags.subresource,
+      continueOnError: true,
+      flatten: true,
+    });
+    const client = await session.client();
+    let count = 0;
+    await query.visit(async (info) => {
+      count++;
+      const wanted = withSavedConfig(info.object ?? {}, flags["save-config"] || hasSavedConfig(info));
+      info.object = wanted;
+      try {
+        if (flags.force) {
+          await removeFirst(session, info, flags["grace-period"], flags.cascade);
+          info.object = wanted;
+          refreshInfo(info, await createInfo(client, info, settings.options));
+        } else if (settings.dryRun !== "client")
+          refreshInfo(info, await replaceInfo(client, await atVersion(session, info), settings.options));
+      } catch (error) {
+        throw withSource("replacing", info.source, error);
+      }
+      const operation = operationText("replaced", settings.dryRun);
+      printObject(session, outputPrinter(flags, { operation, cwd: session.io.cwd }), info.object ?? {});
+    });
+    if (count === 0) throw new KubectlError("no objects passed to replace");
+  },
+});
+
+const hasSavedConfig = ({ object }: ResourceInfo): boolean => {
+  const { annotations } = metadataOf(object);
+  return isObject(annotations) && Object.hasOwn(annotations, lastAppliedAnnotation);
+};
+
+/** A manifest without a version replaces whatever there is: some kinds can only be updated with one. */
+async function atVersion(session: Session, info: ResourceInfo): Promise<ResourceInfo> {
+  const metadata = metadataOf(info.object);
+  if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== "") return info;
+  const { resourceVersion } = metadataOf(await getInfo(await session.client(), info));
+  return { ...info, object: { ...info.object, metadata: { ...metadata, resourceVersion } } };
+}
+
+const policies: Readonly<Record<string, string>> = {
+  background: "Background",
+  foreground: "Foreground",
+  orphan: "Orphan",
+};
+/** How often it is looked whether an object is still there. */
+const lookMs = 500;
+
+async function removeFirst(session: Session, info: ResourceInfo, graceSeconds: number, cascade: string): Promise<void> {
+  const propagationPolicy = policies[cascade];
+  if (propagationPolicy === undefined)
+    throw new KubectlError(`invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`);
+  const client = await session.client();
+  try {
+    await deleteInfo(client, info, {
+      gracePeriodSeconds: Math.max(0, graceSeconds),
+      propagationPolicy,
+    });
+    session.print(
+      `${info.mapping?.kind.toLowerCase()}${info.mapping?.group ? `.${info.mapping.group}` : ""} "${info.name}" deleted`,
+    );
+    for (;;) {
+      await client.json({ path: infoPath(info) });
+      await session.io.clock.sleep(lookMs, session.io.signal);
+    }
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,173 @@
+// argv → command of kubectl (upstream: spf13/cobra, command.go).
+import { distance } from "#base/near.ts";
+import type { AnyKubectlCommand, KubectlCommandEntry } from "./command.ts";
+import { commands } from "./commands/list.ts";
+import { KubectlError, reportOf } from "./errors.ts";
+import { type FlagDeclarations, FlagError, HelpRequest, parseArguments } from "./flags.ts";
+import { type GlobalFlags, globalFlags } from "./global-flags.ts";
+import { commandHelp, rootHelp } from "./help.ts";
+import type { Io } from "./io.ts";
+import { Session } from "./session.ts";
+
+/** Runs one command line and returns its exit code. Whatever goes wrong is told on the standard error. */
+export async function kubectl(args: readonly string[], io: Io): Promise<number> {
+  try {
+    const found = await commandOrPlugin(args, io);
+    if (typeof found === "number") return found;
+    if (!found) {
+      io.stdout.write(rootHelp(commands));
+      return 0;
+    }
+    return await runCommand(found, io);
+  } catch (error) {
+    if (io.signal.aborted && error === io.signal.reason) return 130;
+    const { text, exitCode } = reportOf(error);
+    io.stderr.write(text);
+    if (io.env.KNARR_DEBUG && error instanceof Error) io.stderr.write(`${error.stack}\n`);
+    return exitCode;
+  }
+}
+
+async function commandOrPlugin(args: readonly string[], io: Io): Promise<FoundCommand | number | undefined> {
+  try {
+    return await findCommand(args);
+  } catch (error) {
+    if (!(error instanceof UnknownCommand)) throw error;
+    const code = await (await import("./plugins.ts")).runPlugin(args, io);
+    if (code === undefined) throw error;
+    return code;
+  }
+}
+
+class UnknownCommand extends KubectlError {}
+
+export interface FoundCommand {
+  readonly entry: KubectlCommandEntry;
+  readonly command: AnyKubectlCommand;
+  /** As it is typed: `kubectl create configmap`. */
+  readonly path: string;
+  readonly args: readonly string[];
+}
+
+async function runCommand({ command, path, entry, args }: FoundCommand, io: Io): Promise<number> {
+  const flags: FlagDeclarations = { ...globalFlags, ...command.flags };
+  let parsed: ReturnType<typeof parseArguments>;
+  try {
+    parsed = command.takesAnyFlag
+      ? { ...parseArguments(flags, [], () => undefined), args }
+      : parseArguments(flags, args, (text) => io.stderr.write(text));
+  } catch (error) {
+    if (error instanceof HelpRequest) {
+      io.stdout.write(commandHelp(entry, command, path));
+      return 0;
+    }
+    if (error instanceof FlagError) throw new KubectlError(`${error.message}\nSee '${path} --help' for usage.`);
+    throw error;
+  }
+  if (!command.run) return refuseOrHelp(entry, command, path, parsed.args, io);
+  const session = new Session(io, globalsOf(parsed.flags, command), parsed.changed, path);
+  try {
+    const code = await command.run(session, parsed.args, parsed.flags, { ...parsed, commandPath: path });
+    const { warningCount } = session;
+    if (session.globals["warnings-as-errors"] && warningCount > 0)
+      throw new KubectlError(`${warningCount} warning${warningCount === 1 ? "" : "s"} received`);
+    return typeof code === "number" ? code : 0;
+  } finally {
+    await session.close();
+  }
+}
+
+/** A command may have a flag of its own of a name that all have: `create rolebinding --user`. */
+function globalsOf(flags: object, { flags: own = {} }: AnyKubectlCommand): GlobalFlags {
+  const shadowed = Object.keys(own).filter((name) => Object.hasOwn(globalFlags, name));
+  const { flags: usual } = parseArguments(globalFlags, [], () => undefined);
+  const values = Object.fromEntries(shadowed.map((name) => [name, usual[name as keyof GlobalFlags]]));
+  return { ...flags, ...values } as GlobalFlags;
+}
+
+/** A command that is only a heading for others. */
+function refuseOrHelp(
+  entry: KubectlCommandEntry,
+  command: AnyKubectlCommand,
+  path: string,
+  args: readonly string[],
+  io: Io,
+): number {
+  const [unknown] = args;
+  if (unknown !== undefined)
+    throw new KubectlError(`unknown command ${JSON.stringify(args.join(" "))}\nSee '${path} -h' for help and examples`);
+  io.stdout.write(commandHelp(entry, command, path));
+  return 0;
+}
+
+/** Undefined if there is no command but help of all. Throws KubectlError for a name that no command has. */
+export async function findCommand(args: readonly string[]): Promise<FoundCommand | undefined> {
+  const first = nextWord(args, 0);
+  if (first === undefined) {
+    checkGlobals(args);
+    return undefined;
+  }
+  const name = args[first] as string;
+  if (name === "help") return helpRequest(args.toSpliced(first, 1));
+  const entry = named(commands, name);
+  if (!entry) throw unknownCommand(name);
+  return descend(entry, await entry.load(), "kubectl", args.toSpliced(first, 1));
+}
+
+/** Flags without a command must be right, too. */
+function checkGlobals(args: readonly string[]): void {
+  try {
+    parseArguments(globalFlags, args, () => undefined);
+  } catch (error) {
+    if (error instanceof FlagError) throw new KubectlError(`${error.message}\nSee 'kubectl --help' for usage.`);
+    if (!(error instanceof HelpRequest)) throw error;
+  }
+}
+
+async function descend(
+  entry: KubectlCommandEntry,
+  command: AnyKubectlCommand,
+  parent: string,
+  args: readonly string[],
+): Promise<FoundCommand> {
+  const path = `${parent} ${entry.name}`;
+  const next = command.takesAnyFlag ? undefined : nextWord(args, 0, command);
+  const child = next === undefined ? undefined : named(command.subcommands ?? [], args[next] as string);
+  if (next === undefined || !child) return { entry, command, path, args };
+  return descend(child, await child.load(), path, args.toSpliced(next, 1));
+}
+
+const helpRequest = async (args: readonly string[]): Promise<FoundCommand | undefined> => {
+  const found = await findCommand(args);
+  return found && { ...found, args: ["--help"] };
+};
+
+const named = (entries: readonly KubectlCommandEntry[], name: string): KubectlCommandEntry | undefined =>
+  entries.find((entry) => entry.name === name || entry.aliases?.includes(name));
+
+/** Where the first word is that is no flag and no flag's value; undefined if there is none before `--`. */
+function nextWord(args: readonly string[], from: number, command?: AnyKubectlCommand): number | undefined {
+  const flags: FlagDeclarations = { ...globalFlags, ...command?.flags };
+  for (let i = from; i < args.length; i++) {
+    const arg = args[i] as string;
+    if (arg === "--") return undefined;
+    if (!arg.startsWith("-") || arg === "-") return i;
+    const flag = arg.startsWith("--")
+      ? flags[arg.slice(2)]
+      : arg.length === 2
+        ? Object.values(flags).find(({ short }) => short === arg[1])
+        : { type: "bool" };
+    if (!arg.includes("=") && flag && flag.type !== "bool" && !("withoutValue" in flag)) i++;
+  }
+  return undefined;
+}
+
+/** Suggests what is near, as cobra does: two letters off, or the beginning of a name. */
+function unknownCommand(name: string): UnknownCommand {
+  const near = commands
+    .filter((entry) => !entry.isHidden)
+    .map((entry) => entry.name)
+    .filter((known) => distance(name.toLowerCase(), known) <= 2 || known.startsWith(name.toLowerCase()));
+  const suggestions = near.length === 0 ? "" : `\n\nDid you mean this?\n${near.map((one) => `\t${one}\n`).join("")}`;
+  return new UnknownCommand(`unknown command ${JSON.stringify(name)} for "kubectl"${suggestions}`);
+}

@@ -1,0 +1,189 @@
+// What servers say, as they say it: kubectl prints objects with fields it has never heard of, so nothing here knows kinds.
+import type { Clock } from "#base/clock.ts";
+import { ApiError } from "#base/errors.ts";
+import { isObject } from "#base/is-object.ts";
+import { exactValue } from "#schema/structural/exact-integers.ts";
+import { KubectlError } from "../errors.ts";
+import { readAll } from "../io.ts";
+import type { RestRequest, RestResponse } from "./request.ts";
+import type { RequestLog } from "./request-log.ts";
+import type { RestTransport, UpgradedConnection } from "./transport.ts";
+
+export type KubeObject = Record<string, unknown>;
+
+export interface RestClientOptions {
+  readonly transport: RestTransport;
+  readonly log: RequestLog;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** 0 means no limit. */
+  readonly timeoutMs: number;
+  /** Called with the text of each warning the server sends. */
+  warn(text: string): void;
+}
+
+/** A larger answer is refused: lists come in pages. */
+const answerLimit = 1024 * 1024 * 1024;
+const mostRetries = 10;
+
+export class RestClient {
+  readonly #options: RestClientOptions;
+
+  constructor(options: RestClientOptions) {
+    this.#options = options;
+  }
+
+  /** The JSON of the answer. Rejects with ApiError if the server refuses, and ServerUnreachable if it cannot be asked. */
+  async json(request: RestRequest): Promise<KubeObject> {
+    const text = await this.text(request);
+    const value = parseAnswer(text);
+    if (!isObject(value)) throw new KubectlError(`the server's answer is no object: ${text.slice(0, 100)}`);
+    return value as KubeObject;
+  }
+
+  async text(request: RestRequest): Promise<string> {
+    return Buffer.from(await this.bytes(request)).toString("utf8");
+  }
+
+  async bytes(request: RestRequest): Promise<Uint8Array> {
+    return readAll((await this.open(request)).body, answerLimit);
+  }
+
+  /** An answer whose body is read as it comes. Rejects as `json` does. */
+  async open(request: RestRequest): Promise<RestResponse> {
+    const answer = await this.exchange(request);
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw refusalOf(request, answer, Buffer.from(await readAll(answer.body, answerLimit)).toString("utf8"));
+  }
+
+  /** Whatever the server answers, after waiting for as long as it asks to. */
+  async exchange(request: RestRequest): Promise<RestResponse> {
+    const { transport, log, clock } = this.#options;
+    const signal = this.#signalOf(request);
+    for (let attempt = 0; ; attempt++) {
+      const began = clock.elapsed();
+      log.request(request, transport);
+      const answer = await transport.send(request, signal);
+      const logged = log.response(request, transport, answer, clock.elapsed() - began);
+      this.#warnings(answer);
+      const waitSeconds = Number(answer.headers["retry-after"] ?? Number.NaN);
+      const isBusy = answer.status === 429 || answer.status >= 500;
+      if (!isBusy || !Number.isInteger(waitSeconds) || attempt >= mostRetries) return logged;
+      await readAll(logged.body, answerLimit);
+      await clock.sleep(waitSeconds * 1000, signal);
+    }
+  }
+
+  /** Rejects with ApiError if the server does not agree. */
+  async upgrade(request: RestRequest): Promise<UpgradedConnection> {
+    const { transport, log, clock, signal } = this.#options;
+    const began = clock.elapsed();
+    log.request(request, transport);
+    const answer = await transport.upgrade(
+      request,
+      request.signal ? AbortSignal.any([signal, request.signal]) : signal,
+    );
+    if ("socket" in answer) return answer;
+    const logged = log.response(request, transport, answer, clock.elapsed() - began);
+    throw refusalOf(request, logged, Buffer.from(await readAll(logged.body, answerLimit)).toString("utf8"));
+  }
+
+  /** The address of the server's path, as logs and messages show it. */
+  urlOf(request: RestRequest): string {
+    return this.#options.transport.urlOf(request);
+  }
+
+  close(): void {
+    this.#options.transport.close();
+  }
+
+  #signalOf({ signal, isEndless }: RestRequest): AbortSignal {
+    const { signal: own, timeoutMs, clock } = this.#options;
+    const signals = [own, ...(signal ? [signal] : [])];
+    if (timeoutMs > 0 && !isEndless) {
+      const late = new AbortController();
+      const text = "net/http: request canceled (Client.Timeout exceeded while awaiting headers)";
+      const cancel = clock.after(timeoutMs, () => late.abort(new KubectlError(text)));
+      own.addEventListener("abort", cancel, { once: true });
+      signals.push(late.signal);
+    }
+    return signals.length === 1 ? own : AbortSignal.any(signals);
+  }
+
+  #warnings({ headers }: RestResponse): void {
+    for (const header of [headers.warning ?? []].flat())
+      for (const [, text = ""] of header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g))
+        this.#options.warn(text.replace(/\\(.)/g, "$1"));
+  }
+}
+
+/** Integers that a double cannot hold become bigint. Of answers nobody asks for duplicate keys, and lists are too long to look for them. */
+export const parseAnswer = (text: string): unknown => exactValue(text, JSON.parse(text));
+
+function refusalOf({ method = "GET", path }: RestRequest, { status, headers }: RestResponse, text: string): ApiError {
+  const value = text.startsWith("{") ? parsedOrNothing(text) : undefined;
+  if (isObject(value) && value.kind === "Status") return statusError(status, value);
+  return genericError(method, path, status, text, String(headers["content-type"] ?? ""));
+}
+
+/** The refusal that a Status tells of. */
+export function statusError(usualCode: number, status: Readonly<Record<string, unknown>>): ApiError {
+  const { code, reason, message, details } = status;
+  return new ApiError({
+    code: typeof code === "number" ? code : usualCode,
+    reason: typeof reason === "string" ? reason : "",
+    message: typeof message === "string" ? message : "",
+    ...(isObject(details) && { details }),
+  });
+}
+
+function parsedOrNothing(text: string): unknown {
+  try {
+    return parseAnswer(text);
+  } catch {
+    return undefined; // no JSON: the text itself is what can be told
+  }
+}
+
+const genericReasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  400: ["BadRequest", "the server rejected our request for an unknown reason"],
+  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
+  403: ["Forbidden", ""],
+  404: ["NotFound", "the server could not find the requested resource"],
+  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
+  406: ["NotAcceptable", ""],
+  409: ["Conflict", "the server reported a conflict"],
+  410: ["Gone", ""],
+  413: ["RequestEntityTooLarge", ""],
+  415: ["UnsupportedMediaType", ""],
+  422: ["Invalid", "the server rejected our request due to an error in our request"],
+  429: ["TooManyRequests", "the server has received too many requests and has asked us to try again later"],
+  500: ["InternalError", ""],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+  504: [
+    "Timeout",
+    "the server was unable to return a response in the time allotted, but may still be processing the request",
+  ],
+};
+
+/** For answers of servers that do not say more (upstream: apimachinery/pkg/api/errors, NewGenericServerResponse). */
+function genericError(method: string, path: string, status: number, text: string, contentType: string): ApiError {
+  const [reason = "Unknown", usual = ""] = genericReasons[status] ?? [];
+  const said = contentType.startsWith("text/") || contentType === "" ? text.trim().slice(0, 2048) : "unknown";
+  const message =
+    status === 500
+      ? `an error on the server (${JSON.stringify(said || "unknown")}) has prevented the request from succeeding`
+      : usual ||
+        (status >= 500
+          ? `an error on the server (${JSON.stringify(said || "unknown")}) has prevented the request from succeeding`
+          : said || `the server responded with the status code ${status} but did not return more information`);
+  return new ApiError({ code: status, reason, message: `${message}${suffixOf(path, method)}` });
+}
+
+/** Which resource was meant, as client-go appends it: `(get pods web)`. */
+function suffixOf(path: string, method: string): string {
+  const [, , , resource = "", name = ""] =
+    /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(namespaces\/([^/]+)\/)?([^/?]+)(?:\/([^/?]+))?/.exec(path) ?? [];
+  if (resource === "") return "";
+  return ` (${method.toLowerCase()} ${resource}${name === "" ? "" : ` ${name}`})`;
+}

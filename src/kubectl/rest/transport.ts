@@ -1,0 +1,169 @@
+// Requests over HTTP/1.1 and TLS to any API server. HTTP/1.1 is what every server and every proxy in between speaks, and what
+// connections that are upgraded to streams need anyway.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { createGunzip } from "node:zlib";
+import { dialWords } from "#wire/host/dial-words.ts";
+import { ServerUnreachable } from "../errors.ts";
+import { pathWithQuery, type RestRequest, type RestResponse } from "./request.ts";
+import { tunnel } from "./tunnel.ts";
+
+export interface TransportOptions {
+  readonly server: URL;
+  readonly tls: Pick<ConnectionOptions, "ca" | "cert" | "key" | "servername" | "rejectUnauthorized">;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly proxy?: URL | undefined;
+  readonly compress: boolean;
+}
+
+/** A connection that the server agreed to speak another protocol on. */
+export interface UpgradedConnection {
+  readonly socket: Socket;
+  /** What arrived behind the answer already. */
+  readonly head: Uint8Array;
+  readonly headers: IncomingMessage["headers"];
+}
+
+export class RestTransport {
+  readonly #options: TransportOptions;
+  readonly #agent: HttpAgent;
+  readonly #base: string;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#base = options.server.pathname.replace(/\/+$/, "");
+    this.#agent =
+      options.server.protocol === "https:"
+        ? new HttpsAgent({ keepAlive: true, minVersion: "TLSv1.2", ...options.tls })
+        : new HttpAgent({ keepAlive: true });
+    if (options.proxy) this.#throughProxy(options.proxy);
+  }
+
+  /** The full address of a request, for logs. */
+  urlOf(request: RestRequest): string {
+    return `${this.#options.server.origin}${this.#base}${pathWithQuery(request)}`;
+  }
+
+  /** What is sent besides the body. */
+  headersOf(request: RestRequest): Readonly<Record<string, string | readonly string[]>> {
+    return {
+      accept: request.accept ?? "application/json",
+      ...(this.#options.compress && { "accept-encoding": "gzip" }),
+      ...(request.contentType !== undefined && { "content-type": request.contentType }),
+      ...this.#options.headers,
+      ...request.headers,
+    };
+  }
+
+  /** Rejects with ServerUnreachable; the answer may be any. */
+  async send(request: RestRequest, signal: AbortSignal): Promise<RestResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const sent = this.#begin(request, signal, {});
+    sent.once("response", resolve);
+    sent.once("error", reject);
+    sent.end(request.body);
+    try {
+      const answer = await promise;
+      return {
+        status: answer.statusCode ?? 0,
+        statusText: answer.statusMessage ?? "",
+        headers: answer.headers,
+        body: this.#bodyOf(answer, signal),
+      };
+    } catch (error) {
+      throw this.#failure(error, signal);
+    }
+  }
+
+  /** Asks for another protocol. A server that does not agree has its answer returned. */
+  async upgrade(request: RestRequest, signal: AbortSignal): Promise<UpgradedConnection | RestResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<UpgradedConnection | RestResponse>();
+    const sent = this.#begin(request, signal, { agent: this.#freshAgent() });
+    sent.once("upgrade", (answer, socket, head) =>
+      resolve({ socket: socket as Socket, head, headers: answer.headers }),
+    );
+    sent.once("response", (answer) => {
+      const { statusCode: status = 0, statusMessage: statusText = "", headers } = answer;
+      resolve({ status, statusText, headers, body: this.#bodyOf(answer, signal) });
+    });
+    sent.once("error", reject);
+    sent.end(request.body);
+    try {
+      return await promise;
+    } catch (error) {
+      throw this.#failure(error, signal);
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #begin(request: RestRequest, signal: AbortSignal, more: RequestOptions) {
+    const { server } = this.#options;
+    const begin = server.protocol === "https:" ? httpsRequest : httpRequest;
+    return begin({
+      method: request.method ?? "GET",
+      host: server.hostname.replace(/^\[|\]$/g, ""),
+      port: this.#port,
+      path: `${this.#base}${pathWithQuery(request)}`,
+      headers: {
+        ...(this.headersOf(request) as Record<string, string>),
+        ...(request.body !== undefined && { "content-length": Buffer.byteLength(request.body) }),
+      },
+      agent: this.#agent,
+      signal,
+      ...more,
+    });
+  }
+
+  get #port(): number {
+    const { port, protocol } = this.#options.server;
+    return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+  }
+
+  /** An upgraded connection belongs to whoever upgraded it, and never goes back to the pool. */
+  #freshAgent(): HttpAgent {
+    if (this.#options.proxy) return this.#agent;
+    return this.#options.server.protocol === "https:"
+      ? new HttpsAgent({ keepAlive: false, minVersion: "TLSv1.2", ...this.#options.tls })
+      : new HttpAgent({ keepAlive: false });
+  }
+
+  #throughProxy(proxy: URL): void {
+    const { server, tls } = this.#options;
+    const host = server.hostname.replace(/^\[|\]$/g, "");
+    this.#agent.createConnection = (_options, created) => {
+      tunnel(proxy, host, this.#port).then(
+        (socket) =>
+          created?.(null, server.protocol === "https:" ? connectTls({ servername: host, ...tls, socket }) : socket),
+        (error: Error) => created?.(error, undefined as never),
+      );
+      return undefined;
+    };
+  }
+
+  async *#bodyOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const isPacked = answer.headers["content-encoding"] === "gzip";
+    const source: AsyncIterable<Uint8Array> = isPacked ? answer.pipe(createGunzip()) : answer;
+    try {
+      yield* source;
+    } catch (error) {
+      throw this.#failure(error, signal);
+    } finally {
+      if (!answer.complete) answer.destroy();
+    }
+  }
+
+  #failure(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (!(error instanceof Error) || error instanceof ServerUnreachable) return error;
+    const [first = error] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+    const { hostname } = this.#options.server;
+    const address = (first as { readonly address?: string }).address ?? hostname;
+    return new ServerUnreachable(this.#options.server.host, dialWords(first, address, this.#port), { cause: error });
+  }
+}

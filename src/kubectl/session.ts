@@ -1,0 +1,122 @@
+// One run of a command: what it was told by flags and files, and the way to the server, made when it is first needed.
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { kubernetesVersion } from "#api/release.ts";
+import { DurationError, parseDuration } from "#base/duration.ts";
+import { type ClientConfig, loadClientConfig } from "./client-config.ts";
+import { CachedDiscovery, discoveryFolder } from "./discovery/cached-discovery.ts";
+import { RestMapper } from "./discovery/rest-mapper.ts";
+import { KubectlError } from "./errors.ts";
+import type { GlobalFlags } from "./global-flags.ts";
+import type { Io } from "./io.ts";
+import type { RestClient } from "./rest/client.ts";
+
+/** What servers are told of who asks. */
+export const userAgent = `kubectl/${kubernetesVersion} (${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}) kubernetes/knarr`;
+
+export class Session {
+  readonly io: Io;
+  readonly globals: GlobalFlags;
+  /** Which flags for all commands were given. */
+  readonly #changed: ReadonlySet<string>;
+  readonly commandPath: string;
+  readonly #warnings = new Set<string>();
+  #config: Promise<ClientConfig> | undefined;
+  #client: Promise<RestClient> | undefined;
+  #discovery: Promise<CachedDiscovery> | undefined;
+  #mapper: Promise<RestMapper> | undefined;
+
+  constructor(io: Io, globals: GlobalFlags, changed: ReadonlySet<string>, commandPath: string) {
+    this.io = io;
+    this.globals = globals;
+    this.#changed = changed;
+    this.commandPath = commandPath;
+  }
+
+  /** Writes a line to the standard output. */
+  print(line: string): void {
+    this.io.stdout.write(`${line}\n`);
+  }
+
+  printError(line: string): void {
+    this.io.stderr.write(`${line}\n`);
+  }
+
+  /** Tells a warning, each only once. */
+  warn(text: string): void {
+    if (this.#warnings.has(text)) return;
+    this.#warnings.add(text);
+    this.printError(`Warning: ${text}`);
+  }
+
+  /** How many different warnings there were. */
+  get warningCount(): number {
+    return this.#warnings.size;
+  }
+
+  isChanged(flag: keyof GlobalFlags): boolean {
+    return this.#changed.has(flag);
+  }
+
+  config(): Promise<ClientConfig> {
+    this.#config ??= loadClientConfig(this.io, this.globals);
+    return this.#config;
+  }
+
+  /** The namespace that is meant where none is named. */
+  async namespace(): Promise<string> {
+    return (await this.config()).namespace;
+  }
+
+  /** Whether the namespace was asked for, so that objects of another one are a mistake. */
+  async isNamespaceEnforced(): Promise<boolean> {
+    return (await this.config()).isNamespaceExplicit;
+  }
+
+  client(): Promise<RestClient> {
+    this.#client ??= this.#connect();
+    return this.#client;
+  }
+
+  discovery(): Promise<CachedDiscovery> {
+    this.#discovery ??= this.config().then(
+      ({ server }) =>
+        new CachedDiscovery(() => this.client(), discoveryFolder(this.cacheFolder, server), this.io.clock),
+    );
+    return this.#discovery;
+  }
+
+  mapper(): Promise<RestMapper> {
+    this.#mapper ??= this.discovery().then((discovery) => new RestMapper(discovery, (text) => this.warn(text)));
+    return this.#mapper;
+  }
+
+  get cacheFolder(): string {
+    const { env } = this.io;
+    return this.globals["cache-dir"] || env.KUBECACHEDIR || join(env.HOME ?? homedir(), ".kube", "cache");
+  }
+
+  /** 0 means no limit. Throws KubectlError. */
+  get requestTimeoutMs(): number {
+    const text = this.globals["request-timeout"];
+    if (/^\d+$/.test(text)) return Number(text) * 1000;
+    try {
+      return Number(parseDuration(text)) / 1e6;
+    } catch (error) {
+      if (!(error instanceof DurationError)) throw error;
+      throw new KubectlError(
+        `Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding time unit (e.g. 1s | 2m | 3h)`,
+        { cause: error },
+      );
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#client) (await this.#client.catch(() => undefined))?.close();
+  }
+
+  async #connect(): Promise<RestClient> {
+    const { connect } = await import("./rest/connect.ts");
+    return connect(this, await this.config());
+  }
+}

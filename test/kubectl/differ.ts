@@ -1,0 +1,319 @@
+// Runs the same command lines with a real kubectl and with ours, each on a server of its own with the same objects, and tells where
+// they differ: what they print, how they end, and what they ask of the server.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "#base/clock.ts";
+import { seededRandom } from "#base/random.ts";
+import { kubectl } from "#kubectl/main.ts";
+import { manifestDocuments } from "#kubectl/resources/manifest-files.ts";
+import { ServerProcess } from "../apiserver/harness.ts";
+import { type Kubectl, minorOf } from "../apiserver/kubectls.ts";
+import { type RecordedRequest, Recorder } from "./recorder.ts";
+
+const folder = fileURLToPath(new URL("lines", import.meta.url));
+const files = join(folder, "files");
+
+/** Lines that build on each other, in a namespace of their own. */
+export interface LineBlock {
+  /** Where it stands, for messages. */
+  readonly name: string;
+  readonly lines: readonly CommandLine[];
+}
+
+interface CommandLine {
+  readonly text: string;
+  /**
+   * The first minor version of the real kubectl that is known to differ, and why is said above the line. It must differ, so that the
+   * list stays short.
+   */
+  readonly differsSince: number | undefined;
+}
+
+/**
+ * Blocks are separated by empty lines; `#` begins a comment, `~` a line that is known to differ, and `~1.34+` one that differs from a
+ * kubectl of that version and newer.
+ */
+export function blocksIn(path: string): readonly LineBlock[] {
+  const parts = readFileSync(path, "utf8").split(/\n\s*\n/);
+  return parts.flatMap((part, i) => {
+    const lines = part
+      .split("\n")
+      .map((line) => line.trim())
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map(commandLine);
+    return lines.length === 0 ? [] : [{ name: `${basename(path, ".txt")} ${i + 1}`, lines }];
+  });
+}
+
+function commandLine(line: string): CommandLine {
+  const [mark, minor = "0"] = /^~(?:1\.(\d+)\+)?\s*/.exec(line) ?? [""];
+  return { text: line.slice(mark.length), differsSince: mark === "" ? undefined : Number(minor) };
+}
+
+export const allBlocks = (): readonly LineBlock[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".txt"))
+    .toSorted()
+    .flatMap((name) => blocksIn(join(folder, name)));
+
+interface LineResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+  readonly requests: readonly RecordedRequest[];
+}
+
+/** One of the two that are compared: a server, and a way to run a line against it. */
+class Side implements AsyncDisposable {
+  readonly #server: ServerProcess;
+  readonly #recorder: Recorder;
+  readonly #home = mkdtempSync(join(tmpdir(), "knarr-differ-"));
+  readonly #program: string | undefined;
+
+  /** Without a program it is ours that runs, in this process. */
+  private constructor(server: ServerProcess, recorder: Recorder, program: string | undefined) {
+    this.#server = server;
+    this.#recorder = recorder;
+    this.#program = program;
+  }
+
+  static async start(program?: string): Promise<Side> {
+    // No controller makes the service accounts that pods would be refused without.
+    const server = await ServerProcess.start({ flags: ["--disable-admission-plugins=ServiceAccount"] });
+    const side = new Side(
+      server,
+      await Recorder.start(server),
+      program && join(mkdtempSync(join(tmpdir(), "knarr-differ-bin-")), "kubectl"),
+    );
+    // Messages contain the name it is called by.
+    if (program && side.#program) symlinkSync(program, side.#program);
+    for (const name of ["worker-1", "worker-2"])
+      await side.#post("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name, labels: { zone: name } } });
+    return side;
+  }
+
+  /** Makes the namespace of a block, with the objects every block begins with. */
+  async prepare(namespace: string): Promise<void> {
+    const cluster = { name: "c", cluster: { server: this.#recorder.url } };
+    const context = { name: "x", context: { cluster: "c", user: "u", namespace } };
+    const config = {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [cluster],
+      users: [{ name: "u", user: {} }],
+      contexts: [context],
+      "current-context": "x",
+    };
+    mkdirSync(join(this.#home, ".kube"), { recursive: true });
+    writeFileSync(join(this.#home, ".kube/config"), JSON.stringify(config));
+    await this.#post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    for (const document of manifestDocuments(readFileSync(join(folder, "objects.yaml"), "utf8"), "objects.yaml")) {
+      const { apiVersion, kind } = document as { readonly apiVersion: string; readonly kind: string };
+      const base = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+      await this.#post(`${base}/namespaces/${namespace}/${kind.toLowerCase()}s`, document as object);
+    }
+    this.#recorder.take();
+  }
+
+  async run(line: string): Promise<LineResult> {
+    const { args, input } = words(line);
+    const env = { HOME: this.#home, PATH: process.env.PATH, TZ: "UTC", KUBE_EDITOR: "true" };
+    const { stdout, stderr, code } = await (this.#program === undefined
+      ? runOurs(args, env, input)
+      : runReal(this.#program, args, env, input));
+    return { stdout, stderr, code, requests: this.#recorder.take() };
+  }
+
+  /** What stands in messages of this side alone. */
+  get places(): readonly string[] {
+    return [this.#recorder.url, this.#home];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#recorder[Symbol.asyncDispose]();
+    await this.#server[Symbol.asyncDispose]();
+    rmSync(this.#home, { recursive: true, force: true });
+    if (this.#program) rmSync(dirname(this.#program), { recursive: true, force: true });
+  }
+
+  async #post(path: string, object: object): Promise<void> {
+    const answer = await fetch(`${this.#recorder.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(object),
+    });
+    if (!answer.ok) throw new Error(`prepare ${path}: ${await answer.text()}`);
+  }
+}
+
+/** Splits as a shell does, with quotes; `< file` at the end is the standard input. */
+export function words(line: string): { readonly args: readonly string[]; readonly input: string } {
+  const found = [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, (_, a, b) => a ?? b),
+  );
+  const at = found.indexOf("<");
+  if (at < 0) return { args: found, input: "" };
+  return { args: found.slice(0, at), input: readFileSync(join(files, found[at + 1] as string), "utf8") };
+}
+
+type Ran = Omit<LineResult, "requests">;
+
+async function runOurs(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  input: string,
+): Promise<Ran> {
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  const code = await kubectl(args, {
+    stdin: (async function* () {
+      yield Buffer.from(input);
+    })(),
+    stdout: { write: (data) => out.push(Buffer.from(data as string)) },
+    stderr: { write: (data) => err.push(Buffer.from(data as string)) },
+    env,
+    cwd: files,
+    clock: systemClock,
+    random: seededRandom(1),
+    signal: new AbortController().signal,
+  });
+  return { stdout: Buffer.concat(out).toString("utf8"), stderr: Buffer.concat(err).toString("utf8"), code };
+}
+
+function runReal(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  input: string,
+): Promise<Ran> {
+  return new Promise((done, fail) => {
+    const child = spawn(program, args, { cwd: files, env });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    child.on("error", fail);
+    child.on("close", (code) =>
+      done({
+        stdout: Buffer.concat(out).toString("utf8"),
+        stderr: Buffer.concat(err).toString("utf8"),
+        code: code ?? -1,
+      }),
+    );
+    child.stdin.on("error", () => undefined); // one that reads no input is fine
+    child.stdin.end(input);
+  });
+}
+
+export interface LineDifference {
+  readonly line: string;
+  /** What differs: stdout, stderr, code or requests. */
+  readonly what: string;
+  readonly real: string;
+  readonly ours: string;
+}
+
+export interface DifferReport {
+  readonly lines: number;
+  readonly differences: readonly LineDifference[];
+  /** Lines that are said to differ and do not. */
+  readonly stale: readonly string[];
+}
+
+/** Runs the blocks with a real kubectl and with ours. */
+export async function compareBlocks({ path, version }: Kubectl, blocks: readonly LineBlock[]): Promise<DifferReport> {
+  await using real = await Side.start(path);
+  await using ours = await Side.start();
+  const differences: LineDifference[] = [];
+  const stale: string[] = [];
+  let lines = 0;
+  for (const [i, block] of blocks.entries()) {
+    const namespace = `differ-${i}`;
+    await Promise.all([real.prepare(namespace), ours.prepare(namespace)]);
+    for (const { text, differsSince } of block.lines) {
+      lines++;
+      const [a, b] = await Promise.all([real.run(text), ours.run(text)]);
+      const found = compare(`${block.name}: ${text}`, a, b, [...real.places, ...ours.places]);
+      if (differsSince === undefined || minorOf(version) < differsSince) differences.push(...found);
+      else if (found.length === 0) stale.push(`${block.name}: ${text}`);
+    }
+  }
+  return { lines, differences, stale };
+}
+
+function compare(line: string, real: LineResult, ours: LineResult, urls: readonly string[]): readonly LineDifference[] {
+  const pairs: readonly (readonly [string, string, string])[] = [
+    ["code", String(real.code), String(ours.code)],
+    ["stdout", steady(real.stdout, urls), steady(ours.stdout, urls)],
+    ["stderr", steady(real.stderr, urls), steady(ours.stderr, urls)],
+    ["requests", ...requestTexts(real.requests, ours.requests, urls)],
+  ];
+  return pairs.flatMap(([what, a, b]) => (a === b ? [] : [{ line, what, real: a, ours: b }]));
+}
+
+/** What cannot be the same twice: ids, times, ages, addresses. */
+export function steady(text: string, urls: readonly string[]): string {
+  let result = text;
+  for (const url of urls)
+    result = result.replaceAll(url, "<server>").replaceAll(url.replace("http://", ""), "<server>");
+  return (
+    result
+      .replace(/(?<=\b|%3D)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<uid>")
+      .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b/g, "<time>")
+      .replace(/(resourceVersion"?: )"\d+"/g, '$1"<version>"')
+      // Left out when empty since 1.34.
+      .replace(/^preferences: \{\}\n|^ *"preferences": \{\},\n/gm, "")
+      .replace(/X509SHA256=[0-9a-f]{64}/g, "<certificate>")
+      .replace(/^E\d{4} .* memcache\.go:.*\n/gm, "")
+      .replace(/\bcontinue=[\w%-]+/g, "continue=<token>")
+      // A real one puts the terms in the order of a map, another each time.
+      .replace(/\binvolvedObject\.[^&\s]+/g, (terms) => terms.split("%2C").sort().join("%2C"))
+      .replace(/\bCLUSTER-IP +/g, "CLUSTER-IP ")
+      .replace(/\b10\.\d+\.\d+\.\d+( *)/g, "<ip> ")
+      .replace(/\b3[0-2]\d{3}\b/g, "<port>")
+      .replace(/\b\d+[smhd](\d+[smh])?( *)(?=\s|$)/gm, "<age> ")
+      .replace(/ +$/gm, "")
+  );
+}
+
+/** What the server serves is asked for in the way and as often as each likes; the rest is compared in order. */
+const isDiscovery = ({ path }: RecordedRequest): boolean =>
+  // How one object is followed is each one's own affair, too.
+  /[?&]watch=|fieldSelector=metadata\.name%3D\w+(&|$)/.test(path) ||
+  /^\/(api|apis|version|openapi)(\/?$|\?|\/v[23])|^\/api\/v1(\?|$)|^\/apis\/[^/]+\/[^/]+(\?|$)/.test(path);
+
+function requestTexts(
+  real: readonly RecordedRequest[],
+  ours: readonly RecordedRequest[],
+  urls: readonly string[],
+): readonly [string, string] {
+  const a = real.filter((request) => !isDiscovery(request));
+  const b = ours.filter((request) => !isDiscovery(request));
+  // Of some kinds a real kubectl sends protobuf: then where it goes is compared, not what it says.
+  const text = (requests: readonly RecordedRequest[]) =>
+    requests
+      .map(({ method, path, body }, i) =>
+        `${method} ${path} ${a[i]?.body.startsWith("k8s\0") ? "" : sortedBody(body)}`.trim(),
+      )
+      .join("\n");
+  return [steady(text(a), urls), steady(text(b), urls)];
+}
+
+/** The same JSON in another order of keys is the same request. */
+function sortedBody(body: string): string {
+  if (!/^\s*[[{]/.test(body)) return body.trim();
+  const sorted = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(sorted)
+      : value !== null && typeof value === "object"
+        ? Object.fromEntries(
+            Object.entries(value)
+              .sort(([a], [b]) => (a < b ? -1 : 1))
+              .map(([key, one]) => [key, sorted(one)]),
+          )
+        : value;
+  return JSON.stringify(sorted(JSON.parse(body)));
+}

@@ -1,0 +1,82 @@
+// Stands between a kubectl and a server, and remembers what was asked for. It speaks plain HTTP to the one and TLS to the other.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { Agent, request } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { ServerProcess } from "../apiserver/harness.ts";
+
+export interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+export class Recorder implements AsyncDisposable {
+  readonly #http: Server;
+  readonly #agent: Agent;
+  readonly #target: URL;
+  #requests: RecordedRequest[] = [];
+
+  private constructor(server: ServerProcess) {
+    this.#target = new URL(server.url);
+    const [ca, cert, key] = (["ca.crt", "admin.crt", "admin.key"] as const).map((name) =>
+      readFileSync(server.file(name)),
+    );
+    this.#agent = new Agent({ keepAlive: true, ca, cert, key });
+    this.#http = createServer((asked, answer) => {
+      const chunks: Buffer[] = [];
+      asked.on("data", (chunk: Buffer) => chunks.push(chunk));
+      asked.on("end", () => {
+        const body = Buffer.concat(chunks);
+        this.#requests.push({ method: asked.method ?? "", path: asked.url ?? "", body: body.toString("utf8") });
+        // One line for each value: what is joined by commas means something else to some.
+        const { host: _, ...distinct } = asked.headersDistinct;
+        const headers = distinct as Record<string, string[]>;
+        const passed = request(
+          {
+            host: this.#target.hostname,
+            port: this.#target.port,
+            method: asked.method,
+            path: asked.url,
+            headers,
+            agent: this.#agent,
+          },
+          (got) => {
+            answer.writeHead(got.statusCode ?? 502, got.headers);
+            answer.flushHeaders(); // a watch may say nothing for long
+            got.pipe(answer);
+          },
+        );
+        passed.on("error", () => answer.destroy());
+        answer.on("close", () => passed.destroy());
+        passed.end(body);
+      });
+    });
+  }
+
+  static async start(server: ServerProcess): Promise<Recorder> {
+    const recorder = new Recorder(server);
+    recorder.#http.listen(0, "127.0.0.1");
+    await once(recorder.#http, "listening");
+    return recorder;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+  }
+
+  /** What was asked for since the last time. */
+  take(): readonly RecordedRequest[] {
+    const taken = this.#requests;
+    this.#requests = [];
+    return taken;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#agent.destroy();
+    this.#http.closeAllConnections();
+    this.#http.close();
+    await once(this.#http, "close");
+  }
+}
