@@ -88,6 +88,20 @@ test("what the router of upstream would not pass on is refused in its words, sin
   }
 });
 
+test("a write whose answer is asked for in the form of a list is refused before anything is stored", async () => {
+  await using s = await testServer();
+  const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+  const write = async (method: string, path: string, body: object, type = "application/json") =>
+    (await s.call(method, path, body, { accept, "content-type": type })).code;
+  assert.equal(await write("POST", "/api/v1/namespaces", { metadata: { name: "a" } }), 406);
+  assert.equal((await s.call("GET", "/api/v1/namespaces/a")).code, 404);
+  const made = await s.call("POST", "/api/v1/namespaces", { metadata: { name: "b" } });
+  const labelled = { metadata: { name: "b", labels: { x: "y" } } };
+  assert.equal(await write("PUT", "/api/v1/namespaces/b", labelled), 406);
+  assert.equal(await write("PATCH", "/api/v1/namespaces/b", labelled, "application/merge-patch+json"), 406);
+  assert.deepEqual((await s.call("GET", "/api/v1/namespaces/b")).json, made.json);
+});
+
 test("the metadata of an object is no list, and of a list no object", async () => {
   await using s = await testServer();
   await s.call("POST", "/api/v1/namespaces", { metadata: { name: "a" } });

@@ -238,15 +238,20 @@ function supporting(wanted: ResponseForm, { struct }: TypedSubject): ResponseFor
   return wanted;
 }
 
+/** Throws ApiError if what is asked for is a form of lists: one object has none. */
+export function refuseFormOfLists(kind: AnyKind, { isOfLists }: ResponseForm): void {
+  if (!isOfLists) return;
+  if (kind.model.publication.isUnstructured)
+    throw new ApiError({ code: 500, reason: "", message: "content is not a list" });
+  throw noSuchForm(
+    `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(kind)})`,
+  );
+}
+
 /** One object in the shape asked for. */
 function shaped(kind: AnyKind, object: ApiObject, wanted: ResponseForm, now: number): ResponseShape {
-  const { as, metaVersion, includeObject, isOfLists } = wanted;
-  if (isOfLists && kind.model.publication.isUnstructured)
-    throw new ApiError({ code: 500, reason: "", message: "content is not a list" });
-  if (isOfLists)
-    throw noSuchForm(
-      `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(kind)})`,
-    );
+  const { as, metaVersion, includeObject } = wanted;
+  refuseFormOfLists(kind, wanted);
   switch (as) {
     case "object":
       return { named: named(kind), object };

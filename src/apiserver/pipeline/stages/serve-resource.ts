@@ -2,12 +2,12 @@
 import type { Clock } from "#base/clock.ts";
 import { type Soon, soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import { type ApiRequest, type ApiResponse, requestWith } from "#wire/api-request.ts";
+import { type ApiRequest, type ApiResponse, type RequestVerb, requestWith } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { methodNotAllowed, unknownPath } from "#wire/status.ts";
 import { isWebSocketRequest } from "#wire/streams/websocket.ts";
 import type { Resources } from "../../resources.ts";
-import { watchMessages } from "../../respond.ts";
+import { type ResponseForm, refuseFormOfLists, watchMessages } from "../../respond.ts";
 import { checkRoute } from "../../routes.ts";
 import { isStored } from "../../served/served-apis.ts";
 import type { VirtualResource } from "../../served-resource.ts";
@@ -24,7 +24,7 @@ export const serveResourceStage = (resources: Resources, clock: Clock): Stage =>
     if (!request) return undefined;
     if (request.verb === "watch" && over && isWebSocketRequest(over.http))
       return watchBySocket(call, over.http, resources, clock);
-    return soon(serve(resources, request), (response) => warnings.in(response));
+    return soon(serve(resources, request, call.wanted), (response) => warnings.in(response));
   },
 });
 
@@ -42,13 +42,17 @@ async function watchBySocket(
   return { type: "http", response: await socket.answer(watchMessages(response, wanted, clock)) };
 }
 
+const answersWithObject: ReadonlySet<RequestVerb> = new Set(["create", "update", "patch"]);
+
 /** Parts of this process have passed no route stage, so the route is checked here as well. */
-function serve(resources: Resources, request: ApiRequest): Soon<ApiResponse> {
+function serve(resources: Resources, request: ApiRequest, wanted?: ResponseForm): Soon<ApiResponse> {
   const { subresource, verb } = request;
   const api = resources.at(request);
   checkRoute(api?.kind, request, verb);
   if (!api) throw unknownPath();
   warnOfAge(api.kind, request);
+  // Upstream stores the object and says afterwards that it cannot show it; here nothing is stored that is answered with a refusal.
+  if (wanted?.isOfLists && answersWithObject.has(verb)) refuseFormOfLists(api.kind, wanted);
   if (!isStored(api)) return answerByCode(api, request);
   if (subresource === undefined || subresource === "status") return verbs[verb](request, api);
   const handler = api.subresources[subresource];
