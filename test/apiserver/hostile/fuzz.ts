@@ -22,7 +22,7 @@ const SESSIONS = 4;
 const STREAMS = 32;
 const REQUESTS_PER_SESSION = 900;
 /** A request that hangs; a busy machine takes its time. */
-const LONGEST_ANSWER_MS = 60_000;
+const LONGEST_ANSWER_MS = 200_000;
 /**
  * What a server may take more after all of them than after a tenth. What it really holds grows by some 30 MiB, of history and records that
  * are bounded; the rest is bodies on their way, at most 3 MiB each, whose memory is used again but not given back.
@@ -53,6 +53,7 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
     const own = new Set((await everything(control)).map(({ what }) => what));
     const requests = new HostileRequests(seededRandom(SEED), SEED);
     const bound = new Set<string>();
+    const writes: string[] = [];
     const wrong: string[] = [];
     const codes: Record<number, number> = {};
     let sent = 0;
@@ -68,6 +69,8 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
         });
         if (!answer) continue;
         codes[answer.code] = (codes[answer.code] ?? 0) + 1;
+        if (request.method !== "GET")
+          writes.push(`${describe(request)} -> ${answer.code} ${[...writtenBy(answer)].join()}`);
         const problem = problemWith(answer, request);
         if (problem !== undefined) wrong.push(`${problem}: ${describe(request)}\n    ${short(answer.body)}`);
         for (const version of writtenBy(answer)) acknowledged.add(version);
@@ -88,7 +91,8 @@ test(`${REQUESTS} damaged requests get right answers, and only what was accepted
     const unacknowledged = (await everything(afterwards)).filter(
       ({ what, version }) => !acknowledged.has(version) && !bound.has(what) && !own.has(what),
     );
-    assert.deepEqual(unacknowledged, [], "stored, but never acknowledged");
+    const about = writes.filter((write) => unacknowledged.some(({ what }) => write.includes(what.split(" ")[0] ?? "")));
+    assert.deepEqual(unacknowledged, [], `stored, but never acknowledged\n${about.join("\n")}`);
     const growth = server.residentBytes - rssBefore;
     assert.ok(growth < GROWTH_BYTES, `the server grew by ${growth} bytes`);
     t.diagnostic(
@@ -221,11 +225,14 @@ async function everything(
   for (const kind of kinds) {
     const { code, body } = await send(session, get(collectionOf(kind)));
     assert.equal(code, 200, `${kind.plural}: ${body}`);
-    for (const { metadata } of JSON.parse(body.toString()).items)
+    for (const { metadata } of JSON.parse(body.toString()).items) {
+      // The server makes these for services, after it has answered.
+      if (metadata.labels?.["ipaddress.kubernetes.io/managed-by"] === "ipallocator.k8s.io") continue;
       found.push({
         what: `${kind.plural} ${metadata.namespace ?? ""}/${metadata.name}`,
         version: metadata.resourceVersion,
       });
+    }
   }
   return found;
 }
