@@ -42,4 +42,6 @@ test("only what changes from run to run is left out of the comparison", () => {
   assert.equal(steady('resourceVersion: "12"', []), 'resourceVersion: "<version>"');
   assert.equal(steady("http://127.0.0.1:99/x", ["http://127.0.0.1:99"]), "<server>/x");
   assert.equal(steady("replicas: 3", []), "replicas: 3");
+  assert.equal(steady("Start Time: Wed, 18 Nov 2026 02:04:45 +0000", []), "Start Time: <time>");
+  assert.equal(steady("  Resource Version:  31", []), "  Resource Version:  <version>");
 });

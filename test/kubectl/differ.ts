@@ -26,15 +26,17 @@ export interface LineBlock {
 interface CommandLine {
   readonly text: string;
   /**
-   * The first minor version of the real kubectl that is known to differ, and why is said above the line. It must differ, so that the
-   * list stays short.
+   * Which minor versions of the real kubectl are known to differ, and why is said above the line. They must differ, so that the list
+   * stays short.
    */
-  readonly differsSince: number | undefined;
+  readonly differs: (minor: number) => boolean;
+  /** A real one goes through a map: what it prints and asks for comes in another order each time, and is compared sorted. */
+  readonly isUnordered: boolean;
 }
 
 /**
- * Blocks are separated by empty lines; `#` begins a comment, `~` a line that is known to differ, and `~1.34+` one that differs from a
- * kubectl of that version and newer.
+ * Blocks are separated by empty lines; `#` begins a comment, `~` a line that is known to differ, `~1.34+` one that differs from a kubectl
+ * of that version and newer, `~1.33-` from that version and older, and `%` one whose order is left to chance by a real kubectl.
  */
 export function blocksIn(path: string): readonly LineBlock[] {
   const parts = readFileSync(path, "utf8").split(/\n\s*\n/);
@@ -49,8 +51,13 @@ export function blocksIn(path: string): readonly LineBlock[] {
 }
 
 function commandLine(line: string): CommandLine {
-  const [mark, minor = "0"] = /^~(?:1\.(\d+)\+)?\s*/.exec(line) ?? [""];
-  return { text: line.slice(mark.length), differsSince: mark === "" ? undefined : Number(minor) };
+  const [mark, known, minor, side, order] = /^(~(?:1\.(\d+)([+-]))?)?\s*(%)?\s*/.exec(line) ?? [""];
+  const version = Number(minor);
+  return {
+    text: line.slice(mark.length),
+    differs: (other) => known !== undefined && (side === "+" ? other >= version : side !== "-" || other <= version),
+    isUnordered: order !== undefined,
+  };
 }
 
 export const allBlocks = (): readonly LineBlock[] =>
@@ -229,29 +236,52 @@ export async function compareBlocks({ path, version }: Kubectl, blocks: readonly
   await using ours = await Side.start();
   const differences: LineDifference[] = [];
   const stale: string[] = [];
+  const minor = minorOf(version);
   let lines = 0;
   for (const [i, block] of blocks.entries()) {
     const namespace = `differ-${i}`;
     await Promise.all([real.prepare(namespace), ours.prepare(namespace)]);
-    for (const { text, differsSince } of block.lines) {
+    for (const line of block.lines) {
       lines++;
-      const [a, b] = await Promise.all([real.run(text), ours.run(text)]);
-      const found = compare(`${block.name}: ${text}`, a, b, [...real.places, ...ours.places]);
-      if (differsSince === undefined || minorOf(version) < differsSince) differences.push(...found);
-      else if (found.length === 0) stale.push(`${block.name}: ${text}`);
+      const [a, b] = await Promise.all([real.run(line.text), ours.run(line.text)]);
+      const name = `${block.name}: ${line.text}`;
+      const found = compare(name, minor < 34 ? asSince34(a) : a, b, line.isUnordered, [...real.places, ...ours.places]);
+      if (!line.differs(minor)) differences.push(...found);
+      else if (found.length === 0) stale.push(name);
     }
   }
   return { lines, differences, stale };
 }
 
-function compare(line: string, real: LineResult, ours: LineResult, urls: readonly string[]): readonly LineDifference[] {
+function compare(
+  line: string,
+  real: LineResult,
+  ours: LineResult,
+  isUnordered: boolean,
+  urls: readonly string[],
+): readonly LineDifference[] {
+  const ordered = (text: string) => (isUnordered ? text.split("\n").toSorted().join("\n") : text);
   const pairs: readonly (readonly [string, string, string])[] = [
     ["code", String(real.code), String(ours.code)],
     ["stdout", steady(real.stdout, urls), steady(ours.stdout, urls)],
     ["stderr", steady(real.stderr, urls), steady(ours.stderr, urls)],
     ["requests", ...requestTexts(real.requests, ours.requests, urls)],
   ];
-  return pairs.flatMap(([what, a, b]) => (a === b ? [] : [{ line, what, real: a, ours: b }]));
+  return pairs.flatMap(([what, a, b]) => (ordered(a) === ordered(b) ? [] : [{ line, what, real: a, ours: b }]));
+}
+
+/** What a kubectl before 1.34 writes for an object that was never created, a newer one leaves out. */
+function asSince34(result: LineResult): LineResult {
+  const clean = (text: string) =>
+    text
+      .replace(/^ *creationTimestamp: null\n/gm, "")
+      .replace(/^ *"creationTimestamp": null,\n|,\n *"creationTimestamp": null(?=\n)/gm, "")
+      .replace(/"creationTimestamp":null,|,?"creationTimestamp":null/g, "");
+  return {
+    ...result,
+    stdout: clean(result.stdout),
+    requests: result.requests.map((one) => ({ ...one, body: clean(one.body) })),
+  };
 }
 
 /** What cannot be the same twice: ids, times, ages, addresses. */
@@ -263,15 +293,18 @@ export function steady(text: string, urls: readonly string[]): string {
     result
       .replace(/(?<=\b|%3D)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<uid>")
       .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b/g, "<time>")
-      .replace(/(resourceVersion"?: )"\d+"/g, '$1"<version>"')
+      .replace(/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "<time>")
+      .replace(/(resourceVersion"?: ?)"\d+"/g, '$1"<version>"')
+      .replace(/(Resource ?Version:? +)\d+/g, "$1<version>")
       // Left out when empty since 1.34.
       .replace(/^preferences: \{\}\n|^ *"preferences": \{\},\n/gm, "")
       .replace(/X509SHA256=[0-9a-f]{64}/g, "<certificate>")
-      .replace(/^E\d{4} .* memcache\.go:.*\n/gm, "")
+      // Logs of what a client does in the background.
+      .replace(/^[IWE]\d{4} .* (memcache|reflector)\.go:.*\n/gm, "")
       .replace(/\bcontinue=[\w%-]+/g, "continue=<token>")
       // A real one puts the terms in the order of a map, another each time.
       .replace(/\binvolvedObject\.[^&\s]+/g, (terms) => terms.split("%2C").sort().join("%2C"))
-      .replace(/\bCLUSTER-IP +/g, "CLUSTER-IP ")
+      .replace(/\b(CLUSTER-IP|AGE|LAST SEEN|FIRST SEEN|DURATION|LAST SCHEDULE) +/g, "$1 ")
       .replace(/\b10\.\d+\.\d+\.\d+( *)/g, "<ip> ")
       .replace(/\b3[0-2]\d{3}\b/g, "<port>")
       .replace(/\b\d+[smhd](\d+[smh])?( *)(?=\s|$)/gm, "<age> ")
@@ -298,9 +331,18 @@ function requestTexts(
       .map(({ method, path, body }, i) =>
         `${method} ${path} ${a[i]?.body.startsWith("k8s\0") ? "" : sortedBody(body)}`.trim(),
       )
+      // How often it is looked whether something has come is a matter of time.
+      .filter((one, i, all) => !one.startsWith("GET ") || !all.slice(lastWrite(all, i), i).includes(one))
       .join("\n");
   return [steady(text(a), urls), steady(text(b), urls)];
 }
+
+/** Where what was read before is forgotten. */
+const lastWrite = (requests: readonly string[], before: number): number =>
+  Math.max(
+    0,
+    requests.slice(0, before).findLastIndex((one) => !one.startsWith("GET ")),
+  );
 
 /** The same JSON in another order of keys is the same request. */
 function sortedBody(body: string): string {
