@@ -1,8 +1,8 @@
 // Stands between a kubectl and a server, and remembers what was asked for. It speaks plain HTTP to the one and TLS to the other.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import { Agent, request } from "node:https";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { Agent, type RequestOptions, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { ServerProcess } from "../apiserver/harness.ts";
 
@@ -15,6 +15,7 @@ export interface RecordedRequest {
 export class Recorder implements AsyncDisposable {
   readonly #http: Server;
   readonly #agent: Agent;
+  readonly #fresh: Agent;
   readonly #target: URL;
   #requests: RecordedRequest[] = [];
 
@@ -24,6 +25,7 @@ export class Recorder implements AsyncDisposable {
       readFileSync(server.file(name)),
     );
     this.#agent = new Agent({ keepAlive: true, ca, cert, key });
+    this.#fresh = new Agent({ keepAlive: false, ca, cert, key });
     this.#http = createServer((asked, answer) => {
       const chunks: Buffer[] = [];
       asked.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -33,26 +35,27 @@ export class Recorder implements AsyncDisposable {
         // One line for each value: what is joined by commas means something else to some.
         const { host: _, ...distinct } = asked.headersDistinct;
         const headers = distinct as Record<string, string[]>;
-        const passed = request(
-          {
-            host: this.#target.hostname,
-            port: this.#target.port,
-            method: asked.method,
-            path: asked.url,
-            headers,
-            agent: this.#agent,
-          },
-          (got) => {
-            answer.writeHead(got.statusCode ?? 502, got.headers);
-            answer.flushHeaders(); // a watch may say nothing for long
-            got.pipe(answer);
-          },
-        );
-        passed.on("error", () => answer.destroy());
-        answer.on("close", () => passed.destroy());
-        passed.end(body);
+        this.#pass(answer, { method: asked.method, path: asked.url, headers }, body, this.#agent);
       });
     });
+    // A client must never use a connection in the moment it is closed for having been idle.
+    this.#http.keepAliveTimeout = 0;
+  }
+
+  #pass(answer: ServerResponse, asked: RequestOptions, body: Buffer, agent: Agent | false): void {
+    const { hostname: host, port } = this.#target;
+    const passed = request({ ...asked, host, port, agent: agent || this.#fresh }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      answer.flushHeaders(); // a watch may say nothing for long
+      got.pipe(answer);
+    });
+    // So it is with the server: what came too late for an old connection goes over a new one.
+    passed.on("error", () => {
+      if (passed.reusedSocket && agent && !answer.headersSent) this.#pass(answer, asked, body, false);
+      else answer.destroy();
+    });
+    answer.on("close", () => passed.destroy());
+    passed.end(body);
   }
 
   static async start(server: ServerProcess): Promise<Recorder> {
@@ -74,7 +77,7 @@ export class Recorder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#agent.destroy();
+    for (const agent of [this.#agent, this.#fresh]) agent.destroy();
     this.#http.closeAllConnections();
     this.#http.close();
     await once(this.#http, "close");
