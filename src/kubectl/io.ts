@@ -7,13 +7,26 @@ export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
+  /** False if the one who reads cannot keep up; `once` then tells when it can. */
   write(data: string | Uint8Array): unknown;
+  once?(event: "drain" | "close", called: () => void): unknown;
+}
+
+/** Writes, and waits for as long as the one who reads cannot keep up. */
+export async function written(output: OutputStream, data: string | Uint8Array): Promise<void> {
+  if (output.write(data) !== false || !output.once) return;
+  await new Promise<void>((done) => {
+    output.once?.("drain", done);
+    output.once?.("close", done);
+  });
 }
 
 export interface InputStream extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
   /** Passes on each key as it is pressed; only a terminal has it. */
   setRawMode?(isRaw: boolean): unknown;
+  /** Nothing more is read. */
+  destroy?(): unknown;
 }
 
 export interface Io {

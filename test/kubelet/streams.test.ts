@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { findKubectls, minorOf } from "../apiserver/kubectls.ts";
+import { ourProgram } from "../kubectl/ours.ts";
+import { terminalTests } from "../kubectl/terminal.ts";
 import { image, impossible } from "./containerd.ts";
 import { shell } from "./machine-node.ts";
 import { collect, ServedNode, said } from "./served-node.ts";
@@ -48,7 +50,8 @@ test("streams of a real runtime", { skip }, async (t) => {
     containers: [{ name: "web", image, command: ["perl", "-e", server] }],
   });
 
-  for (const { path: kubectl, version } of chosen) {
+  using ours = ourProgram();
+  for (const { path: kubectl, version } of [...chosen, { path: ours.path, version: "of-ours" }]) {
     const run = (args: readonly string[], input?: string | Buffer) => node.run(kubectl, args, input);
 
     await t.test(`kubectl ${version} exec: output, input, exit codes, bulk both ways`, async () => {
@@ -127,6 +130,8 @@ test("streams of a real runtime", { skip }, async (t) => {
       assert.ok(readFileSync(from).equals(readFileSync(back)));
     });
   }
+
+  await terminalTests(t, node, ours.path);
 
   if (minorOf(chosen.at(-1)?.version ?? "") >= 31) assert.ok(node.upgrades.has("websocket"), "passed on as it came");
   const kubectl = chosen.at(-1)?.path ?? "kubectl";

@@ -54,6 +54,12 @@ export const commands: readonly KubectlCommandEntry[] = [
     load: async () => (await import("./cluster-info.ts")).clusterInfo,
   },
   {
+    name: "cp",
+    short: "Copy files and folders to and from containers",
+    group: "Troubleshooting and Debugging Commands",
+    load: async () => (await import("./stream/cp.ts")).cp,
+  },
+  {
     name: "exec",
     short: "Run a command in a container",
     group: "Troubleshooting and Debugging Commands",
@@ -94,6 +100,12 @@ export const commands: readonly KubectlCommandEntry[] = [
     short: "Pass local ports on to a pod",
     group: "Troubleshooting and Debugging Commands",
     load: async () => (await import("./stream/port-forward.ts")).portForward,
+  },
+  {
+    name: "proxy",
+    short: "Serve the API of the server on this machine",
+    group: "Troubleshooting and Debugging Commands",
+    load: async () => (await import("./proxy/proxy.ts")).proxy,
   },
   {
     name: "describe",

@@ -88,6 +88,11 @@ export class RestClient {
     throw refusalOf(request, logged, Buffer.from(await readAll(logged.body, answerLimit)).toString("utf8"));
   }
 
+  /** For whom passes on what others ask. */
+  get transport(): RestTransport {
+    return this.#options.transport;
+  }
+
   /** The address of the server's path, as logs and messages show it. */
   urlOf(request: RestRequest): string {
     return this.#options.transport.urlOf(request);

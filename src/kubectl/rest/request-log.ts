@@ -66,12 +66,17 @@ export class RequestLog {
   }
 
   #line(source: string, text: string): void {
-    const at = new Date(this.#clock.now());
-    const two = (value: number) => String(value).padStart(2, "0");
-    const date = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
-    const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, "0")}000`;
-    this.#write(`I${date} ${time} ${String(process.pid).padStart(7)} ${source}] ${text}\n`);
+    this.#write(logLine("I", this.#clock, source, text));
   }
+}
+
+/** A line as klog writes it: information, a warning, or what ends the program. */
+export function logLine(severity: "I" | "W" | "E" | "F", clock: Clock, source: string, text: string): string {
+  const at = new Date(clock.now());
+  const two = (value: number) => String(value).padStart(2, "0");
+  const date = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, "0")}000`;
+  return `${severity}${date} ${time} ${String(process.pid).padStart(7)} ${source}] ${text}\n`;
 }
 
 const quoted = (text: string): string => JSON.stringify(text);

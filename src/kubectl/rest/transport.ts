@@ -3,6 +3,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { createGunzip } from "node:zlib";
 import { dialWords } from "#wire/host/dial-words.ts";
@@ -25,6 +26,17 @@ export interface UpgradedConnection {
   /** What arrived behind the answer already. */
   readonly head: Uint8Array;
   readonly headers: IncomingMessage["headers"];
+}
+
+/** Someone else's request. */
+export interface PassedRequest {
+  readonly method: string;
+  /** With its query, as it came. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body?: Readable;
+  /** Whether the path that the server's address has comes before it. */
+  readonly isBaseKept: boolean;
 }
 
 export class RestTransport {
@@ -91,6 +103,33 @@ export class RestTransport {
     });
     sent.once("error", reject);
     sent.end(request.body);
+    try {
+      return await promise;
+    } catch (error) {
+      throw this.#failure(error, signal);
+    }
+  }
+
+  /** Passes on what someone else asks, with our credentials where it has none of its own. Rejects with ServerUnreachable. */
+  async pass(passed: PassedRequest, signal: AbortSignal): Promise<IncomingMessage | UpgradedConnection> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | UpgradedConnection>();
+    const { server } = this.#options;
+    const sent = (server.protocol === "https:" ? httpsRequest : httpRequest)({
+      method: passed.method,
+      host: server.hostname.replace(/^\[|\]$/g, ""),
+      port: this.#port,
+      path: `${passed.isBaseKept ? this.#base : ""}${passed.path}`,
+      headers: { ...(this.#options.headers as Record<string, string>), ...passed.headers, host: server.host },
+      agent: passed.headers.upgrade === undefined ? this.#agent : this.#freshAgent(),
+      signal,
+    });
+    sent.once("response", resolve);
+    sent.once("upgrade", (answer, socket, head) =>
+      resolve({ socket: socket as Socket, head, headers: answer.headers }),
+    );
+    sent.once("error", reject);
+    if (passed.body) passed.body.pipe(sent);
+    else sent.end();
     try {
       return await promise;
     } catch (error) {

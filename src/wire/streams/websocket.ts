@@ -1,5 +1,5 @@
-// The server's side of a WebSocket: the handshake, and messages over the connection it yields. Written here and not taken
-// from a library, because libraries want a Node socket, and ours may be a pair of queues in one process (docs/decisions/0006-own-websocket-frames.md).
+// A WebSocket: the server's handshake, and messages over the connection it yields; for a client's see websocket-client.ts.
+// Written here and not taken from a library, because libraries want a Node socket, and ours may be a pair of queues in one process (docs/decisions/0006-own-websocket-frames.md).
 import { toBase64 } from "#base/base64.ts";
 import type { HttpResponse } from "../http.ts";
 import type { ByteStream } from "./byte-stream.ts";
@@ -15,6 +15,8 @@ export interface WebSocket {
   /** Whole messages, text as its bytes. Pings are answered while they are read. Ends when the client closes; throws WebSocketError. */
   readonly messages: AsyncIterable<Uint8Array>;
   send(type: "text" | "binary", data: Uint8Array): Promise<void>;
+  /** Asks whether the other side is still there. */
+  ping(): Promise<void>;
   /** Says goodbye; the client may still be talking. */
   close(code?: number, reason?: string): Promise<void>;
   destroy(reason?: Error): void;
@@ -104,15 +106,21 @@ export const refusal = (code: number, text: string, headers: Readonly<Record<str
   body: `${text}\n`,
 });
 
-async function acceptKey(key: string): Promise<string> {
+/** What a server answers to a client's key, so that the client knows that it was heard. */
+export async function acceptKey(key: string): Promise<string> {
   const text = new TextEncoder().encode(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`);
   return toBase64(new Uint8Array(await crypto.subtle.digest("SHA-1", text)));
 }
 
-function webSocket(stream: ByteStream, messageLimit: number): WebSocket {
+/** With `newMask` it is the client's side. `onPong` is told of each answer to a ping. */
+export function webSocket(
+  stream: ByteStream,
+  messageLimit: number,
+  { newMask, onPong }: { readonly newMask?: () => Uint8Array; readonly onPong?: () => void } = {},
+): WebSocket {
   let closed = false;
   const send = async (opcode: WebSocketFrame["opcode"], payload: Uint8Array) => {
-    if (!closed) await stream.write(encodeWebSocketFrame(opcode, payload));
+    if (!closed) await stream.write(encodeWebSocketFrame(opcode, payload, newMask?.()));
   };
   const close = async (code = 1000, reason = "") => {
     if (closed) return;
@@ -124,14 +132,15 @@ function webSocket(stream: ByteStream, messageLimit: number): WebSocket {
   };
 
   async function* messages(): AsyncGenerator<Uint8Array> {
-    const reader = new WebSocketFrameReader(messageLimit);
+    const reader = new WebSocketFrameReader(messageLimit, newMask ? "server" : "client");
     let parts: Uint8Array[] | undefined;
     try {
       for await (const bytes of stream.input) {
         for (const { opcode, fin, payload } of reader.feed(bytes)) {
           if (opcode === "ping") await send("pong", payload);
+          else if (opcode === "pong") onPong?.();
           else if (opcode === "close") return await close(1000);
-          else if (opcode !== "pong") {
+          else {
             if ((opcode === "continuation") === (parts === undefined))
               throw new WebSocketError(1002, `a frame of type ${opcode} came out of turn`);
             parts = [...(parts ?? []), payload];
@@ -153,7 +162,8 @@ function webSocket(stream: ByteStream, messageLimit: number): WebSocket {
     }
   }
 
-  return { messages: messages(), send, close, destroy: (reason) => stream.destroy(reason) };
+  const ping = () => send("ping", new Uint8Array());
+  return { messages: messages(), send, ping, close, destroy: (reason) => stream.destroy(reason) };
 }
 
 /** The bytes that binary messages carry, as a connection of their own: how SPDY travels inside a WebSocket. */

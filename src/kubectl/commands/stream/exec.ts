@@ -6,7 +6,8 @@ import { ResourceQuery } from "../../resources/resource-query.ts";
 import type { KubeObject } from "../../rest/client.ts";
 import type { Session } from "../../session.ts";
 import { chooseContainer, podFor, podMapping, statusOf } from "../../workloads/pods.ts";
-import { runRemote, terminalFor } from "./remote-command.ts";
+import { runRemote } from "./remote-command.ts";
+import { terminalFor } from "./terminal.ts";
 
 export const exec = command({
   use: "exec (POD | TYPE/NAME) [-c CONTAINER] [flags] -- COMMAND [args...]",
@@ -57,19 +58,20 @@ kubectl exec deploy/web -- date`,
       ...(streams.tty ? [["tty", "true"] as const] : []),
     ];
     const { name: podName, namespace } = metadataOf(pod);
-    await runRemote(session, resourcePath(podMapping, stringIn(namespace), stringIn(podName), "exec"), query, streams);
+    const path = resourcePath(podMapping, stringIn(namespace), stringIn(podName), "exec");
+    await runRemote(session, { path, query, ...streams });
   },
 });
 
 /** The pod that a name, a workload or a manifest means. */
 export async function attachablePod(
   session: Session,
-  name: string | undefined,
+  name: string | readonly string[] | undefined,
   filenames: readonly string[],
   timeoutMs: number,
 ): Promise<KubeObject> {
   const query = await ResourceQuery.of(session, {
-    ...(name !== undefined && { args: [name], defaultType: "pods" }),
+    ...(name !== undefined && { args: [name].flat(), defaultType: "pods" }),
     filenames,
     latest: true,
   });
