@@ -77,6 +77,8 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
   readonly network: ServiceNetwork;
   /** Other parts of the control plane whose health is shown; the store's is always. */
   readonly components: readonly HealthCheck[];
+  /** What a server is asked for besides when it is asked how it is. */
+  readonly healthChecks?: readonly HealthCheck[];
   /** How long events are kept; defaults to an hour. */
   readonly eventSeconds?: number;
   /** What a scheduler in the same process says of pods that wait for a node. */
@@ -171,7 +173,10 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       apis,
       aggregator,
       openApi,
-      healthChecks: ownHealth({ ...options, follower, isPolicyReady: () => state.isPolicyReady }),
+      healthChecks: [
+        ...ownHealth({ ...options, follower, isPolicyReady: () => state.isPolicyReady }),
+        ...(options.healthChecks ?? []),
+      ],
       version,
       causality,
       metrics,

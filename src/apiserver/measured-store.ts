@@ -54,6 +54,7 @@ function measuredStore(
   const written = (expected: number): Operation => (expected === 0 ? "create" : "update");
   const begin = store.begin?.bind(store);
   const newest = store.newest?.bind(store);
+  const isStale = store.isStale?.bind(store);
   return {
     get: (...call) => measured("get", now(), store.get(...call)),
     list: (...call) => measured("list", now(), store.list(...call)),
@@ -67,6 +68,7 @@ function measuredStore(
       },
     }),
     ...(newest && { newest }),
+    ...(isStale && { isStale }),
     watch: (...call) => store.watch(...call),
     revision: (...call) => store.revision(...call),
     compact: (...call) => store.compact(...call),

@@ -4,7 +4,15 @@ import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import { type Change, Compacted, type Entry, type Page, type Revision, type StoreEngine } from "#store/engine.ts";
+import {
+  type Change,
+  Compacted,
+  type Entry,
+  type Page,
+  type Revision,
+  type StoreEngine,
+  type TransformError,
+} from "#store/engine.ts";
 import type { StoredForm } from "./stored.ts";
 import { WatchCache } from "./watch-cache.ts";
 
@@ -18,6 +26,9 @@ const pageSize = 1000;
 const none: readonly WatchCache[] = [];
 /** For so long events are kept for watchers that come back. Those that stay learn once a minute how far they have come. */
 const freshMs = 75_000;
+
+/** How often what could not be read is tried again: a key may come back with the next configuration, or with its service. */
+const retryMs = 10_000;
 
 export interface FollowerOptions {
   readonly store: StoreEngine;
@@ -51,6 +62,7 @@ export class StoreFollower {
   #revision: Revision = -1;
   #notices = 0;
   #resting: Promise<void> | undefined;
+  #cancelRetry: (() => void) | undefined;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -68,7 +80,7 @@ export class StoreFollower {
 
   /** Makes the cache of all keys under `prefix`. To be called before `run`; later caches `join`. */
   add(prefix: string, form: StoredForm, keepsObjects?: boolean): WatchCache {
-    return this.#take(new WatchCache(prefix, form, keepsObjects));
+    return this.#take(new WatchCache(prefix, form, keepsObjects, this.#noteUnreadable));
   }
 
   /**
@@ -81,7 +93,7 @@ export class StoreFollower {
    * So no change is lost and none is seen twice. If the store has forgotten R meanwhile, or all caches start anew, it begins again at 1.
    */
   async join(prefix: string, form: StoredForm, signal: AbortSignal): Promise<WatchCache> {
-    const cache = new WatchCache(prefix, form);
+    const cache = new WatchCache(prefix, form, true, this.#noteUnreadable);
     for (;;) {
       while (this.#revision < 0) await this.seen(0, signal);
       const joining = new JoiningCache(prefix);
@@ -166,12 +178,35 @@ export class StoreFollower {
           this.#tidyUp();
         }
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) break;
         if (error instanceof Compacted) this.#revision = -1;
         else log.warn("watch on the store failed", { error });
         await clock.sleep(backoffMs({ firstMs: 50, maxMs: 5000 }, failures++), signal).catch(() => undefined); // aborted: the loop ends
       }
     }
+    this.#cancelRetry?.();
+  }
+
+  readonly #noteUnreadable = (error: TransformError): void => {
+    this.#options.log.error("a stored object cannot be read", { error });
+    this.#retryLater();
+  };
+
+  #retryLater(): void {
+    this.#cancelRetry ??= this.#options.clock.after(retryMs, () => {
+      this.#cancelRetry = undefined;
+      void this.#retryUnreadable();
+    });
+  }
+
+  async #retryUnreadable(): Promise<void> {
+    for (const cache of this.#all)
+      for (const key of cache.unreadableKeys) {
+        // It was said when it was first met why it cannot be read; that it still is so is no news.
+        const entry = await this.#options.store.get(key).catch(() => undefined);
+        if (entry && this.#revision >= entry.modified) cache.heal(entry, this.#revision);
+      }
+    if (this.#all.some(({ unreadableKeys }) => unreadableKeys.length > 0)) this.#retryLater();
   }
 
   async #fill(signal: AbortSignal): Promise<void> {

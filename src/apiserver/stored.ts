@@ -191,8 +191,9 @@ export class StoredForm {
     return stored;
   }
 
-  /** The stored object of an entry, at the revision that wrote it or at that of its deletion. */
-  of({ key, value, modified }: Entry, revision: Revision = modified): StoredObject {
+  /** The stored object of an entry, at the revision that wrote it or at that of its deletion. Throws TransformError if it is unreadable. */
+  of({ key, value, modified, unreadable }: Entry, revision: Revision = modified): StoredObject {
+    if (unreadable) throw unreadable;
     const written = this.#awaited.get(revision);
     return written?.key === key ? written : new StoredObject(this, key, revision, { value });
   }

@@ -4,7 +4,7 @@
 import { breathe } from "#base/breathe.ts";
 import { prefixEnd, SortedMap } from "#base/sorted-map.ts";
 import type { AnyKind } from "#schema/kind.ts";
-import type { Change, Entry, Revision } from "#store/engine.ts";
+import { type Change, type Entry, type Revision, TransformError } from "#store/engine.ts";
 import type { StoredForm, StoredObject } from "./stored.ts";
 
 /** A change as watchers see it. */
@@ -42,6 +42,8 @@ function placesOf({ current, previous }: CacheEvent): Iterable<string> {
   return places;
 }
 
+const openingBrace = 0x7b;
+
 /** The cache of a stored kind. */
 export type CacheOf = (kind: AnyKind) => WatchCache;
 
@@ -53,6 +55,12 @@ const freshSize = 32;
 /** What was written so many revisions ago, of whatever kind, is fresh no more: until then the store has its bytes in memory, too. */
 const freshRevisions = 1024;
 
+/** What is stored under a key and cannot be read, such as a value under a lost key of encryption. */
+interface UnreadableObject {
+  readonly revision: Revision;
+  readonly error: TransformError;
+}
+
 export class WatchCache {
   readonly prefix: string;
   /** Whether the present objects are here; otherwise only the store has them. */
@@ -61,6 +69,9 @@ export class WatchCache {
   readonly #objects = new SortedMap<StoredObject>();
   /** The same, for those who know the key: ten times as many as those who want a range. */
   readonly #byKey = new Map<string, StoredObject>();
+  /** Objects that are there and cannot be read. They are in none of the above, so that they do not take others with them. */
+  readonly #unreadable = new Map<string, UnreadableObject>();
+  readonly #onUnreadable: (error: TransformError) => void;
   readonly #ring: CacheEvent[] = [];
   /** Lists that were asked for since the last change: twenty clients that list at once get one. */
   readonly #lists = new Map<string, readonly StoredObject[]>();
@@ -80,10 +91,16 @@ export class WatchCache {
   /** How many objects there are, also if they are not kept. */
   #size = 0;
 
-  constructor(prefix: string, form: StoredForm, keepsObjects = true) {
+  constructor(
+    prefix: string,
+    form: StoredForm,
+    keepsObjects = true,
+    onUnreadable: (error: TransformError) => void = () => undefined,
+  ) {
     this.prefix = prefix;
     this.#form = form;
     this.keepsObjects = keepsObjects;
+    this.#onUnreadable = onUnreadable;
   }
 
   /** The oldest revision a watcher may start from. */
@@ -107,6 +124,18 @@ export class WatchCache {
   get(key: string): StoredObject | undefined {
     this.#mustKeepObjects();
     return this.#byKey.get(key);
+  }
+
+  /** Why the object of a key, or one of those whose key starts with a prefix, is there and yet not in this cache. */
+  unreadable(key: string): TransformError | undefined {
+    return this.#unreadable.get(key)?.error;
+  }
+  unreadableUnder(prefix: string): TransformError | undefined {
+    for (const [key, { error }] of this.#unreadable) if (key.startsWith(prefix)) return error;
+    return undefined;
+  }
+  get unreadableKeys(): readonly string[] {
+    return [...this.#unreadable.keys()];
   }
 
   /** Objects whose key starts with `prefix`, in order; `after` skips all up to that key. */
@@ -174,14 +203,24 @@ export class WatchCache {
     this.#ring.length = 0;
     this.#oldest = at;
     this.#fresh.length = 0;
+    this.#unreadable.clear();
     this.#size = entries.length;
     for (const entry of this.keepsObjects ? entries : []) {
-      const stored = this.#form.of(entry);
-      stored.settle(this.#isHeld);
-      this.#set(entry.key, stored);
+      const stored = this.#readable(entry, (found) => found.settle(this.#isHeld));
+      if (stored) this.#set(entry.key, stored);
     }
     this.#form.passed(at);
-    for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.reset();
+    this.#resetListeners();
+  }
+
+  /** Takes in what could not be read before, if it has not changed since. `at` is how far all caches are. */
+  heal(entry: Entry, at: Revision): void {
+    if (!this.#isUnreadable(entry)) return;
+    const stored = this.#readable(entry, (found) => found.settle(this.#isHeld));
+    if (!stored) return;
+    this.#lists.clear();
+    this.#set(entry.key, stored);
+    this.#forgetEvents(at);
   }
 
   /** Ends all watches. Requests that are under way still read what was here last. */
@@ -193,11 +232,17 @@ export class WatchCache {
   apply(changes: readonly Change[]): void {
     this.#lists.clear();
     this.#received += changes.length;
-    const events = changes.map((change) => this.#take(change));
-    this.#form.passed(events.at(-1)?.revision ?? 0);
+    const events = changes.flatMap((change) => this.#take(change) ?? []);
+    const last = changes.at(-1)?.entry.modified ?? 0;
+    this.#form.passed(last);
+    for (const { current } of events) if (current) this.#fresh.push(current);
+    if (changes.some(({ entry }) => this.#isUnreadable(entry))) {
+      // Whoever watches reads the past from the store now, and meets the change there that nobody can read.
+      this.#forgetEvents(last);
+      return;
+    }
     this.#ring.push(...events);
     if (this.#ring.length > ringSize * 1.25) this.#drop(this.#ring.length - ringSize);
-    for (const { current } of events) if (current) this.#fresh.push(current);
     this.#tell(everywhere, events);
     if (this.#listeners.size === 0 || (this.#listeners.size === 1 && this.#listeners.has(everywhere))) return;
     const byPlace = new Map<string, CacheEvent[]>();
@@ -260,18 +305,67 @@ export class WatchCache {
     for (const listener of this.#listeners.get(place) ?? []) listener.events(events);
   }
 
-  #take(change: Change): CacheEvent {
+  /** The event that a change is to watchers; undefined of one that nobody can read. */
+  #take(change: Change): CacheEvent | undefined {
     const { key, created, modified } = change.entry;
     if (change.type === "delete") this.#size--;
     else if (created === modified) this.#size++;
-    if (!this.keepsObjects) return this.#toEvent(change, change.previous && this.#form.of(change.previous));
-    const event = this.#toEvent(change, this.#byKey.get(key));
-    if (event.current) this.#set(key, event.current);
+    if (!this.keepsObjects) {
+      if (change.entry.unreadable) {
+        this.#onUnreadable(change.entry.unreadable);
+        return undefined;
+      }
+      const { previous } = change;
+      return this.#toEvent(change, previous && !previous.unreadable ? this.#form.of(previous) : undefined);
+    }
+    const wasUnreadable = this.#unreadable.size > 0 && this.#unreadable.delete(key);
+    const previous = this.#byKey.get(key);
+    // What another server wrote may be anything; what this one wrote is here as an object.
+    const current =
+      change.type === "put" ? this.#readable(change.entry, (found) => found.held ?? found.object) : undefined;
+    if (current) this.#set(key, current);
     else {
       this.#objects.delete(key);
       this.#byKey.delete(key);
     }
-    return event;
+    if (!current && (change.type === "put" || wasUnreadable)) return undefined;
+    return this.#toEvent(change, previous, current);
+  }
+
+  /** The stored object of an entry, once `use` has been made of it. What cannot be read is put aside, and undefined. */
+  #readable(entry: Entry, use: (stored: StoredObject) => void): StoredObject | undefined {
+    const { key, modified } = entry;
+    try {
+      const stored = this.#form.of(entry);
+      if (entry.value[0] !== openingBrace) throw new Error("the stored data is no JSON object");
+      use(stored);
+      this.#unreadable.delete(key);
+      return stored;
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const error =
+        cause instanceof TransformError
+          ? cause
+          : new TransformError(`unable to decode key ${JSON.stringify(key)}: ${why}`, { cause });
+      this.#unreadable.set(key, { revision: modified, error });
+      this.#onUnreadable(error);
+      return undefined;
+    }
+  }
+
+  #isUnreadable({ key, modified }: Entry): boolean {
+    return this.#unreadable.size > 0 && this.#unreadable.get(key)?.revision === modified;
+  }
+
+  /** Whoever follows events must read the past from the store, or list again. */
+  #forgetEvents(at: Revision): void {
+    this.#ring.length = 0;
+    this.#oldest = at;
+    this.#resetListeners();
+  }
+
+  #resetListeners(): void {
+    for (const here of [...this.#listeners.values()]) for (const listener of [...here]) listener.reset();
   }
 
   #mustKeepObjects(): void {
@@ -283,9 +377,11 @@ export class WatchCache {
     this.#byKey.set(key, stored);
   }
 
-  #toEvent({ type, entry, previous: before }: Change, previous: StoredObject | undefined): CacheEvent {
+  #toEvent(change: Change, previous: StoredObject | undefined, known?: StoredObject): CacheEvent {
+    const { type, entry } = change;
     const { modified: revision } = entry;
-    if (type === "put") return { revision, current: this.#form.of(entry), previous, deleted: undefined };
+    if (type === "put") return { revision, current: known ?? this.#form.of(entry), previous, deleted: undefined };
+    const before = previous ? undefined : change.previous;
     const deleted = previous ? previous.deleted(revision) : before && this.#form.of(before, revision);
     return { revision, current: undefined, previous, deleted };
   }

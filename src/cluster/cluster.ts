@@ -101,6 +101,8 @@ export interface Environment {
   readonly webhooks?: WebhookTransport;
   /** How the servers of aggregated APIs are reached; without it none is. */
   readonly aggregation?: AggregationSettings;
+  /** What the API server is asked for besides when it is asked how it is. */
+  readonly healthChecks?: readonly HealthCheck[];
   /** How others reach the API; without one only this process does. */
   readonly front?: Front;
 }
@@ -161,6 +163,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     ...(environment.readYaml && { readYaml: environment.readYaml }),
     ...(environment.aggregation && { aggregation: environment.aggregation }),
     ...(environment.webhooks && { webhooks: environment.webhooks }),
+    ...(environment.healthChecks && { healthChecks: environment.healthChecks }),
   });
   const transport = measuredTransport(server.request, { host: "in-process", clock, metrics });
   const clientFor = (user: User, part: string): Client =>

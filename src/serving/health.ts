@@ -8,6 +8,8 @@ export interface HealthCheck {
   readonly isOfReadiness?: boolean;
   /** What `/readyz` does not ask. */
   readonly isOfLife?: boolean;
+  /** What `/livez` does not ask: it would not be better after a restart. */
+  readonly isNotOfLife?: boolean;
   /** Resolves when all is well, rejects with the reason if not. */
   check(signal: AbortSignal): Promise<void>;
 }
@@ -28,7 +30,9 @@ export async function health(
 
 /** What is asked of at one of the three paths. */
 export const checksOf = (kind: string, all: readonly HealthCheck[]): readonly HealthCheck[] =>
-  all.filter(({ isOfReadiness, isOfLife }) => (kind === "readyz" ? !isOfLife : !isOfReadiness));
+  all.filter(({ isOfReadiness, isOfLife, isNotOfLife }) =>
+    kind === "readyz" ? !isOfLife : !isOfReadiness && !(isNotOfLife && kind === "livez"),
+  );
 
 /** Everybody may ask this, so it does not say why something failed. */
 async function together(

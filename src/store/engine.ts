@@ -17,6 +17,8 @@ export interface Entry {
   /** The revision that created the key, and the one that wrote this value. */
   readonly created: Revision;
   readonly modified: Revision;
+  /** Why the value could not be decrypted; it is empty then. Only lists, watches and conflicts have such entries: `get` throws. */
+  readonly unreadable?: TransformError;
 }
 
 export interface Change {
@@ -122,6 +124,9 @@ export interface StoreEngine {
   /** The same at once, from an engine that nobody else writes to. */
   newest?(): Revision;
 
+  /** Whether the value of a key is kept in a form that is no longer the one to write, such as under an older key of encryption. */
+  isStale?(key: string): Promise<boolean>;
+
   /**
    * Forgets history before `revision`; the entries present at it stay. A revision already compacted is no error;
    * one that has not come is FutureRevision.
@@ -180,6 +185,11 @@ export class OutOfSpace extends Error {
 /** The store could not be reached or did not answer in time. Of a write, the outcome may be unknown. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
+}
+
+/** A value could not be encrypted or decrypted. The message has upstream's words, and names the resource and the key of encryption. */
+export class TransformError extends Error {
+  override readonly name = "TransformError";
 }
 
 /** What is on disk is not, or no longer, a store of ours: nothing was written, and a person must look. */

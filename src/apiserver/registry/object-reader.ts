@@ -2,9 +2,9 @@
 // follows the store; the past is in the store alone, and so are all objects of kinds that the cache does not keep.
 import type { Clock } from "#base/clock.ts";
 import type { Soon } from "#base/soon.ts";
-import type { RangeOptions, Revision, StoreEngine } from "#store/engine.ts";
+import { type RangeOptions, type Revision, type StoreEngine, TransformError } from "#store/engine.ts";
 import type { WatchEvent } from "#wire/api-request.ts";
-import { notYetWritten } from "#wire/status.ts";
+import { notYetWritten, unexpectedError } from "#wire/status.ts";
 import type { StoreFollower } from "../store-follower.ts";
 import type { StoredForm, StoredObject } from "../stored.ts";
 import type { WatchCache } from "../watch-cache.ts";
@@ -60,8 +60,8 @@ export class ObjectReader {
   /** The object as of now: at least as new as every write acknowledged before the call. At once, if memory is known to be current. */
   current(key: string, { signal }: { readonly signal: AbortSignal }): Soon<StoredObject | undefined> {
     const { follower, cache, store, form } = this.#options;
-    if (!cache.keepsObjects) return store.get(key, signal).then((entry) => entry && form.of(entry));
-    return follower.isCurrent ? cache.get(key) : follower.current(signal).then(() => cache.get(key));
+    if (!cache.keepsObjects) return store.get(key, signal).then((entry) => entry && form.of(entry), refuseUnreadable);
+    return follower.isCurrent ? this.inMemory(key) : follower.current(signal).then(() => this.inMemory(key));
   }
 
   /** Waits until memory has every write that was acknowledged before the call. */
@@ -85,19 +85,26 @@ export class ObjectReader {
     }
   }
 
-  /** The object in memory. */
+  /** The object in memory. Throws ApiError 500, as all that read do, if it is stored and cannot be read. */
   inMemory(key: string): StoredObject | undefined {
-    return this.#options.cache.get(key);
+    const { cache } = this.#options;
+    const stored = cache.get(key);
+    if (!stored) this.#refuse(cache.unreadable(key));
+    return stored;
   }
 
   /** All objects in memory whose key starts with `prefix`, in order. The array is shared: it must not be changed. */
   allInMemory(prefix: string): readonly StoredObject[] {
-    return this.#options.cache.list(prefix);
+    const { cache } = this.#options;
+    this.#refuse(cache.unreadableUnder(prefix));
+    return cache.list(prefix);
   }
 
   /** The same one by one, for those who may stop before the end. */
   *eachInMemory(prefix: string): Generator<StoredObject> {
-    for (const [, stored] of this.#options.cache.range(prefix)) yield stored;
+    const { cache } = this.#options;
+    this.#refuse(cache.unreadableUnder(prefix));
+    for (const [, stored] of cache.range(prefix)) yield stored;
   }
 
   /** How many objects in memory have a key that starts with `prefix` and comes after `after`. */
@@ -109,6 +116,7 @@ export class ObjectReader {
   async fromStore(prefix: string, options: RangeOptions, signal: AbortSignal): Promise<ObjectPage> {
     const { store, form } = this.#options;
     const { entries, revision, remaining } = await store.list(prefix, options, signal);
+    this.#refuse(entries.find(({ unreadable }) => unreadable)?.unreadable);
     return { objects: entries.map((entry) => form.of(entry)), revision, remaining };
   }
 
@@ -128,10 +136,19 @@ export class ObjectReader {
     return this.#options.cache.hold();
   }
 
+  #refuse(error: TransformError | undefined): void {
+    if (error) refuseUnreadable(error);
+  }
+
   /** What metrics tell. */
   get figures() {
     const { cache, follower } = this.#options;
     const { size, received } = cache;
     return { size, received, notices: follower.notices, revision: follower.revision };
   }
+}
+
+/** As upstream refuses what it cannot decrypt: with code 500, without a reason. */
+function refuseUnreadable(error: unknown): never {
+  throw error instanceof TransformError ? unexpectedError(error.message) : error;
 }

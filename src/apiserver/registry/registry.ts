@@ -5,7 +5,7 @@ import type { Soon } from "#base/soon.ts";
 import { keepTimes } from "#schema/apply/keep-times.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import { Conflict, OutOfSpace, type Revision, Unavailable } from "#store/engine.ts";
+import { Conflict, OutOfSpace, type Revision, TransformError, Unavailable } from "#store/engine.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
 import {
   alreadyExists,
@@ -209,7 +209,8 @@ export class Registry {
     const { object } = write;
     const { request, dryRun } = write.call;
     await this.#steps.checked(write);
-    if (equal(keepTimes(current.object, object), current.object)) return current;
+    if (equal(keepTimes(current.object, object), current.object) && !(await this.#isStale(current, dryRun)))
+      return current;
     if (this.hides && this.#steps.hasFailed(object)) return this.#removeFailed(write, current);
     if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
       return this.remove(request, current, object, dryRun);
@@ -260,6 +261,7 @@ export class Registry {
         return await attempt(current);
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
+        if (error.present?.unreadable) storeError(error.present.unreadable);
         current = error.present && this.#options.form.of(error.present);
       }
     }
@@ -278,8 +280,15 @@ export class Registry {
     return this.onCurrent(request, key, async (current) => {
       const object = change(current.object);
       if (!object) return this.remove(request, current, current.object, dryRun);
-      return equal(object, current.object) ? current : this.replace(request, current, object, dryRun);
+      if (equal(object, current.object) && !(await this.#isStale(current, dryRun))) return current;
+      return this.replace(request, current, object, dryRun);
     });
+  }
+
+  /** Whether an update that changes nothing must be written all the same, so that a new key of encryption replaces an old one. */
+  async #isStale({ key }: StoredObject, dryRun: boolean): Promise<boolean> {
+    const { store } = this.#options;
+    return !dryRun && store.isStale !== undefined && (await store.isStale(key).catch(storeError));
   }
 
   /** Writes an object as it is in the place of the stored one. Throws the store's Conflict if that has changed since. */
@@ -356,5 +365,6 @@ const isDeletable = ({ metadata }: DraftObject): boolean =>
 
 function storeError(error: unknown): never {
   if (error instanceof Unavailable || error instanceof OutOfSpace) throw serviceUnavailable(error.message);
+  if (error instanceof TransformError) throw unexpectedError(error.message);
   throw error;
 }

@@ -51,6 +51,7 @@ function lines(state: ClusterState): string {
     ],
     ...(components ?? []).map(({ name, healthy, message }) => [name, healthy ? "healthy" : message] as const),
     ["store", store.bytes === undefined ? store.engine : `${store.engine}, ${mebibytes(store.bytes)}`],
+    ["encryption", store.encryption ?? (store.engine === "memory" ? undefined : "none")],
     ["memory", state.memoryBytes === undefined ? undefined : mebibytes(state.memoryBytes)],
     ["process", state.pid === undefined ? undefined : String(state.pid)],
     ["folder", state.folder],

@@ -40,6 +40,10 @@ export class ClusterFolder {
   get store(): string {
     return join(this.folder, "store");
   }
+  /** How its store is encrypted, with the key. */
+  get encryption(): string {
+    return join(this.folder, "encryption.yaml");
+  }
   get log(): string {
     return join(this.folder, "knarr.log");
   }

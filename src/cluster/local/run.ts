@@ -16,11 +16,13 @@ import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
+import { encryptionOf } from "../encryption-settings.ts";
 import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
 import { certificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
+import { ensureEncryption } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
 import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
@@ -47,7 +49,9 @@ export async function runCluster(options: RunOptions, signal: AbortSignal): Prom
   }
 }
 
-async function runLocked({ place, settings, log, onStep }: RunOptions, signal: AbortSignal): Promise<void> {
+async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortSignal): Promise<void> {
+  const { place } = options;
+  const settings = ensureEncryption(place, options.settings, systemRandom);
   const certificates = certificatesOf(place, settings);
   const { authority } = certificates;
   const network = {
@@ -56,7 +60,15 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
   };
   const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const remote = remoteConnections(certificates.frontProxy.client);
-  const store = await openStore({ ...settings, "data-dir": place.store }, log.with({ component: "store" }));
+  const encryption = await encryptionOf(
+    {
+      "encryption-provider-config": settings.encryptsSecrets ? place.encryption : undefined,
+      "encryption-provider-config-automatic-reload": settings.encryptsSecrets === true,
+    },
+    { clock: systemClock, random: systemRandom, log: log.with({ component: "store" }), signal },
+  );
+  const opened = await openStore({ ...settings, "data-dir": place.store }, log.with({ component: "store" }));
+  const store = encryption.around(opened);
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
@@ -83,6 +95,7 @@ async function runLocked({ place, settings, log, onStep }: RunOptions, signal: A
         webhooks: webhookConnections(),
         readYaml: yamlThread(systemClock),
         aggregation: { connection: remote, routesToEndpoints: true },
+        healthChecks: encryption.healthChecks,
         front,
       },
     );

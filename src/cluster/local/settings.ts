@@ -76,6 +76,8 @@ export type Settings = UpFlags & {
   readonly port: number | undefined;
   /** Where the CNI plugins are. */
   readonly pluginFolder?: string;
+  /** Whether a key was made for its Secrets: then it must not be lost. */
+  readonly encryptsSecrets?: boolean;
   /** The kubeconfig that knows this cluster. */
   readonly kubeconfig?: string | undefined;
 };

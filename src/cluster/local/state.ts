@@ -12,6 +12,7 @@ import { parseKubeconfig } from "#client/kubeconfig.ts";
 import { isReady } from "#rules/conditions.ts";
 import { kubernetesVersion } from "../version.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
+import { encryptionWords } from "./encryption.ts";
 import { readSettings, storeOf } from "./settings.ts";
 
 export interface ClusterState {
@@ -24,7 +25,7 @@ export interface ClusterState {
   readonly pid?: number;
   readonly uptimeSeconds?: number;
   readonly memoryBytes?: number | undefined;
-  readonly store: { readonly engine: string; readonly bytes?: number };
+  readonly store: { readonly engine: string; readonly bytes?: number; readonly encryption?: string | undefined };
   readonly nodes?: readonly NodeSummary[];
   readonly pods?: Readonly<Record<string, number>>;
   readonly components?: readonly { readonly name: string; readonly healthy: boolean; readonly message: string }[];
@@ -52,7 +53,11 @@ export async function stateOf(place: ClusterFolder): Promise<ClusterState> {
     endpoint: endpointOf(place),
     context: place.context,
     kubeconfig: settings?.kubeconfig,
-    store: { engine, ...(engine === "embedded" && { bytes: sizeOf(place.store) }) },
+    store: {
+      engine,
+      ...(engine === "embedded" && { bytes: sizeOf(place.store) }),
+      ...(engine !== "memory" && { encryption: encryptionWords(place) }),
+    },
   };
   if (!holder) return { ...known, state: "stopped" };
   const running = {
