@@ -17,6 +17,7 @@ import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type AggregationSettings, Aggregator } from "./aggregation/aggregator.ts";
 import type { AuditOptions } from "./audit/trail.ts";
 import { type IdentityOptions, identityBy } from "./authentication/identity.ts";
+import { LegacyTokenUses } from "./authentication/legacy-token-uses.ts";
 import { type AuthorizersOf, authorizationBy } from "./authorization/own-authorizers.ts";
 import { reconcileBootstrapPolicy } from "./authorization/rbac/bootstrap/reconcile.ts";
 import { writeGuard } from "./authorization/write-guard.ts";
@@ -50,7 +51,7 @@ import { WebhookClient } from "./webhook/client.ts";
 import { ServiceEndpoints } from "./webhook/service-endpoints.ts";
 import { noWebhooks, type WebhookTransport } from "./webhook/transport.ts";
 
-export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf"> {
+export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf" | "legacyTokenUsed"> {
   readonly store: StoreEngine;
   readonly clock: Clock;
   readonly random: Random;
@@ -121,7 +122,12 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const kinds = [...new Set([...catalog, ...enabled])].filter(({ stored }) => stored !== false);
   for (const kind of kinds) if (!kind.convert) caches.add(kind, strategyOf(kind).keepsObjects);
 
-  const identity = identityBy({ ...options, cacheOf: caches.cacheOf });
+  const uses = new LegacyTokenUses({ clock, log, request: (request) => server.request(request) });
+  const identity = identityBy({
+    ...options,
+    cacheOf: caches.cacheOf,
+    legacyTokenUsed: (secret) => uses.note(secret),
+  });
   const { authorize, policy, rulesFor } = authorizationBy(options.authorizers, caches.cacheOf);
   const registries = new Map<AnyKind, Registry>();
   const apis = new ServedApis();

@@ -19,17 +19,28 @@ const uidOid = "2b0601040183c25302";
 
 /** Reads the content of a Name. Throws DerError. */
 export function parseDistinguishedName(name: Uint8Array): DistinguishedName {
-  const parts = derElements(name).flatMap((one) => derElements(derInside(one, derTag.set)));
-  const attributes = parts.map((one) => {
-    const [type, value] = derElements(derInside(one, derTag.sequence));
-    if (!value) throw new DerError("asn1: syntax error: sequence truncated");
-    return { type: hex(derInside(type, derTag.oid)), text: textOf(value) };
-  });
+  const attributes = nameAttributes(name);
   return {
     commonName: attributes.findLast(({ type }) => type === commonNameOid)?.text ?? "",
     organizations: attributes.filter(({ type }) => type === organizationOid).map(({ text }) => text),
     uids: attributes.filter(({ type }) => type === uidOid).map(({ text }) => text),
   };
+}
+
+export interface NameAttribute {
+  /** Its OID, in hex. */
+  readonly type: string;
+  readonly text: string;
+}
+
+/** All that the content of a Name says, in its order. Throws DerError. */
+export function nameAttributes(name: Uint8Array): readonly NameAttribute[] {
+  const parts = derElements(name).flatMap((one) => derElements(derInside(one, derTag.set)));
+  return parts.map((one) => {
+    const [type, value] = derElements(derInside(one, derTag.sequence));
+    if (!value) throw new DerError("asn1: syntax error: sequence truncated");
+    return { type: hex(derInside(type, derTag.oid)), text: textOf(value) };
+  });
 }
 
 const { utf8String, numericString, printableString, t61String, ia5String, bmpString } = derTag;

@@ -4,7 +4,11 @@ import { createPublicKey, generateKeyPairSync, X509Certificate } from "node:cryp
 import { test } from "node:test";
 import * as x509 from "@peculiar/x509";
 import fc from "fast-check";
-import { makeAuthority, makeCertificate } from "./certificate-maker.ts";
+import { parseCsr } from "#api/certificates/v1/request.ts";
+import { csrOf, generalNames } from "#api/certificates/v1/testing.ts";
+import { makeAuthority, makeCertificate, signRequest } from "./certificate-maker.ts";
+
+const rsaExponent = Uint8Array.of(1, 0, 1);
 
 const validity = { notBefore: new Date("2026-01-01T00:00:00Z"), notAfter: new Date("2027-01-01T00:00:00Z") };
 const authority = makeAuthority(validity);
@@ -118,11 +122,66 @@ test("an authority of another maker signs under its own name", async () => {
   assert.ok(new X509Certificate(cert).verify(new X509Certificate(other.toString("pem")).publicKey));
 });
 
+for (const [name, algorithm] of Object.entries({
+  "RSA of 2048 bits": { name: "RSASSA-PKCS1-v1_5", modulusLength: 2048, publicExponent: rsaExponent, hash: "SHA-256" },
+  "P-521": { name: "ECDSA", namedCurve: "P-521", hash: "SHA-512" },
+  Ed25519: { name: "Ed25519" },
+}))
+  test(`an authority of ${name} signs what OpenSSL and others verify`, async () => {
+    const keys = (await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as CryptoKeyPair;
+    const made = await x509.X509CertificateGenerator.createSelfSigned({
+      name: "CN=Other",
+      keys,
+      signingAlgorithm: algorithm,
+      ...validity,
+      // An identifier that is not the hash of the key: what it signs has to repeat it.
+      extensions: [new x509.SubjectKeyIdentifierExtension("0102030405"), new x509.BasicConstraintsExtension(true)],
+    });
+    const pem = made.toString("pem");
+    const key = x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
+    const { cert } = makeCertificate({ cert: pem, key }, { commonName: "jane" }, validity);
+    assert.ok(new X509Certificate(cert).checkIssued(new X509Certificate(pem)));
+    assert.ok(new X509Certificate(cert).verify(new X509Certificate(pem).publicKey));
+    assert.ok(await new x509.X509Certificate(cert).verify({ publicKey: made.publicKey, signatureOnly: true }));
+    assert.equal(contentOf(cert).signerId, "0102030405");
+  });
+
 test("an authority whose key is of another kind is refused", () => {
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const { privateKey } = generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 });
   const key = String(privateKey.export({ type: "pkcs8", format: "pem" }));
-  assert.throws(
-    () => makeCertificate({ ...authority, key }, { commonName: "jane" }, validity),
-    /elliptic curve, not rsa/,
-  );
+  assert.throws(() => makeCertificate({ ...authority, key }, { commonName: "jane" }, validity), /of RSA.*not dsa/);
+});
+
+test("a request is signed for its names, its key and the usages that were asked for, and for nothing else", () => {
+  const subject = { O: ["b", "a"], CN: ["first", "jane"], UID: ["42"] };
+  const names = [
+    generalNames.dns("a.example"),
+    generalNames.ip(10, 0, 0, 1),
+    generalNames.email("j@x.example"),
+    generalNames.uri("spiffe://x/y"),
+  ];
+  const request = parseCsr(csrOf(subject, undefined, names));
+  const usages = ["s/mime", "key encipherment", "client auth", "decipher only", "email protection"];
+  const cert = signRequest(authority, request, { usages, ...validity });
+  const { keyEncipherment, decipherOnly } = x509.KeyUsageFlags;
+  assert.deepEqual(contentOf(cert), {
+    subject: "O=a+O=b, CN=jane",
+    issuer: "CN=knarr-ca",
+    ...validity,
+    isAuthority: false,
+    usages: keyEncipherment | decipherOnly,
+    critical: [true, true],
+    extendedUsages: `${x509.ExtendedKeyUsage.clientAuth},${x509.ExtendedKeyUsage.emailProtection}`,
+    hosts: [
+      ["dns", "a.example"],
+      ["email", "j@x.example"],
+      ["ip", "10.0.0.1"],
+      ["url", "spiffe://x/y"],
+    ],
+    keyId: undefined,
+    signerId: contentOf(authority.cert).keyId,
+  });
+  const spki = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
+  assert.deepEqual(spki, Buffer.from(request.key.whole));
+  assert.throws(() => signRequest(authority, request, { usages: ["magic"], ...validity }), /unrecognized usage/);
 });

@@ -1,40 +1,39 @@
-// Makes certificates (RFC 5280), which Node's own crypto can only read. The only file that knows how they are written.
-//
-//   SEQUENCE { SEQUENCE { [0] version, INTEGER serial, algorithm, Name issuer, SEQUENCE { from, to }, Name subject, SEQUENCE key,
-//              [3] SEQUENCE OF extension }, algorithm, BIT STRING signature }
-//   Name ::= SEQUENCE OF SET OF SEQUENCE { OID, text }
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-  X509Certificate,
-} from "node:crypto";
-import { der, derElement, derElements, derInside, derTag } from "#base/der.ts";
+// Makes certificates: our own authorities, what they sign for us, and what they sign for others who ask with a request.
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import type { Csr } from "#api/certificates/v1/request.ts";
+import { type NameAttribute, nameAttributes } from "#base/distinguished-name.ts";
+import type { CertificateTerms } from "#controllers/certificates/signing.ts";
 import { parseIp } from "#schema/ip.ts";
+import {
+  alternativeNames,
+  authorityKeyIdentifier,
+  basicConstraints,
+  encodedName,
+  fingerprint,
+  generalName,
+  keyIdentifierOf,
+  publicKeyOf,
+  signedCertificate,
+  subjectKeyIdentifier,
+  subjectOf,
+  usageExtensions,
+  type Validity,
+} from "./certificate-encoding.ts";
 import type { CertificateRequest, KeyPair } from "./certificates.ts";
-
-export interface Validity {
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-}
 
 export function makeAuthority(validity: Validity, commonName = "knarr-ca"): KeyPair {
   const key = newKey();
   const name = nameOf({ commonName });
-  const cert = signed(
+  const cert = signedCertificate(
     {
       issuer: name,
       subject: name,
       validity,
-      key,
+      publicKey: publicKeyOf(key),
       extensions: [
         basicConstraints(true),
-        keyUsage(usageBit.digitalSignature | usageBit.keyCertSign | usageBit.crlSign),
-        extension(oids.subjectKeyIdentifier, der(octetString, fingerprint(key))),
+        ...usageExtensions(["digital signature", "cert sign", "crl sign"]),
+        subjectKeyIdentifier(fingerprint(key)),
       ],
     },
     key,
@@ -50,26 +49,33 @@ export function makeCertificate(
   present?: string,
 ): KeyPair {
   const { hosts = [] } = request;
-  const signer = createPrivateKey(authority.key);
   const key = present === undefined ? newKey() : createPrivateKey(present);
   const isServer = hosts.length > 0;
-  const cert = signed(
-    {
-      issuer: subjectOf(authority.cert),
-      subject: nameOf(request),
-      validity,
-      key,
-      extensions: [
-        basicConstraints(false),
-        keyUsage(usageBit.digitalSignature),
-        extension(oids.extendedKeyUsage, der(sequence, isServer ? oids.serverAuth : oids.clientAuth)),
-        extension(oids.authorityKeyIdentifier, der(sequence, der(inContext(0), fingerprint(signer)))),
-        ...(isServer ? [extension(oids.subjectAltName, der(sequence, ...hosts.map(generalName)))] : []),
-      ],
-    },
-    signer,
-  );
+  const cert = signedBy(authority, {
+    subject: nameOf(request),
+    validity,
+    publicKey: publicKeyOf(key),
+    usages: ["digital signature", isServer ? "server auth" : "client auth"],
+    names: hosts.map(hostName),
+  });
   return { cert, key: present ?? pemOf(key) };
+}
+
+/** For the subject, the names and the key that somebody asks for. Whether to sign at all is decided elsewhere. */
+export function signRequest(authority: KeyPair, request: Csr, { usages, ...validity }: CertificateTerms): string {
+  const { dns, emails, ips, uris } = request.names;
+  return signedBy(authority, {
+    subject: encodedName(plainName(nameAttributes(request.rawSubject))),
+    validity,
+    publicKey: request.key.whole,
+    usages,
+    names: [
+      ...dns.map(generalName.dns),
+      ...emails.map(generalName.email),
+      ...ips.map(generalName.ip),
+      ...uris.map(generalName.uri),
+    ],
+  });
 }
 
 /** A key in the form in which clients read it, whatever form it is in. */
@@ -78,114 +84,74 @@ export function clientKey(pem: string): string {
   return key.asymmetricKeyType === "ec" ? pemOf(key) : pem;
 }
 
-const { sequence, set, integer, boolean, bitString, octetString, utf8String, utcTime, generalizedTime } = derTag;
-/** A tag that means something in its place only. */
-const inContext = (number: number): number => 0x80 | number;
-const wrapping = 0x20;
-
-const oid = (...bytes: readonly number[]) => der(derTag.oid, Uint8Array.from(bytes));
-const oids = {
-  commonName: oid(0x55, 4, 3),
-  organization: oid(0x55, 4, 10),
-  subjectKeyIdentifier: oid(0x55, 0x1d, 0x0e),
-  keyUsage: oid(0x55, 0x1d, 0x0f),
-  subjectAltName: oid(0x55, 0x1d, 0x11),
-  basicConstraints: oid(0x55, 0x1d, 0x13),
-  authorityKeyIdentifier: oid(0x55, 0x1d, 0x23),
-  extendedKeyUsage: oid(0x55, 0x1d, 0x25),
-  serverAuth: oid(0x2b, 6, 1, 5, 5, 7, 3, 1),
-  clientAuth: oid(0x2b, 6, 1, 5, 5, 7, 3, 2),
-  ecdsaWithSha256: oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2),
-};
-
-interface Content {
-  readonly issuer: Uint8Array;
+interface Leaf {
   readonly subject: Uint8Array;
   readonly validity: Validity;
-  /** Of the subject. */
-  readonly key: KeyObject;
-  readonly extensions: readonly Uint8Array[];
+  readonly publicKey: Uint8Array;
+  readonly usages: readonly string[];
+  readonly names: readonly Uint8Array[];
 }
 
-/** A certificate in PEM. */
-function signed({ issuer, subject, validity, key, extensions }: Content, signer: KeyObject): string {
-  if (signer.asymmetricKeyType !== "ec")
-    throw new Error(`the authority's key has to be one of an elliptic curve, not ${signer.asymmetricKeyType}`);
-  const algorithm = der(sequence, oids.ecdsaWithSha256);
-  const content = der(
-    sequence,
-    der(inContext(0) | wrapping, der(integer, Uint8Array.of(2))), // version 3
-    der(integer, serialNumber()),
-    algorithm,
-    issuer,
-    der(sequence, timeOf(validity.notBefore), timeOf(validity.notAfter)),
-    subject,
-    publicKeyOf(key),
-    der(inContext(3) | wrapping, der(sequence, ...extensions)),
+function signedBy(authority: KeyPair, { subject, validity, publicKey, usages, names }: Leaf): string {
+  const certificate = new X509Certificate(authority.cert);
+  const id = keyIdentifierOf(certificate);
+  const isNameless = subject.byteLength === 2;
+  return signedCertificate(
+    {
+      issuer: subjectOf(certificate),
+      subject,
+      validity,
+      publicKey,
+      extensions: [
+        ...usageExtensions(usages),
+        basicConstraints(false),
+        ...(id ? [authorityKeyIdentifier(id)] : []),
+        ...(names.length > 0 ? [alternativeNames(names, isNameless)] : []),
+      ],
+    },
+    createPrivateKey(authority.key),
   );
-  const signature = sign("sha256", content, signer);
-  const base64 = Buffer.from(der(sequence, content, algorithm, bits(signature))).toString("base64");
-  return `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
 }
 
 const newKey = (): KeyObject => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 /** In SEC 1's form (RFC 5915), which all clients read: fabric8 takes a key in PKCS #8 for one of RSA. */
 const pemOf = (key: KeyObject): string => String(key.export({ type: "sec1", format: "pem" }));
-const publicKeyOf = (key: KeyObject): Uint8Array => createPublicKey(key).export({ type: "spki", format: "der" });
 
-/** By which keys are told apart: of the bits of the public one alone. */
-function fingerprint(key: KeyObject): Uint8Array {
-  const [, publicBits] = derElements(derInside(derElement(publicKeyOf(key)), sequence));
-  return createHash("sha1").update(derInside(publicBits, bitString).subarray(1)).digest();
+const organization = "2.5.4.10";
+const commonNameType = "2.5.4.3";
+
+const nameOf = ({ commonName, organizations = [] }: CertificateRequest): Uint8Array =>
+  encodedName([
+    ...organizations.map((name) => [[organization, name] as const]),
+    [[commonNameType, commonName] as const],
+  ]);
+
+/** The attributes that Go keeps of a subject, in its order, with what they are in hex. The UID is not among them: nobody asks for one. */
+const keptAttributes: readonly (readonly [hex: string, type: string])[] = [
+  ["550406", "2.5.4.6"], // country
+  ["55040a", organization],
+  ["55040b", "2.5.4.11"], // organizational unit
+  ["550407", "2.5.4.7"], // locality
+  ["550408", "2.5.4.8"], // province
+  ["550409", "2.5.4.9"], // street
+  ["550411", "2.5.4.17"], // postal code
+];
+
+/** A kind of attribute is one set, whatever sets it was asked for in; of a common name and a serial number the last counts. */
+function plainName(attributes: readonly NameAttribute[]) {
+  const texts = (hex: string) => attributes.filter(({ type }) => type === hex).map(({ text }) => text);
+  const many = keptAttributes.map(([hex, type]) => texts(hex).map((text) => [type, text] as const));
+  const last = (hex: string, type: string) =>
+    texts(hex)
+      .slice(-1)
+      .filter((text) => text !== "")
+      .map((text) => [type, text] as const);
+  return [...many, last("550403", commonNameType), last("550405", "2.5.4.5")].filter((set) => set.length > 0);
 }
 
-/** The subject of a certificate to the byte, as clients compare it. */
-function subjectOf(cert: string): Uint8Array {
-  const [content] = derElements(derInside(derElement(new X509Certificate(cert).raw), sequence));
-  const fields = derElements(derInside(content, sequence));
-  const hasVersion = fields[0]?.tag === (inContext(0) | wrapping);
-  return der(sequence, derInside(fields[hasVersion ? 5 : 4], sequence));
-}
-
-function nameOf({ commonName, organizations = [] }: CertificateRequest): Uint8Array {
-  const part = (type: Uint8Array, text: string) => der(set, der(sequence, type, der(utf8String, Buffer.from(text))));
-  return der(
-    sequence,
-    ...organizations.map((name) => part(oids.organization, name)),
-    part(oids.commonName, commonName),
-  );
-}
-
-/** Years since 2050 take four digits. */
-function timeOf(date: Date): Uint8Array {
-  const digits = `${date.toISOString().replaceAll(/\D/g, "").slice(0, 14)}Z`; // to the second
-  return date.getUTCFullYear() < 2050
-    ? der(utcTime, Buffer.from(digits.slice(2)))
-    : der(generalizedTime, Buffer.from(digits));
-}
-
-function serialNumber(): Uint8Array {
-  const bytes = randomBytes(16);
-  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01; // positive, and without a leading zero
-  return bytes;
-}
-
-const extension = (type: Uint8Array, value: Uint8Array, ...critical: readonly Uint8Array[]): Uint8Array =>
-  der(sequence, type, ...critical, der(octetString, value));
-const yes = der(boolean, Uint8Array.of(0xff));
-const bits = (bytes: Uint8Array, unused = 0): Uint8Array => der(bitString, Uint8Array.of(unused), bytes);
-
-const basicConstraints = (isAuthority: boolean): Uint8Array =>
-  extension(oids.basicConstraints, der(sequence, ...(isAuthority ? [yes] : [])), yes);
-
-/** From the left, as the bits stand in the byte. */
-const usageBit = { digitalSignature: 0x80, keyCertSign: 0x04, crlSign: 0x02 };
-const keyUsage = (usages: number): Uint8Array =>
-  extension(oids.keyUsage, bits(Uint8Array.of(usages), 31 - Math.clz32(usages & -usages)), yes);
-
-function generalName(host: string): Uint8Array {
+function hostName(host: string): Uint8Array {
   const ip = parseIp(host);
-  if (!ip) return der(inContext(2), Buffer.from(host));
+  if (!ip) return generalName.dns(host);
   const digits = ip.value.toString(16).padStart(ip.family === 4 ? 8 : 32, "0");
-  return der(inContext(7), Buffer.from(digits, "hex"));
+  return generalName.ip(Buffer.from(digits, "hex"));
 }

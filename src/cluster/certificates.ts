@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
-import { makeAuthority, makeCertificate, type Validity } from "./certificate-maker.ts";
+import type { Validity } from "./certificate-encoding.ts";
+import { makeAuthority, makeCertificate } from "./certificate-maker.ts";
 
 export interface KeyPair {
   /** PEM. */

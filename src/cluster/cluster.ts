@@ -33,7 +33,7 @@ import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { YamlReader } from "#wire/yaml/reader.ts";
-import { controllerManager } from "./controller-manager.ts";
+import { type ControllerManagerSettings, controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
 import { identityBindings } from "./identity-bindings.ts";
 import { throughProcess } from "./nodes-in-process.ts";
@@ -45,6 +45,8 @@ export interface ClusterConfig {
   readonly network: ServiceNetwork;
   /** What the API server's certificate is checked against, in PEM. */
   readonly rootCa: string;
+  /** Signs the certificates that are asked for; none are without. */
+  readonly signing?: ControllerManagerSettings["signing"];
   /** How the API server knows those who come over the network. */
   readonly identity: Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
   /** From which services of type LoadBalancer get their addresses: networks or ranges. */
@@ -182,6 +184,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       discovery: discoveryOf(server.apis, server.aggregator.discovery),
       rootCa: config.rootCa,
       ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
+      ...(config.signing && { signing: config.signing }),
       loadBalancerAddresses: config.loadBalancerAddresses,
       terminatedPodThreshold: 12_500,
     },

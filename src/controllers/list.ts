@@ -4,6 +4,11 @@
 import type { Controller } from "#client/controller.ts";
 import type { Discovery } from "#client/discovery.ts";
 import type { AnyKind } from "#schema/kind.ts";
+import { tokenCleanerController } from "./bootstrap-tokens/cleaner.ts";
+import { bootstrapSignerController } from "./bootstrap-tokens/signer.ts";
+import { csrApprovingController } from "./certificates/approving.ts";
+import { csrCleanerController } from "./certificates/cleaner.ts";
+import { csrSigningController, type SigningSettings } from "./certificates/signing.ts";
 import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";
 import { cronJobController } from "./cronjob/cronjob.ts";
 import { daemonSetController } from "./daemonset/daemonset.ts";
@@ -15,6 +20,7 @@ import { endpointSliceController } from "./endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
+import { legacyTokenCleaner } from "./legacy-token-cleaner.ts";
 import { namespaceController } from "./namespace.ts";
 import { nodeIpamController } from "./node-ipam/node-ipam.ts";
 import type { NodeIpamSettings } from "./node-ipam/settings.ts";
@@ -50,6 +56,10 @@ export interface ControllerSettings {
   readonly rootCa: string;
   /** Makes tokens for secrets that are meant for some; none are made without. */
   readonly signToken?: TokenSettings["sign"];
+  /** Signs certificates that were asked for and approved; none are without. */
+  readonly signing?: SigningSettings;
+  /** How long a token in a secret may go unused; defaults to a year. */
+  readonly unusedTokenMs?: number;
   /** Where nodes get networks for their pods from; they get none by default. */
   readonly nodeIpam?: NodeIpamSettings;
   /** How long nodes may be silent, and how fast those are emptied that do not work; defaults to upstream's numbers. */
@@ -62,10 +72,18 @@ export const controllers = ({
   discovery,
   rootCa,
   signToken,
+  signing,
+  unusedTokenMs,
   nodeIpam,
   nodeLifecycle,
   loadBalancerAddresses,
 }: ControllerSettings): readonly ListedController[] => [
+  listed("bootstrap-signer-controller", bootstrapSignerController, "bootstrap-signer"),
+  listed("certificatesigningrequest-approving-controller", csrApprovingController, "certificate-controller"),
+  listed("certificatesigningrequest-cleaner-controller", csrCleanerController, "certificate-controller"),
+  ...(signing
+    ? [listed("certificatesigningrequest-signing-controller", csrSigningController(signing), "certificate-controller")]
+    : []),
   listed("clusterrole-aggregation-controller", clusterRoleAggregationController),
   listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
@@ -77,6 +95,11 @@ export const controllers = ({
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
+  listed(
+    "legacy-serviceaccount-token-cleaner-controller",
+    legacyTokenCleaner(unusedTokenMs),
+    "legacy-service-account-token-cleaner",
+  ),
   listed("namespace-controller", namespaceController(discovery)),
   ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
@@ -91,6 +114,7 @@ export const controllers = ({
   ...(signToken ? [tokens(serviceAccountTokenController({ rootCa, sign: signToken }))] : []),
   listed("statefulset-controller", statefulSetController),
   listed("taint-eviction-controller", taintEvictionController(), "node-controller"),
+  listed("token-cleaner-controller", tokenCleanerController, "token-cleaner"),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
   listed("ttl-controller", ttlController()),
   listed("volumeattributesclass-protection-controller", attributesClassProtectionController),

@@ -7,7 +7,7 @@ import { isConflict, isNotFound } from "#base/errors.ts";
 import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
 import { keyOf, type ObjectKey } from "#client/object-key.ts";
-import { legacyClaims, legacyIssuer, tokenSecretType } from "#rules/legacy-tokens.ts";
+import { accountAnnotations, legacyClaims, legacyIssuer, tokenSecretType } from "#rules/legacy-tokens.ts";
 
 export interface TokenSettings {
   /** What the API server's certificate is checked against, in PEM; not told if it is empty. */
@@ -16,8 +16,7 @@ export interface TokenSettings {
   readonly sign: (claims: object) => Promise<string>;
 }
 
-const nameAnnotation = "kubernetes.io/service-account.name";
-const uidAnnotation = "kubernetes.io/service-account.uid";
+const { name: nameAnnotation, uid: uidAnnotation } = accountAnnotations;
 
 const isForToken = ({ type }: Secret): boolean => type === tokenSecretType;
 const accountOf = ({ metadata: { namespace, annotations } }: Secret): ObjectKey => ({

@@ -1,7 +1,7 @@
 // Who is asking. Authenticators are tried in order; the first that knows the client wins. A client that shows a token which nobody
 // knows is refused, one that shows nothing is anonymous.
 import { fromBase64Url } from "#base/base64.ts";
-import type { User } from "#wire/api-request.ts";
+import type { AuditAnnotations, User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { unauthorized } from "#wire/status.ts";
 import { isWebSocketRequest, offeredProtocols } from "#wire/streams/websocket.ts";
@@ -17,6 +17,8 @@ export interface TokenOwner {
   readonly user: User;
   /** For whom the token is good, of those that were asked for. */
   readonly audiences: readonly string[];
+  /** What the audit log should tell of the token, by upstream's keys. */
+  readonly notes?: Readonly<Record<string, string>>;
 }
 
 /** Why a token is not good. Shown to those who review tokens, not to the one who shows a bad one. */
@@ -39,17 +41,17 @@ export interface IdentifyOptions {
 }
 
 export const identifyBy =
-  (options: IdentifyOptions): ((request: HttpRequest) => Promise<User> | User) =>
-  (request) => {
+  (options: IdentifyOptions): ((request: HttpRequest, notes?: AuditAnnotations) => Promise<User> | User) =>
+  (request, notes) => {
     // Whoever shows a certificate is known at once, and shows it with every request.
     let isRefused = false;
     for (const [i, authenticate] of options.authenticators.entries()) {
       const user = authenticate(request);
-      if (user instanceof Promise) return identifyLater(request, { user, next: i + 1, isRefused }, options);
+      if (user instanceof Promise) return identifyLater(request, { user, next: i + 1, isRefused, notes }, options);
       if (user && user !== refused) return asAuthenticated(user);
       isRefused ||= user === refused;
     }
-    return identifyByToken(request, isRefused, options);
+    return identifyByToken(request, { isRefused, notes }, options);
   };
 
 /** How far the authenticators have been asked. */
@@ -57,6 +59,7 @@ interface Asking {
   readonly user: Promise<Identity>;
   readonly next: number;
   readonly isRefused: boolean;
+  readonly notes: AuditAnnotations | undefined;
 }
 
 async function identifyLater(request: HttpRequest, asking: Asking, options: IdentifyOptions): Promise<User> {
@@ -66,12 +69,12 @@ async function identifyLater(request: HttpRequest, asking: Asking, options: Iden
     if (user && user !== refused) return asAuthenticated(user);
     isRefused ||= user === refused;
   }
-  return identifyByToken(request, isRefused, options);
+  return identifyByToken(request, { isRefused, notes: asking.notes }, options);
 }
 
 async function identifyByToken(
   request: HttpRequest,
-  isRefused: boolean,
+  { isRefused, notes }: Pick<Asking, "isRefused" | "notes">,
   { authenticateToken, servesAnonymous = true }: IdentifyOptions,
 ): Promise<User> {
   const { authorization } = request.headers;
@@ -82,7 +85,9 @@ async function identifyByToken(
     return anonymousUser;
   }
   try {
-    return (await authenticateToken(token)).user;
+    const owner = await authenticateToken(token);
+    for (const [key, value] of Object.entries(owner.notes ?? {})) notes?.annotate(key, value);
+    return owner.user;
   } catch (error) {
     if (error instanceof TokenError) throw unauthorized();
     throw error;

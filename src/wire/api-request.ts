@@ -65,12 +65,15 @@ export interface Trace {
 }
 
 /** Takes what the audit log should tell of a request besides what it is. */
-export interface AuditNotes {
-  /** The first value of a key stays. */
-  annotate(key: string, value: string): void;
+export interface AuditNotes extends AuditAnnotations {
   /** The object that was sent, decoded and defaulted, before anybody has changed it. */
   sentObject(object: object): void;
   sentPatch(patch: unknown): void;
+}
+
+export interface AuditAnnotations {
+  /** The first value of a key stays. */
+  annotate(key: string, value: string): void;
 }
 
 export interface ApiRequest extends ResourceAddress {

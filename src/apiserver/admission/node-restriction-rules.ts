@@ -1,7 +1,7 @@
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { secretNames } from "#rules/pod-secrets.ts";
 import { containersOf } from "./pod-containers.ts";
-import { secretNames } from "./service-account-secrets.ts";
 
 const kubeletLabels: ReadonlySet<string> = new Set([
   "kubernetes.io/hostname",

@@ -5,10 +5,11 @@ import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { deepFreeze } from "#base/collections.ts";
 import { type Soon, soon } from "#base/soon.ts";
+import { secretNames } from "#rules/pod-secrets.ts";
 import type { Draft, Mutable } from "#schema/infer.ts";
 import { generatedName } from "../registry/prepare.ts";
 import { type AdmissionRefusal, type AdmissionRequest, admissionPlugin, pluginOf } from "./plugin.ts";
-import { secretNames, unreferencedSecret } from "./service-account-secrets.ts";
+import { unreferencedSecret } from "./service-account-secrets.ts";
 
 const defaultName = "default";
 const mirrorAnnotation = "kubernetes.io/config.mirror";

@@ -1,8 +1,14 @@
 // Tokens by which new nodes join: each is a Secret in kube-system, and good until it ends or the Secret is gone. Follows
 // plugin/pkg/auth/authenticator/token/bootstrap upstream.
 import { Secret } from "#api/core/v1/secret.ts";
-import { fromBase64 } from "#base/base64.ts";
 import type { Clock } from "#base/clock.ts";
+import {
+  bootstrapTokenNamespace,
+  bootstrapTokenPrefix,
+  bootstrapTokenType,
+  tokenEnd,
+  tokenValue,
+} from "#rules/bootstrap-tokens.ts";
 import { keyPrefix } from "../store-follower.ts";
 import type { CacheOf } from "../watch-cache.ts";
 import { isSameText } from "./same-text.ts";
@@ -22,28 +28,20 @@ export const bootstrapTokens =
   async (token, audiences) => {
     const [, id, shown] = form.exec(token) ?? [];
     if (id === undefined || shown === undefined) return undefined;
-    const secret = cacheOf(Secret).get(`${keyPrefix(Secret)}kube-system/bootstrap-token-${id}`)?.object;
+    const secret = cacheOf(Secret).get(
+      `${keyPrefix(Secret)}${bootstrapTokenNamespace}/${bootstrapTokenPrefix}${id}`,
+    )?.object;
     if (!secret || secret.metadata.deletionTimestamp !== undefined) return undefined;
-    if (secret.type !== "bootstrap.kubernetes.io/token") return undefined;
-    const data = (key: string): string => {
-      const value: unknown = secret.data?.[key];
-      const bytes = typeof value === "string" ? fromBase64(value) : undefined;
-      return bytes ? new TextDecoder().decode(bytes) : "";
-    };
+    if (secret.type !== bootstrapTokenType) return undefined;
+    const data = (key: string): string => tokenValue(secret, key);
     if (!isSameText(data("token-secret"), shown) || data("token-id") !== id) return undefined;
-    if (data("usage-bootstrap-authentication") !== "true" || hasEnded(data("expiration"), clock)) return undefined;
+    if (data("usage-bootstrap-authentication") !== "true") return undefined;
+    if ((tokenEnd(secret) ?? Number.POSITIVE_INFINITY) <= clock.now()) return undefined;
     const groups = groupsIn(data("auth-extra-groups"));
     if (!groups) return undefined;
     const user = { name: `system:bootstrap:${id}`, groups: ["system:bootstrappers", ...groups] };
     return { user, audiences };
   };
-
-/** A time that cannot be read is over. */
-function hasEnded(expiration: string, clock: Clock): boolean {
-  if (expiration === "") return false;
-  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(expiration);
-  return !isTime || !(Date.parse(expiration) > clock.now());
-}
 
 /** Undefined if one of them is none that such a token may give. */
 function groupsIn(text: string): readonly string[] | undefined {

@@ -2,11 +2,11 @@
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
 import { type AnonymousService, type Authenticator, identifyBy, type TokenOwner } from "#serving/authentication.ts";
-import type { User } from "#wire/api-request.ts";
+import type { AuditAnnotations, User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import type { CacheOf } from "../watch-cache.ts";
 import { bootstrapTokens } from "./bootstrap-tokens.ts";
-import { legacyTokens } from "./legacy-tokens.ts";
+import { type LegacyTokenOptions, legacyTokens } from "./legacy-tokens.ts";
 import { type ServiceAccountTokenSettings, ServiceAccountTokens } from "./service-account-tokens.ts";
 import { anyToken, type TokenAuthenticator } from "./token-authenticators.ts";
 
@@ -23,6 +23,8 @@ export interface IdentityOptions {
   readonly servesAnonymous?: AnonymousService;
   /** How tokens of service accounts are made and checked; without this there are none. */
   readonly serviceAccounts?: ServiceAccountTokenSettings;
+  /** Told of each secret whose token was shown; nothing is noted by default. */
+  readonly legacyTokenUsed?: LegacyTokenOptions["used"];
   /** Names of the server, for which a token must be good that is shown to it. */
   readonly audiences: readonly string[];
   readonly cacheOf: CacheOf;
@@ -34,7 +36,7 @@ export interface Identity {
   readonly serviceAccounts: ServiceAccountTokens | undefined;
   /** Whose token it is, for those audiences; for the server itself if none are named. Throws TokenError. */
   authenticateToken(token: string, audiences?: readonly string[]): Promise<TokenOwner>;
-  identify(request: HttpRequest): Promise<User> | User;
+  identify(request: HttpRequest, notes?: AuditAnnotations): Promise<User> | User;
 }
 
 export function identityBy(options: IdentityOptions): Identity {
@@ -45,7 +47,10 @@ export function identityBy(options: IdentityOptions): Identity {
   const tokenOwner = anyToken([
     ...tokens,
     ...(serviceAccounts
-      ? [serviceAccounts.authenticate.bind(serviceAccounts), legacyTokens(serviceAccounts.options)]
+      ? [
+          serviceAccounts.authenticate.bind(serviceAccounts),
+          legacyTokens({ ...serviceAccounts.options, used: options.legacyTokenUsed }),
+        ]
       : []),
     ...(options.bootstrapTokens ? [bootstrapTokens({ cacheOf, clock })] : []),
     ...(options.remoteTokens ?? []),

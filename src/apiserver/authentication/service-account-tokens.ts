@@ -71,6 +71,7 @@ interface Claims {
 /** What a token is bound to. A pod's node is only mentioned. */
 export type Bound = Readonly<Partial<Record<"pod" | "secret" | "node", ApiObject>>>;
 
+const staleToken = "authentication.k8s.io/stale-token";
 /** Clocks may differ by this much. */
 const leewaySeconds = 60;
 /** So many verified tokens are remembered: checking a signature costs more than all else about a request. */
@@ -130,7 +131,8 @@ export class ServiceAccountTokens {
       );
     this.#refuseByTime(claims);
     this.#refuseRevoked(claims);
-    return { user: userOf(claims), audiences };
+    const stale = this.#staleness(claims);
+    return { user: userOf(claims), audiences, ...(stale !== undefined && { notes: { [staleToken]: stale } }) };
   }
 
   async #claimsOf(token: string): Promise<Claims | undefined> {
@@ -146,6 +148,12 @@ export class ServiceAccountTokens {
       }
     this.#verified.set(token, claims);
     return claims;
+  }
+
+  /** Says that a client goes on with a token that it should have read again, which works only because old clients do not. */
+  #staleness({ sub, "kubernetes.io": { warnafter } }: Claims): string | undefined {
+    const seconds = Math.floor(this.options.clock.now() / 1000) - (warnafter || Number.POSITIVE_INFINITY);
+    return seconds > 0 ? `subject: ${sub}, seconds after warning threshold: ${seconds}` : undefined;
   }
 
   #refuseByTime({ exp, nbf, iat }: Claims): void {

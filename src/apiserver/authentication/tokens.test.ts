@@ -263,6 +263,13 @@ test("a token in a secret is good as long as the secret holds it", async () => {
   assert.equal(await error(s, good), "Token has been invalidated");
   await s.call("POST", secrets, { metadata: { name: "old" }, data: { token: btoa(good) } });
   assert.equal((await use(s, good)).username, "system:serviceaccount:web:robot");
+  const day = async () => (await s.call("GET", `${secrets}/old`)).json.metadata.labels;
+  const today = new Date(s.clock.now()).toISOString().slice(0, 10);
+  assert.deepEqual(await day(), { "kubernetes.io/legacy-token-last-used": today }, "the use is noted");
+  const version = async () => (await s.call("GET", `${secrets}/old`)).json.metadata.resourceVersion;
+  const before = await version();
+  await Promise.all(Array.from({ length: 5 }, () => use(s, good)));
+  assert.equal(await version(), before, "once a day is enough");
   assert.equal(await error(s, other), "Token does not match server's copy");
   assert.equal(await error(s, ofAnother), "sub claim is invalid");
   assert.notEqual(await error(s, good, ["vault"]), undefined);

@@ -22,6 +22,13 @@ export class ServerWrites {
     await this.#request({ ...request(kind, signal), verb: "update", name, ...inside(namespace), body: bodyOf(object) });
   }
 
+  /** A merge patch, refused if the object is another one by now. */
+  async merge(kind: AnyKind, object: DraftObject, signal: AbortSignal): Promise<void> {
+    const { namespace, name = "" } = object.metadata;
+    const body = { ...bodyOf(object), patchType: "merge" as const };
+    await this.#request({ ...request(kind, signal), verb: "patch", name, ...inside(namespace), body });
+  }
+
   /** Throws a conflict if the object is not the newest. */
   async updateStatus(kind: AnyKind, object: DraftObject, signal: AbortSignal): Promise<void> {
     const { namespace, name = "" } = object.metadata;

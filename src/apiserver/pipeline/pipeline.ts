@@ -4,7 +4,7 @@
 import type { Clock } from "#base/clock.ts";
 import type { Soon } from "#base/soon.ts";
 import type { Authorize } from "#serving/authorization.ts";
-import type { User } from "#wire/api-request.ts";
+import type { AuditAnnotations, User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import type { YamlReader } from "#wire/yaml/reader.ts";
 import type { ForeignRequests } from "../aggregation/foreign-requests.ts";
@@ -33,7 +33,7 @@ export interface Stage {
 }
 
 export interface PipelineOptions {
-  readonly identify: (request: HttpRequest) => Promise<User> | User;
+  readonly identify: (request: HttpRequest, notes?: AuditAnnotations) => Promise<User> | User;
   readonly authorize: Authorize;
   readonly resources: Resources;
   readonly paths: PathHandler;

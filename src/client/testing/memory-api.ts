@@ -113,7 +113,7 @@ export class MemoryApi {
     if (asked && asked !== current.metadata.resourceVersion)
       throw modifiedMeanwhile({ group: kind.group, resource: kind.plural }, name);
     const next: Readonly<Record<string, unknown>> =
-      subresource === "status"
+      subresource === "status" || subresource === "approval"
         ? { ...current, metadata: draft.metadata, status: draft.status }
         : { ...draft, ...(kind.subresources?.status && { status: current.status }) };
     const { uid, creationTimestamp, generation = 1, deletionTimestamp } = current.metadata;

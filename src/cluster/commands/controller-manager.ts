@@ -10,6 +10,7 @@ import { runAlone } from "../alone/run-alone.ts";
 import { controllerManager } from "../controller-manager.ts";
 import { controllerSwitch } from "../controller-switches.ts";
 import { ineffectivePartFlags } from "../ineffective-flags.ts";
+import { signingBy, signingFlags } from "../signing-settings.ts";
 
 /** How many objects a controller looks at together, by upstream's flags. */
 const workerFlags: Readonly<Record<string, string>> = {
@@ -93,8 +94,13 @@ const flags = {
   "large-cluster-size-threshold": { type: "int", default: 50, help: "With how many nodes a zone counts as large" },
   "kube-api-content-type": { type: "string", value: "TYPE", help: unusedYet },
   "cluster-name": { type: "string", default: "kubernetes", help: unusedYet },
-  "cluster-signing-cert-file": { type: "string", value: "FILE", help: unusedYet },
-  "cluster-signing-key-file": { type: "string", value: "FILE", help: unusedYet },
+  ...signingFlags,
+  "legacy-service-account-token-clean-up-period": {
+    type: "string",
+    value: "DURATION",
+    default: "8760h0m0s",
+    help: "How long a token in a secret that nobody asked for may go unused until it is invalidated, and again until it is deleted",
+  },
   "service-account-private-key-file": {
     type: "string",
     value: "FILE",
@@ -131,6 +137,9 @@ export const controllerManagerCommand: Command = {
       keyFile === undefined
         ? undefined
         : tokenKeys(flagFile("service-account-private-key-file", keyFile, asPrivateKey));
+    const signing = signingBy(settings);
+    const tokenFlag = "legacy-service-account-token-clean-up-period";
+    const unusedTokenMs = durationFlag(tokenFlag, settings[tokenFlag]);
     const workers = new Map(
       Object.entries(workerFlags).flatMap(([flag, controller]) => {
         const count: unknown = settings[flag as keyof typeof settings];
@@ -147,6 +156,8 @@ export const controllerManagerCommand: Command = {
           discovery: context.discovery,
           rootCa: rootCa ?? context.ca,
           ...(keys && { signToken: keys.sign }),
+          ...(signing && { signing }),
+          unusedTokenMs,
           ...nodeSettings(settings),
           terminatedPodThreshold: settings["terminated-pod-gc-threshold"],
           isOn,

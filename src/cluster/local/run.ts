@@ -20,6 +20,7 @@ import { encryptionOf } from "../encryption-settings.ts";
 import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { openStore } from "../open-store.ts";
+import { signingWith } from "../signing-settings.ts";
 import { certificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
 import { ensureEncryption } from "./encryption.ts";
@@ -79,6 +80,7 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
       {
         network,
         rootCa: authority.cert,
+        signing: signingWith(() => authority, certificateMs),
         identity: identityOf(place, certificates),
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
@@ -117,6 +119,9 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
     await store.close();
   }
 }
+
+/** As long as upstream's are. */
+const certificateMs = 365 * 24 * 60 * 60 * 1000;
 
 /** Tokens that never end are found in old backups; a year is what pods' own tokens may live as well. */
 const longestToken = "8760h";

@@ -5,6 +5,7 @@ import { fromBase64 } from "#base/base64.ts";
 import { type DerElement, DerError, derElement, derElements, derInside, derTag } from "#base/der.ts";
 import { type DistinguishedName, parseDistinguishedName } from "#base/distinguished-name.ts";
 import { hex } from "#base/hex.ts";
+import { type AlternativeNames, requestedNames } from "./alternative-names.ts";
 
 /** SEQUENCE { OID, parameters } */
 export interface Algorithm {
@@ -15,6 +16,10 @@ export interface Algorithm {
 
 export interface Csr {
   readonly subject: DistinguishedName;
+  /** The content of the Name that the subject is. */
+  readonly rawSubject: Uint8Array;
+  /** The names and addresses that the certificate is asked to be good for besides its subject. */
+  readonly names: AlternativeNames;
   /** The key the certificate is to be for: as a whole, and the bits that are the key. */
   readonly key: { readonly whole: Uint8Array; readonly algorithm: Algorithm; readonly bits: Uint8Array };
   /** What was signed with it, how, and what came out. */
@@ -53,11 +58,14 @@ export const csrSubject = (request: string): DistinguishedName => parseCsr(reque
 function csrIn(request: Uint8Array): Csr {
   const [info, algorithm, signature, ...more] = derElements(derInside(derElement(request), sequence));
   if (more.length > 0) throw new DerError("asn1: structure error: sequence too long");
-  const [version, subject, key] = derElements(derInside(info, sequence));
+  const [version, subject, key, attributes] = derElements(derInside(info, sequence));
   derInside(version, integer);
   const [keyAlgorithm, bits] = derElements(derInside(key, sequence));
+  const rawSubject = derInside(subject, sequence);
   return {
-    subject: parseDistinguishedName(derInside(subject, sequence)),
+    subject: parseDistinguishedName(rawSubject),
+    rawSubject,
+    names: requestedNames(attributes),
     key: { whole: wholeOf(key), algorithm: algorithmIn(keyAlgorithm), bits: bitsIn(bits) },
     info: wholeOf(info),
     algorithm: algorithmIn(algorithm),

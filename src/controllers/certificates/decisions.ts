@@ -1,0 +1,7 @@
+// What was decided about a request.
+import type { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
+
+export type Decision = "Approved" | "Denied" | "Failed";
+
+export const hasDecision = ({ status }: CertificateSigningRequest, type: Decision): boolean =>
+  (status.conditions ?? []).some((condition) => condition.type === type);
