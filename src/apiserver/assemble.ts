@@ -199,7 +199,6 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     rules: celRules,
     webhooks,
     caches,
-    apis,
     runtimeKinds,
     request: server.request,
   });

@@ -34,6 +34,8 @@ export class StoredObject implements EncodedObject {
   #isRead = false;
   #isAsked = false;
   #isSettled = false;
+  /** Undefined until the bytes have been looked at. */
+  #isOfFormerVersion: boolean | undefined;
 
   /** At least one of the forms is there. */
   constructor(form: StoredForm, key: string, revision: Revision, { value, json, object }: Forms) {
@@ -73,6 +75,13 @@ export class StoredObject implements EncodedObject {
     return this.#json;
   }
 
+  /** Whether the store has it in a version that is no longer the one that is stored. */
+  get isOfFormerVersion(): boolean {
+    if (this.#isOfFormerVersion === undefined)
+      this.#isOfFormerVersion = this.#isForeign && this.#value !== undefined && !this.#form.isCurrent(this.#value);
+    return this.#isOfFormerVersion;
+  }
+
   /** Whether anyone has asked for it since this was last called. */
   takeAsked(): boolean {
     const isAsked = this.#isAsked;
@@ -83,6 +92,7 @@ export class StoredObject implements EncodedObject {
   /** Comes down to one form. */
   settle(isHeldByOthers: boolean): void {
     this.#isSettled = true;
+    if (this.#form.mayBeFormer) this.#isOfFormerVersion = this.isOfFormerVersion;
     const object = this.#object instanceof WeakRef ? undefined : this.#object;
     if (isHeldByOthers && object && this.#isFaithful(object)) this.#json = undefined;
     else {
@@ -212,9 +222,31 @@ export class StoredForm {
     return this.#make(key, revision, { object });
   }
 
-  /** What clients get of what the store has. What is foreign may have been written before the kind was what it is. */
+  /** Whether what the store has may be of another version than what is stored now. */
+  get mayBeFormer(): boolean {
+    return this.#kind.peers !== undefined;
+  }
+
+  /** Whether what the store has is of the version that is stored now. */
+  isCurrent(value: Uint8Array): boolean {
+    if (!this.mayBeFormer || this.#headBytes.every((byte, i) => value[i] === byte)) return true;
+    return this.parse(value).apiVersion === this.#kind.apiVersion;
+  }
+
+  /**
+   * What clients get of what the store has. What is foreign may have been written before the kind was what it is; where only a webhook can
+   * tell what that means today, it stays in the version that it is in.
+   */
   jsonOf(value: Uint8Array, revision: Revision, isForeign = true): Uint8Array {
+    if (isForeign && this.#kind.peers?.isRemote && !this.isCurrent(value)) return this.#formerJson(value, revision);
     return this.#withVersion(isForeign ? this.#reread(value) : value, this.#head.length, revision, newline);
+  }
+
+  #formerJson(value: Uint8Array, revision: Revision): Uint8Array {
+    const { apiVersion, kind, metadata, ...rest } = this.parse(value);
+    const versioned = { ...metadata, resourceVersion: String(revision) };
+    const text = `${namesHead({ apiVersion, kind })}${JSON.stringify({ metadata: versioned, ...rest }).slice(1)}`;
+    return encoder.encode(`${htmlSafe(text)}\n`);
   }
 
   #reread(value: Uint8Array): Uint8Array {
@@ -230,6 +262,7 @@ export class StoredForm {
   }
 
   withRevision(json: Uint8Array, before: Revision, revision: Revision): Uint8Array {
+    if (this.#kind.peers?.isRemote && !this.isCurrent(json)) return this.#formerJson(json, revision);
     return this.#withVersion(json, this.#head.length + versionText(before).length, revision, nothing);
   }
 

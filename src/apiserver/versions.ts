@@ -5,65 +5,79 @@ import { copyJson } from "#schema/apply/value.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { EncodedObject, WatchEvent } from "#wire/api-request.ts";
-import { encodeObject } from "#wire/json.ts";
-import { unexpectedError } from "#wire/status.ts";
+import { encodeObject, namesHead } from "#wire/json.ts";
 import { sent } from "./watcher.ts";
 
-export function toStored(kind: AnyKind, object: DraftObject): Soon<DraftObject> {
-  const { convert } = kind;
-  if (!convert) return object;
-  if (convert.remote) return convert.remote([object], convert.to()).then(([one]) => one as DraftObject);
-  return copyJson(convert.toStored(object as never)) as DraftObject;
+/** What the registry of a version is given. Where versions are peers it has a registry of its own, which converts when it writes. */
+export function toStored(kind: AnyKind, object: DraftObject): DraftObject {
+  const { convert, peers } = kind;
+  return convert && !peers ? (copyJson(convert.toStored(object as never)) as DraftObject) : object;
 }
 
+/** An object that was stored, in a version of its kind. */
 export const fromStored = (kind: AnyKind, object: ApiObject): Soon<ApiObject> =>
   soon(allFromStored(kind, [object]), ([one]) => one as ApiObject);
 
 function allFromStored(kind: AnyKind, objects: readonly ApiObject[]): Soon<readonly ApiObject[]> {
-  const { convert } = kind;
-  if (!convert) return objects;
-  if (convert.remote) return convert.remote(objects, kind) as Promise<readonly ApiObject[]>;
-  return objects.map((object) => convert.fromStored(object) as ApiObject);
+  const { convert, peers } = kind;
+  if (peers) return allFromPeers(kind, objects);
+  return convert ? objects.map((object) => convert.fromStored(object) as ApiObject) : objects;
 }
 
-/** The same at once, for who cannot wait. Throws ApiError where a webhook would have to be asked: to guess could lose what was written. */
-export const toStoredNow = (kind: AnyKind, object: DraftObject): DraftObject => {
-  refuseRemote(kind);
-  return toStored(kind, object) as DraftObject;
-};
+/** Those that are of the version already stay as they are. */
+function allFromPeers(kind: AnyKind, objects: readonly ApiObject[]): Soon<readonly ApiObject[]> {
+  const others = objects.filter(({ apiVersion }) => apiVersion !== kind.apiVersion);
+  if (others.length === 0 || !kind.peers) return objects;
+  return soon(kind.peers.adopt(others), (adopted) => {
+    const queue = adopted.values();
+    return objects.map((object) =>
+      object.apiVersion === kind.apiVersion ? object : (queue.next().value as ApiObject),
+    );
+  });
+}
 
-export const fromStoredNow = (kind: AnyKind, object: ApiObject): ApiObject => {
-  refuseRemote(kind);
-  return fromStored(kind, object) as ApiObject;
-};
-
-function refuseRemote({ convert, apiVersion, kind }: AnyKind): void {
-  if (convert?.remote)
-    throw unexpectedError(`conversion webhook for ${apiVersion}, Kind=${kind} cannot be called during admission`);
+/** An object of one version in another. */
+export function converted(from: AnyKind, to: AnyKind, object: ApiObject): Soon<ApiObject> {
+  if (from === to) return object;
+  return fromStored(to, toStored(from, object as DraftObject) as ApiObject);
 }
 
 export const inVersion = (kind: AnyKind, stored: EncodedObject): Soon<EncodedObject> =>
-  kind.convert ? soon(fromStored(kind, stored.object), (object) => encoded(kind, object)) : stored;
+  isAsStored(kind, stored) ? stored : soon(fromStored(kind, stored.object), (object) => encoded(kind, object));
 
 const encoded = (kind: AnyKind, object: ApiObject): EncodedObject => ({ object, json: encodeObject(kind, object) });
 
-export const allInVersion = (kind: AnyKind, items: readonly EncodedObject[]): Soon<readonly EncodedObject[]> =>
-  kind.convert
-    ? soon(
-        allFromStored(
-          kind,
-          items.map(({ object }) => object),
-        ),
-        (objects) => objects.map((object) => encoded(kind, object)),
-      )
-    : items;
+/** Whether what is stored is of the version that is asked for. Its bytes say so: to read it only for that would take longer. */
+function isAsStored(kind: AnyKind, stored: EncodedObject): boolean {
+  if (kind.convert) return false;
+  return !kind.peers?.isRemote || isCalled(kind, stored.json);
+}
+
+const heads = new WeakMap<AnyKind, Uint8Array>();
+
+function isCalled(kind: AnyKind, json: Uint8Array): boolean {
+  const head = heads.get(kind) ?? new TextEncoder().encode(namesHead(kind));
+  heads.set(kind, head);
+  return head.every((byte, i) => json[i] === byte);
+}
+
+export function allInVersion(kind: AnyKind, items: readonly EncodedObject[]): Soon<readonly EncodedObject[]> {
+  if (!kind.convert && !kind.peers?.isRemote) return items;
+  const others = items.filter((item) => !isAsStored(kind, item));
+  if (others.length === 0) return items;
+  const objects = others.map(({ object }) => object);
+  return soon(allFromStored(kind, objects), (all) => {
+    const queue = all.values();
+    return items.map((item) => (isAsStored(kind, item) ? item : encoded(kind, queue.next().value as ApiObject)));
+  });
+}
 
 /** The events of a watch; those of the stored version are passed on as they are, with their bytes. */
 export function eventsInVersion(
   kind: AnyKind,
   events: AsyncIterable<readonly WatchEvent[]>,
 ): AsyncIterable<readonly WatchEvent[]> {
-  return kind.convert ? allConverted(kind, events) : events;
+  return kind.convert || kind.peers?.isRemote ? allConverted(kind, events) : events;
 }
 
 async function* allConverted(
@@ -73,9 +87,11 @@ async function* allConverted(
   for await (const batch of events) {
     const objects = batch.filter(hasObject).map(({ object }) => object as ApiObject);
     const queue = (await allFromStored(kind, objects)).values();
-    yield batch.map((event) =>
-      hasObject(event) ? sent(event.type, encoded(kind, queue.next().value as ApiObject)) : event,
-    );
+    yield batch.map((event) => {
+      if (!hasObject(event)) return event;
+      const object = queue.next().value as ApiObject;
+      return object === event.object ? event : sent(event.type, encoded(kind, object));
+    });
   }
 }
 

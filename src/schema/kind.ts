@@ -1,4 +1,5 @@
 // A kind of object that the API serves: the one place that knows what it is.
+import type { Soon } from "#base/soon.ts";
 import { declared } from "./declared.ts";
 import { Field, ref, typeMeta } from "./field.ts";
 import type { InferFields, Mutable } from "./infer.ts";
@@ -120,6 +121,8 @@ export interface KindRules<F extends Fields> {
   readonly metadataOnly?: true;
   /** Set when another version of the kind is the one that is stored. */
   readonly convert?: Conversion<ObjectOf<F>>;
+  /** Set, in all versions, when each version has rules of its own: objects are then checked in the version they are written in. */
+  readonly peers?: PeerVersions;
 }
 
 /** How objects of this version become objects of the stored version, and back. What one side cannot say goes into annotations, as upstream does it. */
@@ -127,14 +130,17 @@ export interface Conversion<O> {
   readonly to: () => AnyKind;
   toStored(object: O): Readonly<Record<string, unknown>>;
   fromStored(stored: Readonly<Record<string, any>>): Readonly<Record<string, unknown>>;
-  /**
-   * Where another program converts: it is asked for objects on their way in and out. The two above then only serve to compare who owns what,
-   * and fields that are selected by.
-   */
-  remote?(
-    objects: readonly Readonly<Record<string, unknown>>[],
-    target: AnyKind,
-  ): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+/**
+ * What makes objects of any other version of the kind ones of this version. Where another program does it, `toStored` and `fromStored` above
+ * only serve to compare who owns what.
+ */
+export interface PeerVersions {
+  /** Whether another program is asked: then objects that were stored in a former version are kept as they are until they are read. */
+  readonly isRemote: boolean;
+  /** In their order. Throws ApiError. */
+  adopt(objects: readonly Readonly<Record<string, unknown>>[]): Soon<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 export interface Kind<F extends Fields> extends KindRules<F> {

@@ -29,9 +29,9 @@ export interface ObjectModel {
   /** Fills in defaults, in place. Doing it twice changes nothing more. */
   applyDefaults(object: object): void;
   /** Adds the problems of a defaulted object, but for those of metadata, which are the same for all kinds. With `old`, of the update from it. */
-  validate(object: JsonMap, old: JsonMap | undefined, problems: Problem[]): void;
+  validate(object: JsonMap, old: JsonMap | undefined, problems: Problem[], warn?: WarnOfProblem): void;
   /** The same, of an update through the status subresource. */
-  validateStatus(object: JsonMap, old: JsonMap, problems: Problem[]): void;
+  validateStatus(object: JsonMap, old: JsonMap, problems: Problem[], warn?: WarnOfProblem): void;
 
   /** How ownership of fields sees it. */
   readonly shape: ApplyShape;
@@ -42,6 +42,9 @@ export interface ObjectModel {
 
   readonly publication: Publication;
 }
+
+/** Takes problems that are let go, as that of a rule which came after the value did. */
+export type WarnOfProblem = (problem: Problem) => void;
 
 /** What clients are told of a kind, and may send, where upstream's two sorts of kinds differ. */
 export interface Publication {

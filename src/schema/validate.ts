@@ -6,6 +6,7 @@ import { asksForOld, itemFinder } from "./correlate.ts";
 import type { FieldSpec, Type } from "./field.ts";
 import { byteLength, rangeMessage } from "./formats.ts";
 import type { AnyKind } from "./kind.ts";
+import type { WarnOfProblem } from "./model.ts";
 import { invalid, mostProblems, notSupported, type Problem, required, tooFew, tooLong, tooMany } from "./problem.ts";
 import { inOrderOf } from "./problem-order.ts";
 import { sentEmpty } from "./sent-empty.ts";
@@ -20,7 +21,12 @@ type Validator = (value: any, old: any, updating: boolean, problems: Problem[]) 
  * The problems of a defaulted object, none if it may be stored. With `old`, of the update from old to it. Once there are
  * `mostProblems`, no more are looked for: nobody reads them, and to find and tell all of a large object takes seconds.
  */
-export function validateObject(subject: AnyKind | AnyStruct, object: Values, old?: Values): Problem[] {
+export function validateObject(
+  subject: AnyKind | AnyStruct,
+  object: Values,
+  old?: Values,
+  warn?: WarnOfProblem,
+): Problem[] {
   const problems: Problem[] = [];
   if (!("model" in subject)) {
     validateStruct(subject, object, old, problems);
@@ -28,7 +34,7 @@ export function validateObject(subject: AnyKind | AnyStruct, object: Values, old
   }
   // What is only asked and answered, like an access review, needs no name.
   if (subject.stored !== false) addMetadataProblems(subject, object, old, problems);
-  subject.model.validate(object, old, problems);
+  subject.model.validate(object, old, problems, warn);
   return problems;
 }
 
@@ -46,10 +52,10 @@ export function validateStruct(struct: AnyStruct, object: Values, old: Values | 
 }
 
 /** Every problem of an update through the status subresource. */
-export function validateStatus(kind: AnyKind, object: Values, old: Values): Problem[] {
+export function validateStatus(kind: AnyKind, object: Values, old: Values, warn?: WarnOfProblem): Problem[] {
   const problems: Problem[] = [];
   at("metadata", problems, () => validateMetadata(kind, object as WithMetadata, old.metadata, problems));
-  kind.model.validateStatus(object, old, problems);
+  kind.model.validateStatus(object, old, problems, warn);
   if (kind.checkStatus) collect(object, kind.checkStatus(object as never, old as never), problems);
   return problems;
 }

@@ -8,7 +8,6 @@ import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { ServerWrites } from "../bootstrap/server-writes.ts";
 import type { KindCaches } from "../served/caches.ts";
 import type { RuntimeKinds } from "../served/runtime-kinds.ts";
-import type { ServedApis } from "../served/served-apis.ts";
 import type { StrategyOf } from "../served/stored-resources.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { customStrategy } from "./custom-strategy.ts";
@@ -16,7 +15,6 @@ import { CustomResourceDefinitions } from "./definitions.ts";
 import { webhookConversion } from "./webhook-conversion.ts";
 
 export interface CustomResourcesOptions {
-  readonly apis: ServedApis;
   readonly caches: KindCaches;
   readonly runtimeKinds: (name: string, strategies: StrategyOf) => RuntimeKinds;
   readonly request: (request: ApiRequest) => Promise<ApiResponse>;
@@ -34,14 +32,14 @@ const never = new AbortController().signal;
 const refusal = "create not allowed while custom resource definition is terminating";
 
 export function customResources(options: CustomResourcesOptions): CustomResourceDefinitions {
-  const { apis, caches, request, rules, webhooks, random, clock, log } = options;
+  const { caches, request, rules, webhooks, random, clock, log } = options;
   const strategies = (kind: AnyKind) =>
     customStrategy(kind, () => (definitions.isTerminating(kind) ? refusal : undefined));
   const definitions = new CustomResourceDefinitions({
     cacheOf: caches.cacheOf,
     runtimeKinds: options.runtimeKinds("custom-resources", strategies),
     writes: new ServerWrites(request),
-    objectsOf: (kind) => caches.cacheOf(apis.stored(kind).registry.kind),
+    objectsOf: (kind) => caches.cacheOf(kind.convert?.to() ?? kind),
     rules,
     webhookOf: (conversion) => webhookConversion({ conversion, client: webhooks, random, signal: never }),
     clock,

@@ -7,7 +7,7 @@ import type {
 } from "#api/apiextensions/v1/custom-resource-definition.ts";
 import { compareVersions } from "#schema/discovery.ts";
 import { JsonPath } from "#schema/json-path.ts";
-import type { AnyKind, Conversion, ScalePaths, Verb } from "#schema/kind.ts";
+import type { AnyKind, Conversion, PeerVersions, ScalePaths, Verb } from "#schema/kind.ts";
 import { type StructuralKindRules, structuralKind } from "#schema/structural/kind.ts";
 import type { Rules } from "#schema/structural/rules.ts";
 import { columnsOf, firstOf } from "./columns.ts";
@@ -31,17 +31,17 @@ export function kindsOf(definition: CustomResourceDefinition, options: KindsOpti
   if (!storage) return [];
   const { conversion } = definition.spec;
   const remote = conversion?.strategy === "Webhook" ? options.webhookOf?.(conversion) : undefined;
-  const stored = kindOf(definition, storage, options, undefined);
+  const stored = kindOf(definition, storage, options, { remote, stored: undefined });
   return versions
     .filter(({ served }) => served)
-    .map((version) => (version === storage ? stored : kindOf(definition, version, options, { stored, remote })));
+    .map((version) => (version === storage ? stored : kindOf(definition, version, options, { remote, stored })));
 }
 
 function kindOf(
   { spec, status }: CustomResourceDefinition,
   version: Version,
   { rules }: KindsOptions,
-  other: ConversionTarget | undefined,
+  { stored, remote }: ConversionParts,
 ): AnyKind {
   const { group, scope } = spec;
   const { plural, singular, kind, listKind, shortNames, categories } = status.acceptedNames;
@@ -66,7 +66,8 @@ function kindOf(
     schema: schema as Readonly<Record<string, unknown>>,
     ...(rules && { rules }),
     ...(scale && scaleChecks(scale)),
-    ...(other && { convert: conversionBy(() => own, other) }),
+    ...(stored && { convert: conversionBy(() => own, stored) }),
+    ...(spec.versions.length > 1 && { peers: peersOf(() => own, remote) }),
   });
   return own;
 }
@@ -123,18 +124,24 @@ function selectableFields({ selectableFields: fields }: Version): Pick<Structura
   return { selectableFields: Object.fromEntries(readers) };
 }
 
-/** What objects of a version are stored as, and what converts them where it takes more than another name. */
-interface ConversionTarget {
-  readonly stored: AnyKind;
+interface ConversionParts {
+  /** What objects of a version are stored as; undefined of the version that is stored. */
+  readonly stored: AnyKind | undefined;
+  /** What converts them where it takes more than another name. */
   readonly remote: ConvertAll | undefined;
 }
 
-const conversionBy = (own: () => AnyKind, { stored, remote }: ConversionTarget): Conversion<never> => ({
+const conversionBy = (own: () => AnyKind, stored: AnyKind): Conversion<never> => ({
   to: () => stored,
   toStored: (object) => relabelled(object, stored),
   fromStored: (object) => relabelled(object, own()),
-  ...(remote && {
-    // What a webhook answers is pruned as what a client sends is.
-    remote: async (objects, target) => (await remote(objects, target)).map((object) => relabelled(object, target)),
-  }),
+});
+
+/** What a webhook answers is pruned as what a client sends is. */
+const peersOf = (own: () => AnyKind, remote: ConvertAll | undefined): PeerVersions => ({
+  isRemote: remote !== undefined,
+  adopt: (objects) =>
+    remote
+      ? remote(objects, own()).then((answered) => answered.map((object) => relabelled(object, own())))
+      : objects.map((object) => relabelled(object, own())),
 });

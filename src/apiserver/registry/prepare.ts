@@ -1,6 +1,7 @@
 // What the server itself writes into an object on its way in: identity, times, generation, and what a client may not change here.
 import { equal, own, setOwn } from "#base/collections.ts";
 import type { Random } from "#base/random.ts";
+import { keepTimes } from "#schema/apply/keep-times.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";
@@ -89,6 +90,9 @@ export function shareUnchanged(object: DraftObject, old: ApiObject): void {
       object[field] = before;
   }
 }
+
+/** Whether a write makes another object; that someone wrote again what they own does not. */
+export const isChanged = (old: ApiObject, object: DraftObject): boolean => !equal(keepTimes(old, object), old);
 
 const clientMetadata = ["labels", "annotations", "finalizers", "ownerReferences"];
 

@@ -2,7 +2,6 @@
 // is in write-steps.ts, how writers of one object wait for each other in key-turns.ts.
 import { equal } from "#base/collections.ts";
 import type { Soon } from "#base/soon.ts";
-import { keepTimes } from "#schema/apply/keep-times.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { Conflict, OutOfSpace, type Revision, TransformError, Unavailable } from "#store/engine.ts";
@@ -22,6 +21,7 @@ import type { Causality } from "../causality.ts";
 import { largeBytes } from "../request-body.ts";
 import { keyPrefix } from "../store-follower.ts";
 import type { StoredObject } from "../stored.ts";
+import { fromStored } from "../versions.ts";
 import type { AdmissionCall } from "./admission.ts";
 import { type KeyTurn, KeyTurns } from "./key-turns.ts";
 import { ObjectReader, type ObjectReaderOptions } from "./object-reader.ts";
@@ -33,6 +33,10 @@ import { type AdmissionView, type ObjectWrite, WriteSteps, type WriteStepsOption
 
 export interface RegistryOptions extends ObjectReaderOptions, Omit<WriteStepsOptions, "caughtUp"> {
   readonly causality: Causality;
+  /** What is stored, where objects are written in another version, which is `kind`. */
+  readonly storedKind?: AnyKind;
+  /** Those of another registry of the same objects. */
+  readonly turns?: KeyTurns;
   /** Which objects only those see who ask for them: such as wait for initializers. Without it there are none. */
   readonly hides?: ((object: ApiObject) => boolean) | undefined;
 }
@@ -63,8 +67,10 @@ interface Commit {
 const nameTries = 8;
 
 export class Registry {
+  /** In this version objects are written: the one that is stored, unless versions are peers (`inVersion`). */
   readonly kind: AnyKind;
   readonly strategy: Strategy;
+  /** As they are stored. */
   readonly objects: ObjectReader;
   /** How this resource is called in refusals. */
   readonly resource: ResourceName;
@@ -74,7 +80,7 @@ export class Registry {
   readonly hides: RegistryOptions["hides"];
   readonly #options: RegistryOptions;
   readonly #steps: WriteSteps;
-  readonly #turns = new KeyTurns();
+  readonly #turns: KeyTurns;
 
   constructor(options: RegistryOptions) {
     const { kind, strategy } = options;
@@ -85,7 +91,17 @@ export class Registry {
     this.prefix = keyPrefix(kind);
     this.hides = options.hides;
     this.#options = options;
+    this.#turns = options.turns ?? new KeyTurns();
     this.#steps = new WriteSteps({ ...options, caughtUp: (signal) => this.objects.caughtUp(signal) });
+  }
+
+  /** The same objects, written in another version by its own rules. */
+  inVersion(kind: AnyKind, strategy: Strategy): Registry {
+    return new Registry({ ...this.#options, kind, strategy, storedKind: this.#storedKind, turns: this.#turns });
+  }
+
+  get #storedKind(): AnyKind {
+    return this.#options.storedKind ?? this.kind;
   }
 
   /** Throws unless the namespace is there exactly where the kind has one: whoever asks was authorized for that very place. */
@@ -129,7 +145,7 @@ export class Registry {
     dryRun: boolean,
     old?: ApiObject,
   ): AdmissionCall {
-    return { request, kind: this.kind, operation, old, dryRun };
+    return { request, kind: this.#storedKind, operation, old, dryRun };
   }
 
   /** Admission of what passes no write steps: a deletion, which has no object, and what is sent to a subresource such as a binding. */
@@ -166,7 +182,7 @@ export class Registry {
         throw unexpectedError("resourceVersion should not be set on objects to be created");
       try {
         const stored = await this.#put({ request, key, object, expected: 0, dryRun });
-        return sentRevision > 0 ? this.#options.form.shown(key, object as ApiObject, sentRevision) : stored;
+        return sentRevision > 0 ? this.#options.form.shown(key, stored.object, sentRevision) : stored;
       } catch (error) {
         if (!(error instanceof Conflict)) throw error;
         if (!generates) throw alreadyExists(this.resourceOf(request), name);
@@ -187,16 +203,16 @@ export class Registry {
         const newest = tip?.stored ?? (await this.objects.current(key, request));
         return await this.#untilWritten(request, newest, async (current) => {
           const isLarge = request.body?.isLarge || current.size > largeBytes;
-          const object = await change(current.object, isLarge);
+          const live = await fromStored(this.kind, current.object);
+          const object = await change(live, isLarge);
           if (!this.hides) dropInitializers(object);
           const based = object.metadata.resourceVersion;
           const isPatch = request.verb === "patch" && based === undefined;
           if (!isPatch) this.#refuseOutdated(based, current);
           object.metadata.resourceVersion = current.object.metadata.resourceVersion;
-          const old = shownAs?.of(current.object) ?? current.object;
-          const call = this.admissionCall(request, "update", dryRun, old);
-          const write = { call, object, old: current.object, shownAs, isLarge };
-          return this.#steps.admitted(write, () => this.#updateOnce(write, current, keyTurn));
+          const call = this.admissionCall(request, "update", dryRun, shownAs?.of(live) ?? live);
+          const write = { call, object, old: live, shownAs, isLarge };
+          return this.#steps.admitted(write, () => this.#updateOnce(write, live, current, keyTurn));
         });
       } finally {
         await tip?.durable; // see key-turns.ts: no answer may rest on what could still be lost
@@ -204,13 +220,19 @@ export class Registry {
     });
   }
 
-  async #updateOnce(write: ObjectWrite, current: StoredObject, keyTurn: KeyTurn): Promise<StoredObject> {
+  async #updateOnce(
+    write: ObjectWrite,
+    live: ApiObject,
+    current: StoredObject,
+    keyTurn: KeyTurn,
+  ): Promise<StoredObject> {
     const { strategy, reserver } = this.#options;
     const { object } = write;
     const { request, dryRun } = write.call;
     await this.#steps.checked(write);
-    if (equal(keepTimes(current.object, object), current.object) && !(await this.#isStale(current, dryRun)))
-      return current;
+    // What was stored in a former version or with a former key is written anew though nothing in it has changed, to bring it up to date.
+    const changesNothing = !this.#steps.changes(live, object) && !current.isOfFormerVersion;
+    if (changesNothing && !(await this.#isStale(current, dryRun))) return current;
     if (this.hides && this.#steps.hasFailed(object)) return this.#removeFailed(write, current);
     if (isDeletable(object) && (strategy.mayGo?.(object as ApiObject) ?? true))
       return this.remove(request, current, object, dryRun);
@@ -304,15 +326,23 @@ export class Registry {
     dryRun: boolean,
   ): Promise<StoredObject> {
     const { store, form } = this.#options;
-    if (dryRun) return form.shown(stored.key, last as ApiObject, stored.revision);
+    const shown = await this.#asStored(last);
+    if (dryRun) return form.shown(stored.key, shown as ApiObject, stored.revision);
     const revision = await store.delete(stored.key, stored.revision).catch(storeError);
     this.#committed(request, last.metadata.name ?? "", revision);
-    return form.shown(stored.key, last as ApiObject, revision);
+    return form.shown(stored.key, shown as ApiObject, revision);
   }
 
-  async #put({ request, key, object, expected, dryRun, keyTurn }: Commit): Promise<StoredObject> {
+  #asStored(object: ApiObject | DraftObject): Soon<DraftObject> {
+    const kind = this.#storedKind;
+    return (kind.peers ? fromStored(kind, object as ApiObject) : object) as Soon<DraftObject>;
+  }
+
+  async #put({ request, key, object: written, expected, dryRun, keyTurn }: Commit): Promise<StoredObject> {
     const { store, form, strategy } = this.#options;
-    const { name = "" } = object.metadata;
+    const { name = "" } = written.metadata;
+    const converting = this.#asStored(written);
+    const object = converting instanceof Promise ? await converting : converting;
     if (dryRun) {
       if (expected === 0 && (await this.objects.current(key, request)))
         throw alreadyExists(this.resourceOf(request), name);

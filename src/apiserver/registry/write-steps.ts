@@ -18,7 +18,7 @@ import type { Random } from "#base/random.ts";
 import { applyDefaults } from "#schema/defaults.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import { type Problem, tooLong } from "#schema/problem.ts";
+import { type Problem, problemText, tooLong } from "#schema/problem.ts";
 import { validateObject, validateStatus } from "#schema/validate.ts";
 import { maxKeyBytes } from "#store/key.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
@@ -28,6 +28,7 @@ import type { Admission, AdmissionCall } from "./admission.ts";
 import { hasFailed, isUninitialized } from "./initialization.ts";
 import {
   generatedName,
+  isChanged,
   prepareForCreate,
   prepareForPartUpdate,
   prepareForStatusUpdate,
@@ -147,6 +148,11 @@ export class WriteSteps {
     if (isLarge) await turn();
   }
 
+  /** Whether a write makes another object of the live one; later times of who owns what alone do not. */
+  changes(live: ApiObject, object: DraftObject): boolean {
+    return isChanged(live, object);
+  }
+
   /** Whether an initializer has refused the object. */
   hasFailed(object: DraftObject): boolean {
     return hasFailed(object as ApiObject);
@@ -179,8 +185,9 @@ export class WriteSteps {
   #problems({ call: { request }, object, old }: ObjectWrite): readonly Problem[] {
     const { kind, strategy } = this.#options;
     if (!old || (strategy.isFreeUntilInitialized && isUninitialized(old))) return validateObject(kind, object);
-    if (request.subresource === "status") return validateStatus(kind, object, old);
-    return this.#partOf(request)?.problems(object as ApiObject, old) ?? validateObject(kind, object, old);
+    const warn = (problem: Problem) => request.warn?.(problemText(problem));
+    if (request.subresource === "status") return validateStatus(kind, object, old, warn);
+    return this.#partOf(request)?.problems(object as ApiObject, old) ?? validateObject(kind, object, old, warn);
   }
 
   #partOf({ subresource }: ApiRequest) {

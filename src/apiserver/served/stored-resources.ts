@@ -57,9 +57,10 @@ export class StoredResources {
     const { registries, find } = this.#options;
     for (const kind of storedKinds(kinds)) registries.set(kind, this.#registryOf(kind, strategies(kind)));
     return kinds.map((kind) => {
-      const registry = registries.get(storedKind(kind));
-      if (!registry) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
-      const versions = kinds.filter((other) => storedKind(other) === registry.kind);
+      const stored = registries.get(storedKind(kind));
+      if (!stored) throw new Error(`${kind.apiVersion} ${kind.kind} is converted to a version that is not stored`);
+      const registry = kind.convert && kind.peers ? stored.inVersion(kind, strategies(kind)) : stored;
+      const versions = kinds.filter((other) => storedKind(other) === stored.kind);
       const subresources = { ...subresourceHandlers(kind, find), ...this.#tokenSubresource(kind) };
       return { kind, registry, versions, subresources };
     });

@@ -246,9 +246,11 @@ const context = ({ kind, versions = [kind], resetFields }: TrackedWrite): Update
 });
 
 /** Through a subresource nobody can write managedFields; nor can they be lost by clients that do not know them. */
-function liveOrSent({ live, updated, subresource = "" }: UpdateWrite): OwnersByKey {
+function liveOrSent({ kind, live, updated, subresource = "" }: UpdateWrite): OwnersByKey {
   const sent = managedFieldsOf(updated);
-  if (subresource === "" && isReset(sent)) return new Map();
+  // Of an object that upstream holds as a map, an empty list is the same as none.
+  const isNone = kind.model.publication.isUnstructured && Array.isArray(sent) && sent.length === 0;
+  if (subresource === "" && !isNone && isReset(sent)) return new Map();
   const fromClient = subresource === "" ? readable(sent) : undefined;
   return fromClient && fromClient.size > 0 ? fromClient : (readable(live && managedFieldsOf(live)) ?? new Map());
 }

@@ -1,6 +1,7 @@
 // The rules in `x-kubernetes-validations`, asked of each value they stand for. What decides by them is not known here. Follows the walk of
 // apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 import type { JsonMap } from "../apply/value.ts";
+import type { WarnOfProblem } from "../model.ts";
 import { mostProblems, type Problem } from "../problem.ts";
 import { type Before, Correlation } from "./correlate.ts";
 import { isMap, type SchemaNode, valueNode } from "./schema.ts";
@@ -29,16 +30,17 @@ export type RuleCheck = (value: unknown, before: Before | undefined, budget: Rul
 /** Makes the check of one schema that has rules; it is made once. */
 export type Rules = (node: SchemaNode, isRoot: boolean) => RuleCheck;
 
-type Walk = (value: unknown, old: JsonMap | undefined, problems: Problem[]) => void;
+type Walk = (value: unknown, old: JsonMap | undefined, problems: Problem[], warn?: WarnOfProblem) => void;
 
 /** Undefined if the schema has no rules anywhere. `isRoot`: whether it is the schema of a whole object. */
 export function ruleWalk(root: SchemaNode, rules: Rules, isRoot = true): Walk | undefined {
   const steps = stepsOf(root, rules, isRoot);
   if (steps === undefined) return undefined;
-  return (value, old, problems) => {
+  return (value, old, problems, warn) => {
     const before = old && { old };
     const budget = { remaining: costPerObject };
-    visit(steps, value, before, "", { problems, budget, correlation: new Correlation(), isParentSame: () => false });
+    const correlation = new Correlation();
+    visit(steps, value, before, "", { problems, warn, budget, correlation, isParentSame: () => false });
   };
 }
 
@@ -67,6 +69,7 @@ function stepsOf(node: SchemaNode, rules: Rules, isRoot = false): Steps | undefi
 
 interface Visit {
   readonly problems: Problem[];
+  readonly warn: WarnOfProblem | undefined;
   readonly budget: RuleBudget;
   readonly correlation: Correlation;
   /** Whether the nearest value around this one that can be compared with an old one is what it was. */
@@ -78,21 +81,24 @@ function visit(steps: Steps, value: unknown, before: Before | undefined, path: s
   if (problems.length >= mostProblems || value === null || budget.remaining < 0) return;
   const { node, check, properties, values, items } = steps;
   const isSame = before ? () => correlation.isSame(node, value, before) : around.isParentSame;
-  const found = { ...around, isParentSame: isSame };
+  const within = { ...around, isParentSame: isSame };
   if (check)
-    for (const { problem, isFirm } of check(value, before, budget))
-      if (isFirm || !isSame()) problems.push({ ...problem, field: joined(path, problem.field) });
+    for (const { problem, isFirm } of check(value, before, budget)) {
+      const found = { ...problem, field: joined(path, problem.field) };
+      if (isFirm || !isSame()) problems.push(found);
+      else around.warn?.(found);
+    }
   if (budget.remaining < 0) return;
   if (Array.isArray(value)) {
     if (items)
       for (const [i, item] of value.entries())
-        visit(items, item, correlation.item(node, before, item), `${path}[${i}]`, found);
+        visit(items, item, correlation.item(node, before, item), `${path}[${i}]`, within);
   } else if (isMap(value))
     for (const name of Object.keys(value)) {
       const property = properties.get(name);
-      if (property) visit(property, value[name], correlation.field(before, name), joined(path, name), found);
+      if (property) visit(property, value[name], correlation.field(before, name), joined(path, name), within);
       else if (values && !node.properties.has(name))
-        visit(values, value[name], correlation.field(before, name), `${path}[${name}]`, found);
+        visit(values, value[name], correlation.field(before, name), `${path}[${name}]`, within);
     }
 }
 

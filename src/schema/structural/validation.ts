@@ -1,6 +1,7 @@
 // All that is asked of an object of a schema, in the order in which upstream asks it
 // (apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy}.go).
 import type { JsonMap } from "../apply/value.ts";
+import type { WarnOfProblem } from "../model.ts";
 import { addProblems, invalid, type Problem, type ProblemType } from "../problem.ts";
 import { checkValue, mostText } from "./check.ts";
 import { validateListTypes } from "./list-types.ts";
@@ -17,7 +18,7 @@ export interface ValidationOptions {
   checkStatus?(object: JsonMap, old: JsonMap): Iterable<Problem>;
 }
 
-type AddProblems<Old> = (object: JsonMap, old: Old, problems: Problem[]) => void;
+type AddProblems<Old> = (object: JsonMap, old: Old, problems: Problem[], warn?: WarnOfProblem) => void;
 
 export interface Validation {
   readonly validate: AddProblems<JsonMap | undefined>;
@@ -34,27 +35,27 @@ export function validationBy(root: SchemaNode, options: ValidationOptions): Vali
     if (found.length > 0 && (old === undefined || listProblems(root, old).length === 0)) addProblems(problems, found);
   };
 
-  const addRuleProblems: AddProblems<JsonMap | undefined> = (object, old, problems) => {
+  const addRuleProblems: AddProblems<JsonMap | undefined> = (object, old, problems, warn) => {
     if (!walk) return;
     if (problems.some(({ type }) => blocking.has(type))) problems.push(invalid("<nil>", unchecked, null));
-    else walk(object, old, problems);
+    else walk(object, old, problems, warn);
   };
 
   return {
-    validate(object, old, problems) {
+    validate(object, old, problems, warn) {
       addProblems(problems, checkValue(root, object, "", old && { old }));
       if (options.check) addProblems(problems, options.check(object, old));
       validateEmbedded(object, root, "", problems);
       addListProblems(object, old, problems);
-      addRuleProblems(object, old, problems);
+      addRuleProblems(object, old, problems, warn);
       shorten(problems);
     },
-    validateStatus(object, old, problems) {
+    validateStatus(object, old, problems, warn) {
       if (status && Object.hasOwn(object, "status"))
         addProblems(problems, checkValue(status, object.status, "status", { old: old.status }));
       if (options.checkStatus) addProblems(problems, options.checkStatus(object, old));
       addListProblems(object, old, problems);
-      addRuleProblems(object, old, problems);
+      addRuleProblems(object, old, problems, warn);
       shorten(problems);
     },
   };

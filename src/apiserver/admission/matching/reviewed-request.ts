@@ -7,7 +7,7 @@ import { soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
-import { fromStoredNow } from "../../versions.ts";
+import { converted } from "../../versions.ts";
 import type { AdmissionRequest } from "../plugin.ts";
 import { find } from "../plugin.ts";
 
@@ -51,6 +51,8 @@ export class ReviewedRequest {
   /** The kind of what was sent, where that is not the resource's: a Scale, a Binding. */
   readonly #sentKind: ReviewedKind | undefined;
   readonly #versions: readonly AnyKind[];
+  /** What was converted already: several may ask for the same. */
+  readonly #conversions = new Map<AnyKind, Map<ApiObject, Soon<ApiObject>>>();
 
   constructor(asked: AnyAdmissionRequest) {
     const { kind, object, server, requestedGroup, requestedVersion } = asked;
@@ -76,16 +78,33 @@ export class ReviewedRequest {
   }
 
   /** What would be stored. Absent of deletions. */
-  object({ version }: MatchedVersion): ApiObject | undefined {
+  object({ version }: MatchedVersion): Soon<ApiObject | undefined> {
     return this.#converted(this.asked.object as ApiObject | undefined, version);
   }
 
-  old({ version }: MatchedVersion): ApiObject | undefined {
+  old({ version }: MatchedVersion): Soon<ApiObject | undefined> {
     return this.#converted(this.asked.old, version);
   }
 
-  #converted(object: ApiObject | undefined, version: AnyKind): ApiObject | undefined {
-    return object === undefined || this.#sentKind ? object : fromStoredNow(version, object);
+  #converted(object: ApiObject | undefined, version: AnyKind): Soon<ApiObject | undefined> {
+    if (object === undefined || this.#sentKind) return object;
+    const from = this.versionOf(object);
+    if (from === version) return object;
+    const known = this.#conversions.get(version) ?? new Map<ApiObject, Soon<ApiObject>>();
+    this.#conversions.set(version, known);
+    const result = known.get(object) ?? converted(from, version, object);
+    known.set(object, result);
+    return result;
+  }
+
+  /** The version that an object of the request is in; usually the stored one. */
+  versionOf({ apiVersion }: Pick<ApiObject, "apiVersion">): AnyKind {
+    return this.#versions.find((one) => one.apiVersion === apiVersion) ?? this.asked.kind;
+  }
+
+  /** The object is another than before. */
+  changed(): void {
+    this.#conversions.clear();
   }
 
   /** The kind that the object is decoded as in a version; undefined of what is only passed on, as options of an exec are. */

@@ -117,13 +117,17 @@ class Mutations {
 
   async #mutate({ policy, binding, matched, params }: PolicyInvocation, index: number): Promise<void> {
     const mutation = policy.compiled.mutations[index];
-    const object = this.#request.object(matched);
+    const object = await this.#request.object(matched);
     if (!mutation || !object) return;
     try {
       const value = await this.#run.evaluate(matched, params, (variables) =>
         patchValue(policy.compiled, index, variables),
       );
-      replaceObject(this.#request, matched, mutated(mutation.type, value, object, this.#request.objectKind(matched)));
+      await replaceObject(
+        this.#request,
+        matched,
+        mutated(mutation.type, value, object, this.#request.objectKind(matched)),
+      );
     } catch (error) {
       if (error instanceof DecodeError) throw internalError(error.message);
       if (!(error instanceof MutationError || error instanceof OutOfBudget)) throw error;

@@ -4,7 +4,7 @@ import type { ParamKind, ParamRef } from "#api/admissionregistration/v1/params.t
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { selectorMatcher } from "#schema/selector.ts";
-import { fromStoredNow } from "../../versions.ts";
+import { fromStored } from "../../versions.ts";
 import type { ReviewedRequest } from "../matching/reviewed-request.ts";
 import { find } from "../plugin.ts";
 
@@ -62,11 +62,12 @@ async function foundParams(
   const stored = kind.convert?.to() ?? kind;
   if (name) {
     const found = (await find(asked, stored, name, namespace)) as ApiObject | undefined;
-    return found ? [fromStoredNow(kind, found)] : [];
+    return found ? [await fromStored(kind, found)] : [];
   }
   if (!selector) throw new ConfigurationError("one of name or selector must be provided");
   const matches = selectorMatcher(selector);
-  return (asked.server.list(stored, namespace) as readonly ApiObject[])
-    .filter(({ metadata }) => matches(metadata.labels))
-    .map((object) => fromStoredNow(kind, object));
+  const found = (asked.server.list(stored, namespace) as readonly ApiObject[]).filter(({ metadata }) =>
+    matches(metadata.labels),
+  );
+  return Promise.all(found.map((object) => fromStored(kind, object)));
 }

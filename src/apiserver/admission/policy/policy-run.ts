@@ -25,9 +25,13 @@ export class PolicyRun {
     work: (variables: RequestVariables) => T,
   ): Promise<T> {
     const namespace = await this.#namespaceObject();
+    const request = this.#request;
+    const [shown, before] = [request.object(matched), request.old(matched)];
+    const object = shown instanceof Promise ? await shown : shown;
+    const old = before instanceof Promise ? await before : before;
     for (let waits = 0; ; waits++)
       try {
-        const sources = { request: this.#request, matched, authority: this.#authority, params, namespace };
+        const sources = { request, matched, authority: this.#authority, params, namespace, object, old };
         return work(new RequestVariables(sources));
       } catch (error) {
         if (!(error instanceof AuthorizationPending) || waits === mostWaits) throw error;

@@ -104,6 +104,9 @@ export interface VariableSources {
   readonly authority: RequestAuthority;
   readonly params: ApiObject | undefined;
   readonly namespace: Namespace | undefined;
+  /** In the version that was matched. */
+  readonly object: ApiObject | undefined;
+  readonly old: ApiObject | undefined;
 }
 
 export class RequestVariables implements Activation {
@@ -128,12 +131,12 @@ export class RequestVariables implements Activation {
   }
 
   #make(name: string): CelValue | undefined {
-    const { request, matched, authority, params, namespace } = this.sources;
+    const { request, matched, authority, params, namespace, object, old } = this.sources;
     switch (name) {
       case "object":
-        return valueOfJson(request.object(matched) ?? null);
+        return valueOfJson(object ?? null);
       case "oldObject":
-        return valueOfJson(request.old(matched) ?? null);
+        return valueOfJson(old ?? null);
       case "request":
         return valueOfJson(requestAttributes(request, matched));
       case "params":

@@ -1,6 +1,7 @@
 // One call of one webhook: what it is asked, what its answer means, and what becomes of the request when it cannot be asked.
 import type { ApiError } from "#base/errors.ts";
 import { quote } from "#base/quote.ts";
+import type { Soon } from "#base/soon.ts";
 import { badRequest, internalError, serviceUnavailable } from "#wire/status.ts";
 import { type CredentialsOf, WebhookCallError } from "../../webhook/client.ts";
 import type { MatchedVersion, ReviewedRequest } from "../matching/reviewed-request.ts";
@@ -49,7 +50,7 @@ export async function invoke<T>(
   caller: WebhookCaller,
   request: ReviewedRequest,
   invocation: HookInvocation,
-  use: (answer: ReviewAnswer) => T,
+  use: (answer: ReviewAnswer) => Soon<T>,
 ): Promise<T | undefined> {
   const { type, metrics } = caller;
   const { name, failurePolicy } = invocation.hook.webhook;
@@ -62,7 +63,7 @@ export async function invoke<T>(
     return noted;
   };
   try {
-    const used = use(await ask(caller, request, invocation));
+    const used = await use(await ask(caller, request, invocation));
     outcome(200, false);
     return used;
   } catch (error) {
@@ -102,7 +103,7 @@ async function ask(caller: WebhookCaller, request: ReviewedRequest, invocation: 
     );
   }
   const question = { uid: asked.server.random.uuid(), version, isMutating: caller.type === "admit" };
-  const body = reviewBody(question, request, invocation.matched);
+  const body = await reviewBody(question, request, invocation.matched);
   const options = {
     timeoutMs: webhook.timeoutSeconds * 1000,
     ...(caller.credentialsOf && { credentialsOf: caller.credentialsOf }),

@@ -16,18 +16,18 @@ import { InvalidReview, operationsIn, type ReviewAnswer } from "./review.ts";
 const patchPrefix = "patch.webhook.admission.k8s.io/";
 
 /** Changes the object as a webhook wants it. Whether that made a difference. */
-export function patchObject(
+export async function patchObject(
   request: ReviewedRequest,
   matched: MatchedVersion,
   hook: AdmissionHook,
   { patch, patchType }: ReviewAnswer,
   place: string,
-): boolean {
+): Promise<boolean> {
   if (patch === "") return false;
   const { configuration, webhook } = hook;
   const operations = decoded(webhook.name, patch);
   if (operations.length === 0) return false;
-  const object = request.object(matched);
+  const object = await request.object(matched);
   if (!object)
     throw internalError(
       `admission webhook ${quote(webhook.name)} attempted to modify the object, which is not supported for this operation`,
@@ -40,7 +40,7 @@ export function patchObject(
     );
   const before = copyJson(object);
   try {
-    replaceObject(request, matched, applyJsonPatch(object, operations));
+    await replaceObject(request, matched, applyJsonPatch(object, operations));
   } catch (error) {
     if (error instanceof PatchError || error instanceof DecodeError) throw internalError(error.message);
     if (error instanceof ApiError) throw internalError(error.message);
@@ -48,7 +48,7 @@ export function patchObject(
   }
   const noted = { configuration, webhook: webhook.name, patch: operations, patchType };
   request.asked.annotate(patchPrefix + place, JSON.stringify(noted));
-  return !equal(before, request.object(matched));
+  return !equal(before, await request.object(matched));
 }
 
 function decoded(hook: string, patch: string): readonly unknown[] {

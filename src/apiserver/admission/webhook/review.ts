@@ -20,15 +20,17 @@ export interface ReviewQuestion {
 }
 
 /** The JSON to send. */
-export function reviewBody(
+export async function reviewBody(
   { uid, version }: ReviewQuestion,
   request: ReviewedRequest,
   matched: MatchedVersion,
-): string {
+): Promise<string> {
+  const object = (await request.object(matched)) ?? null;
+  const oldObject = (await request.old(matched)) ?? null;
   return JSON.stringify({
     kind: "AdmissionReview",
     apiVersion: `admission.k8s.io/${version}`,
-    request: { uid, ...requestAttributes(request, matched), ...reviewedObjects(request, matched) },
+    request: { uid, ...requestAttributes(request, matched), object, oldObject },
   });
 }
 
@@ -56,11 +58,6 @@ export function requestAttributes(request: ReviewedRequest, { resource, kind }: 
     options: request.options() ?? null,
   };
 }
-
-const reviewedObjects = (request: ReviewedRequest, matched: MatchedVersion) => ({
-  object: request.object(matched) ?? null,
-  oldObject: request.old(matched) ?? null,
-});
 
 export interface ReviewAnswer {
   readonly isAllowed: boolean;
