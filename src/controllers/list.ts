@@ -36,6 +36,7 @@ import { statefulSetController } from "./statefulset/statefulset.ts";
 import { taintEvictionController } from "./taint-eviction.ts";
 import { ttlController } from "./ttl.ts";
 import { ttlAfterFinishedController } from "./ttl-after-finished.ts";
+import { validatingAdmissionPolicyStatusController } from "./validatingadmissionpolicy-status.ts";
 import {
   attributesClassProtectionController,
   claimProtectionController,
@@ -117,6 +118,7 @@ export const controllers = ({
   listed("token-cleaner-controller", tokenCleanerController, "token-cleaner"),
   listed("ttl-after-finished-controller", ttlAfterFinishedController),
   listed("ttl-controller", ttlController()),
+  listed("validatingadmissionpolicy-status-controller", validatingAdmissionPolicyStatusController),
   listed("volumeattributesclass-protection-controller", attributesClassProtectionController),
 ];
 

@@ -5,6 +5,7 @@ import { type CelEnvironment, CompilationError, type Program } from "#schema/cel
 import { kubernetesEnvironment } from "#schema/cel/kubernetes.ts";
 import { authorizerType, resourceCheckType } from "#schema/cel/libraries/authorization.ts";
 import { jsonPatch } from "#schema/cel/libraries/json-patch.ts";
+import { type DeclaredType, structsOf } from "#schema/cel/schema-types.ts";
 import {
   boolType,
   type CelType,
@@ -59,6 +60,32 @@ export function compileExpression(source: string, scope: ExpressionScope, types:
   throw new CompilationError(
     `must evaluate to ${names.length === 1 ? names[0] : `one of [${names.join(" ")}]`} but got ${formatResult(resultType)}`,
   );
+}
+
+/** What is known of the types in an expression when it is checked against schemas. */
+export interface ExpressionTypes {
+  /** Of `object` and `oldObject`; they may be anything where it is not known. */
+  readonly object: DeclaredType | undefined;
+  readonly params: DeclaredType | undefined;
+  readonly hasParams: boolean;
+  readonly variables: ReadonlyMap<string, CelType>;
+}
+
+/** The type of an expression's result. Throws CompilationError. */
+export function checkExpressionTypes(source: string, types: ExpressionTypes): CelType {
+  const { object, params, hasParams, variables } = types;
+  const base = environmentOf({ hasParams, hasAuthorizer: true, variables }, source);
+  const known = [object, params].filter((one) => one !== undefined).map(structsOf);
+  const own = structTypes(new Map([[variablesType.name, variables]]));
+  const checked = base.extend({
+    variables: new Map([
+      ["object", object?.type ?? dynType],
+      ["oldObject", object?.type ?? dynType],
+      ...(hasParams ? [["params", params?.type ?? dynType] as const] : []),
+    ]),
+    structs: known.reduce(both, both(requestStructs, own)),
+  });
+  return checked.compile(source).resultType;
 }
 
 /** The names of types as cel-go prints them, which are not always those of its errors. */
