@@ -24,6 +24,7 @@ import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/object-key.ts";
+import type { NodeStorage } from "#controllers/local-storage/node-storage.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { isReady } from "#rules/conditions.ts";
@@ -36,6 +37,7 @@ import type { YamlReader } from "#wire/yaml/reader.ts";
 import { type ControllerManagerSettings, controllerManager } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
 import { identityBindings } from "./identity-bindings.ts";
+import { localStorage, localStorageAccount, localStorageObjects } from "./local-storage.ts";
 import { throughProcess } from "./nodes-in-process.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { untilCached } from "./until-cached.ts";
@@ -76,6 +78,8 @@ export interface NodeParts {
 /** The nodes that live in this process. */
 export interface ClusterNodes extends Component {
   readonly names: readonly string[];
+  /** Where volumes can be made on them; without, claims wait for somebody else to make some. */
+  readonly storage?: NodeStorage;
   /** What the node's kubelet answers over HTTP. Throws NodeUnreachable. */
   handle(node: string, request: KubeletRequest): Promise<HttpResponse>;
   isOn(node: string): boolean;
@@ -208,6 +212,14 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     clientFor: (name) => clientFor(identities.userOf(identities.node(name)), "kubelet"),
   });
 
+  const volumes = nodes.storage && [
+    localStorage(nodes.storage, {
+      ...partOf("local-provisioner"),
+      client: clientFor(identities.serviceAccount(localStorageAccount), localStorageAccount),
+      informers,
+    }),
+  ];
+
   /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */
   const whenServed: Component = {
     name: "cluster",
@@ -216,11 +228,15 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       try {
         await server.ready(signal);
         // Once in each start and not in every round, so that a binding can be removed to take away its rights.
-        await server.system(advertised, identityBindings).attempt(signal);
+        const once = [...identityBindings, ...(volumes ? localStorageObjects : [])];
+        await server.system(advertised, once).attempt(signal);
         const system = server.system(advertised, config.objects);
         await system.attempt(signal);
         served.resolve();
-        await supervise([system, server.aggregator, informers, controllers, scheduler, nodes], signal);
+        await supervise(
+          [system, server.aggregator, informers, controllers, scheduler, nodes, ...(volumes ?? [])],
+          signal,
+        );
       } finally {
         await front?.close();
       }

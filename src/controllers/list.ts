@@ -42,6 +42,10 @@ import {
   claimProtectionController,
   volumeProtectionController,
 } from "./volume-protection.ts";
+import { claimBinder } from "./volumes/claim-binder.ts";
+import { ephemeralVolumeController } from "./volumes/ephemeral.ts";
+import { expansionController } from "./volumes/expansion.ts";
+import { volumeBinder } from "./volumes/volume-binder.ts";
 
 export interface ListedController {
   /** As `--controllers` names it. */
@@ -94,6 +98,7 @@ export const controllers = ({
   listed("endpoints-controller", endpointsController(), "endpoint-controller"),
   listed("endpointslice-controller", endpointSliceController()),
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),
+  listed("ephemeral-volume-controller", ephemeralVolumeController),
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
   listed(
@@ -104,6 +109,9 @@ export const controllers = ({
   listed("namespace-controller", namespaceController(discovery)),
   ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
+  listed("persistentvolume-binder-controller", claimBinder(), "persistent-volume-binder"),
+  listed("persistentvolume-binder-controller", volumeBinder, "persistent-volume-binder"),
+  listed("persistentvolume-expander-controller", expansionController, "expand-controller"),
   listed("persistentvolume-protection-controller", volumeProtectionController, "pv-protection-controller"),
   listed("persistentvolumeclaim-protection-controller", claimProtectionController, "pvc-protection-controller"),
   listed("replicaset-controller", replicaSetController),

@@ -7,19 +7,11 @@ import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
 import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { controllerOf } from "#rules/owners.ts";
+import { claimsOf, podsByClaim } from "./volumes/claims-of-pods.ts";
 
 const claimFinalizer = "kubernetes.io/pvc-protection";
 const classFinalizer = "kubernetes.io/vac-protection";
 const volumeFinalizer = "kubernetes.io/pv-protection";
-
-/** Claims that a pod has for its volumes, or would have if they were made for it. */
-const claimsOf = ({ metadata, spec }: Pod): readonly ObjectKey[] =>
-  (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    const claim = persistentVolumeClaim?.claimName ?? (ephemeral && `${metadata.name}-${name}`);
-    return claim === undefined ? [] : [{ namespace: metadata.namespace, name: claim }];
-  });
-
-const podsByClaim = index(Pod, (pod) => claimsOf(pod).map(keyOf));
 
 export const claimProtectionController = controller({
   name: "pvc-protection",

@@ -4,15 +4,24 @@ import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim
 import { labelSelection } from "#api/label-selection.ts";
 import type { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
+import { defaultClass } from "./default-class.ts";
 import { nodeSelector, type Selectable } from "./node-selection.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
-const bindCompleted = "pv.kubernetes.io/bind-completed";
+/** Set on a claim: its volume was bound to it, too. */
+export const bindCompleted = "pv.kubernetes.io/bind-completed";
 /** Set on a claim: where a volume is to be made for it. */
 export const selectedNode = "volume.kubernetes.io/selected-node";
 /** Set on a volume: it did not name its claim itself. */
 export const boundByController = "pv.kubernetes.io/bound-by-controller";
 export const noProvisioner = "kubernetes.io/no-provisioner";
+/** Set on a volume: who made it. */
+export const provisionedBy = "pv.kubernetes.io/provisioned-by";
+/** Set on a claim: who is to make a volume for it. Provisioners of before v1.23 know the older name. */
+export const storageProvisioner = "volume.kubernetes.io/storage-provisioner";
+export const betaStorageProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
+/** Set on claims and volumes of an in-tree driver: the CSI driver that has taken its place. */
+export const migratedTo = "pv.kubernetes.io/migrated-to";
 
 interface ClassHolder {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
@@ -21,6 +30,18 @@ interface ClassHolder {
 
 export const classOf = ({ metadata, spec }: ClassHolder): string =>
   metadata.annotations?.[classAnnotation] ?? spec.storageClassName ?? "";
+
+/** Whether the claim says which class it wants, if only that it wants none. */
+export const hasClass = ({ metadata, spec }: ClassHolder): boolean =>
+  metadata.annotations?.[classAnnotation] !== undefined || spec.storageClassName !== undefined;
+
+/** The class of claims that name none. */
+export const defaultStorageClass = (classes: readonly StorageClass[]): StorageClass | undefined =>
+  defaultClass(
+    classes,
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+  );
 
 export const claimKey = ({ metadata }: PersistentVolumeClaim): string => `${metadata.namespace}/${metadata.name}`;
 
@@ -34,6 +55,10 @@ export const waitsForPod = (storageClass: StorageClass | undefined): boolean =>
 export const requestedBytes = ({ spec }: PersistentVolumeClaim): number => bytesOf(spec.resources.requests?.storage);
 export const volumeBytes = ({ spec }: PersistentVolume): number => bytesOf(spec.capacity?.storage);
 
+/** Whether a bound claim asks for more than it has. */
+export const wantsToGrow = (claim: PersistentVolumeClaim): boolean =>
+  claim.status.phase === "Bound" && requestedBytes(claim) > bytesOf(claim.status.capacity?.storage);
+
 const bytesOf = (amount = "0"): number => Number(quantityValue(parseQuantity(amount)));
 
 /** Whether the volume can be reached from the node. */
@@ -46,6 +71,26 @@ export function isReachable({ spec }: PersistentVolume, { labels }: Selectable):
 export function isFor({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   if (claimRef?.name !== metadata.name || claimRef.namespace !== metadata.namespace) return false;
   return !claimRef.uid || claimRef.uid === metadata.uid;
+}
+
+/** Whether the volume can be used in all ways that the claim asks for. */
+export const hasModes = ({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
+  (claim.spec.accessModes ?? []).every((mode) => spec.accessModes?.includes(mode));
+
+/** The volume with the claim as its own. The very same object if it has been before. */
+export function boundTo(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
+  const { apiVersion, kind, metadata } = claim;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const isChosen = isFor(volume, claim);
+  if (isChosen && volume.spec.claimRef?.uid === uid) return volume;
+  const annotations = isChosen
+    ? volume.metadata.annotations
+    : { [boundByController]: "yes", ...volume.metadata.annotations };
+  return {
+    ...volume,
+    metadata: { ...volume.metadata, annotations },
+    spec: { ...volume.spec, claimRef: { apiVersion, kind, namespace, name, uid, resourceVersion } },
+  };
 }
 
 /**
@@ -68,7 +113,7 @@ export function smallestVolumeFor(
     if ((spec.volumeAttributesClassName ?? "") !== (claim.spec.volumeAttributesClassName ?? "")) continue;
     if (insists) return isUsable(volume) ? volume : undefined;
     if (status.phase !== "Available" || selects?.(metadata.labels) === false) continue;
-    if (!(claim.spec.accessModes ?? []).every((mode) => spec.accessModes?.includes(mode))) continue;
+    if (!hasModes(volume, claim)) continue;
     if (smallest && volumeBytes(smallest) <= volumeBytes(volume)) continue;
     if (isUsable(volume)) smallest = volume;
   }

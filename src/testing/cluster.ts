@@ -11,6 +11,7 @@ import { seededRandom } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
 import { assembleCluster, type Cluster } from "#cluster/cluster.ts";
 import { admin, userOf } from "#cluster/identities.ts";
+import { withStorage } from "#cluster/local-storage.ts";
 import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import { MemoryStore } from "#store/memory.ts";
@@ -55,7 +56,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       rootCa: "the authority of a test",
       loadBalancerAddresses: ["172.31.255.0/24"],
       nodes: (parts) =>
-        simulatedNodes({ ...parts, count: options.nodes ?? 1, podRange: "10.128.0.0/9", spdyCompression }),
+        withStorage(simulatedNodes({ ...parts, count: options.nodes ?? 1, podRange: "10.128.0.0/9", spdyCompression })),
       identity: {
         authenticators: [],
         tokens: [],

@@ -1,7 +1,7 @@
 // Upstream: plugin/pkg/admission/network/defaultingressclass/admission.go.
 import { Ingress } from "#api/networking/v1/ingress.ts";
 import { IngressClass } from "#api/networking/v1/ingress-class.ts";
-import { defaultClass } from "./default-class.ts";
+import { defaultClass } from "#rules/default-class.ts";
 import { admissionPlugin } from "./plugin.ts";
 
 /** An ingress that names no class gets the default. */

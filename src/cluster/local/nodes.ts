@@ -5,6 +5,7 @@ import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
 import type { ClusterConfig } from "../cluster.ts";
+import { withStorage } from "../local-storage.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import type { FrontOptions } from "./front.ts";
 import { nodeNames, type Settings } from "./settings.ts";
@@ -37,7 +38,9 @@ export async function nodesOf(options: NodesOptions, signal: AbortSignal): Promi
   }
   return {
     make: (parts) =>
-      simulatedNodes({ ...parts, names: nodeNames(settings), podRange: settings["cluster-cidr"], spdyCompression }),
+      withStorage(
+        simulatedNodes({ ...parts, names: nodeNames(settings), podRange: settings["cluster-cidr"], spdyCompression }),
+      ),
     objects: [],
     // The addresses of simulated nodes may be those of real machines: nothing is ever sent there.
     connection: { ...noConnection, spdyCompression, addressTypes },

@@ -1,5 +1,6 @@
 // The nodes of this machine in one process. A node that fails is tried again; it harms neither the others nor the control plane.
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import { aborted } from "#base/aborted.ts";
 import { explain } from "#base/errors.ts";
 import { type Component, supervise } from "#base/supervise.ts";
@@ -7,6 +8,7 @@ import type { Kubelet } from "#kubelet/kubelet.ts";
 import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
 import type { ClusterNodes, NodeParts } from "../cluster.ts";
 import type { NodeServices, NodeServicesOptions } from "./node-services.ts";
+import { nodeVolumes } from "./node-volumes.ts";
 import type { MachineNode } from "./run-node.ts";
 
 export interface RealNodesOptions extends NodeServicesOptions {
@@ -46,6 +48,10 @@ export function realNodes(options: RealNodesOptions, parts: NodeParts): ClusterN
   return {
     name: "nodes",
     names: [...nodes.keys()],
+    storage: nodeVolumes(
+      (name) => join(nodeOf(name).node.folder, "volumes"),
+      (name) => nodes.get(name)?.isOn === true,
+    ),
     async handle(name, request) {
       const { kubelet } = nodeOf(name);
       if (!kubelet) throw new NodeUnreachable(`node ${name} is switched off`);

@@ -5,18 +5,10 @@ import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { equal } from "#base/collections.ts";
+import { backoffMs } from "#base/retry.ts";
 import { index } from "#client/cache.ts";
 import { placeOf } from "#client/object-key.ts";
-import {
-  boundByController,
-  claimKey,
-  classOf,
-  isFor,
-  isFullyBound,
-  isReachable,
-  selectedNode,
-  waitsForPod,
-} from "#rules/volumes.ts";
+import { boundTo, claimKey, classOf, isFullyBound, isReachable, selectedNode, waitsForPod } from "#rules/volumes.ts";
 import { type BindingContext, type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
 import type { NodeState } from "../node-state.ts";
 import { amount } from "../resources.ts";
@@ -36,7 +28,8 @@ interface Volumes extends ClaimsToPlace {
 
 const volumesByClass = index(PersistentVolume, (volume) => [classOf(volume)]);
 const unbound: Refusal = { reason: "pod has unbound immediate PersistentVolumeClaims", stuck: true };
-const lookMs = 1000;
+/** How often to look whether the volumes are bound: most are within milliseconds. */
+const looks = { firstMs: 10, maxMs: 1000 };
 
 /** Chooses volumes together with the node, so that a pod is not put where its storage cannot follow. */
 export function volumeBinding({ bindTimeoutSeconds = 600 }: VolumeBindingArgs, { cache }: PluginContext) {
@@ -152,8 +145,8 @@ class VolumeWrites {
     for (const { volume } of choice.bindings) await client.update(PersistentVolume, volume);
     for (const claim of choice.provisions) await client.update(PersistentVolumeClaim, claim);
     const end = clock.elapsed() + this.#timeoutMs;
-    do await clock.sleep(lookMs, signal);
-    while (!this.#isDone(choice, node) && clock.elapsed() < end);
+    for (let i = 0; !this.#isDone(choice, node) && clock.elapsed() < end; i++)
+      await clock.sleep(backoffMs(looks, i), signal);
     if (!this.#isDone(choice, node)) throw new Error("binding volumes: context deadline exceeded");
   }
 
@@ -191,19 +184,6 @@ type VersionedObject = { readonly metadata: { readonly resourceVersion?: string 
 /** What was written is newer than what it was made of. */
 const isOlder = (present: VersionedObject, assumed: VersionedObject): boolean =>
   Number(present.metadata.resourceVersion) <= Number(assumed.metadata.resourceVersion);
-
-function boundTo(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
-  const { apiVersion, kind, metadata } = claim;
-  const { name, namespace, uid, resourceVersion } = metadata;
-  const annotations = isFor(volume, claim)
-    ? volume.metadata.annotations
-    : { [boundByController]: "yes", ...volume.metadata.annotations };
-  return {
-    ...volume,
-    metadata: { ...volume.metadata, annotations },
-    spec: { ...volume.spec, claimRef: { apiVersion, kind, namespace, name, uid, resourceVersion } },
-  };
-}
 
 const selecting = (claim: PersistentVolumeClaim, node: string): PersistentVolumeClaim => ({
   ...claim,
