@@ -1,4 +1,4 @@
-// Everything that can be known about the sources without running the system: types, lint, layers, budgets.
+// Everything that can be known about the sources without running the system: types, lint, layers, budgets, and what follows upstream.
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,12 @@ const bin = (name: string) => join(root, "node_modules/.bin", name);
 const checks: Record<string, [string, ...string[]]> = {
   types: [bin("tsc"), "--noEmit", "--pretty"],
   lint: [bin("biome"), "check", "--error-on-warnings", "--max-diagnostics=50"],
-  "layers and budgets": [process.execPath, "--test", "--test-reporter=dot", join(root, "test/layers.test.ts")],
+  "layers and budgets": [
+    process.execPath,
+    "--test",
+    "--test-reporter=dot",
+    ...["layers", "upstream"].map((name) => join(root, `test/${name}.test.ts`)),
+  ],
 };
 
 const results = await Promise.all(

@@ -1,4 +1,5 @@
 // Fills cluster roles that are made of others: admin, edit and view grow with every role that says it belongs to them.
+// Upstream: pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go.
 import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
 import type { PolicyRule } from "#api/rbac/v1/policy-rule.ts";
 import { equal } from "#base/collections.ts";

@@ -1,4 +1,5 @@
 // The history of a StatefulSet or DaemonSet: a ControllerRevision for each template it has had.
+// Upstream: pkg/controller/history/controller_history.go.
 
 import { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";

@@ -1,4 +1,5 @@
 // Which pods to do without first, when there are too many.
+// Upstream: pkg/controller/controller_utils.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isReady } from "#rules/conditions.ts";

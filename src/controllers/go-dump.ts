@@ -1,6 +1,7 @@
-// What Go prints of a value of the API when every field is to be seen: types, field names in Go, nil where nothing is. Upstream hashes
-// this text of a pod template (pkg/util/hash, with k8s.io/utils/dump.ForHash), so a cluster keeps its hashes only if ours is equal to
-// the byte. Names, order and pointers follow from our declarations; what does not is in go-types.ts.
+// What Go prints of a value of the API when every field is to be seen: types, field names in Go, nil where nothing is. Upstream hashes this
+// text of a pod template, so a cluster keeps its hashes only if ours is equal to the byte. Names, order and pointers follow from our
+// declarations; what does not is in go-types.ts.
+// Upstream: pkg/util/hash/hash.go and vendor/k8s.io/utils/dump/dump.go.
 import { goFieldName } from "#api/internal-form.ts";
 import type { FieldSpec, Type } from "#schema/field.ts";
 import { parseQuantity, scaledValue, zeroQuantity } from "#schema/quantity.ts";

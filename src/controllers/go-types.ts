@@ -1,3 +1,5 @@
+// Upstream: staging/src/k8s.io/api/core/v1/types.go.
+
 /** Types in Go, of the fields of a pod template, that are not what our declarations say: names for strings, and for a map. */
 export const goTypes: Readonly<Record<string, string>> = {
   "AppArmorProfile.type": "v1.AppArmorProfileType",

@@ -1,4 +1,5 @@
 // What a namespace that is being deleted says about what is left in it.
+// Upstream: pkg/controller/namespace/deletion/status_condition_utils.go.
 import type { NamespaceCondition } from "#api/core/v1/namespace.ts";
 import { explain } from "#base/errors.ts";
 import { GroupDiscoveryFailed } from "#client/discovery.ts";

@@ -1,6 +1,6 @@
-// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is. What
-// cannot be found out or deleted keeps the namespace, but nothing else in it. Follows upstream's pkg/controller/namespace/deletion.
-// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is.
+// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is. What cannot be
+// found out or deleted keeps the namespace, but nothing else in it.
+// Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";

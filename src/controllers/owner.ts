@@ -1,5 +1,6 @@
 // Who owns what: how a controller comes by objects that match its
 // selector (adoption) and lets go of those that no longer do (release).
+// Upstream: pkg/controller/controller_ref_manager.go.
 import { isNotFound, isReason } from "#base/errors.ts";
 import type { Client } from "#client/client.ts";
 import type { ObjectKey } from "#client/object-key.ts";

@@ -1,4 +1,5 @@
 // How the owners of pods make and delete them, and what they report when they do.
+// Upstream: pkg/controller/controller_utils.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { ApiError, explain, isNotFound } from "#base/errors.ts";

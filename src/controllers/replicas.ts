@@ -1,4 +1,5 @@
 // Keeps a number of equal pods: what ReplicaSets and ReplicationControllers have in common, which is all but their names.
+// Upstream: pkg/controller/replicaset/replica_set.go and pkg/controller/replicaset/replica_set_utils.go.
 import type { ReplicaSetCondition, ReplicaSetStatus } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";

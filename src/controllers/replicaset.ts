@@ -1,4 +1,5 @@
 // Keeps as many pods running as each ReplicaSet asks for.
+// Upstream: pkg/controller/replicaset/replica_set.go.
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";

@@ -1,4 +1,5 @@
 // Keeps as many pods running as each ReplicationController asks for.
+// Upstream: pkg/controller/replication/replication_controller.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { ReplicationController } from "#api/core/v1/replication-controller.ts";
 import { controller } from "#client/controller.ts";

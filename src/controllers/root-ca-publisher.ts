@@ -1,4 +1,5 @@
 // Publishes in every namespace what the API server's certificate is to be checked against.
+// Upstream: pkg/controller/certificates/rootcacertpublisher/publisher.go.
 
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";

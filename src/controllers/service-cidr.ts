@@ -1,5 +1,5 @@
-// Says of ranges for services that they can be used, and keeps those that still are from going. See upstream's
-// pkg/controller/servicecidrs.
+// Says of ranges for services that they can be used, and keeps those that still are from going.
+// Upstream: pkg/controller/servicecidrs/servicecidrs_controller.go.
 
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";

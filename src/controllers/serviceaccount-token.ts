@@ -1,4 +1,5 @@
 // Fills secrets that people make for tokens of service accounts, and deletes them with their account.
+// Upstream: pkg/controller/serviceaccount/tokens_controller.go.
 
 import { Secret } from "#api/core/v1/secret.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";

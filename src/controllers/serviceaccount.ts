@@ -1,4 +1,5 @@
 // Gives every namespace the service account that pods use unless told otherwise.
+// Upstream: pkg/controller/serviceaccount/serviceaccounts_controller.go.
 
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";

@@ -1,4 +1,5 @@
 // What controllers ask of services and of the pods behind them.
+// Upstream: staging/src/k8s.io/endpointslice/util/controller_utils.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Service, type ServicePort } from "#api/core/v1/service.ts";

@@ -1,5 +1,6 @@
 // Deletes pods from nodes with taints that they do not tolerate, or no longer: at once, or when the time is over for which they do.
 // There is one timer for each node with such taints, not one for each pod: that of the pod that goes next.
+// Upstream: pkg/controller/tainteviction/taint_eviction.go.
 
 import { Node, type Taint } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // A short name for a pod template: equal templates have equal names, and different ones almost always different ones.
+// Upstream: pkg/controller/controller_utils.go and pkg/controller/history/controller_history.go.
 import { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { goJson } from "#schema/apply/value.ts";
 import { goDump } from "./go-dump.ts";

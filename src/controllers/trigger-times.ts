@@ -1,4 +1,5 @@
 // When the change happened that endpoints were last written for: what the delay of the network's programming is measured from.
+// Upstream: staging/src/k8s.io/endpointslice/util/trigger_time_tracker.go.
 
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";

@@ -1,4 +1,5 @@
 // Deletes jobs some time after they have ended.
+// Upstream: pkg/controller/ttlafterfinished/ttlafterfinished_controller.go.
 
 import { Job } from "#api/batch/v1/job.ts";
 import { isNotFound } from "#base/errors.ts";

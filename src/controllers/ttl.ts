@@ -1,5 +1,6 @@
-// Tells kubelets how long they may believe what they have read of secrets and config maps: the more nodes there are, the longer, so
-// that they do not overwhelm the API server. See upstream's pkg/controller/ttl.
+// Tells kubelets how long they may believe what they have read of secrets and config maps: the more nodes there are, the longer, so that
+// they do not overwhelm the API server.
+// Upstream: pkg/controller/ttl/ttl_controller.go.
 import { Node } from "#api/core/v1/node.ts";
 import { index } from "#client/cache.ts";
 import { controller } from "#client/controller.ts";

@@ -1,4 +1,6 @@
 // Lets claims, volumes and classes of them go when nobody uses them any more, and not before: admission gives each a finalizer, which is taken away here.
+// Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, pkg/controller/volume/pvprotection/pv_protection_controller.go and
+// pkg/controller/volume/vacprotection/vac_protection_controller.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";

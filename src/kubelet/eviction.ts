@@ -1,7 +1,8 @@
-// Evicts pods when the node runs out of a resource. Order and messages are those of upstream's pkg/kubelet/eviction.
+// Evicts pods when the node runs out of a resource. Order and messages are upstream's.
 //
 // When the disk gets full, unused images are removed first. Then one pod is evicted at a time, and the resource is measured again before
 // the next. Nodes that share a machine run out together: the pod is chosen among the pods of all of them, and its own node evicts it.
+// Upstream: pkg/kubelet/eviction/eviction_manager.go and pkg/kubelet/eviction/helpers.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";

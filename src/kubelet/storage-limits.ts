@@ -1,5 +1,5 @@
-// Evicts pods that exceed a limit of ephemeral storage: of a volume, of a container, or of the pod. Follows upstream's
-// localStorageEviction (pkg/kubelet/eviction/eviction_manager.go).
+// Evicts pods that exceed a limit of ephemeral storage: of a volume, of a container, or of the pod.
+// Upstream: pkg/kubelet/eviction/eviction_manager.go (localStorageEviction).
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";

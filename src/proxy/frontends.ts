@@ -1,6 +1,6 @@
-// Turns a service and its endpoints into frontends: the addresses of the service, and the targets of the traffic that arrives there.
-// Pure; a proxy mode makes rules of it. Which endpoints count follows KEP-1669 (terminating), 2086 (local) and 2433 (hints), as upstream's
-// pkg/proxy/topology.go does.
+// Turns a service and its endpoints into frontends: the addresses of the service, and the targets of the traffic that arrives there. Pure;
+// a proxy mode makes rules of it. Which endpoints count follows KEP-1669 (terminating), 2086 (local) and 2433 (hints).
+// Upstream: pkg/proxy/topology.go.
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { clusterAddresses } from "#rules/services.ts";

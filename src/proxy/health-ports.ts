@@ -1,5 +1,6 @@
-// Health check ports for load balancers: a service of externalTrafficPolicy Local has one on every node, which says whether an endpoint
-// of the service is on that node. Follows upstream's pkg/proxy/healthcheck/service_health.go.
+// Health check ports for load balancers: a service of externalTrafficPolicy Local has one on every node, which says whether an endpoint of
+// the service is on that node.
+// Upstream: pkg/proxy/healthcheck/service_health.go.
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Clock } from "#base/clock.ts";

@@ -1,5 +1,6 @@
 // A way to carry traffic for services on a node. `modes/list.ts` is the list of the modes; `proxy.ts` decides what a mode is to do, as
-// upstream's Provider interface asks it of its modes (pkg/proxy/types.go).
+// upstream's Provider interface asks it of its modes.
+// Upstream: pkg/proxy/types.go.
 import type { Frontend, FrontendFamily } from "./frontends.ts";
 
 /** All frontends that a service has in one address family by now; none if the service is gone. */

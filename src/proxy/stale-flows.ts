@@ -1,5 +1,6 @@
-// Which flows of datagrams the kernel must forget, as upstream's pkg/proxy/conntrack/cleanup.go decides it. A datagram knows no end of its
-// connection: to the kernel, a sender that goes on sending is one flow, which keeps the target that it began with.
+// Which flows of datagrams the kernel must forget. A datagram knows no end of its connection: to the kernel, a sender that goes on sending
+// is one flow, which keeps the target that it began with.
+// Upstream: pkg/proxy/conntrack/cleanup.go.
 import type { Frontend, FrontendFamily } from "./frontends.ts";
 
 /** Datagrams to a frontend that go to a target which it no longer has, or to none. */

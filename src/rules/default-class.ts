@@ -1,3 +1,4 @@
+// Upstream: pkg/volume/util/storageclass.go.
 import type { ApiObject } from "#schema/object.ts";
 
 /** The class that those without one get: among several the newest, then the first by name. */

@@ -1,4 +1,5 @@
 // What is in the older tokens of service accounts, which are kept in secrets: who makes them and who believes them have to agree.
+// Upstream: pkg/serviceaccount/legacy.go.
 
 export const tokenSecretType = "kubernetes.io/service-account-token";
 export const legacyIssuer = "kubernetes/serviceaccount";

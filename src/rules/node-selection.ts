@@ -1,4 +1,5 @@
 // Which nodes a pod asks for, by labels and by name, read once. Rules about API types, for all who place pods.
+// Upstream: staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go.
 import type {
   NodeSelector,
   NodeSelectorRequirement,

@@ -1,4 +1,5 @@
 // Owners: what the ownerReferences of an object say. An object has at most one that manages it, its controller.
+// Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/controller_ref.go.
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";
 

@@ -1,4 +1,5 @@
 // What a pod takes on its node: what quotas count, what the scheduler adds up and what the kubelet admits by.
+// Upstream: staging/src/k8s.io/component-helpers/resource/helpers.go.
 import { type Amounts, compareAmounts, containerAmounts, isPodLevel, isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
-// What all parts have to agree on about the state of a pod; see upstream's pkg/api/v1/pod and pkg/controller.
+// What all parts have to agree on about the state of a pod.
+// Upstream: pkg/api/v1/pod/util.go and pkg/controller/controller_utils.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { hasEnded } from "#api/core/v1/pod-phase.ts";
 import { min } from "#base/collections.ts";

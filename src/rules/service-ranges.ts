@@ -1,4 +1,5 @@
-// Ranges that addresses of services are given out of; see upstream's pkg/api/servicecidr.
+// Ranges that addresses of services are given out of.
+// Upstream: pkg/api/servicecidr/servicecidr.go.
 import type { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import { type Cidr, parseCidr, parseIp } from "#schema/ip.ts";
 import { isReady } from "./conditions.ts";

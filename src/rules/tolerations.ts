@@ -1,4 +1,5 @@
 // Which taints of a node a pod puts up with. A rule about API types, for all who place pods or move them away.
+// Upstream: staging/src/k8s.io/api/core/v1/toleration.go and staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go.
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import type { Taint } from "#api/core/v1/node.ts";
 

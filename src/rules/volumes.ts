@@ -1,4 +1,6 @@
 // Which volumes a claim can have: for the scheduler, which chooses them with the node, and for all others who bind them.
+// Upstream: staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go and
+// staging/src/k8s.io/component-helpers/storage/volume/helpers.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { labelSelection } from "#api/label-selection.ts";
@@ -95,7 +97,7 @@ export function boundTo(volume: PersistentVolume, claim: PersistentVolumeClaim):
 
 /**
  * The smallest of the volumes of its class that a claim could have, and that `isUsable`: the one that insists on the claim before all others.
- * See upstream's FindMatchingVolume in pkg/volume/persistentvolume.
+ * See upstream's FindMatchingVolume.
  */
 export function smallestVolumeFor(
   claim: PersistentVolumeClaim,

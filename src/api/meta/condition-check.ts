@@ -1,4 +1,5 @@
 // What a condition must look like.
+// Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go.
 import { repeats } from "#base/collections.ts";
 import { byteLength, patternMessage, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";

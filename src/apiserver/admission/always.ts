@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/admit/admission.go and plugin/pkg/admission/deny/admission.go.
 import { admissionPlugin } from "./plugin.ts";
 
 const everything = { verbs: ["create", "update", "delete", "connect"], through: ["*"] } as const;

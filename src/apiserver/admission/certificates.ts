@@ -1,4 +1,6 @@
 // Who may approve and sign certificate requests, and which no one may ask for.
+// Upstream: plugin/pkg/admission/certificates/approval/admission.go, plugin/pkg/admission/certificates/signing/admission.go and
+// plugin/pkg/admission/certificates/subjectrestriction/admission.go.
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";
 import { equal } from "#base/collections.ts";

@@ -1,4 +1,5 @@
 // Runs the plugins in order: first all that may change the object, then, once it has been checked, all that may refuse it.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/chain.go.
 import type { Soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";

@@ -1,4 +1,5 @@
 // The file that --admission-control-config-file names: settings of single plugins, each in place or in a file of its own.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/config.go.
 
 import { Toleration } from "#api/core/v1/affinity.ts";
 import { ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";

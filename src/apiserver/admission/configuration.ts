@@ -1,4 +1,5 @@
 // Which plugins run, and how they are set: from the flags and from the file they name.
+// Upstream: pkg/kubeapiserver/options/admission.go and staging/src/k8s.io/apiserver/pkg/server/options/admission.go.
 import { UsageError } from "#base/errors.ts";
 import type { Admission } from "../registry/admission.ts";
 import type { CredentialsOf } from "../webhook/client.ts";

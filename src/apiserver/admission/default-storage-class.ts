@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go.
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { defaultStorageClass as defaultClassOf, hasClass } from "#rules/volumes.ts";

@@ -1,4 +1,4 @@
-// Asks a server whether the images of a pod may run, and believes what it says for a while. Follows plugin/pkg/admission/imagepolicy upstream.
+// Asks a server whether the images of a pod may run, and believes what it says for a while.
 // Upstream: plugin/pkg/admission/imagepolicy/admission.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { explain } from "#base/errors.ts";

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/antiaffinity/admission.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { admissionPlugin } from "./plugin.ts";
 

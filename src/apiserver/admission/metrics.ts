@@ -1,4 +1,5 @@
 // How long admission takes, as a whole and plugin by plugin.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/metrics/metrics.go.
 import type { Clock } from "#base/clock.ts";
 import type { Histogram, MetricFamily, MetricRegistry } from "#base/metrics.ts";
 import type { AdmissionOperation } from "./plugin.ts";

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/namespace/autoprovision/admission.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { ApiError } from "#base/errors.ts";
 import { admissionPlugin } from "./plugin.ts";

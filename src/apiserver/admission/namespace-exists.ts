@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/namespace/exists/admission.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { notFound } from "#wire/status.ts";
 import { admissionPlugin, find } from "./plugin.ts";

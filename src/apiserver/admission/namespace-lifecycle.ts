@@ -1,3 +1,4 @@
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { ApiError } from "#base/errors.ts";
 import { soon } from "#base/soon.ts";

@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/noderestriction/admission.go.
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { secretNames } from "#rules/pod-secrets.ts";

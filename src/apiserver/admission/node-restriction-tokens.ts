@@ -1,4 +1,5 @@
 // Tokens that a node asks for must be for pods it runs, and for audiences that those pods name.
+// Upstream: plugin/pkg/admission/noderestriction/admission.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";

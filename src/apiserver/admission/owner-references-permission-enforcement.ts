@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/gc/gc_admission.go.
 import { equal } from "#base/collections.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { OwnerReference } from "#schema/object-meta.ts";

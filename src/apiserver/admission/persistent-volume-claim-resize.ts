@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/storage/persistentvolume/resize/admission.go.
 import { amountOf, compareAmounts } from "#api/core/v1/amounts.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";

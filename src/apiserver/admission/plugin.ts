@@ -2,6 +2,7 @@
 //
 // `mutate` runs before the object is checked and may change it; `validate` runs last and may only refuse. Either refuses by answering
 // why, which becomes upstream's `pods "x" is forbidden: <why>`, or by throwing an ApiError where upstream answers otherwise.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/interfaces.go.
 import type { Soon } from "#base/soon.ts";
 import type { Infer, Mutable } from "#schema/infer.ts";
 import type { AnyKind, Kind } from "#schema/kind.ts";

@@ -1,4 +1,5 @@
 // All containers of a pod, in upstream's order: init, plain, ephemeral.
+// Upstream: pkg/api/pod/util.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { Mutable } from "#schema/infer.ts";

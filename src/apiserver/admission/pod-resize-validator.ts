@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/podresize/admission.go.
 import { amountOf, containerAmounts, isPodLevel } from "#api/core/v1/amounts.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // Which of the secrets that a pod uses its service account does not know of.
+// Upstream: plugin/pkg/admission/serviceaccount/admission.go.
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { environmentSecrets } from "#rules/pod-secrets.ts";

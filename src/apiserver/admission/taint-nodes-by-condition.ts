@@ -1,3 +1,4 @@
+// Upstream: plugin/pkg/admission/nodetaint/admission.go.
 import { Node } from "#api/core/v1/node.ts";
 import { admissionPlugin } from "./plugin.ts";
 

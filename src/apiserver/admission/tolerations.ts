@@ -1,4 +1,5 @@
-// Which tolerations make others superfluous. Upstream: pkg/util/tolerations/tolerations.go, which compares each with each.
+// Which tolerations make others superfluous.
+// Upstream: pkg/util/tolerations/tolerations.go.
 import type { Toleration } from "#api/core/v1/affinity.ts";
 import { equal } from "#base/collections.ts";
 

@@ -10,7 +10,8 @@
 //   8. admit      admission may refuse, and changes nothing any more
 //   9. commit     a conditional put (registry.ts). If another write came between, an update begins again before step 1
 //
-// Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest (BeforeCreate, BeforeUpdate) and pkg/registry/generic/registry/store.go.
+// Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, staging/src/k8s.io/apiserver/pkg/registry/rest/update.go and
+// staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 import { shownAsUpstream } from "#api/internal-form.ts";
 import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";

@@ -1,4 +1,5 @@
 // A request for a certificate says who makes it, and changes no more: it is decided through `approval`, and signed through `status`.
+// Upstream: pkg/registry/certificates/certificates/strategy.go.
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,

@@ -1,5 +1,7 @@
 // The version in which objects are stored from now on is noted beside those they were stored in before; and a definition that is deleted
-// stays until its objects are gone. Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/{strategy,etcd}.go.
+// stays until its objects are gone.
+// Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go and
+// staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/etcd.go.
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionCondition,

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/apps/daemonset/strategy.go.
 import { equal } from "#base/collections.ts";
 import { int64Problem, nextInt64, parseInt64 } from "#schema/int64.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";

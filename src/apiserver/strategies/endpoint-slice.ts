@@ -1,4 +1,5 @@
-// What becomes of endpoint slices on their way in; see pkg/registry/discovery/endpointslice/strategy.go.
+// What becomes of endpoint slices on their way in.
+// Upstream: pkg/registry/discovery/endpointslice/strategy.go.
 import type { Endpoint, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";
 import { dns1123Subdomain } from "#schema/formats.ts";

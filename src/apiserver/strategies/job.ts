@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/batch/job/strategy.go.
 import type { Strategy } from "../registry/strategy.ts";
 
 /** Unless told otherwise, a job selects its pods by its own uid, which no other object can have. */

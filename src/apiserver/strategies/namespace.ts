@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/namespace/strategy.go and pkg/registry/core/namespace/storage/storage.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { excluding } from "#schema/apply/filter.ts";
 import { qualifiedName } from "#schema/formats.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/node/strategy.go.
 import type { Strategy } from "../registry/strategy.ts";
 
 export const node: Strategy = {

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/persistentvolumeclaim/strategy.go and pkg/api/persistentvolumeclaim/util.go.
 import type { PersistentVolumeClaimSpec } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Mutable } from "#schema/index.ts";
 import type { Strategy } from "../registry/strategy.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/persistentvolume/strategy.go.
 import { timeOf } from "#schema/time.ts";
 import type { Strategy } from "../registry/strategy.ts";
 

@@ -1,4 +1,5 @@
 // Label keys of affinity and spreading stand for the values that this pod's own labels have: they are written out when it is made.
+// Upstream: pkg/registry/core/pod/strategy.go.
 import type { PodAffinityTerm, TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { LabelSelector } from "#api/meta/label-selector.ts";

@@ -1,4 +1,5 @@
 // What may change in a pod through `ephemeralcontainers` and `resize`, which its own path does not let change.
+// Upstream: pkg/registry/core/pod/strategy.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/pod/strategy.go.
 import type { PodCondition } from "#api/core/v1/pod.ts";
 import { qosClassOf } from "#api/core/v1/qos.ts";
 import { hasEnded } from "#rules/pods.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/service/strategy.go and pkg/registry/core/service/storage/storage.go.
 import type { Service, ServiceSpec } from "#api/core/v1/service.ts";
 import { isReachedFromOutside, needsHealthCheck } from "#api/core/v1/service-defaults.ts";
 import { equal } from "#base/collections.ts";

@@ -1,5 +1,6 @@
 // Deleting: at once, gracefully, or step by step while finalizers remain.
-// Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go and pkg/registry/generic/registry/store.go.
+// Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go and
+// staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { timeOf } from "#schema/time.ts";

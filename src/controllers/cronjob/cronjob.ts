@@ -1,4 +1,5 @@
 // Starts a job whenever the schedule of a CronJob says so, and clears away those that have ended.
+// Upstream: pkg/controller/cronjob/cronjob_controllerv2.go.
 import { CronJob, type CronJobStatus } from "#api/batch/v1/cron-job.ts";
 import { Job } from "#api/batch/v1/job.ts";
 import { isTimeZone, parseSchedule } from "#api/batch/v1/schedule.ts";

@@ -1,4 +1,5 @@
 // Which start of a cron job is due, and when to look again.
+// Upstream: pkg/controller/cronjob/utils.go.
 import type { CronJob } from "#api/batch/v1/cron-job.ts";
 import type { Schedule } from "#api/batch/v1/schedule.ts";
 import { millisOf } from "#schema/time.ts";

@@ -3,6 +3,7 @@
 // A schedule names minutes as clocks on walls show them. When clocks are set forward, minutes that are left out do not come
 // due; when they are set back, those that come twice come due twice. Upstream's library does the same, but for a few corners
 // where it loses its way: of a zone east of Greenwich it misses the day that has no midnight.
+// Upstream: vendor/github.com/robfig/cron/v3/spec.go.
 import type { CronTimes, Schedule } from "#api/batch/v1/schedule.ts";
 import { type TimeZone, transition } from "./zone.ts";
 

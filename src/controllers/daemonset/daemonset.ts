@@ -1,4 +1,5 @@
 // Runs one pod of each DaemonSet on every node that it fits.
+// Upstream: pkg/controller/daemon/daemon_controller.go.
 import { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Node } from "#api/core/v1/node.ts";

@@ -1,4 +1,5 @@
 // The revisions of a DaemonSet: the one of its present template, and the old ones it can go back to.
+// Upstream: pkg/controller/daemon/update.go.
 import { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // Patience with pods that fail: a kubelet that refuses a pod would else get the next one at once, and refuse that.
+// Upstream: pkg/controller/daemon/daemon_controller.go.
 import type { Clock } from "#base/clock.ts";
 
 const firstMs = 1000;

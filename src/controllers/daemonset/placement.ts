@@ -1,4 +1,5 @@
 // On which nodes the pod of a DaemonSet should run, and what it is like there.
+// Upstream: pkg/controller/daemon/daemon_controller.go and pkg/controller/daemon/util/daemonset_util.go.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import type { Affinity, Toleration } from "#api/core/v1/affinity.ts";
 import type { Node } from "#api/core/v1/node.ts";

@@ -1,5 +1,6 @@
 // What to do about the pods of a DaemonSet: which nodes lack one, and which pods are too many. Pure, but for the patience with
 // pods that fail, which the caller has.
+// Upstream: pkg/controller/daemon/daemon_controller.go.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

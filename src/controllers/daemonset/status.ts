@@ -1,3 +1,4 @@
+// Upstream: pkg/controller/daemon/daemon_controller.go.
 import type { DaemonSetStatus } from "#api/apps/v1/daemon-set.ts";
 import { isReady } from "#rules/conditions.ts";
 import { isAvailable } from "#rules/pods.ts";

@@ -1,4 +1,5 @@
 // Which pods of a DaemonSet give way to new ones now. Runs when every node has its pod: pure, from what is there.
+// Upstream: pkg/controller/daemon/update.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isAvailable } from "#rules/pods.ts";
 import { isUpdated } from "./placement.ts";

@@ -1,4 +1,5 @@
 // Rolls out each Deployment: a ReplicaSet per template, grown and shrunk so that enough pods work at any time.
+// Upstream: pkg/controller/deployment/deployment_controller.go.
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // What a Deployment notes in annotations of itself and of its ReplicaSets: revisions, and for how many pods a set was sized.
+// Upstream: pkg/controller/deployment/util/deployment_util.go.
 import type { Deployment } from "#api/apps/v1/deployment.ts";
 import type { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { nextInt64, parseInt64 } from "#schema/int64.ts";

@@ -1,4 +1,5 @@
 // Goes back to an earlier revision when the annotation of the oldest API versions asks for it. Today's kubectl patches the template itself.
+// Upstream: pkg/controller/deployment/rollback.go.
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { parseInt64 } from "#schema/int64.ts";
 import { inOrder, revisionOf, rollbackAnnotation, rolledBackAnnotations } from "./revisions.ts";

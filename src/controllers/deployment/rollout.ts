@@ -1,4 +1,5 @@
 // One look at one Deployment: its ReplicaSets, what is done to them, and what is reported in the end, in a single write.
+// Upstream: pkg/controller/deployment/sync.go, pkg/controller/deployment/rolling.go and pkg/controller/deployment/recreate.go.
 import { Deployment, type DeploymentStatus } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // How many pods each ReplicaSet of a Deployment should have. Pure arithmetic.
+// Upstream: pkg/controller/deployment/rolling.go and pkg/controller/deployment/util/deployment_util.go.
 import type { Deployment } from "#api/apps/v1/deployment.ts";
 import type { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { scaledValueOf } from "#schema/int-or-string.ts";

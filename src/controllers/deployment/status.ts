@@ -1,4 +1,5 @@
 // What a Deployment reports about its rollout. Pure functions of its ReplicaSets and of what it reported before.
+// Upstream: pkg/controller/deployment/progress.go and pkg/controller/deployment/sync.go.
 import type { Deployment, DeploymentCondition, DeploymentStatus } from "#api/apps/v1/deployment.ts";
 import type { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { millisOf, timeOf } from "#schema/time.ts";

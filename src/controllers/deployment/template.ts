@@ -1,4 +1,5 @@
 // Templates with and without the label that tells the pods of one ReplicaSet from those of another.
+// Upstream: pkg/controller/deployment/util/deployment_util.go.
 import type { DeploymentSpec } from "#api/apps/v1/deployment.ts";
 import type { PodTemplateSpec } from "#api/core/v1/pod-spec.ts";
 import { equal } from "#base/collections.ts";

@@ -1,4 +1,5 @@
 // What a budget allows, given its pods. Pure.
+// Upstream: pkg/controller/disruption/disruption.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Condition } from "#api/meta/condition.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/policy/v1/pod-disruption-budget.ts";

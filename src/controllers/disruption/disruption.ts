@@ -1,4 +1,5 @@
 // Keeps the status of disruption budgets, by which evictions are allowed or refused.
+// Upstream: pkg/controller/disruption/disruption.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { equal } from "#base/collections.ts";

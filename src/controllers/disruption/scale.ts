@@ -1,4 +1,5 @@
 // How many pods there should be, by the word of those who control them.
+// Upstream: pkg/controller/disruption/disruption.go.
 
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";

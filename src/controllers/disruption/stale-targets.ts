@@ -1,4 +1,5 @@
 // Takes back the announcement that a pod is about to be disrupted when nothing has come of it.
+// Upstream: pkg/controller/disruption/disruption.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { controller } from "#client/controller.ts";

@@ -1,4 +1,5 @@
 // An Endpoints object is sent whole to every watcher, so it may not grow without bound.
+// Upstream: pkg/controller/endpoint/endpoints_controller.go.
 import type { EndpointSubset } from "#api/core/v1/endpoints.ts";
 
 export const mostAddresses = 1000;

@@ -1,4 +1,5 @@
 // Keeps the Endpoints of services with a selector, for clients that do not read EndpointSlices yet.
+// Upstream: pkg/controller/endpoint/endpoints_controller.go.
 import { type EndpointAddress, type EndpointPort, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";

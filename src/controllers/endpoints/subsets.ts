@@ -1,4 +1,5 @@
 // The canonical form of an Endpoints object's subsets: addresses that have exactly the same ports are together, in order.
+// Upstream: pkg/api/v1/endpoints/util.go.
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "#api/core/v1/endpoints.ts";
 
 interface PortAddresses {

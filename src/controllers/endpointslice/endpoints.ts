@@ -1,4 +1,5 @@
 // Pods as endpoints of a service: what should be in its slices, before it is cut into slices.
+// Upstream: staging/src/k8s.io/endpointslice/utils.go and staging/src/k8s.io/endpointslice/reconciler.go.
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Service } from "#api/core/v1/service.ts";

@@ -1,4 +1,5 @@
 // Keeps the EndpointSlices of services with a selector: one endpoint for each pod that the service leads to.
+// Upstream: pkg/controller/endpointslice/endpointslice_controller.go.
 import { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";

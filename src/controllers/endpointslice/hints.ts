@@ -1,4 +1,5 @@
 // Hints, by which proxies prefer endpoints near their clients, as `spec.trafficDistribution` asks for them.
+// Upstream: staging/src/k8s.io/endpointslice/trafficdist/trafficdist.go.
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointHints, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";

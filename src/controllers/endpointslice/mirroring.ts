@@ -1,4 +1,5 @@
 // Mirrors Endpoints that people make for services without a selector to EndpointSlices, which is all that proxies read.
+// Upstream: pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go and pkg/controller/endpointslicemirroring/reconciler.go.
 
 import { type EndpointAddress, type EndpointSubset, Endpoints } from "#api/core/v1/endpoints.ts";
 import { Service } from "#api/core/v1/service.ts";

@@ -3,6 +3,7 @@
 // Slices are not packed tightly: a packed one would be rewritten, and sent to every node, whenever a pod comes or goes. What is in
 // a slice stays in it, slices that must be written anyway are filled first, and the rest goes into one slice with enough room, or
 // into new ones.
+// Upstream: staging/src/k8s.io/endpointslice/reconciler.go.
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";

@@ -1,4 +1,5 @@
 // The labels by which slices are found, and what they take over from what they are made for.
+// Upstream: staging/src/k8s.io/endpointslice/utils.go.
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { equal } from "#base/collections.ts";
 import { index } from "#client/cache.ts";

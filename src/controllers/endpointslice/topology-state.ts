@@ -1,5 +1,6 @@
 // What is remembered of services with hints by zone: whether they have any, for events, and for how many endpoints, for
 // finding those that a change of nodes overloads.
+// Upstream: staging/src/k8s.io/endpointslice/topologycache/topologycache.go.
 import type { EventType, Reconcile } from "#client/controller.ts";
 import { withoutHints } from "./hints.ts";
 import type { SlicePlan } from "./plan.ts";

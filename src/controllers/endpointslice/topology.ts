@@ -1,5 +1,6 @@
 // Hints by zone, as the annotation `service.kubernetes.io/topology-mode: Auto` asks for them: each zone gets a share of the endpoints
 // that is in proportion to its CPUs. Where that cannot be done without overloading some endpoint, there are no hints at all.
+// Upstream: staging/src/k8s.io/endpointslice/topologycache/topologycache.go and staging/src/k8s.io/endpointslice/topologycache/utils.go.
 import type { Node } from "#api/core/v1/node.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { Endpoint, EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";

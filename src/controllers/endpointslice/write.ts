@@ -1,4 +1,5 @@
 // Carries out a plan: creations first, so that no endpoint is missing in between.
+// Upstream: staging/src/k8s.io/endpointslice/reconciler.go.
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { explain, isNotFound } from "#base/errors.ts";
 import type { Reconcile } from "#client/controller.ts";

@@ -1,8 +1,9 @@
-// Deletes what has lost all its owners, sets free what its owner is to be deleted without, and lets an owner that is deleted in
-// the foreground go once nothing blocks it any more. Follows upstream's pkg/controller/garbagecollector.
+// Deletes what has lost all its owners, sets free what its owner is to be deleted without, and lets an owner that is deleted in the
+// foreground go once nothing blocks it any more.
 //
 // Any kind can own any other, and kinds come and go. Nothing waits for a kind that cannot be listed: whether an owner is there is
 // for the server to say. What is owned by a kind that nobody knows stays until someone does, since its owner may be there.
+// Upstream: pkg/controller/garbagecollector/garbagecollector.go.
 import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
 import { explain, isConflict } from "#base/errors.ts";

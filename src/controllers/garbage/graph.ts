@@ -1,4 +1,5 @@
 // Who depends on whom, over all kinds. Pure data: it is told of changes, and answers what is affected by them.
+// Upstream: pkg/controller/garbagecollector/graph_builder.go and pkg/controller/garbagecollector/graph.go.
 import { groupOf } from "#schema/api-version.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { metadataOf } from "#schema/object.ts";

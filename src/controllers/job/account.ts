@@ -3,6 +3,7 @@
 // A pod carries a finalizer until it is counted. First its uid is written to the status as not counted yet; then the finalizer is
 // taken from the pod; then its uid gives way to one more in the counter. A uid whose pod has no finalizer, or is gone, is
 // therefore to be counted; one whose pod has it is not.
+// Upstream: pkg/controller/job/job_controller.go and pkg/controller/job/tracking_utils.go.
 import type { Job, JobCondition, JobStatus } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { millisOf, timeOf } from "#schema/time.ts";

@@ -1,5 +1,6 @@
 // How long a job waits before it replaces pods that failed: 10 s after the first failure, twice as long after each
 // further one, up to 10 minutes. A success makes it forget them.
+// Upstream: pkg/controller/job/backoff_utils.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

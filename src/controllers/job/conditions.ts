@@ -1,4 +1,5 @@
 // The conditions of a job: how they are found, and how they change.
+// Upstream: pkg/controller/job/job_controller.go and pkg/controller/job/util/utils.go.
 import type { Job, JobCondition } from "#api/batch/v1/job.ts";
 import { timeOf } from "#schema/time.ts";
 

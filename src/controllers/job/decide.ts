@@ -1,4 +1,5 @@
 // What to do about the pods of a job: which to delete, or how many to create, or how long to wait.
+// Upstream: pkg/controller/job/job_controller.go.
 import type { Job } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { min } from "#base/collections.ts";

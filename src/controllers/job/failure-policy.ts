@@ -1,4 +1,5 @@
 // What the failure of a pod means for its job, by the job's own rules.
+// Upstream: pkg/controller/job/pod_failure_policy.go.
 import type { PodFailurePolicy, PodFailurePolicyRule } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 

@@ -1,4 +1,5 @@
 // Sets of completion indexes, kept as intervals: a job of 100,000 indexes has few of them, and its status writes them as "1,3-5".
+// Upstream: pkg/controller/job/indexed_job_utils.go.
 
 /** Both ends belong to it. */
 export interface Interval {

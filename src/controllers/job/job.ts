@@ -1,5 +1,6 @@
 // Runs pods until enough of them have succeeded, or too many have failed. What to do is decided in look.ts and decide.ts, and what
 // to write down in account.ts; here it is done.
+// Upstream: pkg/controller/job/job_controller.go.
 import { Job, type JobCondition, type JobStatus } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";

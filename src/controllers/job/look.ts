@@ -1,4 +1,5 @@
 // What the pods of a job amount to, and whether that ends it.
+// Upstream: pkg/controller/job/job_controller.go.
 import type { Job, JobCondition } from "#api/batch/v1/job.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isReady } from "#rules/conditions.ts";

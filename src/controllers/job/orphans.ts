@@ -1,4 +1,5 @@
 // Frees pods that wait for a job to count them which no longer will: it is gone or over, or they are its pods no more.
+// Upstream: pkg/controller/job/job_controller.go.
 import { Job } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { type CacheView, controller, watching } from "#client/controller.ts";

@@ -1,4 +1,5 @@
 // The pods of a job: what tells them apart, and how they are made.
+// Upstream: pkg/controller/job/job_controller.go and pkg/controller/job/indexed_job_utils.go.
 import type { Job, JobSpec } from "#api/batch/v1/job.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/controller/job/success_policy.go.
 import type { SuccessPolicy } from "#api/batch/v1/job.ts";
 import { countOf, type Indexes, overlap, parseIndexes } from "./indexes.ts";
 

@@ -1,4 +1,5 @@
 // The networks of equal size that one large network is cut into, and which of them are in use.
+// Upstream: pkg/controller/nodeipam/ipam/cidrset/cidr_set.go.
 import { type Cidr, formatIp } from "#schema/ip.ts";
 
 /** What is cut is kept in memory: with IPv6 there could be very many. */

@@ -1,4 +1,5 @@
 // Gives each node a network for its pods, cut from the cluster's.
+// Upstream: pkg/controller/nodeipam/ipam/range_allocator.go.
 import { Node } from "#api/core/v1/node.ts";
 import { type Controller, controller, type Reconcile, TerminalError } from "#client/controller.ts";
 import { type Cidr, parseCidr } from "#schema/ip.ts";

@@ -1,4 +1,5 @@
 // From which networks nodes get the addresses of their pods.
+// Upstream: pkg/controller/nodeipam/node_ipam_controller.go and cmd/kube-controller-manager/app/core.go.
 import { UsageError } from "#base/errors.ts";
 import { type Cidr, parseCidr } from "#schema/ip.ts";
 import { Networks } from "./networks.ts";

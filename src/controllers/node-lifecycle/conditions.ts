@@ -1,4 +1,5 @@
 // What is known of a node that is silent: nothing.
+// Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 import type { Node, NodeCondition } from "#api/core/v1/node.ts";
 import { timeOf } from "#schema/time.ts";
 

@@ -1,5 +1,6 @@
 // When each node was last heard of. Kubelets say that they live by renewing a lease and by posting their status; what counts is
 // when that was seen here, by the clock that does not jump: clocks of machines differ.
+// Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 
 import type { Lease } from "#api/coordination/v1/lease.ts";
 import type { Node, NodeCondition } from "#api/core/v1/node.ts";

@@ -1,5 +1,6 @@
 // Watches over nodes: says of those that are silent that nothing is known of them, and taints nodes by their conditions, so that
 // pods are kept away or, not too many nodes at a time, driven out. Taint eviction then deletes the pods.
+// Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node } from "#api/core/v1/node.ts";

@@ -1,4 +1,5 @@
 // The taints that say what is wrong with a node.
+// Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 import type { Node, Taint } from "#api/core/v1/node.ts";
 import { timeOf } from "#schema/time.ts";
 

@@ -1,5 +1,6 @@
 // How fast nodes that do not work are emptied. When many of a zone fail at once it is more likely the network than the machines:
 // then pods are moved more slowly or not at all, and if all zones fail it must be us.
+// Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go and pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go.
 import type { Node } from "#api/core/v1/node.ts";
 import { readyCondition } from "./health.ts";
 

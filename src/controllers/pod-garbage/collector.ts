@@ -1,5 +1,6 @@
 // Clears away pods that nobody else will: those of nodes that are gone, those that end without ever having had a node, and the
 // oldest of too many that have ended.
+// Upstream: pkg/controller/podgc/gc_controller.go.
 
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // Which pods nobody else will clear away. A pure function of the pods and nodes there are.
+// Upstream: pkg/controller/podgc/gc_controller.go.
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isReady } from "#rules/conditions.ts";

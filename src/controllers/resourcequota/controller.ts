@@ -1,8 +1,9 @@
 // Counts anew what namespaces use of their quotas: when limits change, when something is given back, and every five minutes.
 //
-// What is taken is charged by the API server as it is written; here it is only put right. Any kind can be limited, so this is a
-// component of its own: it follows the kinds that quotas name, as they name them. A kind that cannot be listed is not counted, and
-// what was last said of it stays; the others are. Follows upstream's pkg/controller/resourcequota.
+// What is taken is charged by the API server as it is written; here it is only put right. Any kind can be limited, so this is a component
+// of its own: it follows the kinds that quotas name, as they name them. A kind that cannot be listed is not counted, and what was last said
+// of it stays; the others are.
+// Upstream: pkg/controller/resourcequota/resource_quota_controller.go and pkg/controller/resourcequota/resource_quota_monitor.go.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain, isConflict } from "#base/errors.ts";

@@ -1,4 +1,5 @@
 // What a namespace uses of its quota, counted anew. Pure.
+// Upstream: pkg/controller/resourcequota/resource_quota_controller.go and staging/src/k8s.io/apiserver/pkg/quota/v1/resources.go.
 import type { ResourceQuota, ResourceQuotaStatus } from "#api/core/v1/resource-quota.ts";
 import { breathe } from "#base/breathe.ts";
 import { type Evaluator, increase, type QuotaUsage, scopesOf, usageOf } from "#rules/quota/evaluator.ts";

@@ -2,6 +2,7 @@
 //
 // Who has which address is written nowhere but in the statuses of services, so it survives a restart. Addresses given out so recently
 // that the cache does not show them yet are remembered besides.
+// Upstream: staging/src/k8s.io/cloud-provider/controllers/service/controller.go.
 import { Service } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
 import { explain, isConflict } from "#base/errors.ts";

@@ -1,4 +1,5 @@
 // The revisions of a StatefulSet: the one its pods are moved to, the one they are moved away from, and those kept to go back to.
+// Upstream: pkg/controller/statefulset/stateful_set_control.go and pkg/controller/statefulset/stateful_set_utils.go.
 import type { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // What makes a pod a certain member of a StatefulSet: its ordinal, and the name, labels and volumes that follow from it.
+// Upstream: pkg/controller/statefulset/stateful_set_utils.go.
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

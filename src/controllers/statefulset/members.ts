@@ -1,4 +1,5 @@
 // Creates, repairs and deletes the pods of a StatefulSet and their claims, and reports each of these things.
+// Upstream: pkg/controller/statefulset/stateful_pod_control.go.
 import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";

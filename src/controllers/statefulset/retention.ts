@@ -5,6 +5,7 @@
 //   Retain      Delete       the set
 //   Delete      Retain       the pod, once it is beyond the number that is wanted
 //   Delete      Delete       the set, and in its place the pod once it is beyond that number
+// Upstream: pkg/controller/statefulset/stateful_set_utils.go.
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,5 +1,6 @@
 // Brings the pods of a StatefulSet to what is wanted. In order (OrderedReady): a pod is created when all before it work, and one is
 // deleted when all after it are gone. All at once (Parallel): whatever is missing or too much.
+// Upstream: pkg/controller/statefulset/stateful_set_control.go.
 import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { slowStart } from "#base/collections.ts";

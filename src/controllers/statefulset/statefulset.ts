@@ -1,4 +1,5 @@
 // Runs the pods of each StatefulSet: numbered, each with a name and storage that outlive it, created and replaced in order.
+// Upstream: pkg/controller/statefulset/stateful_set.go.
 import { ControllerRevision } from "#api/apps/v1/controller-revision.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";

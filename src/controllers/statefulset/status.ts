@@ -1,4 +1,5 @@
 // What a StatefulSet reports: how many pods there are, how many work, and how many are of which revision.
+// Upstream: pkg/controller/statefulset/stateful_set_control.go.
 import type { StatefulSet, StatefulSetStatus } from "#api/apps/v1/stateful-set.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { isReady } from "#rules/conditions.ts";

@@ -1,4 +1,5 @@
-// Requests and limits in the kernel's units. The arithmetic is that of upstream's pkg/kubelet/cm/helpers_linux.go and qos/policy.go.
+// Requests and limits in the kernel's units. The arithmetic is upstream's.
+// Upstream: pkg/kubelet/cm/helpers_linux.go and pkg/kubelet/qos/policy.go.
 import { type Amounts, isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -1,5 +1,6 @@
-// Image garbage collection, as in upstream's pkg/kubelet/images/image_gc_manager.go: when the disk of the images gets full, unused images
-// are removed, least recently used first. Images that were imported from an archive stay: no registry would bring them again.
+// Image garbage collection: when the disk of the images gets full, unused images are removed, least recently used first. Images that were
+// imported from an archive stay: no registry would bring them again.
+// Upstream: pkg/kubelet/images/image_gc_manager.go.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";

@@ -1,5 +1,6 @@
 // Whether a name can be that of an image, by the grammar that all registries share (github.com/distribution/reference), with the words
 // of its library: people search for them.
+// Upstream: vendor/github.com/distribution/reference/regexp.go.
 import { own } from "#base/collections.ts";
 
 const anyCase = "[a-zA-Z0-9]";

@@ -1,5 +1,5 @@
-// A cache of service account tokens that are bound to pods, as upstream's pkg/kubelet/token/token_manager.go. A token is renewed after 80 %
-// of its life, or after a day.
+// A cache of service account tokens that are bound to pods. A token is renewed after 80 % of its life, or after a day.
+// Upstream: pkg/kubelet/token/token_manager.go.
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";

@@ -1,4 +1,5 @@
 // Files of variables that an init container wrote: NAME='value' in each line, as a shell would read it, and nothing that it would expand.
+// Upstream: pkg/kubelet/util/env/env_util.go.
 
 /** The value of a variable; empty if the file does not have it. Throws if a line before it cannot be read. */
 export function envFileValue(text: string, key: string): string {

@@ -1,5 +1,5 @@
-// The environment variables of a container; later sources replace earlier ones. Follows upstream's makeEnvironmentVariables
-// (pkg/kubelet/kubelet_pods.go) and pkg/kubelet/envvars.
+// The environment variables of a container; later sources replace earlier ones.
+// Upstream: pkg/kubelet/kubelet_pods.go and pkg/kubelet/envvars/envvars.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { FileKeySelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

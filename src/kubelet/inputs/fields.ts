@@ -1,4 +1,5 @@
-// The downward API: fields of a pod and resources of its containers as text, as upstream's pkg/fieldpath has them.
+// The downward API: fields of a pod and resources of its containers as text.
+// Upstream: pkg/fieldpath/fieldpath.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { ResourceFieldSelector } from "#api/core/v1/env.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

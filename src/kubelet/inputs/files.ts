@@ -1,4 +1,5 @@
 // The files of volumes that are made of objects: config maps, secrets, fields of the pod, tokens, and several of these in one folder.
+// Upstream: pkg/volume/projected/projected.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { fromBase64 } from "#base/base64.ts";

@@ -1,4 +1,5 @@
-// The host name and domain of a pod, as upstream's GeneratePodHostNameAndDomain (pkg/kubelet/kubelet_pods.go) gives them.
+// The host name and domain of a pod.
+// Upstream: pkg/kubelet/kubelet_pods.go (GeneratePodHostNameAndDomain).
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface HostName {

@@ -1,4 +1,5 @@
-// The resolv.conf of a pod, by its dnsPolicy and dnsConfig, as upstream's pkg/kubelet/network/dns/dns.go makes it.
+// The resolv.conf of a pod, by its dnsPolicy and dnsConfig.
+// Upstream: pkg/kubelet/network/dns/dns.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface ResolverConfig {

@@ -1,5 +1,6 @@
 // Watches of the config maps and secrets that pods of this node mount: one for each object, for as long as a pod needs it. A kubelet may watch
 // no others, and an idle one costs nothing.
+// Upstream: pkg/kubelet/util/manager/watch_based_manager.go.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import type { Component } from "#base/supervise.ts";

@@ -1,5 +1,5 @@
-// Whether a node admits a pod that was bound to it: the scheduler's view was older, and some pods are bound without it. Follows upstream's
-// pkg/kubelet/lifecycle/predicate.go.
+// Whether a node admits a pod that was bound to it: the scheduler's view was older, and some pods are bound without it.
+// Upstream: pkg/kubelet/lifecycle/predicate.go.
 import { amountOf, containerAmounts, isNative } from "#api/core/v1/amounts.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
-// The Node object that a kubelet registers, and its status. Follows upstream's pkg/kubelet/nodestatus/setters.go.
+// The Node object that a kubelet registers, and its status.
+// Upstream: pkg/kubelet/nodestatus/setters.go.
 import type { Amounts } from "#api/core/v1/amounts.ts";
 import type {
   ContainerImage,

@@ -1,4 +1,5 @@
 // What a kubelet reports about its node, besides its conditions.
+// Upstream: pkg/kubelet/nodestatus/setters.go and pkg/kubelet/kubelet_node_status.go.
 import type { Node } from "#api/core/v1/node.ts";
 import type { NodeHealth } from "./description.ts";
 

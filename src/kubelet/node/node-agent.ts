@@ -1,5 +1,6 @@
-// One node in the API: registers it, renews its lease, reports its status, as upstream's pkg/kubelet/kubelet_node_status.go does. It has no
-// timer of its own: it returns when it wants to be called next, so that thousands of nodes can share one.
+// One node in the API: registers it, renews its lease, reports its status. It has no timer of its own: it returns when it wants to be
+// called next, so that thousands of nodes can share one.
+// Upstream: pkg/kubelet/kubelet_node_status.go.
 import { Lease } from "#api/coordination/v1/lease.ts";
 import { Node, type NodeCondition } from "#api/core/v1/node.ts";
 import type { Clock } from "#base/clock.ts";

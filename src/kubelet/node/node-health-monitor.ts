@@ -1,5 +1,6 @@
 // Checks the health of a node at upstream's intervals: whether its runtime answers and can run pods, what it
 // runs out of, which images it has.
+// Upstream: pkg/kubelet/runtime.go and pkg/kubelet/eviction/eviction_manager.go.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";

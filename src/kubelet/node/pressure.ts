@@ -1,4 +1,5 @@
-// When a node is under pressure. Thresholds are those of upstream's pkg/kubelet/eviction/defaults_linux.go.
+// When a node is under pressure. The thresholds are upstream's.
+// Upstream: pkg/kubelet/eviction/defaults_linux.go and pkg/kubelet/eviction/helpers.go.
 
 export interface FileSystemState {
   readonly capacityBytes: number;

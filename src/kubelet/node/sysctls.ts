@@ -1,4 +1,5 @@
-// Sysctls that pods may set: those of their own namespaces that affect no other pod. The list is upstream's (pkg/kubelet/sysctl).
+// Sysctls that pods may set: those of their own namespaces that affect no other pod. The list is upstream's.
+// Upstream: pkg/kubelet/sysctl/safe_sysctls.go and pkg/kubelet/sysctl/allowlist.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Rejection } from "../pods.ts";
 

@@ -1,4 +1,5 @@
-// The conditions that a kubelet keeps in a pod's status, as upstream's pkg/kubelet/status/generate.go. Those of others stay.
+// The conditions that a kubelet keeps in a pod's status. Those of others stay.
+// Upstream: pkg/kubelet/status/generate.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod, PodCondition } from "#api/core/v1/pod.ts";

@@ -1,5 +1,5 @@
-// The status of each container: from what the runtime has, from what keeps it waiting, and from the status before. Follows upstream's
-// convertToAPIContainerStatuses (pkg/kubelet/kubelet_pods.go).
+// The status of each container: from what the runtime has, from what keeps it waiting, and from the status before.
+// Upstream: pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container, VolumeMount } from "#api/core/v1/container.ts";
 import type { ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from "#api/core/v1/container-status.ts";

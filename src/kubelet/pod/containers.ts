@@ -1,4 +1,5 @@
 // The containers of a pod's spec, by name and by kind.
+// Upstream: pkg/kubelet/container/ref.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 

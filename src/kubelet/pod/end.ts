@@ -1,5 +1,6 @@
-// Plans the end of a pod: preStop hooks, SIGTERM, and SIGKILL after the grace period; sidecars follow the containers they serve, the last to
-// start first; then the sandbox goes. The order is that of upstream's pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
+// Plans the end of a pod: preStop hooks, SIGTERM, and SIGKILL after the grace period; sidecars follow the containers they serve, the last
+// to start first; then the sandbox goes.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_termination_order.go and pkg/kubelet/kuberuntime/kuberuntime_container.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";

@@ -1,5 +1,5 @@
-// Init containers: one after another, each to its end; sidecars only to their start, and then kept running. Follows upstream's
-// computeInitContainerActions (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+// Init containers: one after another, each to its end; sidecars only to their start, and then kept running.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import { type ContainerState, isLive, latest, type SandboxState } from "../runtime.ts";

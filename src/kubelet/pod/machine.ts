@@ -3,8 +3,9 @@
 //
 //   sandbox → init containers one by one (sidecars stay) → containers → … → all stopped, sidecars last → sandbox stopped
 //
-// Its decisions are those of upstream's computePodActions (pkg/kubelet/kuberuntime), with one difference: which sandbox a
-// container belongs to is known here, so what ran in an earlier sandbox is history and never taken for progress in this one.
+// Its decisions are those of upstream's computePodActions, with one difference: which sandbox a container belongs to is known here, so what
+// ran in an earlier sandbox is history and never taken for progress in this one.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { hasEnded } from "#rules/pods.ts";
 import { type ContainerState, hasRun, isLive, latest, type SandboxState } from "../runtime.ts";

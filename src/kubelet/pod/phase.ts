@@ -1,4 +1,5 @@
-// The phase of a pod, from the statuses of its containers. The cases are those of upstream's getPhase (pkg/kubelet/kubelet_pods.go).
+// The phase of a pod, from the statuses of its containers.
+// Upstream: pkg/kubelet/kubelet_pods.go (getPhase).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";

@@ -1,4 +1,5 @@
 // Builds a plan: how containers are started and stopped, and what each of them waits for.
+// Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { formatDuration } from "#base/duration.ts";

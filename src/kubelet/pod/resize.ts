@@ -1,5 +1,5 @@
-// Changes of container resources while a pod runs: in place, or by a restart where resizePolicy says so. Follows upstream's
-// pkg/kubelet/allocation/allocation_manager.go.
+// Changes of container resources while a pod runs: in place, or by a restart where resizePolicy says so.
+// Upstream: pkg/kubelet/allocation/allocation_manager.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";

@@ -1,4 +1,5 @@
 // Whether a container that has ended is restarted, and its back-off.
+// Upstream: pkg/kubelet/container/helpers.go, pkg/api/v1/pod/util.go and pkg/kubelet/kuberuntime/kuberuntime_manager.go.
 import type { Container, ContainerRestartRule } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 

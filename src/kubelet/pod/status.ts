@@ -1,5 +1,5 @@
-// The status of a pod: a pure function of the pod, of what is observed, and of the status before. Follows upstream's
-// generateAPIPodStatus (pkg/kubelet/kubelet_pods.go).
+// The status of a pod: a pure function of the pod, of what is observed, and of the status before.
+// Upstream: pkg/kubelet/kubelet_pods.go (generateAPIPodStatus).
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { ContainerStatus } from "#api/core/v1/container-status.ts";
 import type { Pod, PodCondition, PodStatus } from "#api/core/v1/pod.ts";

@@ -1,4 +1,5 @@
 // What probes came to, and how long they took, under upstream's names.
+// Upstream: pkg/kubelet/prober/prober_manager.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 

@@ -1,7 +1,8 @@
-// Probes the containers of a node at their periods, with one timer for all, as upstream's pkg/kubelet/prober does.
+// Probes the containers of a node at their periods, with one timer for all.
 //
 // Until its startup probe has succeeded, no other probe of a container runs; after that, the startup probe does not. A container whose
 // liveness or startup probe has failed is probed no more: it is going to be replaced.
+// Upstream: pkg/kubelet/prober/prober_manager.go and pkg/kubelet/prober/worker.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";

@@ -1,4 +1,5 @@
 // Runs one probe once.
+// Upstream: pkg/kubelet/prober/prober.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { HTTPGetAction, Probe } from "#api/core/v1/probe.ts";

@@ -1,4 +1,5 @@
 // Counts results of a probe in a row, until a threshold changes its state.
+// Upstream: pkg/kubelet/prober/worker.go.
 import type { Probe } from "#api/core/v1/probe.ts";
 import type { ProbeResult } from "../pod/view.ts";
 

@@ -1,4 +1,5 @@
-// Mirror pods: shows static pods in the API, as upstream's pkg/kubelet/pod/mirror_client.go does.
+// Mirror pods: shows static pods in the API.
+// Upstream: pkg/kubelet/pod/mirror_client.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { equal } from "#base/collections.ts";
 import { isConflict, isNotFound, isReason } from "#base/errors.ts";

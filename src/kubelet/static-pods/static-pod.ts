@@ -2,6 +2,7 @@
 //
 // A static pod is known by a checksum of what its file says: a file that was changed is another pod. The API sees it through a mirror
 // pod of the same name, which carries that checksum. The mirror is only looked at: to delete it ends nothing, and it is made again.
+// Upstream: pkg/kubelet/config/common.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";

@@ -1,4 +1,5 @@
-// Removes entries of the kernel's connection tracking, by the program conntrack, as upstream's pkg/proxy/conntrack does by netlink.
+// Removes entries of the kernel's connection tracking, by the program conntrack. Upstream does it by netlink.
+// Upstream: pkg/proxy/conntrack/conntrack.go.
 import { inBatches } from "#base/collections.ts";
 import { ProgramFailed } from "#base/host/run-program.ts";
 import type { RunOnNode } from "../proxy-mode.ts";

@@ -1,4 +1,5 @@
 // What claims count for: of storage the amount, in all and by class; of devices their number by class.
+// Upstream: pkg/quota/v1/evaluator/core/persistent_volume_claims.go and pkg/quota/v1/evaluator/core/resource_claims.go.
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { DeviceSubRequest, ExactDeviceRequest } from "#api/resource/v1/device-request.ts";
 import type { ResourceClaim } from "#api/resource/v1/resource-claim.ts";

@@ -1,4 +1,6 @@
 // What objects of a kind count for in quotas. Admission charges by it, and the quota controller sums it up again.
+// Upstream: staging/src/k8s.io/apiserver/pkg/quota/v1/interfaces.go, staging/src/k8s.io/apiserver/pkg/quota/v1/resources.go and
+// staging/src/k8s.io/apiserver/pkg/quota/v1/generic/evaluator.go.
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";

@@ -1,4 +1,5 @@
 // What a pod counts for: itself, and what its containers ask for and may use.
+// Upstream: pkg/quota/v1/evaluator/core/pods.go.
 import type { PodAffinityTerm } from "#api/core/v1/affinity.ts";
 import { type Amounts, isExtended, isNative, isPodLevel } from "#api/core/v1/amounts.ts";
 import type { Pod } from "#api/core/v1/pod.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/quota/v1/evaluator/core/services.go.
 import type { Service } from "#api/core/v1/service.ts";
 import { quantityOf } from "#schema/quantity.ts";
 import { type Evaluator, one } from "./evaluator.ts";

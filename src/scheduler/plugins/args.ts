@@ -1,4 +1,5 @@
 // Settings of plugins: `pluginConfig[].args` of a profile.
+// Upstream: pkg/scheduler/apis/config/types_pluginargs.go and pkg/scheduler/apis/config/validation/validation_pluginargs.go.
 import { NodeAffinity, TopologySpreadConstraint } from "#api/core/v1/affinity.ts";
 import { qualifiedName } from "#schema/formats.ts";
 import {

@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/volumebinding/assume_cache.go.
 import type { ObjectMeta } from "#schema/object-meta.ts";
 
 /** Objects as they will be once what was decided about them has been written and told. */

@@ -1,4 +1,5 @@
 // Which volume claims a pod has, and what is wrong with them.
+// Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go.
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { CacheView } from "#client/controller.ts";
 import { claimKey } from "#rules/volumes.ts";

@@ -1,4 +1,5 @@
 // The pods that a term of a pod means, now that it is known which namespaces there are.
+// Upstream: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import type { CacheView } from "#client/controller.ts";
 import type { AffinityTerm } from "../affinity-term.ts";

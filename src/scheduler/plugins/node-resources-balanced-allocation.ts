@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go.
 import { schedulerPlugin } from "../framework.ts";
 import type { NodeState } from "../node-state.ts";
 import {

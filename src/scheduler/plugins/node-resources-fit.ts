@@ -1,3 +1,4 @@
+// Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
 import { isExtended } from "#api/core/v1/amounts.ts";
 import type { Node } from "#api/core/v1/node.ts";
 import { type Refusal, schedulerPlugin } from "../framework.ts";

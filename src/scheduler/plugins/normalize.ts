@@ -1,4 +1,5 @@
 // Bringing scores of any size into the range from 0 to 100.
+// Upstream: pkg/scheduler/framework/plugins/helper/normalize_score.go.
 import type { NodeState } from "../node-state.ts";
 
 /** The highest becomes 100, and the others keep their proportion to it. */

@@ -1,4 +1,5 @@
 // How much of a resource a node has, and how much of it is taken.
+// Upstream: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go.
 import type { NodeState } from "../node-state.ts";
 import type { PodView } from "../pod-view.ts";
 import { amountOf, isScalar } from "../resources.ts";

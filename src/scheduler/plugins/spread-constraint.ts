@@ -1,4 +1,5 @@
 // What a constraint on how evenly pods are spread says, read once; and the one that holds for pods that say nothing themselves.
+// Upstream: pkg/scheduler/framework/plugins/podtopologyspread/common.go.
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { TopologySpreadConstraint } from "#api/core/v1/affinity.ts";

@@ -1,4 +1,5 @@
 // How many pods that a constraint counts are at each place.
+// Upstream: pkg/scheduler/framework/plugins/podtopologyspread/filtering.go and pkg/scheduler/framework/plugins/podtopologyspread/scoring.go.
 import type { NodeState } from "../node-state.ts";
 import type { Topology } from "../topology.ts";
 import type { SpreadConstraint } from "./spread-constraint.ts";

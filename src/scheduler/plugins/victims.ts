@@ -1,4 +1,5 @@
 // Which pods of a node would have to go so that another can come, and on which node that does the least harm.
+// Upstream: pkg/scheduler/framework/preemption/preemption.go and pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
 import type { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { millisOf } from "#schema/time.ts";
 import { selectedBy } from "../affinity-term.ts";

@@ -1,4 +1,5 @@
 // Which volumes a pod's claims would get on a node: one that is there, or one that can be made.
+// Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { CSIDriver } from "#api/storage/v1/csi-driver.ts";

@@ -1,4 +1,5 @@
 // Rules of webhooks and of what they and admission policies match.
+// Upstream: pkg/apis/admissionregistration/validation/validation.go.
 import { repeats } from "#base/collections.ts";
 import { dns1035Label, dns1123Subdomain, pathSegment, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, notSupported, type Problem, required, tooMany } from "#schema/index.ts";

@@ -1,4 +1,5 @@
-// Expressions of webhooks and policies must compile. Follows pkg/apis/admissionregistration/validation upstream.
+// Expressions of webhooks and policies must compile.
+// Upstream: pkg/apis/admissionregistration/validation/validation.go.
 import { CompilationError } from "#schema/cel/environment.ts";
 import { type CelType, dynType } from "#schema/cel/types.ts";
 import { invalid, type Problem } from "#schema/index.ts";

@@ -1,4 +1,5 @@
 // Rules of admission policies and of the bindings that put them to work.
+// Upstream: pkg/apis/admissionregistration/validation/validation.go.
 import { equal, repeats } from "#base/collections.ts";
 import { dns1035Label, dns1123Subdomain, pathSegment, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";

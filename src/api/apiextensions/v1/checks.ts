@@ -1,5 +1,6 @@
 // The rules of custom resource definitions. Upstream reads a schema, columns and subresources that all versions share as
 // if they stood once at the top (`spec.validation`), and names that place in its answers: so do we.
+// Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go.
 import { equal, repeats } from "#base/collections.ts";
 import { isFilledIn } from "#schema/defaults.ts";
 import { dns1035Label, dns1123Subdomain } from "#schema/formats.ts";

@@ -1,4 +1,5 @@
 // Whether the defaults in a schema are values that the schema itself takes.
+// Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go.
 import { invalid, type Problem } from "#schema/index.ts";
 import { celRules } from "#schema/structural/cel-rules.ts";
 import { checkValue } from "#schema/structural/check.ts";

@@ -1,5 +1,6 @@
-// Whether the rules of a schema are expressions about its values, and cost no more than they may. Follows
-// apiextensions-apiserver/pkg/apis/apiextensions/validation/{validation,cel_validation}.go.
+// Whether the rules of a schema are expressions about its values, and cost no more than they may.
+// Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go and
+// staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go.
 import { mostInRequest } from "#schema/cel/schema-types.ts";
 import { forbidden, internalError, invalid, type Problem } from "#schema/index.ts";
 import { type CompiledRule, compileRules } from "#schema/structural/cel-rules.ts";

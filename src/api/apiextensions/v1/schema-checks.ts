@@ -1,4 +1,6 @@
 // The parts of OpenAPI that custom resources may use, and how their extensions go together.
+// Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go and
+// staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go.
 import { repeats } from "#base/collections.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type { JSONSchemaProps } from "./json-schema.ts";

@@ -1,4 +1,5 @@
 // What the kinds that keep pods running have in common: a selector, a template, and numbers that may be percentages.
+// Upstream: pkg/apis/apps/validation/validation.go.
 import { forbidden, invalid, notSupported, type Problem } from "#schema/index.ts";
 import type { PodTemplateSpec } from "../../core/v1/pod-spec.ts";
 import { isEmptySelector, isValidSelector, selects } from "../../label-selection.ts";

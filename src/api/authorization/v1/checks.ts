@@ -1,3 +1,4 @@
+// Upstream: pkg/apis/authorization/validation/validation.go.
 import { invalid, type ObjectMeta, type Problem } from "#schema/index.ts";
 
 interface Access {

@@ -1,4 +1,5 @@
 // The rules of metrics: which of their many optional parts belong together.
+// Upstream: pkg/apis/autoscaling/validation/validation.go.
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseQuantity } from "#schema/quantity.ts";
 import type { HorizontalPodAutoscalerSpec, MetricSpec, MetricTarget } from "./horizontal-pod-autoscaler.ts";

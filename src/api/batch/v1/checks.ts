@@ -1,4 +1,5 @@
 // The rules of jobs that take more than one field to say.
+// Upstream: pkg/apis/batch/validation/validation.go.
 import { repeats } from "#base/collections.ts";
 import { qualifiedName } from "#schema/formats.ts";
 import { invalid, notSupported, type Problem, required, tooLong, tooMany } from "#schema/index.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/apis/discovery/validation/validation.go.
 import { repeats } from "#base/collections.ts";
 import { dns1123Label, dns1123Subdomain, ip, ipAnyForm, labelValue, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, type Problem, required, tooMany } from "#schema/index.ts";

@@ -1,4 +1,5 @@
 // The rules of events as events.k8s.io has them, with the paths of the stored form: that is where upstream looks.
+// Upstream: pkg/apis/core/validation/events.go.
 import { equal } from "#base/collections.ts";
 import { dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { invalid, type Problem, required } from "#schema/index.ts";

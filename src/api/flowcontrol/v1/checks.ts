@@ -1,3 +1,4 @@
+// Upstream: pkg/apis/flowcontrol/validation/validation.go.
 import { repeats } from "#base/collections.ts";
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";

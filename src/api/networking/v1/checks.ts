@@ -1,4 +1,5 @@
 // The rules of ingresses and network policies that take more than one field to say.
+// Upstream: pkg/apis/networking/validation/validation.go.
 import {
   cidr,
   dns1123Label,

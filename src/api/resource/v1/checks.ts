@@ -1,4 +1,5 @@
 // Rules that claims, classes and slices of devices share: names, conditions, configuration.
+// Upstream: pkg/apis/resource/validation/validation.go.
 import { equal, repeats } from "#base/collections.ts";
 import { byteLength, cIdentifier, dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required, tooLong, tooMany } from "#schema/index.ts";

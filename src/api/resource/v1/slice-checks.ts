@@ -1,4 +1,5 @@
 // Rules of the devices that a driver offers.
+// Upstream: pkg/apis/resource/validation/validation.go.
 import { dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required, tooLong, tooMany } from "#schema/index.ts";
 import { compareQuantity, parseQuantity, quantityValue } from "#schema/quantity.ts";

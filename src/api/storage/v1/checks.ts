@@ -1,3 +1,4 @@
+// Upstream: pkg/apis/storage/validation/validation.go.
 import { byteLength, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { duplicate, invalid, type Problem, required, tooLong } from "#schema/index.ts";
 import type { TopologySelectorTerm } from "../../core/v1/affinity.ts";

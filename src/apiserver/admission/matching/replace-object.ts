@@ -1,3 +1,4 @@
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/conversion.go.
 import { setOwn } from "#base/collections.ts";
 import { copyJson } from "#schema/apply/value.ts";
 import { decodeValue } from "#schema/decode.ts";

@@ -1,5 +1,6 @@
-// Which requests a webhook or a policy is about: by rules, by labels of the object, and by labels of its namespace. Follows
-// apiserver/pkg/admission/plugin/webhook/predicates and plugin/policy/matching upstream.
+// Which requests a webhook or a policy is about: by rules, by labels of the object, and by labels of its namespace.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import type { Soon } from "#base/soon.ts";
 import { soon } from "#base/soon.ts";

@@ -1,5 +1,7 @@
 // A request as webhooks and policies see it: in the version in which it was made, or in another one that they asked for. All other
 // plugins see the stored version.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/conversion.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go.
 import { catalog } from "#api/catalog.ts";
 import { Namespace } from "#api/core/v1/namespace.ts";
 import type { Soon } from "#base/soon.ts";

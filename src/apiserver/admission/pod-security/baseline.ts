@@ -1,4 +1,5 @@
 // The checks of the baseline: what would let a pod out of its sandbox.
+// Upstream: staging/src/k8s.io/pod-security-admission/policy/registry.go and the check_*.go beside it.
 import type { Container } from "#api/core/v1/container.ts";
 import {
   containers,

@@ -1,4 +1,5 @@
 // What a check of Pod Security is, and the words that checks share.
+// Upstream: staging/src/k8s.io/pod-security-admission/policy/checks.go and staging/src/k8s.io/pod-security-admission/policy/helpers.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 import type { ObjectMeta } from "#schema/object-meta.ts";

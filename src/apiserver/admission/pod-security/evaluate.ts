@@ -1,4 +1,5 @@
 // Judges a pod at a level, by the rules of a version.
+// Upstream: staging/src/k8s.io/pod-security-admission/policy/registry.go and staging/src/k8s.io/pod-security-admission/policy/checks.go.
 import { baselineChecks } from "./baseline.ts";
 import type { PodSecurityCheck, PodToCheck, Violation } from "./check.ts";
 import type { LevelVersion } from "./policy.ts";

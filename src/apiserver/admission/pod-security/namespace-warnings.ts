@@ -1,4 +1,5 @@
 // What the labels of a namespace would mean for the pods that are already in it.
+// Upstream: staging/src/k8s.io/pod-security-admission/admission/admission.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { breathe } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";

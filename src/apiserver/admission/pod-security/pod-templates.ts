@@ -1,3 +1,4 @@
+// Upstream: staging/src/k8s.io/pod-security-admission/admission/pods.go.
 import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";

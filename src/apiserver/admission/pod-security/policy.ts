@@ -1,4 +1,5 @@
 // Levels and versions of Pod Security, and how a namespace asks for them with labels.
+// Upstream: staging/src/k8s.io/pod-security-admission/api/helpers.go.
 import { invalid, type Problem } from "#schema/problem.ts";
 
 export type Level = "privileged" | "baseline" | "restricted";

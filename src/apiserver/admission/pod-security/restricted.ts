@@ -1,4 +1,5 @@
 // The checks of the restricted level, which also has those of the baseline that it does not replace.
+// Upstream: staging/src/k8s.io/pod-security-admission/policy/registry.go and the check_*.go beside it.
 import type { Container } from "#api/core/v1/container.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import { unmaskedProc } from "./baseline.ts";

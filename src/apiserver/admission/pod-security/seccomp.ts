@@ -1,3 +1,5 @@
+// Upstream: staging/src/k8s.io/pod-security-admission/policy/check_seccompProfile_baseline.go and
+// staging/src/k8s.io/pod-security-admission/policy/check_seccompProfile_restricted.go.
 import {
   containers,
   containersText,

@@ -1,5 +1,7 @@
-// Expressions that are compiled once and evaluated for each request, within budgets. Follows apiserver/pkg/admission/plugin/cel upstream
-// (condition.go, composition.go) and webhook/matchconditions.
+// Expressions that are compiled once and evaluated for each request, within budgets.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/condition.go,
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/composition.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go.
 import { compileExpression, type ExpressionScope, results } from "#api/admissionregistration/expressions.ts";
 import { CompilationError, EvaluationError, type Program, perCallLimit } from "#schema/cel/environment.ts";
 import type { CelType } from "#schema/cel/types.ts";

@@ -1,5 +1,6 @@
-// Lets MutatingAdmissionPolicies change objects. Follows apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go and
-// plugin/policy/generic/policy_dispatcher.go upstream.
+// Lets MutatingAdmissionPolicies change objects.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go.
 import { MutatingAdmissionPolicy } from "#api/admissionregistration/v1/mutating-admission-policy.ts";
 import { MutatingAdmissionPolicyBinding } from "#api/admissionregistration/v1/mutating-admission-policy-binding.ts";
 import { equal } from "#base/collections.ts";

@@ -1,5 +1,6 @@
-// What a MutatingAdmissionPolicy makes of an object: an apply configuration that is merged into it, or a JSON patch. Follows
-// apiserver/pkg/admission/plugin/policy/mutating/patch upstream.
+// What a MutatingAdmissionPolicy makes of an object: an apply configuration that is merged into it, or a JSON patch.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch/smd.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch/json_patch.go.
 import { MadeStruct, results } from "#api/admissionregistration/expressions.ts";
 import type { MutatingAdmissionPolicy } from "#api/admissionregistration/v1/mutating-admission-policy.ts";
 import { misfits } from "#schema/apply/check.ts";

@@ -1,5 +1,5 @@
-// The parameters that a binding brings along: objects of any kind that is served, custom ones included. Follows CollectParams in
-// apiserver/pkg/admission/plugin/policy/generic upstream.
+// The parameters that a binding brings along: objects of any kind that is served, custom ones included.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go (CollectParams).
 import type { ParamKind, ParamRef } from "#api/admissionregistration/v1/params.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";

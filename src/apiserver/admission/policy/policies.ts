@@ -1,5 +1,5 @@
-// Policies with the bindings that put them to work, read and compiled once for all requests. Follows
-// apiserver/pkg/admission/plugin/policy/generic upstream.
+// Policies with the bindings that put them to work, read and compiled once for all requests.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go.
 import type { MatchResources } from "#api/admissionregistration/v1/match.ts";
 import type { ParamKind, ParamRef } from "#api/admissionregistration/v1/params.ts";
 import type { ObjectMeta } from "#schema/index.ts";

@@ -1,5 +1,5 @@
-// The variables of expressions, for one request. Most expressions look at one or two of them, so each is made when it is asked for. Follows
-// apiserver/pkg/admission/plugin/cel/activation.go upstream.
+// The variables of expressions, for one request. Most expressions look at one or two of them, so each is made when it is asked for.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/activation.go.
 import type { Namespace } from "#api/core/v1/namespace.ts";
 import type { Activation } from "#schema/cel/frame.ts";
 import {

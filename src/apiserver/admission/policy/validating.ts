@@ -1,4 +1,5 @@
-// Asks ValidatingAdmissionPolicies. Follows apiserver/pkg/admission/plugin/policy/validating/dispatcher.go upstream.
+// Asks ValidatingAdmissionPolicies.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
 import { ValidatingAdmissionPolicy } from "#api/admissionregistration/v1/validating-admission-policy.ts";
 import { ValidatingAdmissionPolicyBinding } from "#api/admissionregistration/v1/validating-admission-policy-binding.ts";
 import { ApiError } from "#base/errors.ts";

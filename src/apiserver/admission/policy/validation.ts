@@ -1,5 +1,5 @@
-// What a ValidatingAdmissionPolicy says of one request, with one set of parameters. Follows
-// apiserver/pkg/admission/plugin/policy/validating/validator.go upstream.
+// What a ValidatingAdmissionPolicy says of one request, with one set of parameters.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go.
 import { type ExpressionScope, results } from "#api/admissionregistration/expressions.ts";
 import type { ValidatingAdmissionPolicy } from "#api/admissionregistration/v1/validating-admission-policy.ts";
 import { typeOf } from "#schema/cel/values/value.ts";

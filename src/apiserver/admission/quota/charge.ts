@@ -1,4 +1,5 @@
 // What one write means for the quotas of its namespace: charged, or refused.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from "#api/core/v1/resource-quota.ts";
 import {
   addUsage,

@@ -3,6 +3,8 @@
 // The usage is kept in the status of each quota. Writes that arrive while one is being charged wait and are charged together: all
 // are added up in memory, and each quota is written once. The write succeeds only if the quota is still the one that was read, so
 // two servers cannot both take the last place.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/admission.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Evaluator } from "#rules/quota/evaluator.ts";

@@ -1,4 +1,6 @@
 // One call of one webhook: what it is asked, what its answer means, and what becomes of the request when it cannot be asked.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/validating/dispatcher.go.
 import type { ApiError } from "#base/errors.ts";
 import { quote } from "#base/quote.ts";
 import type { Soon } from "#base/soon.ts";

@@ -1,4 +1,5 @@
 // What no webhook and no policy is asked about: what configures them. Someone must be able to repair a webhook that refuses everything.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go.
 import { MutatingAdmissionPolicy } from "#api/admissionregistration/v1/mutating-admission-policy.ts";
 import { MutatingAdmissionPolicyBinding } from "#api/admissionregistration/v1/mutating-admission-policy-binding.ts";
 import { MutatingWebhookConfiguration } from "#api/admissionregistration/v1/mutating-webhook-configuration.ts";

@@ -1,4 +1,6 @@
 // The webhooks of all configurations, in the order in which they are asked: by the names of the configurations, then as they stand there.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/accessors.go and
+// staging/src/k8s.io/apiserver/pkg/admission/configuration/mutating_webhook_manager.go.
 import type { MutatingWebhook } from "#api/admissionregistration/v1/mutating-webhook-configuration.ts";
 import type { ValidatingWebhook } from "#api/admissionregistration/v1/validating-webhook-configuration.ts";
 import type { ObjectMeta } from "#schema/index.ts";

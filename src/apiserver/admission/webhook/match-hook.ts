@@ -1,3 +1,4 @@
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go.
 import { forbidden } from "#wire/status.ts";
 import type { MatchedVersion, ReviewedRequest } from "../matching/reviewed-request.ts";
 import { matchConditions } from "../policy/evaluation.ts";

@@ -1,4 +1,5 @@
-// How webhooks did, under upstream's names (apiserver/pkg/admission/metrics).
+// How webhooks did, under upstream's names.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/metrics/metrics.go.
 import type { Counter, Histogram, MetricFamily, MetricRegistry } from "#base/metrics.ts";
 import { perServer } from "./per-server.ts";
 

@@ -1,5 +1,5 @@
-// Asks mutating webhooks, one after the other: each sees what those before it have made of the object. Follows
-// apiserver/pkg/admission/plugin/webhook/mutating upstream.
+// Asks mutating webhooks, one after the other: each sees what those before it have made of the object.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go.
 import { MutatingWebhookConfiguration } from "#api/admissionregistration/v1/mutating-webhook-configuration.ts";
 import type { CredentialsOf } from "../../webhook/client.ts";
 import { ReviewedRequest } from "../matching/reviewed-request.ts";

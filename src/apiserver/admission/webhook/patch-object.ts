@@ -1,4 +1,5 @@
 // What a mutating webhook makes of the object.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go.
 import { equal } from "#base/collections.ts";
 import { ApiError } from "#base/errors.ts";
 import { quote } from "#base/quote.ts";

@@ -1,5 +1,6 @@
-// What a webhook is asked and what it may answer: AdmissionReview v1 and v1beta1. Follows apiserver/pkg/admission/plugin/webhook/request
-// and webhook/errors upstream.
+// What a webhook is asked and what it may answer: AdmissionReview v1 and v1beta1.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go and
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go.
 import { fromBase64 } from "#base/base64.ts";
 import { ApiError, type StatusDetails } from "#base/errors.ts";
 import { isObject } from "#base/is-object.ts";

@@ -1,4 +1,5 @@
-// Asks validating webhooks, all at once. Follows apiserver/pkg/admission/plugin/webhook/validating upstream.
+// Asks validating webhooks, all at once.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/validating/dispatcher.go.
 import { ValidatingWebhookConfiguration } from "#api/admissionregistration/v1/validating-webhook-configuration.ts";
 import type { CredentialsOf } from "../../webhook/client.ts";
 import { type AnyAdmissionRequest, ReviewedRequest } from "../matching/reviewed-request.ts";

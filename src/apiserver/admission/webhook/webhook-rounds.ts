@@ -1,4 +1,5 @@
 // Which webhooks are asked a second time, because another one or a plugin has changed the object after them.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/reinvocationcontext.go.
 import { equal } from "#base/collections.ts";
 import { copyJson } from "#schema/apply/value.ts";
 import type { DraftObject } from "#schema/object.ts";

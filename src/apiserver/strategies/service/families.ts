@@ -1,4 +1,5 @@
-// Which IP families a service has: as it asks, as its addresses say, or as the cluster has. What upstream does is the API.
+// Which IP families a service has: as it asks, as its addresses say, or as the cluster has.
+// Upstream: pkg/registry/core/service/storage/alloc.go.
 import { checkClusterAddresses } from "#api/core/v1/checks/service.ts";
 import type { ServiceSpec } from "#api/core/v1/service.ts";
 import { isHeadless } from "#api/core/v1/service-defaults.ts";

@@ -1,4 +1,5 @@
 // Node ports of services, and the port that load balancers ask for a node's health.
+// Upstream: pkg/registry/core/service/storage/alloc.go and pkg/registry/core/service/portallocator/operation.go.
 import type { ServicePort, ServiceSpec } from "#api/core/v1/service.ts";
 import { needsHealthCheck } from "#api/core/v1/service-defaults.ts";
 import type { ApiError } from "#base/errors.ts";

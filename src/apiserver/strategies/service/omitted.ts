@@ -1,4 +1,5 @@
 // What a client that sends a service again may leave out: it gets back what it was given before.
+// Upstream: pkg/registry/core/service/storage/storage.go and pkg/registry/core/service/strategy.go.
 import type { ServicePort, ServiceSpec } from "#api/core/v1/service.ts";
 import { needsHealthCheck } from "#api/core/v1/service-defaults.ts";
 import type { Mutable } from "#schema/index.ts";

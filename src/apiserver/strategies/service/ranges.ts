@@ -1,4 +1,5 @@
 // The ranges that addresses and node ports of services are taken from.
+// Upstream: pkg/registry/core/service/ipallocator/ipallocator.go and pkg/registry/core/service/portallocator/allocator.go.
 import { UsageError } from "#base/errors.ts";
 import type { Random } from "#base/random.ts";
 import { formatIp, parseCidr, parseIp } from "#schema/ip.ts";

@@ -1,4 +1,5 @@
 // Gives services their addresses and node ports.
+// Upstream: pkg/registry/core/service/storage/alloc.go.
 import { Service, type ServiceSpec } from "#api/core/v1/service.ts";
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";

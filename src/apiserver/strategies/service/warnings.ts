@@ -1,4 +1,5 @@
 // What a client should know about a service that is taken all the same.
+// Upstream: pkg/api/service/warnings.go.
 import type { Service } from "#api/core/v1/service.ts";
 import { ipWarnings, networkWarnings } from "../../warnings/ip.ts";
 

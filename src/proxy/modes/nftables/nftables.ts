@@ -1,5 +1,6 @@
-// Services as elements of nftables maps, one table for each address family. Upstream's mode of that name (KEP-3866,
-// pkg/proxy/nftables/proxier.go) has chains for each service instead.
+// Services as elements of nftables maps, one table for each address family. Upstream's mode of that name (KEP-3866) has chains for each
+// service instead.
+// Upstream: pkg/proxy/nftables/proxier.go.
 import type { FrontendFamily } from "../../frontends.ts";
 import type { FrontendChange, ProxyMode, ProxyModeOptions } from "../../proxy-mode.ts";
 import { type ServiceRules, serviceRules, tableOf } from "./rules.ts";

@@ -1,6 +1,7 @@
 // Frontends as nftables rules. A service is elements of maps: one map leads from its address to a chain, and for each number of targets
 // that any service has, one map leads from (address, protocol, port, random number) to a target. So a change of endpoints changes elements
 // and no rules, which takes the kernel milliseconds with ten thousand services. Only session affinity needs chains of its own.
+// Upstream: pkg/proxy/nftables/proxier.go.
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import type { Frontend, FrontendFamily, FrontendTarget } from "../../frontends.ts";

@@ -1,4 +1,5 @@
 // IP addresses and networks in fields that are older than strict rules: what was stored once may stay.
+// Upstream: pkg/apis/core/validation/validation.go and staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go.
 import { cidrAnyForm, ipAnyForm } from "#schema/formats.ts";
 import { invalid, type Problem } from "#schema/index.ts";
 import { type Ip, parseIp } from "#schema/ip.ts";

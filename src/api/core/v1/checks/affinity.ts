@@ -1,4 +1,5 @@
 // Node selectors, affinity, tolerations and topology spread.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type { LabelSelector } from "../../../meta/label-selector.ts";

@@ -1,4 +1,5 @@
 // One container by itself. What depends on its pod is in `containers.ts`.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { portNumber } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooMany } from "#schema/index.ts";
 import type { Container, ContainerPort, VolumeMount } from "../container.ts";

@@ -1,4 +1,5 @@
 // The containers of a pod: among each other, and with the volumes and settings of the pod.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { duplicate, forbidden, invalid, notFound, notSupported, type Problem } from "#schema/index.ts";
 import { isSidecar } from "../amounts.ts";
 import type { Container, EphemeralContainer } from "../container.ts";

@@ -1,4 +1,5 @@
 // Config maps and secrets.
+// Upstream: pkg/apis/core/validation/validation.go.
 
 import { fromBase64 } from "#base/base64.ts";
 import { equal } from "#base/collections.ts";

@@ -1,6 +1,7 @@
 // What differs between two values, as upstream adds it to refusals: a unified diff of both as indented JSON. Which of several equal lines
 // is taken for the one that stayed follows Python's difflib, which upstream's library is a port of: the longest run of equal lines
 // first, then those before and after it. Lines that are very frequent begin no run.
+// Upstream: pkg/apis/core/validation/validation.go and staging/src/k8s.io/apimachinery/pkg/util/diff/diff.go.
 import type { AnyStruct } from "#schema/struct.ts";
 import { internalForm, isWider, storedForm } from "../../../internal-form.ts";
 

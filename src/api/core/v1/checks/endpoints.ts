@@ -1,4 +1,5 @@
 // Endpoints.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { type Problem, required } from "#schema/index.ts";
 import type { EndpointAddress, EndpointSubset, Endpoints } from "../endpoints.ts";

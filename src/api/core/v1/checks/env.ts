@@ -1,4 +1,5 @@
 // The environment of a container, and the fields that volumes and variables may show.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { configMapKey, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type {

@@ -1,4 +1,5 @@
 // Events. Those with an eventTime come from newer clients, which must say more.
+// Upstream: pkg/apis/core/validation/events.go.
 import { byteLength, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { invalid, type Problem, required } from "#schema/index.ts";
 import type { Event } from "../event.ts";

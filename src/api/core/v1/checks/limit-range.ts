@@ -1,4 +1,5 @@
 // Limit ranges: names, and bounds that do not contradict each other.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";

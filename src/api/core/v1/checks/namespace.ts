@@ -1,4 +1,5 @@
 // Namespaces: their finalizers, and a phase that says whether they are being deleted.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { qualifiedName } from "#schema/formats.ts";
 import { invalid, type Problem } from "#schema/index.ts";
 import type { Namespace } from "../namespace.ts";

@@ -1,4 +1,5 @@
 // Storage reached over the network, as pods and persistent volumes name it.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Label, rangeMessage } from "#schema/formats.ts";
 import { invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type {

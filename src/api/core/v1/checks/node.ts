@@ -1,4 +1,5 @@
 // Nodes.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { configMapKey, dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import { parseCidr } from "#schema/ip.ts";

@@ -1,4 +1,5 @@
 // What paths in volumes must look like. Files reach the host through them, so none may climb out of its folder.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { invalid, type Problem } from "#schema/index.ts";
 import { none } from "./problems.ts";
 

@@ -1,4 +1,5 @@
 // Claims.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Label, dns1123Subdomain, qualifiedName } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";

@@ -1,4 +1,5 @@
 // Persistent volumes.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { internalForm } from "../../../internal-form.ts";

@@ -1,4 +1,5 @@
 // What a pod of one operating system cannot have.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type { PodSpec } from "../pod-spec.ts";
 import type { SecurityContext } from "../security-context.ts";

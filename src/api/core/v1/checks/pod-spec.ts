@@ -1,4 +1,5 @@
 // The spec of a pod, in a pod or in a template. Paths are relative to the spec.
+// Upstream: pkg/apis/core/validation/validation.go.
 import {
   byteLength,
   dns1123Label,

@@ -1,4 +1,5 @@
 // Updates of a pod's status.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { firstByName } from "#base/collections.ts";
 import { byteLength, dns1123Label, dns1123Subdomain, ipAnyForm, qualifiedName, rangeMessage } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";

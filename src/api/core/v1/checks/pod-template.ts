@@ -1,4 +1,5 @@
 // Templates of pods, and the annotations that pods and templates may carry.
+// Upstream: pkg/apis/core/validation/validation.go.
 
 import { forbidden, invalid, type Problem } from "#schema/index.ts";
 import { parseJson } from "#schema/json.ts";

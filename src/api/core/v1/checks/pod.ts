@@ -1,4 +1,5 @@
 // Pods as such: what templates may leave open, and what may change once a pod exists.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Subdomain, rangeMessage } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import { sentAs } from "#schema/sent-empty.ts";

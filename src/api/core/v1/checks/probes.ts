@@ -1,4 +1,5 @@
 // Probes and lifecycle handlers.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { httpHeaderName, portName, portNumber } from "#schema/formats.ts";
 import { forbidden, invalid, type Problem, required } from "#schema/index.ts";
 import type { HTTPHeader, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../probe.ts";

@@ -1,4 +1,5 @@
 // Several sources in one folder: each by itself, and no two of them at one path.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { byteLength, dns1123Label, dns1123Subdomain } from "#schema/formats.ts";
 import { forbidden, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import { annotationProblems } from "#schema/validate-metadata.ts";

@@ -1,4 +1,5 @@
 // Replication controllers.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import type { ReplicationControllerSpec, ReplicationControllerStatus } from "../replication-controller.ts";
 import { isEmpty } from "./problems.ts";

@@ -1,4 +1,5 @@
 // Resource quotas: what can be counted, and with which scopes.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { invalid, type Problem, required } from "#schema/index.ts";
 import type { Amounts } from "../amounts.ts";
 import type { ResourceQuotaSpec } from "../resource-quota.ts";

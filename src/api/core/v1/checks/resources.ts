@@ -1,4 +1,5 @@
 // Names and amounts of resources: what containers, pods, quotas and nodes may ask for or offer.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Label, qualifiedName } from "#schema/formats.ts";
 import {
   duplicate,

@@ -1,4 +1,5 @@
 // Whether two values mean the same.
+// Upstream: staging/src/k8s.io/apimachinery/pkg/api/equality/semantic.go.
 import { compareQuantity, parseQuantity } from "#schema/quantity.ts";
 
 const amountFields = new Set(["limits", "requests", "overhead", "capacity", "allocatable"]);

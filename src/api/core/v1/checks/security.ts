@@ -1,4 +1,5 @@
 // Security contexts of pods and containers.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { byteLength, dns1123Subdomain, rangeMessage } from "#schema/formats.ts";
 import { duplicate, invalid, notSupported, type Problem, required, tooLong } from "#schema/index.ts";
 import { internalForm } from "../../../internal-form.ts";

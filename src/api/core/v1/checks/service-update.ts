@@ -1,4 +1,5 @@
 // What may change in a service: an address or family may be added or the second one dropped, but none be exchanged.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { forbidden, invalid, type Problem } from "#schema/index.ts";
 import type { Service, ServiceSpec } from "../service.ts";
 import { isHeadless, needsHealthCheck } from "../service-defaults.ts";

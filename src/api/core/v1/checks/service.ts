@@ -1,4 +1,5 @@
 // Services.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { dns1123Subdomain, portNumber, qualifiedName } from "#schema/formats.ts";
 import { duplicate, forbidden, invalid, notSupported, type Problem, required } from "#schema/index.ts";
 import { parseIp } from "#schema/ip.ts";

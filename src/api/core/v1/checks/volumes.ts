@@ -1,4 +1,5 @@
 // The sources of a pod's volumes.
+// Upstream: pkg/apis/core/validation/validation.go.
 import { byteLength, dns1123Subdomain } from "#schema/formats.ts";
 import { forbidden, invalid, type ObjectMeta, type Problem, required, tooLong } from "#schema/index.ts";
 import { parseQuantity } from "#schema/quantity.ts";

@@ -1,4 +1,5 @@
-// Folders that begin empty, on disk or in memory (upstream's pkg/volume/emptydir). What a container writes there stays as long as the pod.
+// Folders that begin empty, on disk or in memory. What a container writes there stays as long as the pod.
+// Upstream: pkg/volume/emptydir/empty_dir.go.
 import { chmod, chown, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Pod } from "#api/core/v1/pod.ts";

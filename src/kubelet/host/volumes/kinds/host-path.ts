@@ -1,4 +1,5 @@
-// Paths of this machine, named by a pod or by a persistent volume (upstream's pkg/volume/hostpath). Their files keep their owners.
+// Paths of this machine, named by a pod or by a persistent volume. Their files keep their owners.
+// Upstream: pkg/volume/hostpath/host_path.go.
 import { constants, open, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { own } from "#base/collections.ts";

@@ -1,4 +1,5 @@
-// Persistent volumes that are a folder or a disk of this node (upstream's pkg/volume/local).
+// Persistent volumes that are a folder or a disk of this node.
+// Upstream: pkg/volume/local/local.go.
 import { InputMissing } from "../../../inputs/sources.ts";
 import { exists } from "../files.ts";
 import { giveToGroup } from "../ownership.ts";

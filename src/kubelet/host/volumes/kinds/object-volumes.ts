@@ -1,4 +1,6 @@
 // Volumes whose files are made from API objects. Where upstream mounts a tmpfs for each, we write below one folder in memory.
+// Upstream: pkg/volume/configmap/configmap.go, pkg/volume/secret/secret.go, pkg/volume/downwardapi/downwardapi.go and
+// pkg/volume/projected/projected.go.
 import { filesOf } from "../../../inputs/files.ts";
 import { InputMissing } from "../../../inputs/sources.ts";
 import { writeObjectFolder } from "../object-folder.ts";
