@@ -1,5 +1,6 @@
 // Invalidates, and later deletes, tokens in secrets that were made for an account without being asked for and that nobody has used for
-// long. Follows pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go upstream.
+// long.
+// Upstream: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { Secret } from "#api/core/v1/secret.ts";

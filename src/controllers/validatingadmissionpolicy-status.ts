@@ -1,5 +1,5 @@
-// Tells the authors of policies what is wrong with the types in their expressions. Follows
-// pkg/controller/validatingadmissionpolicystatus upstream.
+// Tells the authors of policies what is wrong with the types in their expressions.
+// Upstream: pkg/controller/validatingadmissionpolicystatus/controller.go.
 import { typeWarnings } from "#api/admissionregistration/type-checks.ts";
 import type { ParamKind } from "#api/admissionregistration/v1/params.ts";
 import { ValidatingAdmissionPolicy } from "#api/admissionregistration/v1/validating-admission-policy.ts";

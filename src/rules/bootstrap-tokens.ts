@@ -1,4 +1,5 @@
 // The tokens by which nodes join, as secrets of kube-system say them: who believes, signs with and removes them has to agree.
+// Upstream: staging/src/k8s.io/cluster-bootstrap/util/secrets/secrets.go.
 import { fromBase64 } from "#base/base64.ts";
 
 export const bootstrapTokenType = "bootstrap.kubernetes.io/token";

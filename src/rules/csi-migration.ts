@@ -1,5 +1,6 @@
-// Which CSI drivers have taken the place of in-tree ones, as in upstream's k8s.io/csi-translation-lib. All of these migrations are on
-// and cannot be turned off.
+// Which CSI drivers have taken the place of in-tree ones, as in upstream's k8s.io/csi-translation-lib. All of these migrations are on and
+// cannot be turned off.
+// Upstream: staging/src/k8s.io/csi-translation-lib/translate.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { own } from "#base/collections.ts";
 

@@ -1,4 +1,5 @@
 // Which secrets a pod uses.
+// Upstream: pkg/api/v1/pod/util.go.
 import type { Container } from "#api/core/v1/container.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
 

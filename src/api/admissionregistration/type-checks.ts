@@ -1,5 +1,6 @@
-// What is wrong with the expressions of a policy, given the schemas of what it is about. It changes nothing about what the policy does: its
-// author is told. Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go upstream.
+// What is wrong with the expressions of a policy, given the schemas of what it is about. It changes nothing about what the policy does:
+// its author is told.
+// Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 import { CompilationError } from "#schema/cel/environment.ts";
 import type { DeclaredType } from "#schema/cel/schema-types.ts";
 import { type CelType, dynType } from "#schema/cel/types.ts";

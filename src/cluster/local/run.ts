@@ -61,15 +61,7 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
   };
   const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const remote = remoteConnections(certificates.frontProxy.client);
-  const encryption = await encryptionOf(
-    {
-      "encryption-provider-config": settings.encryptsSecrets ? place.encryption : undefined,
-      "encryption-provider-config-automatic-reload": settings.encryptsSecrets === true,
-    },
-    { clock: systemClock, random: systemRandom, log: log.with({ component: "store" }), signal },
-  );
-  const opened = await openStore({ ...settings, "data-dir": place.store }, log.with({ component: "store" }));
-  const store = encryption.around(opened);
+  const { store, healthChecks } = await storeOf(place, settings, log.with({ component: "store" }), signal);
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
@@ -97,27 +89,49 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
         webhooks: webhookConnections(),
         readYaml: yamlThread(systemClock),
         aggregation: { connection: remote, routesToEndpoints: true },
-        healthChecks: encryption.healthChecks,
+        healthChecks,
         front,
       },
     );
-    const report = {
-      name: "report",
-      async run(inner: AbortSignal) {
-        await cluster.serving(inner);
-        onStep({ is: "serving", url: front.url });
-        await cluster.ready(inner);
-        onStep({ is: "ready" });
-        log.info("ready", { url: front.url, component: "cluster" });
-        limitHeapGrowth();
-        await aborted(inner);
-      },
-    };
-    await supervise([cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), report], signal);
+    await supervise(
+      [cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), reportOf(cluster, front, { log, onStep })],
+      signal,
+    );
   } finally {
     remote.close();
     await store.close();
   }
+}
+
+/** Says how far the cluster is. */
+const reportOf = (
+  cluster: ReturnType<typeof assembleCluster>,
+  front: ReturnType<typeof localFront>,
+  { log, onStep }: Pick<RunOptions, "log" | "onStep">,
+) => ({
+  name: "report",
+  async run(signal: AbortSignal) {
+    await cluster.serving(signal);
+    onStep({ is: "serving", url: front.url });
+    await cluster.ready(signal);
+    onStep({ is: "ready" });
+    log.info("ready", { url: front.url, component: "cluster" });
+    limitHeapGrowth();
+    await aborted(signal);
+  },
+});
+
+/** The store of the cluster, in which secrets are encrypted if the settings say so. */
+async function storeOf(place: RunOptions["place"], settings: RunOptions["settings"], log: Log, signal: AbortSignal) {
+  const encryption = await encryptionOf(
+    {
+      "encryption-provider-config": settings.encryptsSecrets ? place.encryption : undefined,
+      "encryption-provider-config-automatic-reload": settings.encryptsSecrets === true,
+    },
+    { clock: systemClock, random: systemRandom, log, signal },
+  );
+  const opened = await openStore({ ...settings, "data-dir": place.store }, log);
+  return { store: encryption.around(opened), healthChecks: encryption.healthChecks };
 }
 
 /** As long as upstream's are. */

@@ -1,4 +1,5 @@
-// Deletes bootstrap tokens when their time is over. Follows pkg/controller/bootstrap/tokencleaner.go upstream.
+// Deletes bootstrap tokens when their time is over.
+// Upstream: pkg/controller/bootstrap/tokencleaner.go.
 import { Secret } from "#api/core/v1/secret.ts";
 import { isConflict, isNotFound } from "#base/errors.ts";
 import { controller } from "#client/controller.ts";

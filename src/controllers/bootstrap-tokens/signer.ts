@@ -1,5 +1,6 @@
 // Signs the ConfigMap cluster-info, which everybody may read, with each bootstrap token: a node that was told a token learns from it
-// which API server to trust. Follows pkg/controller/bootstrap/bootstrapsigner.go upstream.
+// which API server to trust.
+// Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Secret } from "#api/core/v1/secret.ts";
 import { toBase64Url } from "#base/base64.ts";

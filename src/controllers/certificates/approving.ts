@@ -1,5 +1,6 @@
 // Approves the client certificates that kubelets ask for, where RBAC lets them: the first one of a node, which a bootstrap token asks
-// for, and its renewal by the node itself. Follows pkg/controller/certificates/approver upstream.
+// for, and its renewal by the node itself.
+// Upstream: pkg/controller/certificates/approver/sarapprove.go.
 import { SubjectAccessReview } from "#api/authorization/v1/subject-access-review.ts";
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { type Csr, parseCsr } from "#api/certificates/v1/request.ts";

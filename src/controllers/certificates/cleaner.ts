@@ -1,5 +1,6 @@
-// Deletes requests that nobody needs any more: kubelets make new ones for as long as there are nodes.
-// Follows pkg/controller/certificates/cleaner upstream, which looks every hour; here each request is looked at when its time is over.
+// Deletes requests that nobody needs any more: kubelets make new ones for as long as there are nodes. Upstream
+// looks at all of them every hour; here each request is looked at when its time is over.
+// Upstream: pkg/controller/certificates/cleaner/cleaner.go.
 
 import { certificateEnd } from "#api/certificates/v1/certificate-end.ts";
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";

@@ -1,4 +1,5 @@
 // The signers that are built in.
+// Upstream: staging/src/k8s.io/api/certificates/v1/types.go.
 export const signers = {
   apiClient: "kubernetes.io/kube-apiserver-client",
   kubeletClient: "kubernetes.io/kube-apiserver-client-kubelet",

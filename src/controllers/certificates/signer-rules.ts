@@ -1,5 +1,5 @@
-// What each built-in signer signs. Follows pkg/apis/certificates/helpers.go and pkg/controller/certificates/signer/signer.go upstream;
-// the messages are what people find in the condition Failed.
+// What each built-in signer signs. The messages are what people find in the condition Failed.
+// Upstream: pkg/apis/certificates/helpers.go, pkg/controller/certificates/signer/signer.go.
 import type { Csr } from "#api/certificates/v1/request.ts";
 import { type BuiltInSigner, signers } from "./signer-names.ts";
 

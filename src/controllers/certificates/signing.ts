@@ -1,4 +1,5 @@
-// Signs the requests that were approved and that a built-in signer's rules allow. Follows pkg/controller/certificates/signer upstream.
+// Signs the requests that were approved and that a built-in signer's rules allow.
+// Upstream: pkg/controller/certificates/signer/signer.go.
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { type Csr, parseCsr } from "#api/certificates/v1/request.ts";
 import { textToBase64 } from "#base/base64.ts";

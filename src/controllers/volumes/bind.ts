@@ -1,5 +1,6 @@
-// The writes that bind a claim and a volume to each other. The volume comes first: it can only ever be one claim's, since a write that
-// is made of an older state is refused. Each step may be the last one that a process makes; the next look goes on from there.
+// The writes that bind a claim and a volume to each other. The volume comes first: it can only ever be one claim's, since a write that is
+// made of an older state is refused. Each step may be the last one that a process makes; the next look goes on from there.
+// Upstream: pkg/controller/volume/persistentvolume/pv_controller.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { equal } from "#base/collections.ts";

@@ -1,4 +1,5 @@
 // Binds claims to volumes, or hands them over to those who make volumes. What is to be done is decided in claim-plan.ts.
+// Upstream: pkg/controller/volume/persistentvolume/pv_controller_base.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";

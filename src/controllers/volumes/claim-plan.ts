@@ -1,5 +1,5 @@
-// What becomes of a claim: a pure function of the claim and of what there is. Upstream: syncClaim in
-// pkg/controller/volume/persistentvolume/pv_controller.go.
+// What becomes of a claim: a pure function of the claim and of what there is.
+// Upstream: pkg/controller/volume/persistentvolume/pv_controller.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { StorageClass } from "#api/storage/v1/storage-class.ts";

@@ -1,4 +1,5 @@
-// Makes the claims of pods that have volumes of their own, which go with the pods. Upstream: pkg/controller/volume/ephemeral.
+// Makes the claims of pods that have volumes of their own, which go with the pods.
+// Upstream: pkg/controller/volume/ephemeral/controller.go.
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";

@@ -1,5 +1,6 @@
-// Hands claims that want to grow over to those who make volumes larger. Upstream: pkg/controller/volume/expand. None of the drivers that
-// are left in upstream's own tree can do that from here, so that this only says who is waited for.
+// Hands claims that want to grow over to those who make volumes larger. None of the drivers that are left in upstream's own tree can do
+// that from here, so that this only says who is waited for.
+// Upstream: pkg/controller/volume/expand/expand_controller.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { controller, watching } from "#client/controller.ts";

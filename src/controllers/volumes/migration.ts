@@ -1,5 +1,5 @@
-// Marks claims and volumes of in-tree drivers with the CSI driver that has taken their place. Upstream: updateMigrationAnnotations and
-// modifyDeletionFinalizers in pkg/controller/volume/persistentvolume/pv_controller_base.go.
+// Marks claims and volumes of in-tree drivers with the CSI driver that has taken their place.
+// Upstream: pkg/controller/volume/persistentvolume/pv_controller_base.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { csiNameOf } from "#rules/csi-migration.ts";

@@ -1,4 +1,5 @@
 // Says what became of volumes: free, bound, or left behind by their claims. What is to be done is decided in volume-plan.ts.
+// Upstream: pkg/controller/volume/persistentvolume/pv_controller_base.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { controller, type Reconcile, watching } from "#client/controller.ts";

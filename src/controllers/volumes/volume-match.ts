@@ -1,4 +1,5 @@
 // Which volume a claim gets: the one that names it, else the smallest that will do, among those with the fewest ways to be used.
+// Upstream: staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go.
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { index } from "#client/cache.ts";

@@ -1,5 +1,5 @@
-// What becomes of a volume: a pure function of the volume and of the claim it names. Upstream: syncVolume in
-// pkg/controller/volume/persistentvolume/pv_controller.go.
+// What becomes of a volume: a pure function of the volume and of the claim it names.
+// Upstream: pkg/controller/volume/persistentvolume/pv_controller.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { boundByController, migratedTo, provisionedBy } from "#rules/volumes.ts";
