@@ -34,7 +34,8 @@ const ours: Readonly<Record<string, string>> = {
   "src/apiserver/admission/webhook/per-server.ts": "our plugins are made before the server is",
   "src/apiserver/strategies/service/holdings.ts": "upstream stores which addresses are taken; we look at the services",
   "src/controllers/cronjob/zone.ts": "time zones as the platform knows them",
-  "src/controllers/local-storage/local-provisioner.ts": "follows the library of external provisioners, which is another repository",
+  "src/controllers/local-storage/local-provisioner.ts":
+    "follows the library of external provisioners, which is another repository",
   "src/controllers/local-storage/local-resizer.ts": "follows the external resizer, which is another repository",
   "src/controllers/local-storage/local-volumes.ts": "volumes of our own provisioner",
   "src/controllers/local-storage/node-storage.ts": "storage of our own nodes",

@@ -57,9 +57,7 @@ export class EncryptionFile implements StoreEncryption {
   }
 
   /** Values are encrypted on their way into the store, and decrypted on their way out. */
-  around(store: StoreEngine): StoreEngine {
-    return encryptedStore(store, this);
-  }
+  readonly around = (store: StoreEngine): StoreEngine => encryptedStore(store, this);
 
   get healthChecks(): readonly HealthCheck[] {
     const { reloads } = this.#options;

@@ -16,14 +16,12 @@ import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
-import { encryptionOf } from "../encryption-settings.ts";
 import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
-import { openStore } from "../open-store.ts";
 import { signingWith } from "../signing-settings.ts";
 import { certificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
-import { ensureEncryption } from "./encryption.ts";
+import { ensureEncryption, openEncrypted } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
 import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
@@ -61,7 +59,7 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
   };
   const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const remote = remoteConnections(certificates.frontProxy.client);
-  const { store, healthChecks } = await storeOf(place, settings, log.with({ component: "store" }), signal);
+  const { store, healthChecks } = await openEncrypted(place, settings, log.with({ component: "store" }), signal);
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
@@ -120,19 +118,6 @@ const reportOf = (
     await aborted(signal);
   },
 });
-
-/** The store of the cluster, in which secrets are encrypted if the settings say so. */
-async function storeOf(place: RunOptions["place"], settings: RunOptions["settings"], log: Log, signal: AbortSignal) {
-  const encryption = await encryptionOf(
-    {
-      "encryption-provider-config": settings.encryptsSecrets ? place.encryption : undefined,
-      "encryption-provider-config-automatic-reload": settings.encryptsSecrets === true,
-    },
-    { clock: systemClock, random: systemRandom, log, signal },
-  );
-  const opened = await openStore({ ...settings, "data-dir": place.store }, log);
-  return { store: encryption.around(opened), healthChecks: encryption.healthChecks };
-}
 
 /** As long as upstream's are. */
 const certificateMs = 365 * 24 * 60 * 60 * 1000;

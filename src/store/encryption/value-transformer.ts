@@ -43,9 +43,10 @@ export function firstOf(
   return {
     ...(prepares && {
       prepare(stored: Uint8Array) {
-        const waits = fitting(stored).flatMap(
-          ({ transformer, bytes }) => transformer.prepare?.(stored.subarray(bytes.length)) ?? [],
-        );
+        const waits = fitting(stored).flatMap(({ transformer, bytes, name }) => {
+          const wait = transformer.prepare?.(stored.subarray(bytes.length));
+          return wait ? [wait.catch((error) => Promise.reject(new Error(named(name, error), { cause: error })))] : [];
+        });
         return waits.length === 0 ? undefined : firstSuccess(waits);
       },
     }),
