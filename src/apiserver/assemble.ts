@@ -12,6 +12,7 @@ import { OpenApi } from "#schema/openapi/documents.ts";
 import { celRules } from "#schema/structural/cel-rules.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
+import type { ApiRequest } from "#wire/api-request.ts";
 import type { YamlReader } from "#wire/yaml/reader.ts";
 import { type AdmissionServer, admissionServer } from "./admission/server.ts";
 import { type AggregationSettings, Aggregator } from "./aggregation/aggregator.ts";
@@ -26,6 +27,7 @@ import type { SystemObject } from "./bootstrap/objects.ts";
 import { type AdvertisedAddress, SystemObjects } from "./bootstrap/system-objects.ts";
 import { Causality } from "./causality.ts";
 import { customResources } from "./crd/custom-resources.ts";
+import { serverFairness } from "./fairness/server-fairness.ts";
 import type { InFlightLimits } from "./in-flight.ts";
 import { storeMeter } from "./measured-store.ts";
 import type { NodeConnection } from "./node-connection.ts";
@@ -86,6 +88,12 @@ export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf" | "lega
   readonly schedulingOf?: SchedulingOf;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
+  /** Whether requests wait for each other by priority and fairness, as they do by default, or are only counted. */
+  readonly isFair?: boolean;
+  /** How long a request may take that does not last; a minute by default. */
+  readonly requestTimeoutMs?: number;
+  /** How long a watch over HTTP lasts at least whose client does not say, in seconds; half an hour by default. */
+  readonly minWatchSeconds?: number;
   /** What is recorded of requests, and where; nothing by default. */
   readonly audit?: AuditOptions;
   /** Reads large YAML; without it, that is refused. */
@@ -163,17 +171,26 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const openApi = openApiOf(apis, version.gitVersion);
   const aggregator: Aggregator = new Aggregator({
     ...{ clock, log, metrics, endpoints, settings: options.aggregation, cacheOf: caches.cacheOf },
-    request: (request) => server.request(request),
+    request: (asked) => server.request(asked),
     builtIn: () => new Set(localApiServices(apis).map(({ object }) => object.metadata.name ?? "")),
     published: (documents) => openApi.publishForeign(documents),
   });
+  const routed = new Resources(apis);
+  const request = (asked: ApiRequest) => server.request(asked);
+  const fair =
+    options.isFair === false
+      ? undefined
+      : serverFairness({ ...options, metrics, resources: routed, cacheOf: caches.cacheOf, request });
+  const { minWatchSeconds = 1800 } = options;
   const server = apiServer({
     ...options,
     metrics,
+    ...(fair && { fairness: fair.fairness }),
+    watchSeconds: () => Math.floor(minWatchSeconds * (1 + random.next())),
     foreign: aggregator.requests,
     identify: identity.identify,
     authorize,
-    resources: new Resources(apis),
+    resources: routed,
     connections: { clock, random, admission, connection: options.nodes },
     paths: pathHandler({
       apis,
@@ -188,6 +205,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
       metrics,
       externalAddress: () => hostAndPort(state.advertised),
       pages: { clock, startedAt, version, ...(options.flags && { flags: options.flags }) },
+      flowControl: fair?.fairness.control,
       ...(options.serviceAccounts && { issuer: options.serviceAccounts }),
       ...(options.schedulingOf && { schedulingOf: options.schedulingOf }),
     }),
@@ -208,7 +226,11 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     apis,
     aggregator,
     runtimeKinds,
-    run: (signal) => supervise([{ name: "store-follower", run: (stop) => follower.run(stop) }, definitions], signal),
+    run: (signal) =>
+      supervise(
+        [{ name: "store-follower", run: (stop) => follower.run(stop) }, definitions, ...(fair ? [fair.component] : [])],
+        signal,
+      ).finally(() => server.stop()),
     system(advertised, besides = []) {
       state.advertised = advertised;
       const { request } = server;

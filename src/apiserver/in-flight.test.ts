@@ -20,6 +20,7 @@ async function busyServer() {
   const gate = Promise.withResolvers<void>();
   const s = await testServer({
     users,
+    isFair: false,
     inFlight: { reads: 4, writes: 2, lasting: 2 },
     authorizers: () => [
       async ({ user }) => {
@@ -67,6 +68,7 @@ test("one user gets no more than half, so that others are served", async () => {
 
 test("watches are not counted among the reads, but each user has so many only, until they end", async () => {
   await using s = await testServer({
+    isFair: false,
     inFlight: { reads: 2, writes: 1, lasting: 2 },
     authenticators: [() => users.ann],
   });

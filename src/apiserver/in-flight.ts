@@ -66,8 +66,9 @@ export class InFlightRequests {
   }
 }
 
-export const tooManyRequests: HttpResponse = {
+/** Says when to come back, in seconds. */
+export const tooManyRequests = (retryAfter = 1): HttpResponse => ({
   code: 429,
-  headers: { "content-type": "text/plain; charset=utf-8", "retry-after": "1", ...nosniff, ...uncached },
+  headers: { "content-type": "text/plain; charset=utf-8", "retry-after": String(retryAfter), ...nosniff, ...uncached },
   body: "Too many requests, please try again later.\n",
-};
+});

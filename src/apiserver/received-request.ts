@@ -19,6 +19,7 @@ export interface RequestFacts {
   readonly trace: Trace | undefined;
   readonly audit: AuditNotes | undefined;
   readonly warn: (text: string) => void;
+  readonly watch: Pick<ApiRequest, "began" | "lastsSeconds"> | undefined;
 }
 
 /**
@@ -42,9 +43,11 @@ export class ReceivedRequest implements ApiRequest {
   readonly trace: Trace | undefined;
   readonly audit: AuditNotes | undefined;
   readonly warn: (text: string) => void;
+  readonly began: (() => void) | undefined;
+  readonly lastsSeconds: number | undefined;
   readonly #http: HttpRequest;
 
-  constructor(http: HttpRequest, { user, address, verb, body, trace, audit, warn }: RequestFacts) {
+  constructor(http: HttpRequest, { user, address, verb, body, trace, audit, warn, watch }: RequestFacts) {
     const { headers } = http;
     const because = headers["knarr-because"];
     const steps = headers["knarr-steps"];
@@ -65,6 +68,8 @@ export class ReceivedRequest implements ApiRequest {
     this.trace = trace;
     this.audit = audit;
     this.warn = warn;
+    this.began = watch?.began;
+    this.lastsSeconds = watch?.lastsSeconds;
     this.#http = http;
   }
 

@@ -10,10 +10,12 @@ import type { Soon } from "#base/soon.ts";
 import { DecodeError } from "#schema/json.ts";
 import type { ApiRequest, ApiResponse } from "#wire/api-request.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse, nosniff } from "#wire/http.ts";
-import { badRequest, internalError } from "#wire/status.ts";
+import { badRequest, internalError, tookTooLong } from "#wire/status.ts";
 import { auditor } from "./audit/auditor.ts";
 import type { AuditOptions } from "./audit/trail.ts";
 import { RequestTrace, traceIdOf } from "./causality.ts";
+import { Deadlines } from "./fairness/deadlines.ts";
+import { timeoutOf } from "./fairness/fairness.ts";
 import { Call, type CallAnswer } from "./pipeline/call.ts";
 import { type PipelineOptions, passAll, type Stage, stagesOf } from "./pipeline/pipeline.ts";
 import { RequestMetrics } from "./request-metrics.ts";
@@ -23,6 +25,8 @@ export interface ApiServerOptions extends PipelineOptions {
   readonly metrics: MetricRegistry;
   /** What is recorded of requests, and where; nothing by default. */
   readonly audit?: AuditOptions;
+  /** How long a request may take that is no watch and no connection; a minute by default. */
+  readonly requestTimeoutMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -33,9 +37,16 @@ export interface ApiServer {
   request(request: ApiRequest): Promise<ApiResponse>;
 }
 
-export function apiServer(options: ApiServerOptions): ApiServer {
+export const usualRequestTimeoutMs = 60_000;
+
+/** To be stopped when nothing is served any more: until then a timer may wait for the end of a request. */
+export function apiServer(options: ApiServerOptions): ApiServer & { stop(): void } {
   const entrance = new Entrance(options);
-  return { handle: (sent) => entrance.handle(sent), request: (request) => entrance.request(request) };
+  return {
+    handle: (sent) => entrance.handle(sent),
+    request: (request) => entrance.request(request),
+    stop: () => entrance.stop(),
+  };
 }
 
 class Entrance implements ApiServer {
@@ -44,9 +55,13 @@ class Entrance implements ApiServer {
   readonly #inProcessStages: readonly Stage[];
   readonly #metrics: RequestMetrics;
   readonly #audit: ((call: Call, auditId: string) => void) | undefined;
+  readonly #timeoutMs: number;
+  readonly #deadlines: Deadlines;
 
   constructor(options: ApiServerOptions) {
     const { resources, clock, metrics } = options;
+    this.#timeoutMs = options.requestTimeoutMs ?? usualRequestTimeoutMs;
+    this.#deadlines = new Deadlines(clock);
     this.#options = options;
     this.#stages = stagesOf(options);
     this.#inProcessStages = this.#stages.filter(({ inProcess }) => inProcess);
@@ -61,10 +76,13 @@ class Entrance implements ApiServer {
     this.#metrics.begin(call);
     this.#audit?.(call, auditId);
     const answered = (response: HttpResponse) =>
-      recorded(call, call.life.answeredOverHttp(named(response, auditId, traceparentOf(call, uuid)), sent));
+      recorded(call, this.#answered(call, sent, named(response, auditId, call, traceparentOf(call, uuid))));
     try {
       const passed = passAll(this.#stages, call);
-      const response = this.#responseTo(passed instanceof Promise ? await passed : passed, call, sent);
+      const response =
+        passed instanceof Promise
+          ? this.#inTime(this.#answerLater(passed, call, sent), call)
+          : this.#responseTo(passed, call, sent);
       return answered(response instanceof Promise ? await response : response);
     } catch (error) {
       if (sent.signal.aborted) {
@@ -77,8 +95,35 @@ class Entrance implements ApiServer {
         call.wanted ?? wantedOfRefusal(sent),
         call.warnings.texts,
       );
-      return answered(call.stage === "authorize" ? withHeaders(refusal, nosniff) : refusal);
+      return answered(sniffable.has(call.stage) ? withHeaders(refusal, nosniff) : refusal);
     }
+  }
+
+  stop(): void {
+    this.#deadlines.stop();
+  }
+
+  async #answerLater(passed: Promise<CallAnswer>, call: Call, sent: HttpRequest): Promise<HttpResponse> {
+    return this.#responseTo(await passed, call, sent);
+  }
+
+  /** Throws ApiError 504 when it takes too long. What was begun may go on: it has times of its own. */
+  #inTime(response: Promise<HttpResponse>, call: Call): Promise<HttpResponse> {
+    if (isLasting(call)) return response;
+    return new Promise((resolve, reject) => {
+      const settle = this.#deadlines.set(timeoutOf(call, this.#timeoutMs), () => reject(tookTooLong()));
+      response.then(resolve, reject).finally(settle);
+    });
+  }
+
+  /** An answer that is read too slowly is cut off. */
+  #answered(call: Call, sent: HttpRequest, response: HttpResponse): HttpResponse {
+    const { life } = call;
+    const answer = life.answeredOverHttp(response, sent);
+    if (life.hasEnded || isLasting(call)) return answer;
+    const settle = this.#deadlines.set(timeoutOf(call, this.#timeoutMs), () => sent.cutOff?.());
+    life.follow({ ended: settle });
+    return answer;
   }
 
   async request(request: ApiRequest): Promise<ApiResponse> {
@@ -129,6 +174,12 @@ class Entrance implements ApiServer {
   }
 }
 
+/** Upstream answers refusals there in another way than others. */
+const sniffable: ReadonlySet<string> = new Set(["impersonate", "authorize"]);
+
+const isLasting = ({ target }: Call): boolean =>
+  target.type === "connection" || (target.type === "resource" && target.verb === "watch");
+
 /** The answer, once what must be recorded of it has been. */
 const recorded = <T>({ audit }: Call, answer: T): Soon<T> =>
   audit?.pending ? audit.pending.then(() => answer) : answer;
@@ -147,9 +198,16 @@ function traceparentOf({ trace, isTraced, over }: Call, uuid: string): string | 
 }
 
 /** Every answer names the request, by the name the client gave it or by a new one, so that logs of both sides can be joined. */
-function named(response: HttpResponse, auditId: string, traceparent: string | undefined): HttpResponse {
+function named(
+  response: HttpResponse,
+  auditId: string,
+  { ticket }: Call,
+  traceparent: string | undefined,
+): HttpResponse {
   const { headers } = response;
-  if (headers?.["audit-id"] !== undefined && traceparent === undefined) return response;
   const added = traceparent === undefined ? headers : { ...headers, traceparent };
-  return { ...response, headers: { ...added, "audit-id": headers?.["audit-id"] ?? auditId } };
+  return {
+    ...response,
+    headers: { ...added, ...ticket?.flow.headers, "audit-id": headers?.["audit-id"] ?? auditId },
+  };
 }

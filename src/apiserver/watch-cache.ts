@@ -90,6 +90,8 @@ export class WatchCache {
   #isClosed = false;
   /** How many objects there are, also if they are not kept. */
   #size = 0;
+  /** Of those objects, about. */
+  #bytes = 0;
 
   constructor(
     prefix: string,
@@ -108,9 +110,12 @@ export class WatchCache {
     return this.#oldest;
   }
 
-  /** How many objects there are, and how many changes to them came since the start. */
+  /** How many objects there are, how large they are together, and how many changes to them came since the start. */
   get size(): number {
     return this.#size;
+  }
+  get bytes(): number {
+    return this.#bytes;
   }
   get received(): number {
     return this.#received;
@@ -205,6 +210,7 @@ export class WatchCache {
     this.#fresh.length = 0;
     this.#unreadable.clear();
     this.#size = entries.length;
+    this.#bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
     for (const entry of this.keepsObjects ? entries : []) {
       const stored = this.#readable(entry, (found) => found.settle(this.#isHeld));
       if (stored) this.#set(entry.key, stored);
@@ -316,13 +322,17 @@ export class WatchCache {
         return undefined;
       }
       const { previous } = change;
-      return this.#toEvent(change, previous && !previous.unreadable ? this.#form.of(previous) : undefined);
+      const known = previous && !previous.unreadable ? this.#form.of(previous) : undefined;
+      const event = this.#toEvent(change, known);
+      this.#bytes += (event.current?.size ?? 0) - (known?.size ?? 0);
+      return event;
     }
     const wasUnreadable = this.#unreadable.size > 0 && this.#unreadable.delete(key);
     const previous = this.#byKey.get(key);
     // What another server wrote may be anything; what this one wrote is here as an object.
     const current =
       change.type === "put" ? this.#readable(change.entry, (found) => found.held ?? found.object) : undefined;
+    this.#bytes += (current?.size ?? 0) - (previous?.size ?? 0);
     if (current) this.#set(key, current);
     else {
       this.#objects.delete(key);

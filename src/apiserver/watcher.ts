@@ -37,6 +37,8 @@ export interface WatcherOptions {
   readonly bookmark: object | undefined;
   /** Whether a bookmark marks the end of the initial objects. */
   readonly marksInitial: boolean;
+  /** Called when the initial objects have been taken. */
+  readonly began?: (() => void) | undefined;
 }
 
 /** The events of one watch, in batches of what is ready. Ends with the signal, with its cache, or with an ERROR event. */
@@ -44,10 +46,11 @@ export async function* watchEvents(
   options: WatcherOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly WatchEvent[]> {
-  const { cache, from, initial, bookmark, marksInitial } = options;
+  const { cache, from, initial, bookmark, marksInitial, began } = options;
   const isOver = () => signal.aborted || cache.isClosed;
   for (const batch of inBatches(initial)) yield batch.map((stored) => sent("ADDED", stored));
   if (bookmark && marksInitial) yield [bookmarkAt(bookmark, from, true)];
+  began?.();
   let seen = from;
   try {
     while (!isOver()) {

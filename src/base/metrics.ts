@@ -75,11 +75,12 @@ export class Histogram {
     this.#counts = new Array(bounds.length + 1).fill(0);
   }
 
-  observe(value: number): void {
+  /** Notes a value, or several that are equal. */
+  observe(value: number, times = 1): void {
     let at = 0;
     while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
-    (this.#counts[at] as number)++;
-    this.#sum += value;
+    (this.#counts[at] as number) += times;
+    this.#sum += value * times;
   }
 
   /** How many values were at most as large as each bound, then how many there were at all, and their sum. */

@@ -34,7 +34,6 @@ const apiserverTable = {
   "livez-grace-period": { type: "string", why: "a server is alive from the moment it answers" },
   "log-flush-frequency": { type: "string", why: "lines are written at once" },
   "logging-format": { type: "string", why: "a log is lines of JSON", fine: "json" },
-  "min-request-timeout": { type: "int", why: "watches end when they are told to, or with their client" },
   "permit-address-sharing": { type: "bool", why: "addresses are not shared", fine: "false" },
   "permit-port-sharing": { type: "bool", why: "ports are not shared", fine: "false" },
   profiling: { type: "bool", why: "profiles are taken with Node's own tools", fine: "false" },

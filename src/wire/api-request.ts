@@ -95,6 +95,10 @@ export interface ApiRequest extends ResourceAddress {
   readonly expects?: AnyKind;
   /** Of a watch: whoever asks holds each object that it is told of. Where that is this process, the server need not hold it, too. */
   readonly holds?: boolean | undefined;
+  /** Of a watch: called when what there was when it began has been taken. */
+  readonly began?: (() => void) | undefined;
+  /** Of a watch: how long it lasts if the query does not say; for as long as it is wanted by default. */
+  readonly lastsSeconds?: number | undefined;
   readonly signal: AbortSignal;
   /** Takes what the answer should tell besides the result; the server collects it into the answer's warnings. */
   readonly warn?: (text: string) => void;

@@ -29,6 +29,8 @@ export interface HttpRequest {
   readonly isUnsecured?: boolean;
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;
+  /** Ends the request and its answer, however much of that has been sent. */
+  cutOff?(): void;
 }
 
 /** What one user may see is not for the next, and not for long. */

@@ -148,18 +148,8 @@ export const priorityLevels: readonly SystemObject[] = [...levels].map(([name, s
 }));
 
 export const flowSchemas: readonly SystemObject[] = [...mandatoryFlowSchemas, ...suggestedSchemas].map(
-  ([name, spec]) => {
-    const { name: level } = (spec as { readonly priorityLevelConfiguration: { readonly name: string } })
-      .priorityLevelConfiguration;
-    return {
-      kind: FlowSchema,
-      object: { apiVersion: FlowSchema.apiVersion, kind: FlowSchema.kind, metadata: { name, annotations }, spec },
-      condition: {
-        type: "Dangling",
-        status: "False",
-        reason: "Found",
-        message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} and it exists`,
-      },
-    };
-  },
+  ([name, spec]) => ({
+    kind: FlowSchema,
+    object: { apiVersion: FlowSchema.apiVersion, kind: FlowSchema.kind, metadata: { name, annotations }, spec },
+  }),
 );

@@ -12,14 +12,17 @@ export class ServerWrites {
     this.#request = request;
   }
 
-  async create(kind: AnyKind, object: DraftObject, signal: AbortSignal): Promise<void> {
+  /** Under the name of the server itself, unless another manager of the fields is named. */
+  async create(kind: AnyKind, object: DraftObject, signal: AbortSignal, manager?: string): Promise<void> {
     const { namespace } = object.metadata;
-    await this.#request({ ...request(kind, signal), verb: "create", ...inside(namespace), body: bodyOf(object) });
+    const address = { ...request(kind, signal, manager), ...inside(namespace) };
+    await this.#request({ ...address, verb: "create", body: bodyOf(object) });
   }
 
-  async update(kind: AnyKind, object: ApiObject, signal: AbortSignal): Promise<void> {
+  async update(kind: AnyKind, object: ApiObject, signal: AbortSignal, manager?: string): Promise<void> {
     const { namespace, name = "" } = object.metadata;
-    await this.#request({ ...request(kind, signal), verb: "update", name, ...inside(namespace), body: bodyOf(object) });
+    const address = { ...request(kind, signal, manager), name, ...inside(namespace) };
+    await this.#request({ ...address, verb: "update", body: bodyOf(object) });
   }
 
   /** A merge patch, refused if the object is another one by now. */
@@ -64,12 +67,12 @@ export class ServerWrites {
   }
 }
 
-const request = ({ group, version, plural }: AnyKind, signal: AbortSignal) => ({
+const request = ({ group, version, plural }: AnyKind, signal: AbortSignal, fieldManager?: string) => ({
   user,
   group,
   version,
   resource: plural,
-  query: new URLSearchParams(),
+  query: new URLSearchParams(fieldManager === undefined ? {} : { fieldManager }),
   userAgent: "kube-apiserver",
   signal,
 });

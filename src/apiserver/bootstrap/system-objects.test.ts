@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { turn } from "#base/breathe.ts";
 import { ManualClock } from "#base/clock.ts";
 import { MemoryStore } from "#store/memory.ts";
 import { type TestServer, testServer } from "../testing.ts";
@@ -9,6 +10,14 @@ const at = (address: string | undefined) => ({ address, port: 6443 });
 const read = async (server: TestServer, path: string) => (await server.call("GET", path)).json;
 const names = async (server: TestServer, path: string): Promise<readonly string[]> =>
   (await read(server, path)).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+
+/** Waits until it is said of every flow schema whether its level exists. */
+async function flowSchemasTold(server: TestServer): Promise<void> {
+  const { items } = await read(server, "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas");
+  if (items.every(({ status }: { status: { conditions?: unknown[] } }) => status.conditions)) return;
+  await turn();
+  await flowSchemasTold(server);
+}
 
 test("a server makes the objects that every cluster has, once", async () => {
   await using server = await testServer();
@@ -99,6 +108,7 @@ test("a server tells which versions it serves itself, how it divides itself, and
     ),
     [],
   );
+  await flowSchemasTold(server);
   const flowControl = "/apis/flowcontrol.apiserver.k8s.io/v1";
   const schemas = (await read(server, `${flowControl}/flowschemas`)).items;
   const levels = new Set(await names(server, `${flowControl}/prioritylevelconfigurations`));
@@ -127,6 +137,7 @@ test("a server tells which versions it serves itself, how it divides itself, and
 test("a round that finds everything as it should be writes nothing but what says that the server is alive", async () => {
   await using server = await testServer();
   await server.server.system(at(undefined)).reconcile(signal);
+  await flowSchemasTold(server);
   const before = await server.store.revision();
   await server.server.system(at(undefined)).reconcile(signal);
   assert.equal(await server.store.revision(), before);

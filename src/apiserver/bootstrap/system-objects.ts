@@ -1,6 +1,8 @@
 // Keeps the objects that every cluster has: makes what is missing, now and whenever it is taken away, and keeps the `kubernetes`
 // service leading to the servers that are alive. Several servers may do so at once.
+
 import { Lease } from "#api/coordination/v1/lease.ts";
+import { FlowSchema } from "#api/flowcontrol/v1/flow-schema.ts";
 import { ServiceCIDR } from "#api/networking/v1/service-cidr.ts";
 import type { Clock } from "#base/clock.ts";
 import { equal } from "#base/collections.ts";
@@ -20,7 +22,7 @@ import type { ServiceNetwork } from "../strategies/service/ranges.ts";
 import type { CacheOf } from "../watch-cache.ts";
 import { localApiServices } from "./api-services.ts";
 import { authenticationInfo, tokenTracking } from "./authentication-info.ts";
-import { flowSchemas, priorityLevels } from "./flow-control.ts";
+import { FlowControlObjects } from "./flow-control-objects.ts";
 import { isStale, leaseName, leaseNamespace, renewedLease } from "./identity-lease.ts";
 import {
   defaultServiceCidr,
@@ -75,6 +77,7 @@ export class SystemObjects implements Component {
   readonly #options: SystemObjectsOptions;
   readonly #writes: ServerWrites;
   readonly #addresses: ServiceAddresses;
+  readonly #flowControl: FlowControlObjects;
   readonly #holder: string;
 
   constructor(options: SystemObjectsOptions) {
@@ -82,6 +85,7 @@ export class SystemObjects implements Component {
     this.#options = options;
     this.#holder = options.random.uuid();
     this.#writes = new ServerWrites(request);
+    this.#flowControl = new FlowControlObjects(options.find, this.#writes);
     this.#addresses = new ServiceAddresses({ cacheOf, log, writes: this.#writes });
   }
 
@@ -120,14 +124,13 @@ export class SystemObjects implements Component {
       ensure([
         ...systemPriorityClasses,
         ...localApiServices(this.#options.apis),
-        ...priorityLevels,
-        ...flowSchemas,
         authenticationInfo(advertised.clientCa, advertised.requestHeaders),
         tokenTracking(clock.now()),
         defaultServiceCidr(network),
         kubernetesService(main, advertised.port),
         ...besides,
       ]),
+      apis.find(FlowSchema.group, FlowSchema.version, FlowSchema.plural) && this.#flowControl.reconcile(signal),
       this.#alive(signal).then(ensure),
       this.#renewLease(signal),
     ]);

@@ -7,9 +7,11 @@ import { HealthMetrics } from "#serving/health-metrics.ts";
 import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
 import type { Aggregator } from "../aggregation/aggregator.ts";
 import type { Causality } from "../causality.ts";
+import type { FlowControl } from "../fairness/flow-control.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { flagsPage, type OwnPages, statusPage } from "./component-pages.ts";
 import { DiscoveryDocuments } from "./discovery.ts";
+import { fairnessPaths } from "./fairness-tables.ts";
 import { configurationPath, type Issuer, issuerConfiguration, keySet, keySetPath } from "./issuer.ts";
 import { indentedJson } from "./json.ts";
 import { type SchedulingOf, schedulingAttempt, writesOfObject, writesOfRequest } from "./observation.ts";
@@ -31,6 +33,8 @@ export interface PathOptions {
   readonly externalAddress: () => string;
   /** What the server tells of itself. */
   readonly pages: OwnPages;
+  /** What shares the server between its clients; without it there is nothing to show of that. */
+  readonly flowControl?: FlowControl | undefined;
 }
 
 /** The answer for a path, or undefined if there is none. */
@@ -61,7 +65,7 @@ export function pathHandler(options: PathOptions): PathHandler {
 
 function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
   const { apis, openApi, healthChecks, version, metrics, causality, issuer, schedulingOf, externalAddress } = options;
-  const { pages } = options;
+  const { pages, flowControl } = options;
   const { flags } = pages;
   const discovery = new DiscoveryDocuments(apis, options.aggregator, externalAddress);
   const slis = new HealthMetrics();
@@ -81,6 +85,7 @@ function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
     "/statusz": (request) => exactly(request, "/statusz", () => statusPage(request, pages, rootPaths(options))),
     ...(flags && { "/flagz": (request) => exactly(request, "/flagz", () => flagsPage(request, flags)) }),
     "/metrics": () => metricsOf(metrics),
+    ...(flowControl && fairnessPaths(flowControl, pages.clock)),
     "/metrics/slis": () => metricsOf(slis.registry),
     "/api": (request) => discovery.versions(request),
     "/api/*": (request, apiVersion = "") => discovery.resources(request, "", apiVersion),

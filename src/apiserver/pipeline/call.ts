@@ -16,6 +16,7 @@ import { withoutCredentials } from "../authentication/impersonation.ts";
 import { questionAbout } from "../authorization/authorizer.ts";
 import type { RequestTrace } from "../causality.ts";
 import type { Connector } from "../connect/connect.ts";
+import type { Ticket } from "../fairness/ticket.ts";
 import { type ResourcePath, verbOfMethod } from "../request-path.ts";
 import type { ResponseForm } from "../respond.ts";
 import { RequestLife } from "./request-life.ts";
@@ -63,6 +64,8 @@ export class Call {
   countedPath = "";
   /** Whether the answer tells the trace; refusals and pages do not. */
   isTraced = false;
+  /** Its place among the requests that are served; undefined where nobody waits for one. */
+  ticket: Ticket | undefined;
   /** The name of the stage that it is in. */
   stage = "";
 

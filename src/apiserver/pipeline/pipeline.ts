@@ -10,6 +10,7 @@ import type { YamlReader } from "#wire/yaml/reader.ts";
 import type { ForeignRequests } from "../aggregation/foreign-requests.ts";
 import { auditStage } from "../audit/auditor.ts";
 import type { ConnectionOptions } from "../connect/connect.ts";
+import type { Fairness } from "../fairness/fairness.ts";
 import { type InFlightLimits, usualInFlight } from "../in-flight.ts";
 import type { PathHandler } from "../paths/paths.ts";
 import type { Resources } from "../resources.ts";
@@ -17,12 +18,14 @@ import type { Call, CallAnswer } from "./call.ts";
 import { aggregateStage } from "./stages/aggregate.ts";
 import { authorizeStage } from "./stages/authorize.ts";
 import { identifyStage } from "./stages/identify.ts";
+import { impersonateStage } from "./stages/impersonate.ts";
 import { limitInFlightStage } from "./stages/limit-in-flight.ts";
 import { locateStage } from "./stages/locate.ts";
 import { readBodyStage } from "./stages/read-body.ts";
 import { routeStage } from "./stages/route.ts";
 import { serveConnectionStage, servePathStage } from "./stages/serve-other.ts";
 import { serveResourceStage } from "./stages/serve-resource.ts";
+import { shareFairlyStage } from "./stages/share-fairly.ts";
 
 export interface Stage {
   readonly name: string;
@@ -43,6 +46,10 @@ export interface PipelineOptions {
   readonly connections: ConnectionOptions;
   /** How many requests are served at once; 400 that read and 200 that write by default. */
   readonly inFlight?: InFlightLimits;
+  /** Lets requests go on in turn; without it they are only counted. */
+  readonly fairness?: Fairness;
+  /** How long a watch lasts whose client does not say, in seconds; without it, for as long as the client wants. */
+  readonly watchSeconds?: () => number;
   /** Reads large YAML; without it, that is refused. */
   readonly readYaml?: YamlReader;
   readonly clock: Clock;
@@ -52,15 +59,19 @@ export const stagesOf = ({ identify, authorize, resources, paths, ...others }: P
   identifyStage(identify),
   locateStage,
   auditStage,
-  limitInFlightStage(others.inFlight ?? usualInFlight),
+  impersonateStage(authorize),
+  limitStage(others),
   authorizeStage(authorize),
   aggregateStage(others.foreign),
   routeStage(resources),
   servePathStage(paths, resources),
   serveConnectionStage({ resources, connections: others.connections, authorize }),
-  readBodyStage(others.readYaml),
+  readBodyStage(others),
   serveResourceStage(resources, others.clock),
 ];
+
+const limitStage = ({ fairness, inFlight = usualInFlight }: Pick<PipelineOptions, "fairness" | "inFlight">): Stage =>
+  fairness ? shareFairlyStage(fairness, inFlight.lasting) : limitInFlightStage(inFlight);
 
 /** Passes the stages from `first` on. At once where no stage has to wait: a get takes 2 µs here, and a promise would be a tenth of that. */
 export function passAll(stages: readonly Stage[], call: Call, first = 0): Soon<CallAnswer> {

@@ -1,7 +1,7 @@
-// The life of a request: received, answered, and ended. Watches and connections are answered long before they end. Metrics follow it, and
-// audit and fairness will.
+// The life of a request: received, answered, and ended. Watches and connections are answered long before they end. Metrics, the audit log
+// and fairness follow it.
 import type { ApiResponse, WatchEvent } from "#wire/api-request.ts";
-import { type HttpRequest, type HttpResponse, isParts, isStream } from "#wire/http.ts";
+import { type HttpRequest, type HttpResponse, isParts, isStream, type Parts } from "#wire/http.ts";
 
 /** How a request ended: with an answer, because the client left, or by a fault of this server. */
 export type Outcome = "complete" | "aborted" | "panicked";
@@ -21,6 +21,9 @@ export interface LifeListener {
   ended?(outcome: Outcome): void;
 }
 
+/** A larger answer takes a while to send, and keeps what it holds of the server until it has been. */
+const mostAtOnce = 128 * 1024;
+
 export class RequestLife {
   readonly #listeners: LifeListener[] = [];
   #hasEnded = false;
@@ -35,11 +38,15 @@ export class RequestLife {
     const { code, body, upgraded } = response;
     if (!upgraded && !isStream(body)) {
       this.#answered({ code, size: isParts(body) ? body.size : body.length, isLasting: false });
+      if (isParts(body) && body.size > mostAtOnce) {
+        this.#followClient(request);
+        return { ...response, body: this.#untilTaken(body) };
+      }
       this.ended("complete");
       return response;
     }
     this.#answered({ code, isLasting: true });
-    request.signal.addEventListener("abort", () => this.ended("aborted"), { once: true });
+    this.#followClient(request);
     if (upgraded)
       return { ...response, upgraded: (connection) => upgraded(connection).finally(() => this.ended("complete")) };
     return isStream(body) ? { ...response, body: this.#untilEnd(body) } : response;
@@ -62,6 +69,10 @@ export class RequestLife {
     this.ended("complete");
   }
 
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
   /** May be called more than once: the first call says how it ended. */
   ended(outcome: Outcome): void {
     if (this.#hasEnded) return;
@@ -71,6 +82,23 @@ export class RequestLife {
 
   #answered(answer: AnswerFacts): void {
     for (const listener of this.#listeners) listener.answered?.(answer);
+  }
+
+  #followClient({ signal }: HttpRequest): void {
+    if (signal.aborted) this.ended("aborted");
+    else signal.addEventListener("abort", () => this.ended("aborted"), { once: true });
+  }
+
+  /** The same parts. When the last has been taken the request is over, and so it is when no more of them are wanted. */
+  #untilTaken(parts: Parts): Parts {
+    const taken = function* (this: RequestLife): Generator<Uint8Array> {
+      try {
+        yield* parts;
+      } finally {
+        this.ended("complete");
+      }
+    };
+    return { size: parts.size, [Symbol.iterator]: () => taken.call(this) };
   }
 
   /** The same stream. Its end is the end of the request, and so is a reader who wants no more of it. */

@@ -123,7 +123,7 @@ export class ObjectReader {
   /** What happens to objects after a revision. */
   changes(
     { question, place, matches }: FollowedObjects,
-    how: Pick<WatcherOptions, "from" | "initial" | "bookmark" | "marksInitial">,
+    how: Pick<WatcherOptions, "from" | "initial" | "bookmark" | "marksInitial" | "began">,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]> {
     const { cache, follower, store, clock } = this.#options;
@@ -138,6 +138,12 @@ export class ObjectReader {
 
   #refuse(error: TransformError | undefined): void {
     if (error) refuseUnreadable(error);
+  }
+
+  /** How many objects there are, and how large they are on average. */
+  get stats(): { readonly count: number; readonly averageBytes: number } {
+    const { size, bytes } = this.#options.cache;
+    return { count: size, averageBytes: size === 0 ? 0 : Math.ceil(bytes / size) };
   }
 
   /** What metrics tell. */

@@ -1,4 +1,4 @@
-import type { WatchEvent } from "#wire/api-request.ts";
+import type { ApiRequest, WatchEvent } from "#wire/api-request.ts";
 import type { ObjectReader } from "../registry/object-reader.ts";
 import { type ListQuery, parseListOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -12,10 +12,10 @@ import { onlyKey, pageFromStore } from "./list.ts";
 export const watch: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
   const query = parseListOptions(kind, request, registry.hides);
-  const { timeoutSeconds } = query;
+  const { timeoutSeconds = request.lastsSeconds } = query;
   const signal = timeoutSeconds === undefined ? request.signal : registry.signalFor(timeoutSeconds, request.signal);
   try {
-    const changes = await watchObjects(registry, request.namespace, query, signal);
+    const changes = await watchObjects(registry, request, query, signal);
     const isWhole = request.namespace === undefined && !query.wants && !kind.convert;
     const events = request.holds && isWhole ? holding(registry.objects, changes) : changes;
     return { type: "watch", kind, events: eventsInVersion(kind, events) };
@@ -28,7 +28,7 @@ export const watch: SubresourceHandler = async (request, served) => {
 /** The changes that a query asks for, in the stored version. Those who name no revision, or 0, get what there is first. */
 async function watchObjects(
   registry: Registry,
-  namespace: string | undefined,
+  { namespace, began }: Pick<ApiRequest, "namespace" | "began">,
   query: ListQuery,
   signal: AbortSignal,
 ): Promise<AsyncIterable<readonly WatchEvent[]>> {
@@ -51,6 +51,7 @@ async function watchObjects(
       initial: isInitial ? await present() : [],
       bookmark: bookmarks ? { kind: kind.kind, apiVersion: kind.apiVersion } : undefined,
       marksInitial: sendInitialEvents === true,
+      began,
     },
     signal,
   );

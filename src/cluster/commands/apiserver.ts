@@ -6,7 +6,6 @@ import { usualAddressTypes } from "#apiserver/connect/location.ts";
 import { type KubeletConnectionOptions, kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { remoteConnections } from "#apiserver/host/remote-connections.ts";
 import { webhookConnections } from "#apiserver/host/webhook-connections.ts";
-import { type InFlightLimits, usualInFlight } from "#apiserver/in-flight.ts";
 import { unknownMethod } from "#apiserver/respond.ts";
 import { servedBy } from "#apiserver/served/runtime-config.ts";
 import { parseAddressRanges, parsePortRange, type ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
@@ -37,6 +36,7 @@ import { identityFlags, identityOptions } from "../identity-options.ts";
 import { ineffectiveServerFlags, warnOfIneffective } from "../ineffective-flags.ts";
 import { checkStore, openStore } from "../open-store.ts";
 import { processMetrics } from "../process-metrics.ts";
+import { requestLimitFlags, requestLimitsBy } from "../request-limits.ts";
 import { servingCertificates } from "../serving-certificates.ts";
 import { type TokenIssuers, tokenIssuerFlags, tokenIssuers } from "../token-issuers.ts";
 import { checkUpstreamFlags, upstreamFlags, warnOfUpstreamFlags } from "../upstream-flags.ts";
@@ -117,16 +117,7 @@ const flags = {
   ...admissionFlags,
   ...auditFlags,
   ...upstreamFlags,
-  "max-requests-inflight": {
-    type: "int",
-    default: usualInFlight.reads,
-    help: "Requests that only read and are served at once; 0 is without limit",
-  },
-  "max-mutating-requests-inflight": {
-    type: "int",
-    default: usualInFlight.writes,
-    help: "Requests that write and are served at once; 0 is without limit",
-  },
+  ...requestLimitFlags,
   "event-ttl": { type: "string", value: "DURATION", default: "1h0m0s", help: "How long events are kept" },
   "shutdown-delay-duration": {
     type: "string",
@@ -165,6 +156,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
   const eventSeconds = Math.ceil(durationFlag("event-ttl", settings["event-ttl"]) / 1000);
   const spoken = spokenBy(settings);
+  const requestLimits = requestLimitsBy(settings);
   const { cert, key, clientCa, frontProxy: ownProxy, writeKubeconfig } = servingCertificates(settings);
   const frontProxy = frontProxyBy(settings, ownProxy, log);
   const proxies = trusting(frontProxy.trust);
@@ -220,7 +212,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       flags: flagTexts(settings),
       stopping: signal,
       eventSeconds,
-      inFlight: inFlightOf(settings),
+      ...requestLimits,
       readYaml: yamlThread(systemClock),
       ...(audit && { audit }),
       metrics,
@@ -266,18 +258,6 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
     await audit?.sink.close();
     await store.close();
   }
-}
-
-function inFlightOf(settings: Settings): InFlightLimits {
-  const limit = (name: "max-requests-inflight" | "max-mutating-requests-inflight"): number => {
-    if (settings[name] < 0) throw new UsageError(`--${name} can not be negative value`);
-    return settings[name];
-  };
-  return {
-    ...usualInFlight,
-    reads: limit("max-requests-inflight"),
-    writes: limit("max-mutating-requests-inflight"),
-  };
 }
 
 /** Before anything is opened: nobody should find this out from a log. */

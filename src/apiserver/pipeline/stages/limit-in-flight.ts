@@ -10,7 +10,7 @@ export function limitInFlightStage(limits: InFlightLimits): Stage {
       if (!over) return undefined;
       const isLasting = target.type === "connection" || (target.type === "resource" && target.verb === "watch");
       const release = inFlight.enter(user, laneOf(over.http, isLasting));
-      if (!release) return { type: "http", response: tooManyRequests };
+      if (!release) return { type: "http", response: tooManyRequests() };
       life.follow({ ended: release });
       return undefined;
     },

@@ -7,7 +7,7 @@ import type { Call } from "../call.ts";
 import type { Stage } from "../pipeline.ts";
 
 /** From HTTP to what is asked of a resource. A body is read only of clients that may send it. */
-export const readBodyStage = (readYaml: YamlReader | undefined): Stage => ({
+export const readBodyStage = ({ readYaml, watchSeconds }: ReadOptions): Stage => ({
   name: "read body",
   pass(call) {
     const { over, target } = call;
@@ -15,10 +15,15 @@ export const readBodyStage = (readYaml: YamlReader | undefined): Stage => ({
     const { address, verb } = target;
     if (methodsWithBody.has(over.http.method)) return withBody(call, over.http, { address, verb, readYaml });
     call.trace?.mark("read");
-    call.request = received(call, over.http, address, verb, undefined);
+    call.request = received(call, over.http, { address, verb, body: undefined, watchSeconds });
     return undefined;
   },
 });
+
+interface ReadOptions {
+  readonly readYaml?: YamlReader;
+  readonly watchSeconds?: () => number;
+}
 
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
@@ -32,13 +37,18 @@ async function withBody(call: Call, http: HttpRequest, { address, verb, readYaml
   const body = requestBody(await http.body(), http.headers["content-type"] ?? "", http.method, readYaml);
   const decoded = body instanceof Promise ? await body : body;
   call.trace?.mark("read");
-  call.request = received(call, http, address, verb, decoded);
+  call.request = received(call, http, { address, verb, body: decoded });
 }
 
-const received = (
-  { user, trace, audit, warnings }: Call,
-  http: HttpRequest,
-  address: ResourceAddress,
-  verb: RequestVerb,
-  body: RequestBody | undefined,
-): ApiRequest => new ReceivedRequest(http, { user, address, verb, body, trace, audit, warn: warnings.warn });
+interface BodyFacts {
+  readonly address: ResourceAddress;
+  readonly verb: RequestVerb;
+  readonly body: RequestBody | undefined;
+  readonly watchSeconds?: ReadOptions["watchSeconds"];
+}
+
+function received(call: Call, http: HttpRequest, { address, verb, body, watchSeconds }: BodyFacts): ApiRequest {
+  const { user, trace, audit, warnings, ticket } = call;
+  const watch = verb === "watch" ? { began: ticket?.began, lastsSeconds: watchSeconds?.() } : undefined;
+  return new ReceivedRequest(http, { user, address, verb, body, trace, audit, warn: warnings.warn, watch });
+}

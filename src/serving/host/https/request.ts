@@ -82,6 +82,10 @@ export class FrontRequest implements HttpRequest {
     return false;
   }
 
+  cutOff(): void {
+    this.#answer.destroy();
+  }
+
   body(): Promise<Uint8Array> {
     return this.#context.bodies.read(this.content);
   }

@@ -1,0 +1,54 @@
+// Shuffle sharding: of many queues each flow is dealt a hand of a few, by a hash of what tells the flow apart. Two flows seldom have the
+// whole hand in common, so that one that fills its queues leaves every other flow some that are short.
+// Upstream: staging/src/k8s.io/apiserver/pkg/util/shufflesharding.
+import { sha256 } from "#base/sha256.ts";
+
+/** A number of 64 bits that is the same for a flow on every server. */
+export function flowHash(schema: string, distinguisher: string): bigint {
+  const digest = sha256(`${schema}\0${distinguisher}`);
+  return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0, true);
+}
+
+/** As many different cards as the hand has, each below the size of the deck. Equal hashes are dealt equal hands. */
+export function deal(hash: bigint, deckSize: number, handSize: number): readonly number[] {
+  const hand: number[] = [];
+  let entropy = hash;
+  for (let dealt = 0; dealt < handSize; dealt++) {
+    const left = BigInt(deckSize - dealt);
+    // The digit says which of the cards that are left is dealt: those before it that are gone are stepped over.
+    let card = Number(entropy % left);
+    entropy /= left;
+    for (const gone of hand.toSorted((a, b) => a - b)) if (card >= gone) card++;
+    hand.push(card);
+  }
+  return hand;
+}
+
+const mostHands = 10_000;
+
+/** The hands of flows that were seen lately: to make one takes as long as some requests take. */
+export class Dealer {
+  readonly deckSize: number;
+  readonly handSize: number;
+  readonly #hands = new Map<string, Map<string, readonly number[]>>();
+  #count = 0;
+
+  constructor(deckSize: number, handSize: number) {
+    this.deckSize = deckSize;
+    this.handSize = handSize;
+  }
+
+  handOf(schema: string, distinguisher: string): readonly number[] {
+    const known = this.#hands.get(schema)?.get(distinguisher);
+    if (known) return known;
+    if (this.#count >= mostHands) {
+      this.#hands.clear();
+      this.#count = 0;
+    }
+    const hand = deal(flowHash(schema, distinguisher), this.deckSize, this.handSize);
+    const ofSchema = this.#hands.get(schema) ?? new Map();
+    this.#hands.set(schema, ofSchema.set(distinguisher, hand));
+    this.#count++;
+    return hand;
+  }
+}
