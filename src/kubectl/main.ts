@@ -1,5 +1,4 @@
 // argv → command of kubectl (upstream: spf13/cobra, command.go).
-import { distance } from "#base/near.ts";
 import type { AnyKubectlCommand, KubectlCommandEntry } from "./command.ts";
 import { commands } from "./commands/list.ts";
 import { KubectlError, reportOf } from "./errors.ts";
@@ -7,18 +6,27 @@ import { type FlagDeclarations, FlagError, HelpRequest, parseArguments } from ".
 import { type GlobalFlags, globalFlags } from "./global-flags.ts";
 import { commandHelp, rootHelp } from "./help.ts";
 import type { Io } from "./io.ts";
+import { withPreferences } from "./kuberc/apply.ts";
+import type { PluginPolicy } from "./kuberc/preference.ts";
 import { Session } from "./session.ts";
 
 /** Runs one command line and returns its exit code. Whatever goes wrong is told on the standard error. */
 export async function kubectl(args: readonly string[], io: Io): Promise<number> {
   try {
-    const found = await commandOrPlugin(args, io);
+    const { args: line, preference } = await withPreferences(args, io, findCommand);
+    const [first] = line;
+    if (first === "__complete" || first === "__completeNoDesc") {
+      const { complete } = await import("./completion/complete.ts");
+      const root = { commands, find: findCommand };
+      return await complete(line.slice(1), io, root, first === "__complete");
+    }
+    const found = await commandOrPlugin(line, io);
     if (typeof found === "number") return found;
     if (!found) {
       io.stdout.write(rootHelp(commands));
       return 0;
     }
-    return await runCommand(found, io);
+    return await runCommand(found, io, preference?.pluginPolicy);
   } catch (error) {
     if (io.signal.aborted && error === io.signal.reason) return 130;
     const { text, exitCode } = reportOf(error);
@@ -30,13 +38,22 @@ export async function kubectl(args: readonly string[], io: Io): Promise<number> 
 
 async function commandOrPlugin(args: readonly string[], io: Io): Promise<FoundCommand | number | undefined> {
   try {
-    return await findCommand(args);
+    const found = await findCommand(args);
+    return (found && (await subcommandPlugin(found, args, io))) ?? found;
   } catch (error) {
     if (!(error instanceof UnknownCommand)) throw error;
     const code = await (await import("./plugins.ts")).runPlugin(args, io);
     if (code === undefined) throw error;
     return code;
   }
+}
+
+/** A plugin may add to `create`, and to no other command. */
+async function subcommandPlugin(found: FoundCommand, args: readonly string[], io: Io): Promise<number | undefined> {
+  const [first, second] = args;
+  if (found.path !== "kubectl create" || first !== "create" || second === undefined || second.startsWith("-"))
+    return undefined;
+  return (await import("./plugins.ts")).runPlugin(args, io, 2);
 }
 
 class UnknownCommand extends KubectlError {}
@@ -49,7 +66,11 @@ export interface FoundCommand {
   readonly args: readonly string[];
 }
 
-async function runCommand({ command, path, entry, args }: FoundCommand, io: Io): Promise<number> {
+async function runCommand(
+  { command, path, entry, args }: FoundCommand,
+  io: Io,
+  pluginPolicy: PluginPolicy | undefined,
+): Promise<number> {
   const flags: FlagDeclarations = { ...globalFlags, ...command.flags };
   let parsed: ReturnType<typeof parseArguments>;
   try {
@@ -65,7 +86,7 @@ async function runCommand({ command, path, entry, args }: FoundCommand, io: Io):
     throw error;
   }
   if (!command.run) return refuseOrHelp(entry, command, path, parsed.args, io);
-  const session = new Session(io, globalsOf(parsed.flags, command), parsed.changed, path);
+  const session = new Session(io, globalsOf(parsed.flags, command), parsed.changed, path, pluginPolicy);
   try {
     const code = await command.run(session, parsed.args, parsed.flags, { ...parsed, commandPath: path });
     const { warningCount } = session;
@@ -96,8 +117,8 @@ function refuseOrHelp(
   const [unknown] = args;
   if (unknown !== undefined)
     throw new KubectlError(`unknown command ${JSON.stringify(args.join(" "))}\nSee '${path} -h' for help and examples`);
-  io.stdout.write(commandHelp(entry, command, path));
-  return 0;
+  (entry.name === "rollout" ? io.stdout : io.stderr).write(commandHelp(entry, command, path));
+  return 1;
 }
 
 /** Undefined if there is no command but help of all. Throws KubectlError for a name that no command has. */
@@ -167,7 +188,20 @@ function unknownCommand(name: string): UnknownCommand {
   const near = commands
     .filter((entry) => !entry.isHidden)
     .map((entry) => entry.name)
-    .filter((known) => distance(name.toLowerCase(), known) <= 2 || known.startsWith(name.toLowerCase()));
+    .filter((known) => edits(name.toLowerCase(), known) <= 2 || known.startsWith(name.toLowerCase()))
+    .toSorted();
   const suggestions = near.length === 0 ? "" : `\n\nDid you mean this?\n${near.map((one) => `\t${one}\n`).join("")}`;
   return new UnknownCommand(`unknown command ${JSON.stringify(name)} for "kubectl"${suggestions}`);
+}
+
+/** How many letters have to be put in, left out or changed to make one of the other. */
+function edits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < to.length; j++)
+      next.push(Math.min((row[j] ?? 0) + (letter === to[j] ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }

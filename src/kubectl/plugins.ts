@@ -5,13 +5,13 @@ import { delimiter, join } from "node:path";
 import { ExitError } from "./errors.ts";
 import type { Io } from "./io.ts";
 
-/** Runs the plugin that a command line names; undefined if there is none. */
-export async function runPlugin(args: readonly string[], io: Io): Promise<number | undefined> {
+/** Runs the plugin that a command line names with at least so many words; undefined if there is none. */
+export async function runPlugin(args: readonly string[], io: Io, fewest = 1): Promise<number | undefined> {
   const at = args.findIndex((arg) => arg.startsWith("-"));
   const named = at < 0 ? args : args.slice(0, at);
   if (named.length === 0) throw new ExitError(1, `Error: flags cannot be placed before plugin name: ${args[0]}`);
   const words = named.map((word) => word.replaceAll("-", "_"));
-  for (let count = words.length; count > 0; count--) {
+  for (let count = words.length; count >= fewest; count--) {
     const program = onPath(`kubectl-${words.slice(0, count).join("-")}`, io.env.PATH ?? "");
     if (program !== undefined) return run(program, args.slice(count), io);
   }

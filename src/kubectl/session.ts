@@ -9,6 +9,7 @@ import { RestMapper } from "./discovery/rest-mapper.ts";
 import { KubectlError } from "./errors.ts";
 import type { GlobalFlags } from "./global-flags.ts";
 import type { Io } from "./io.ts";
+import type { PluginPolicy } from "./kuberc/preference.ts";
 import type { RestClient } from "./rest/client.ts";
 
 /** What servers are told of who asks. */
@@ -26,7 +27,17 @@ export class Session {
   #discovery: Promise<CachedDiscovery> | undefined;
   #mapper: Promise<RestMapper> | undefined;
 
-  constructor(io: Io, globals: GlobalFlags, changed: ReadonlySet<string>, commandPath: string) {
+  /** Which programs may be run for credentials; undefined allows all. */
+  readonly pluginPolicy: PluginPolicy | undefined;
+
+  constructor(
+    io: Io,
+    globals: GlobalFlags,
+    changed: ReadonlySet<string>,
+    commandPath: string,
+    pluginPolicy?: PluginPolicy,
+  ) {
+    this.pluginPolicy = pluginPolicy;
     this.io = io;
     this.globals = globals;
     this.#changed = changed;

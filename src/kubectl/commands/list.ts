@@ -1,9 +1,11 @@
 import type { KubectlCommandEntry } from "../command.ts";
+import { troubleshootingCommands } from "./troubleshooting.ts";
 import { writingCommands } from "./writing.ts";
 
 /** Adding a command is a file and an entry here. */
 export const commands: readonly KubectlCommandEntry[] = [
   ...writingCommands,
+  ...troubleshootingCommands,
   {
     name: "api-resources",
     short: "Print the API resources that the server serves",
@@ -54,12 +56,6 @@ export const commands: readonly KubectlCommandEntry[] = [
     load: async () => (await import("./cluster-info.ts")).clusterInfo,
   },
   {
-    name: "cp",
-    short: "Copy files and folders to and from containers",
-    group: "Troubleshooting and Debugging Commands",
-    load: async () => (await import("./stream/cp.ts")).cp,
-  },
-  {
     name: "exec",
     short: "Run a command in a container",
     group: "Troubleshooting and Debugging Commands",
@@ -100,12 +96,6 @@ export const commands: readonly KubectlCommandEntry[] = [
     short: "Pass local ports on to a pod",
     group: "Troubleshooting and Debugging Commands",
     load: async () => (await import("./stream/port-forward.ts")).portForward,
-  },
-  {
-    name: "proxy",
-    short: "Serve the API of the server on this machine",
-    group: "Troubleshooting and Debugging Commands",
-    load: async () => (await import("./proxy/proxy.ts")).proxy,
   },
   {
     name: "describe",

@@ -4,6 +4,7 @@ import { isObject } from "#base/is-object.ts";
 import { command } from "../command.ts";
 import { KubectlError, usageError } from "../errors.ts";
 import type { FlagDeclarations, ParsedFlags } from "../flags.ts";
+import { written } from "../io.ts";
 import { metadataOf, resourcePath, stringIn } from "../resources/resource-info.ts";
 import { ResourceQuery } from "../resources/resource-query.ts";
 import type { KubeObject } from "../rest/client.ts";
@@ -18,6 +19,7 @@ import {
   podSelectorOf,
   podsOf,
 } from "../workloads/pods.ts";
+import type { FollowedLog } from "./logs-follow.ts";
 
 const flags = {
   "all-containers": { type: "bool", help: "Logs of all containers of the pods." },
@@ -49,7 +51,7 @@ const selectorTail = 10;
 interface LogRequest {
   readonly path: string;
   readonly query: Query;
-  readonly pod: string;
+  readonly pod: KubeObject;
   readonly container: string;
 }
 
@@ -62,8 +64,11 @@ kubectl logs web
 # Logs of all containers of pods with a label
 kubectl logs -l app=web --all-containers
 
-# Follow the logs of a deployment
-kubectl logs -f deployment/web`,
+# Follow the logs of a deployment, also when its pods are replaced
+kubectl logs -f deployment/web
+
+# Those of all its pods, each line with where it is from
+kubectl logs -f deployment/web --all-pods`,
   flags,
   async run(session, args, flags, { changed, commandPath }) {
     if (args.length > 2 || (args.length === 0 && flags.selector === "")) throw usageError(usage, commandPath);
@@ -74,16 +79,57 @@ kubectl logs -f deployment/web`,
     const query = logQuery(flags, changed);
     const object = await subject(session, args[0], flags.selector);
     validate(flags, container, args.length === 2 && changed.has("container"));
-    const requests = await requestsFor(session, object, { ...flags, container }, query);
-    if (flags.follow && requests.length > flags["max-log-requests"] && requests.length > 1)
+    const chosen = { ...flags, container };
+    const requests = await requestsFor(session, object, chosen, query);
+    if (!flags.follow) {
+      for (const request of requests) await printLog(session, request, flags);
+      return;
+    }
+    const most = flags["max-log-requests"];
+    if (requests.length > most && requests.length > 1)
       throw new KubectlError(
-        `you are attempting to follow ${requests.length} log streams, but maximum allowed concurrency is ${flags["max-log-requests"]}, use --max-log-requests to increase the limit`,
+        `you are attempting to follow ${requests.length} log streams, but maximum allowed concurrency is ${most}, use --max-log-requests to increase the limit`,
       );
-    const consume = (request: LogRequest) => printLog(session, request, flags);
-    if (flags.follow) await Promise.all(requests.map(consume));
-    else for (const request of requests) await consume(request);
+    await follow(session, object, chosen, requests, query);
   },
 });
+
+/** Pods of these are replaced for as long as the workload is there. */
+const endlessKinds = ["DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "Service", "StatefulSet"];
+
+async function follow(
+  session: Session,
+  object: KubeObject,
+  flags: LogFlags,
+  requests: readonly LogRequest[],
+  query: Query,
+): Promise<void> {
+  const isList = Array.isArray(object.items);
+  const isEndless = endlessKinds.includes(stringIn(object.kind));
+  const copyOf = (request: LogRequest): FollowedLog => ({
+    pod: request.pod,
+    container: request.container,
+    copy: () => printLog(session, request, flags),
+  });
+  // A pod, and what ends by itself, is followed to its end, as ever.
+  if (!isList && !isEndless) {
+    await Promise.all(requests.map((request) => copyOf(request).copy()));
+    return;
+  }
+  const { followLogs } = await import("./logs-follow.ts");
+  await followLogs(session, {
+    namespace: isList ? await session.namespace() : stringIn(metadataOf(object).namespace),
+    labelSelector: isList ? flags.selector : selectorOf(object),
+    isEndless,
+    isSingle: !isList && !flags["all-pods"] && requests.length === 1,
+    most: flags["max-log-requests"],
+    first: requests.map(copyOf),
+    logsOf: (pod) => podRequests(session, pod, flags, newQuery(query), true).map(copyOf),
+  });
+}
+
+/** Of what is new, everything is new. */
+const newQuery = (query: Query): Query => query.filter(([name]) => !["tailLines", "sinceSeconds"].includes(name));
 
 function logQuery(flags: LogFlags, changed: ReadonlySet<string>): Query {
   const { since, "since-time": sinceTime, "limit-bytes": limit, tail } = flags;
@@ -161,49 +207,67 @@ function selectorOf(object: KubeObject): string {
   }
 }
 
-function podRequests(session: Session, pod: KubeObject, flags: LogFlags, query: Query): readonly LogRequest[] {
+function podRequests(
+  session: Session,
+  pod: KubeObject,
+  flags: LogFlags,
+  query: Query,
+  isQuiet = false,
+): readonly LogRequest[] {
   const { name, namespace } = metadataOf(pod);
   const path = resourcePath(podMapping, stringIn(namespace), stringIn(name), "log");
   const order = ["initContainers", "containers", "ephemeralContainers"];
   const containers = flags["all-containers"]
     ? containersOf(pod).toSorted((a, b) => order.indexOf(a.list) - order.indexOf(b.list))
-    : [chooseContainer(session, pod, flags.container, flags["all-pods"])];
+    : [chooseContainer(session, pod, flags.container, isQuiet || flags["all-pods"])];
   return containers.map((container) => ({
     path,
     query: [["container", container.name], ...query],
-    pod: stringIn(name),
+    pod,
     container: container.name,
   }));
 }
 
 async function printLog(session: Session, request: LogRequest, flags: LogFlags): Promise<void> {
   const { path, query, pod, container } = request;
-  const prefix = flags.prefix || flags["all-pods"] ? Buffer.from(`[pod/${pod}/${container}] `) : undefined;
+  const hasPrefix = flags.prefix || flags["all-pods"];
+  const prefix = Buffer.from(hasPrefix ? `[pod/${metadataOf(pod).name}/${container}] ` : "");
+  const { stdout } = session.io;
   try {
     const { body } = await (await session.client()).open({ path, query, isEndless: true });
-    let isLineStart = true;
-    for await (const chunk of body) {
-      if (!prefix) {
-        session.io.stdout.write(chunk);
-        continue;
-      }
-      for (const line of splitLines(chunk)) {
-        session.io.stdout.write(isLineStart ? Buffer.concat([prefix, line]) : line);
-        isLineStart = line.at(-1) === 10;
-      }
-    }
+    // Lines of several logs are not mixed; a single log is passed on as it comes.
+    const isMixed = hasPrefix || (flags.follow && (flags["all-containers"] || flags.selector !== ""));
+    if (!isMixed) for await (const chunk of body) await written(stdout, chunk);
+    else for await (const lines of wholeLines(body)) await written(stdout, prefixed(lines, prefix));
   } catch (error) {
     if (!flags["ignore-errors"] || !(error instanceof Error) || session.io.signal.aborted) throw error;
     session.print(`error: ${error.message}`);
   }
 }
 
-/** Each line with its end; the last may have none. */
-function* splitLines(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; ) {
-    const end = bytes.indexOf(10, at);
-    const next = end < 0 ? bytes.length : end + 1;
-    yield bytes.subarray(at, next);
+/** Longer lines are passed on in parts. */
+const lineLimit = 1024 * 1024;
+
+/** What comes, cut at the ends of lines; the last may have none. */
+async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let rest: Uint8Array = new Uint8Array();
+  for await (const chunk of chunks) {
+    const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = all.length > lineLimit ? all.length : all.lastIndexOf(10) + 1;
+    if (end > 0) yield all.subarray(0, end);
+    rest = all.subarray(end);
+  }
+  if (rest.length > 0) yield rest;
+}
+
+function prefixed(lines: Uint8Array, prefix: Uint8Array): Uint8Array {
+  if (prefix.length === 0) return lines;
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const end = lines.indexOf(10, at);
+    const next = end < 0 ? lines.length : end + 1;
+    parts.push(prefix, lines.subarray(at, next));
     at = next;
   }
+  return Buffer.concat(parts);
 }

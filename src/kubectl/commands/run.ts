@@ -32,6 +32,7 @@ import {
 import { checkName } from "./check-name.ts";
 import { commandLine } from "./command-line.ts";
 import { inNamespace, sendGenerated } from "./create-generated.ts";
+import { attachToRun, checkRunAttach, isAttached, runAttachFlags } from "./run-attach.ts";
 
 const runFlags = {
   ...printFlags,
@@ -39,6 +40,7 @@ const runFlags = {
   ...fieldManagerFlag("kubectl-run"),
   ...recordFlag,
   ...saveConfigFlag,
+  ...runAttachFlags,
   annotations: { type: "stringArray", help: "Annotation of the pod, as key=value; can be repeated." },
   command: { type: "bool", help: "The arguments are the command of the container, not arguments of the image's." },
   env: { type: "stringArray", help: "Environment variable of the container, as NAME=value; can be repeated." },
@@ -85,6 +87,7 @@ export const run = command({
   flags: runFlags,
   run: async (session, args, flags, invocation) => {
     const { name, command: words } = namedArguments(args, flags, invocation);
+    checkRunAttach(flags, invocation);
     const isOld = name === undefined || oldFlags.some((flag) => invocation.changed.has(flag));
     const request = podRequest(name ?? imageBaseName(flags.image), words, flags, invocation);
     checkName(request.name, "Pod");
@@ -118,6 +121,8 @@ async function createAll(
     );
   const created: KubeObject[] = [];
   for (const one of objects) created.push(await sendGenerated(session, settings, one));
+  const [first] = created;
+  if (first && isAttached(flags, invocation)) return attachToRun(session, first, created, flags);
   for (const one of created) printObject(session, settings.printer, one);
 }
 
@@ -158,9 +163,9 @@ function podRequest(
     env: parseEnvironment(flags.env),
     port: flags.port,
     imagePullPolicy: flags["image-pull-policy"],
-    stdin: false,
-    tty: false,
-    leaveStdinOpen: false,
+    stdin: flags.stdin,
+    tty: flags.tty,
+    leaveStdinOpen: flags["leave-stdin-open"],
     privileged: flags.privileged,
     restartPolicy: restart,
     serviceAccount: flags.serviceaccount,

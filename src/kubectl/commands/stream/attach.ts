@@ -1,7 +1,7 @@
 // Upstream: kubectl/pkg/cmd/attach/attach.go.
 import { isObject } from "#base/is-object.ts";
 import { command } from "../../command.ts";
-import { KubectlError } from "../../errors.ts";
+import { KubectlError, usageError } from "../../errors.ts";
 import { metadataOf, resourcePath, stringIn } from "../../resources/resource-info.ts";
 import type { KubeObject } from "../../rest/client.ts";
 import type { Session } from "../../session.ts";
@@ -34,14 +34,15 @@ kubectl attach deployment/web`,
     stdin: { type: "bool", short: "i", help: "Pass the standard input to the container." },
     tty: { type: "bool", short: "t", help: "The standard input is a terminal." },
   },
-  async run(session, args, flags) {
+  async run(session, args, flags, { commandPath }) {
+    if (flags["pod-running-timeout"] <= 0n)
+      throw usageError("--pod-running-timeout must be higher than zero", commandPath);
     const [name, ...more] = args;
     if (name === undefined) throw new KubectlError("at least 1 argument is required for attach");
     if (more.length > 1)
       throw new KubectlError(
         `expected POD, TYPE/NAME, or TYPE NAME, (at most 2 arguments) saw ${args.length}: [${args.join(" ")}]`,
       );
-    if (flags["pod-running-timeout"] <= 0n) throw new KubectlError("--pod-running-timeout must be higher than zero");
     const wanted = more[0] === undefined ? name : `${name}/${more[0]}`;
     const pod = await attachablePod(session, wanted, [], Number(flags["pod-running-timeout"]) / 1e6);
     const { phase } = statusOf(pod);

@@ -46,7 +46,9 @@ kubectl port-forward --address 0.0.0.0 pod/web :5000`,
     if (timeoutMs <= 0) throw usageError("--pod-running-timeout must be higher than zero", commandPath);
     const { pod, forwarded } = await findPod(session, name, ports, timeoutMs);
     const addresses = listenAddresses(flags.address);
-    const { phase } = statusOf(pod);
+    const { name: podName, namespace } = metadataOf(pod);
+    const path = resourcePath(podMapping, stringIn(namespace), stringIn(podName));
+    const { phase } = statusOf(await (await session.client()).json({ path }));
     if (phase !== "Running")
       throw new KubectlError(`unable to forward port because pod is not running. Current status=${phase}`);
     const way: PodConnection = { spdy: undefined, nextId: 0 };
