@@ -51,7 +51,8 @@ export function unboundStatus(
   return { ...rest, phase };
 }
 
-function boundStatus({ status }: PersistentVolumeClaim, { metadata, spec }: PersistentVolume) {
+/** Of a claim that has this volume. */
+export function boundStatus({ status }: PersistentVolumeClaim, { metadata, spec }: PersistentVolume) {
   const isNew = status.phase !== "Bound";
   const { storage } = spec.capacity ?? {};
   if (isNew && storage === undefined)
@@ -72,7 +73,8 @@ function boundStatus({ status }: PersistentVolumeClaim, { metadata, spec }: Pers
   };
 }
 
-function boundClaim(claim: PersistentVolumeClaim, volumeName: string): PersistentVolumeClaim {
+/** The claim with the volume as its own. The very same object if it has been before. */
+export function boundClaim(claim: PersistentVolumeClaim, volumeName: string): PersistentVolumeClaim {
   const { metadata, spec } = claim;
   const { annotations = {} } = metadata;
   if (spec.volumeName === volumeName && annotations[bindCompleted] !== undefined) return claim;
