@@ -125,7 +125,7 @@ async function costOfStuck(pods: number): Promise<number> {
   return ((processorMs() - before) / (minutes * 60_000)) * 100;
 }
 
-interface BenchCluster extends AsyncDisposable {
+export interface BenchCluster extends AsyncDisposable {
   readonly client: Client;
   readonly clock: ManualClock;
   schedule(): void;
@@ -134,7 +134,7 @@ interface BenchCluster extends AsyncDisposable {
   until(isDone: () => boolean): Promise<void>;
 }
 
-async function start(): Promise<BenchCluster> {
+export async function start(): Promise<BenchCluster> {
   const server = await testServer({ protect: (object) => object });
   const stop = new AbortController();
   const { signal } = stop;
@@ -192,7 +192,7 @@ async function havePods(
   });
 }
 
-function processorMs(): number {
+export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }

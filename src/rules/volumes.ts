@@ -95,28 +95,37 @@ export function boundTo(volume: PersistentVolume, claim: PersistentVolumeClaim):
   };
 }
 
-/**
- * The smallest of the volumes of its class that a claim could have, and that `isUsable`: the one that insists on the claim before all others.
- * See upstream's FindMatchingVolume.
- */
+/** How a volume suits a claim: it may insist on the claim, or be free for any. */
+export type VolumeFit = "insists" | "fits";
+
+/** How each volume of its class suits a claim; undefined if it does not. See upstream's FindMatchingVolume. */
+export function fitFor(claim: PersistentVolumeClaim): (volume: PersistentVolume) => VolumeFit | undefined {
+  const bytes = requestedBytes(claim);
+  const selects = claim.spec.selector && labelSelection(claim.spec.selector);
+  return (volume) => {
+    const { metadata, spec, status } = volume;
+    const insists = isFor(volume, claim);
+    if (metadata.deletionTimestamp || (spec.claimRef && !insists)) return undefined;
+    if (volumeBytes(volume) < bytes || spec.volumeMode !== claim.spec.volumeMode) return undefined;
+    if ((spec.volumeAttributesClassName ?? "") !== (claim.spec.volumeAttributesClassName ?? "")) return undefined;
+    if (insists) return "insists";
+    if (status.phase !== "Available" || selects?.(metadata.labels) === false) return undefined;
+    return hasModes(volume, claim) ? "fits" : undefined;
+  };
+}
+
+/** The smallest volume that a claim could have, and that `isUsable`: the one that insists on the claim before all others. */
 export function smallestVolumeFor(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
   isUsable: (volume: PersistentVolume) => boolean,
 ): PersistentVolume | undefined {
-  const bytes = requestedBytes(claim);
-  const selects = claim.spec.selector && labelSelection(claim.spec.selector);
+  const fitOf = fitFor(claim);
   let smallest: PersistentVolume | undefined;
   for (const volume of volumes) {
-    const { metadata, spec, status } = volume;
-    const insists = isFor(volume, claim);
-    if (metadata.deletionTimestamp || (spec.claimRef && !insists)) continue;
-    if (volumeBytes(volume) < bytes || spec.volumeMode !== claim.spec.volumeMode) continue;
-    if ((spec.volumeAttributesClassName ?? "") !== (claim.spec.volumeAttributesClassName ?? "")) continue;
-    if (insists) return isUsable(volume) ? volume : undefined;
-    if (status.phase !== "Available" || selects?.(metadata.labels) === false) continue;
-    if (!hasModes(volume, claim)) continue;
-    if (smallest && volumeBytes(smallest) <= volumeBytes(volume)) continue;
+    const fit = fitOf(volume);
+    if (fit === "insists") return isUsable(volume) ? volume : undefined;
+    if (fit === undefined || (smallest && volumeBytes(smallest) <= volumeBytes(volume))) continue;
     if (isUsable(volume)) smallest = volume;
   }
   return smallest;

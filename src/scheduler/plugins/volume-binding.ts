@@ -26,7 +26,11 @@ interface Volumes extends ClaimsToPlace {
   chosen: VolumeChoice | undefined;
 }
 
-const volumesByClass = index(PersistentVolume, (volume) => [classOf(volume)]);
+/** Volumes that a claim could be given, by class; and those that name a claim, by class and claim. */
+const volumesToChoose = index(PersistentVolume, (volume) => {
+  const { claimRef } = volume.spec;
+  return [claimRef ? `${classOf(volume)} ${claimRef.namespace ?? ""}/${claimRef.name ?? ""}` : classOf(volume)];
+});
 const unbound: Refusal = { reason: "pod has unbound immediate PersistentVolumeClaims", stuck: true };
 /** How often to look whether the volumes are bound: most are within milliseconds. */
 const looks = { firstMs: 10, maxMs: 1000 };
@@ -38,8 +42,10 @@ export function volumeBinding({ bindTimeoutSeconds = 600 }: VolumeBindingArgs, {
   const source: VolumeSource = {
     cache,
     volume: (name) => volumes.get(name),
-    volumesOf: (storageClass) =>
-      cache.by(volumesByClass, storageClass).map((volume) => volumes.of(volume.metadata.name, volume)),
+    volumesFor: (claim) =>
+      [classOf(claim), `${classOf(claim)} ${claimKey(claim)}`]
+        .flatMap((key) => cache.by(volumesToChoose, key))
+        .map((volume) => volumes.of(volume.metadata.name, volume)),
   };
   const bindings = new VolumeWrites(volumes, claims, cache, bindTimeoutSeconds * 1000);
 
@@ -81,7 +87,7 @@ export function volumeBinding({ bindTimeoutSeconds = 600 }: VolumeBindingArgs, {
         )
       )
         return unbound;
-      return { state: { bound: all.filter(isFullyBound), waiting, chosen: undefined } };
+      return { state: { bound: all.filter(isFullyBound), waiting, candidates: new Map(), chosen: undefined } };
     },
     filter(_pod, node, state: Volumes) {
       const choice = chooseVolumes(state, node, source);

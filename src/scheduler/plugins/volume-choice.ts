@@ -7,17 +7,11 @@ import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import type { CacheView } from "#client/controller.ts";
 import type { Selectable } from "#rules/node-selection.ts";
-import {
-  classOf,
-  isReachable,
-  noProvisioner,
-  requestedBytes,
-  selectedNode,
-  smallestVolumeFor,
-} from "#rules/volumes.ts";
+import { classOf, isReachable, noProvisioner, requestedBytes, selectedNode } from "#rules/volumes.ts";
 import { selectedBy } from "../affinity-term.ts";
 import type { Refusal } from "../framework.ts";
 import { amount } from "../resources.ts";
+import { VolumeCandidates } from "./volume-candidates.ts";
 
 export interface VolumeChoice {
   readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
@@ -29,13 +23,16 @@ export interface ClaimsToPlace {
   readonly bound: readonly PersistentVolumeClaim[];
   /** Their volumes are chosen with the node. */
   readonly waiting: readonly PersistentVolumeClaim[];
+  /** What each of these could have, once that has been looked up. */
+  readonly candidates: Map<PersistentVolumeClaim, VolumeCandidates>;
 }
 
 export interface VolumeSource {
   readonly cache: CacheView;
   /** As known or assumed. */
   volume(name: string): PersistentVolume | undefined;
-  volumesOf(storageClass: string): readonly PersistentVolume[];
+  /** Those that are free, and those that name the claim. */
+  volumesFor(claim: PersistentVolumeClaim): readonly PersistentVolume[];
 }
 
 const unreachable: Refusal = { reason: "node(s) didn't match PersistentVolume's node affinity", stuck: true };
@@ -64,8 +61,9 @@ export function chooseVolumes(claims: ClaimsToPlace, node: Selectable, source: V
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
   // The smallest claims first, so that each gets the smallest volume that will do.
   for (const claim of open.toSorted((a, b) => requestedBytes(a) - requestedBytes(b))) {
-    const isUsable = (volume: PersistentVolume) => !taken.has(volume.metadata.name) && isReachable(volume, node);
-    const volume = smallestVolumeFor(claim, source.volumesOf(classOf(claim)), isUsable);
+    const candidates = claims.candidates.get(claim) ?? new VolumeCandidates(claim, source.volumesFor(claim));
+    claims.candidates.set(claim, candidates);
+    const volume = candidates.smallestOn(node, taken);
     if (volume) {
       taken.add(volume.metadata.name);
       bindings.push({ claim, volume });
