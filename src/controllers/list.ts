@@ -42,6 +42,7 @@ import {
   claimProtectionController,
   volumeProtectionController,
 } from "./volume-protection.ts";
+import { attachDetachController } from "./volumes/attach-detach.ts";
 import { claimBinder } from "./volumes/claim-binder.ts";
 import { ephemeralVolumeController } from "./volumes/ephemeral.ts";
 import { expansionController } from "./volumes/expansion.ts";
@@ -109,6 +110,7 @@ export const controllers = ({
   listed("namespace-controller", namespaceController(discovery)),
   ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
+  listed("persistentvolume-attach-detach-controller", attachDetachController(), "attachdetach-controller"),
   listed("persistentvolume-binder-controller", claimBinder(), "persistent-volume-binder"),
   listed("persistentvolume-binder-controller", volumeBinder, "persistent-volume-binder"),
   listed("persistentvolume-expander-controller", expansionController, "expand-controller"),
