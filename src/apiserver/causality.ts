@@ -16,7 +16,7 @@ const causePattern = /^([a-z0-9.-]+)\/(?:([a-z0-9.-]+)\/)?([^/@,]+)@(\d{1,15})$/
 
 const noCauses: readonly Cause[] = [];
 
-/** What a client says it acted on. What cannot be read is left out: a wrong cause must not stop a right write. */
+/** Parses the causes that a client names. Malformed ones are left out: a wrong cause must not fail a valid write. */
 export function parseCauses(header: string | undefined): readonly Cause[] {
   if (!header) return noCauses;
   return header.split(",", mostCauses).flatMap((part) => {
@@ -32,7 +32,7 @@ const partGroups: ReadonlySet<string> = new Set([
   "system:serviceaccounts:kube-system",
 ]);
 
-/** Whether a user is believed in what it says it acted on. Others could write records that put the blame on a part. */
+/** Whether the causes that a user names are recorded. Ordinary users are not trusted: they could blame a part of the system. */
 export const isPart = ({ name, groups }: User): boolean =>
   partNames.has(name) || groups.some((group) => partGroups.has(group));
 
@@ -89,7 +89,7 @@ function closure(from: readonly number[], next: (row: number) => readonly (numbe
   return reached;
 }
 
-/** A record without its numbers. What clients told is read when someone asks: most records are never looked at. */
+/** A record without its numbers. The headers of clients are parsed on demand: most records are never read. */
 interface Words extends Omit<WriteRecord, "revision" | "at" | "stages" | "because" | "steps" | "subresource"> {
   readonly subresource: string | undefined;
   readonly because: string | undefined;
@@ -170,7 +170,7 @@ export class Causality {
     return found;
   }
 
-  /** Which row has which revision, and which rows name it. Of causes only the numbers are looked at: most lead nowhere from here. */
+  /** Rows by revision, and rows by the revision of their cause. Only the numbers of causes are compared, without parsing the rest. */
   #links(): {
     readonly rows: ReadonlyMap<Revision, number>;
     readonly effects: ReadonlyMap<Revision, readonly number[]>;

@@ -17,7 +17,7 @@ export function parseConfig(text: string): unknown {
 }
 
 export interface ConfigReaderOptions {
-  /** Told of fields that nobody knows; without it they are problems. */
+  /** Called with unknown fields; without it they are problems. */
   readonly unknown?: (text: string) => void;
 }
 
@@ -102,7 +102,7 @@ export class ConfigReader {
     }
   }
 
-  /** Answers the first of those that may be, where it is none. */
+  /** Returns the first allowed value if the value is not allowed. */
   oneOf<const T extends string>(known: readonly [T, ...T[]], value: unknown, at: string): T {
     const text = this.text(value, at);
     const found = known.find((one) => one === text);

@@ -32,7 +32,7 @@ export function foreignKind(expected: AnyKind, sent: Names): string | undefined 
 /** Where upstream keeps its kinds; clients see it in messages. */
 const scheme = "pkg/api/legacyscheme/scheme.go:30";
 
-/** The refusal of an object that is to be a custom resource, and says that it is something else. */
+/** The refusal of a body for a custom resource with another apiVersion or kind. */
 export function wrongNames(
   expected: AnyKind,
   { kind = "", apiVersion = "" }: Names,

@@ -1,4 +1,4 @@
-// A list in the shape asked for: what stands around its items, and what becomes of each of them.
+// A list in the requested shape (objects, table or metadata): what surrounds its items, and how each item is converted.
 import { PartialObjectMetadataList } from "#api/meta/partial-object-metadata.ts";
 import { Table } from "#api/meta/table.ts";
 import type { ApiObject } from "#schema/object.ts";

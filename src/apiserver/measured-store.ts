@@ -35,7 +35,7 @@ export function storeMeter(registry: MetricRegistry, clock: Clock): (store: Stor
       const note = (error?: unknown) => {
         series.total.add();
         series.duration.observe((clock.elapsed() - start) / 1000);
-        // That another write came first is an answer like any other.
+        // A conflict is an answer of the store, not a failure of the call.
         if (error !== undefined && !(error instanceof Conflict)) errors.of(operation, group, plural).add();
       };
       answer.then(() => note(), note);

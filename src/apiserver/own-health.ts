@@ -1,4 +1,4 @@
-// What a server looks at when it is asked how it is.
+// The health checks of the API server.
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { StoreFollower } from "./store-follower.ts";
@@ -82,7 +82,7 @@ const finished =
     if (!isFinished()) throw new Error("not finished");
   };
 
-/** A store that is full answers, and takes deletions: who would stop its server could free nothing any more. */
+/** A full store counts as healthy: it answers and accepts deletions, and restarting its server would prevent those. */
 const answers =
   (store: StoreEngine): HealthCheck["check"] =>
   async (signal) => {

@@ -43,8 +43,8 @@ const codecs = [jsonCodec, yamlCodec, protobufCodec];
 const mediaTypes = codecs.map(({ mediaType }) => mediaType);
 
 /**
- * Undefined of no bytes. Throws ApiError 415 for a type that nobody here reads, and 413 for large YAML unless there is someone who
- * reads it.
+ * Undefined for an empty body. Throws ApiError 415 for an unsupported media type, and 413 for large YAML without a reader for
+ * it.
  */
 export function requestBody(
   bytes: Uint8Array,
@@ -173,7 +173,7 @@ function parse(bytes: Uint8Array, { codec, patchType }: Format): ParsedBody {
   };
 }
 
-/** Does the work now, and answers or fails with what came of it when asked: refusals are worded by who asks. */
+/** Does the work now, and returns or throws the result when called: the message of a refusal depends on the caller. */
 async function attempt<T>(work: () => Soon<T>): Promise<() => T> {
   try {
     const result = await work();

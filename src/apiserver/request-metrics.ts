@@ -13,7 +13,7 @@ const resourceLabels = ["verb", "group", "version", "resource", "subresource", "
 /** In place of the release that no longer serves something. */
 const stillServed = "";
 
-/** What requests are told apart by. */
+/** The labels of requests. */
 interface SeriesLabels {
   readonly verb: string;
   readonly group: string;
@@ -25,7 +25,7 @@ interface SeriesLabels {
   readonly dryRun: string;
 }
 
-/** The series of requests that differ in nothing. */
+/** The series of requests with equal labels. */
 interface Series extends SeriesLabels {
   readonly labels: readonly string[];
   readonly total: Counter;
@@ -36,7 +36,7 @@ interface Series extends SeriesLabels {
 export interface RequestMetricsOptions {
   readonly registry: MetricRegistry;
   readonly clock: Clock;
-  /** The kind that is served at such a resource and subresource: names that clients make up are not counted by. */
+  /** The kind that is served there: resources that do not exist get no series, since clients could make up any number. */
   readonly kindAt: (address: ResourceAddress) => AnyKind | undefined;
 }
 

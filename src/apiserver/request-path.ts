@@ -64,7 +64,7 @@ function plainSegment(segment: string): string {
   return text;
 }
 
-/** The verb that a method asks the right for, whatever it addresses. Only who may do everything may use another method. */
+/** The verb of a method for authorization on any path. Other methods need the verb `*`. */
 export const verbOfMethod = (method: string): string => own(verbs, method) ?? "";
 
 const verbs = { GET: "get", HEAD: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" };

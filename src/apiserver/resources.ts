@@ -1,4 +1,4 @@
-// What is served where, for those who route requests.
+// Looks up the resource that is served at a path.
 import type { AnyKind } from "#schema/kind.ts";
 import type { RequestVerb, ResourceAddress } from "#wire/api-request.ts";
 import { checkRoute } from "./routes.ts";
@@ -28,7 +28,7 @@ export class Resources {
     return this.#apis.find(group, version, resource);
   }
 
-  /** Whether nobody answers for a path: upstream serves a custom resource only in its own scope, and passes all else on to nobody. */
+  /** Whether a path is answered with a plain 404: its group is unknown, or a custom resource is asked for outside of its own scope. */
   isUnknown(address: ResourceAddress, verb: RequestVerb | undefined): boolean {
     const { group, version, resource, namespace } = address;
     const kind = this.#apis.find(group, version, resource)?.kind;

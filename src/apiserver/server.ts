@@ -190,7 +190,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const traceIdFrom = (uuid: string): string =>
   uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
 
-/** Tells the client the trace its request belongs to, as W3C has it. Where that is ours alone, it names our part in it as well. */
+/** The header traceparent of the response (W3C), with a span id of ours. */
 function traceparentOf({ trace, isTraced, over }: Call, uuid: string): string | undefined {
   if (!trace || !isTraced) return undefined;
   const part = over?.sent.headers.traceparent ? traceIdFrom(uuid) : trace.id;

@@ -1,4 +1,4 @@
-// What the server knows of its store, read when it is asked for.
+// Metrics of the store, read when they are scraped.
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { StoreEngine } from "#store/engine.ts";

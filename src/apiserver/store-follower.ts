@@ -73,7 +73,7 @@ export class StoreFollower {
     return this.#revision;
   }
 
-  /** How often the store has told how far it is although nothing had changed. */
+  /** How many progress notifications without changes the store has sent. */
   get notices(): number {
     return this.#notices;
   }

@@ -49,7 +49,7 @@ export class StoredObject implements EncodedObject {
     this.#isForeign = object === undefined;
   }
 
-  /** The object, if anyone has it. */
+  /** The object, if it is in memory. */
   get held(): ApiObject | undefined {
     return this.#object instanceof WeakRef ? this.#object.deref() : this.#object;
   }

@@ -67,19 +67,19 @@ export class WatchCache {
   readonly keepsObjects: boolean;
   readonly #form: StoredForm;
   readonly #objects = new SortedMap<StoredObject>();
-  /** The same, for those who know the key: ten times as many as those who want a range. */
+  /** The same by key: lookups by key are ten times as frequent as ranges. */
   readonly #byKey = new Map<string, StoredObject>();
   /** Objects that are there and cannot be read. They are in none of the above, so that they do not take others with them. */
   readonly #unreadable = new Map<string, UnreadableObject>();
   readonly #onUnreadable: (error: TransformError) => void;
   readonly #ring: CacheEvent[] = [];
-  /** Lists that were asked for since the last change: twenty clients that list at once get one. */
+  /** Lists that were made since the last change: twenty clients that list at the same time share one. */
   readonly #lists = new Map<string, readonly StoredObject[]>();
-  /** By the place they listen at, so that an event is only shown to those whom it may concern. */
+  /** Listeners by their scope, so that an event is shown only to listeners that it may concern. */
   readonly #listeners = new Map<string, Set<CacheListener>>();
   /** What was written last and has not settled, oldest first. */
   readonly #fresh: StoredObject[] = [];
-  /** How many in this process hold every object of this cache. */
+  /** How many parts of this process hold every object of this cache. */
   #holders = 0;
   /** Whether what settles does so as objects: one who holds them may be gone for a moment, and come back. */
   #isHeld = false;
@@ -177,7 +177,7 @@ export class WatchCache {
     return ring.slice(start, end);
   }
 
-  /** What changes of the past were to watchers. What they replaced must still be known. */
+  /** Turns past changes into events. The replaced objects must still be known. */
   eventsOf(changes: readonly Change[]): readonly CacheEvent[] {
     return changes.map((change) => this.#toEvent(change, change.previous && this.#form.of(change.previous)));
   }
@@ -192,7 +192,7 @@ export class WatchCache {
     };
   }
 
-  /** Whoever calls this holds every object of the cache from now on, until it calls what is returned. */
+  /** The caller holds every object of the cache from now on, until it calls the returned function. */
   hold(): () => void {
     this.#holders++;
     this.#isHeld = true;
@@ -283,7 +283,7 @@ export class WatchCache {
     if (count > 0) for (const stored of fresh.splice(0, count)) stored.settle(this.#isHeld);
   }
 
-  /** Lets go of what was made for those who asked, if nobody has asked since the last time. */
+  /** Drops second forms of objects that were not read since the last call. */
   async rest(): Promise<void> {
     const pause = breathe();
     for (const stored of this.#form.warm) {

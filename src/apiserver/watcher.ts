@@ -1,5 +1,5 @@
-// One client's watch: what of the cache's events it wants, and a bounded backlog until it has taken them. Who begins in the past, or
-// has fallen behind, reads history until the present is reached: no watch ends because its client is slow.
+// The watch of one client: a filter on the events of the cache, and a bounded backlog. A watcher that begins in the past, or has fallen
+// behind, reads history until it has reached the present: no watch ends because its client is slow.
 import type { Clock } from "#base/clock.ts";
 import { type ApiError, explain } from "#base/errors.ts";
 import { Compacted, type Revision, type StoreEngine, Unavailable } from "#store/engine.ts";
@@ -10,22 +10,22 @@ import type { StoreFollower } from "./store-follower.ts";
 import type { StoredObject } from "./stored.ts";
 import type { CacheEvent, WatchCache } from "./watch-cache.ts";
 
-/** A watcher that lags this many events behind is no longer told; it reads on in the past at its own pace. */
+/** A watcher whose backlog has this many events gets no more pushed; it reads history at its own pace. */
 const backlog = 10_000;
 
-/** So many events are passed on together at most: enough to save writes, and not so many that others would have to wait. */
+/** The largest batch of events: large enough to save writes, and small enough not to keep others waiting. */
 const batchSize = 100;
 
-/** So many events of the past are looked at together. */
+/** How many past events are read at once. */
 const pastSize = 1000;
 
-/** How often a client that asked for it learns how far it has come although nothing happened. */
+/** The interval of bookmarks. */
 const bookmarkEveryMs = 60_000;
 
 export interface WatcherOptions {
   readonly cache: WatchCache;
   readonly follower: StoreFollower;
-  /** Has the past that the cache no longer has. */
+  /** The store, which has the history that the cache no longer has. */
   readonly store: StoreEngine;
   readonly clock: Clock;
   readonly feed: SharedFeed;
@@ -68,13 +68,13 @@ export async function* watchEvents(
   }
 }
 
-/** Events of one question, and up to where all that it is about is told with them. */
+/** The events of one query, and the revision up to which they are complete. */
 interface EventBatch {
   readonly events: readonly WatchEvent[];
   readonly revision: Revision;
 }
 
-/** What happened after a revision, until there is nothing more to tell: from the cache, or from the store if that is too long ago. */
+/** The events after a revision up to the present: from the cache, or from the store if the ring does not go back that far. */
 async function* past(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<EventBatch> {
   const { cache, store, feed } = options;
   let seen = from;
@@ -97,7 +97,7 @@ async function* past(options: WatcherOptions, from: Revision, signal: AbortSigna
   }
 }
 
-/** What happens after a revision of late, for as long as the client keeps up. */
+/** The live events after a recent revision, for as long as the client keeps up. */
 async function* present(options: WatcherOptions, from: Revision, signal: AbortSignal): AsyncGenerator<EventBatch> {
   const { cache, follower, clock, feed, bookmark } = options;
   /** Shared with other watchers of the same feed: must not be changed. */
@@ -168,7 +168,7 @@ interface Member {
   end(): void;
 }
 
-/** Watchers that ask the same question hear the same events, translated once. */
+/** Watchers of the same query share one feed, in which events are filtered and encoded once. */
 export class SharedFeed {
   readonly #cache: WatchCache;
   readonly #place: string;
@@ -231,7 +231,7 @@ function* inBatches<T>(items: readonly T[]): Generator<readonly T[]> {
     yield items.length <= batchSize ? items : items.slice(i, i + batchSize);
 }
 
-/** The feeds of one cache that anyone listens to, by their questions. */
+/** The feeds of one cache that have listeners, by their queries. */
 export class Feeds {
   readonly #cache: WatchCache;
   readonly #byQuestion = new Map<string, SharedFeed>();
@@ -240,7 +240,7 @@ export class Feeds {
     this.#cache = cache;
   }
 
-  /** `question` says in text what `wants` decides: equal texts share a feed. */
+  /** `question` is a text for `wants`: watchers with equal texts share a feed. */
   of(question: string, place: string, wants: (stored: StoredObject) => boolean): SharedFeed {
     const present = this.#byQuestion.get(question);
     if (present) return present;

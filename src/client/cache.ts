@@ -1,4 +1,4 @@
-// What an informer knows: the objects of one kind, by key and by whatever else they are looked up by.
+// The cache of an informer: the objects of one kind, by key and by index.
 import { controllerOf } from "#rules/owners.ts";
 import type { Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -50,7 +50,7 @@ export class Cache<O> {
     return this.by(this.#byController, uid);
   }
 
-  /** Those for which `values` gives `value`. The first question builds the index, which is kept up from then on. */
+  /** The objects for which `values` gives `value`. The first call builds the index, which is kept up to date from then on. */
   by(values: (object: O) => readonly string[], value: string): readonly O[] {
     return [...(this.#index(values).get(value)?.values() ?? [])];
   }
@@ -69,7 +69,7 @@ export class Cache<O> {
     return entries;
   }
 
-  /** Returns what was there before. It is replaced where it is: a map that is deleted from and added to is made anew again and again. */
+  /** Returns the object that was there before. It is replaced in place: deleting and adding would make V8 rebuild the map again and again. */
   set(key: string, object: O): O | undefined {
     const old = this.#objects.get(key);
     this.#objects.set(key, object);

@@ -11,12 +11,12 @@ import { internalError } from "#wire/status.ts";
 import { objectBody, statusBody } from "./object-body.ts";
 import type { ObjectKey } from "./object-key.ts";
 
-/** Rejects with ApiError for a refusal, with ConnectionLost when there is no knowing what became of the request. */
+/** Rejects with ApiError when the server refuses, and with ConnectionLost when the outcome of the request is unknown. */
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
 export interface ClientOptions {
   readonly transport: Transport;
-  /** Who asks. Over HTTPS the server takes its own view of that, from the credentials. */
+  /** The user who makes the requests. Over HTTPS the server ignores it and goes by the credentials. */
   readonly user: User;
   /** Names the writer in managedFields: up to the slash. */
   readonly userAgent: string;
@@ -57,7 +57,7 @@ export interface ListOptions extends Selection {
 export interface WatchOptions extends ListOptions {
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
-  /** Whether every object is held that is told of, until the watch ends. */
+  /** Whether the caller keeps every object of the watch in memory until the watch ends. */
   readonly holds?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -213,7 +213,7 @@ export class Client {
     const object = objectIn(await this.#send(verb, kind, call));
     const { target } = call;
     const of = typeof target === "object" ? target.of : kind;
-    // What a subresource answers with is often no object that is stored: there is nothing of it to wait for.
+    // The answer of a subresource is often not a stored object, so no watch will ever show it: there is nothing to wait for.
     if (of === kind) this.#options.onWrite?.({ kind, verb, object });
     return object as Infer<K>;
   }
@@ -254,7 +254,7 @@ interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The error a Status tells of. */
+/** The error that a Status describes. */
 export function errorOf(status: Readonly<Record<string, unknown>>): ApiError {
   const { code, reason, message, details } = status;
   return new ApiError({

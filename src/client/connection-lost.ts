@@ -1,4 +1,4 @@
-/** The connection to the server failed: whether a write was done is not known. Reading again, or watching on, is the cure. */
+/** The connection to the server failed, so it is unknown whether a write was done. The caller reads again, or resumes its watch. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }

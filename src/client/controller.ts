@@ -29,7 +29,7 @@ export interface Controller<K extends AnyKind> {
   readonly queue?: string;
   /** The kind whose objects are reconciled. */
   readonly for: K;
-  /** Which objects it has anything to do with; a change from or to such a one reconciles it. Defaults to all. */
+  /** Selects the objects to reconcile: an object is reconciled if it matches before or after a change. Defaults to all. */
   concerns?(object: Infer<K>, cache: CacheView): boolean;
   /** A change to an object of these kinds reconciles the object that controls it. */
   readonly owns?: readonly AnyKind[];
@@ -41,15 +41,15 @@ export interface Controller<K extends AnyKind> {
   readonly workers?: number;
   /** Reconciles every object as often as this; never by default. */
   readonly resyncMs?: number;
-  /** Changes of other objects, and of the status of its own, are acted on this much later, many at once; at once by default. */
+  /** Debounce: changes of other objects, and of the status of its own, wait this long and are acted on together. No delay by default. */
   readonly batchMs?: number;
   /** How long to wait after failures; defaults to from 5 ms to 1000 s. */
   readonly backoff?: Backoff;
   /** Under which name events are reported; defaults to the controller's with `-controller` behind it. */
   readonly reportsAs?: string;
-  /** Makes the world more like what the object says. Returns when it is, throws to be called again later. */
+  /** Brings the cluster closer to what the object asks for. Returns when nothing is left to do, throws to be called again later. */
   reconcile(object: Infer<K>, context: Reconcile): ReconcileResult;
-  /** Called when an object is no more, for what no owner reference cleans up. May be called more than once, or for one never seen. */
+  /** Called when an object is gone, to clean up what owner references do not. May be called more than once, or for an object never seen. */
   gone?(place: ObjectKey, context: Reconcile): ReconcileResult;
 }
 
@@ -57,11 +57,11 @@ export const controller = <K extends AnyKind>(spec: Controller<K>): Controller<K
 
 export interface Watching {
   readonly kind: AnyKind;
-  /** Which objects to reconcile when `object` has changed: asked of what it was and of what it is. */
+  /** Which objects to reconcile when `object` has changed; called with the old and with the new object. */
   wakes(object: unknown, cache: CacheView): Iterable<ObjectKey>;
   /** Whether a change matters; all do by default. */
   matters?(old: unknown, object: unknown): boolean;
-  /** Whether it wakes nobody that there is one more. */
+  /** Whether the creation of an object wakes nobody. */
   readonly exceptNew?: boolean;
 }
 

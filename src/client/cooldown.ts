@@ -2,16 +2,16 @@ import type { Clock } from "#base/clock.ts";
 
 const factor = 5;
 const longestMs = 500;
-/** A reconcile that took less needs no rest. */
+/** Reconciles shorter than this need no cooldown. */
 const shortMs = 2;
 
 /**
- * What takes long is not done all the time: after a reconcile, changes of what the object owns wait for five times as long as it took.
- * A set of thousands of pods that start would else be counted anew after each of them, and have the time that they need to start.
+ * Rate limit for slow reconciles: after a reconcile, changes of the objects it owns wait for five times as long as the reconcile took.
+ * Without it, a set of thousands of starting pods would count them all again after each one, and take the processor from the pods.
  */
 export class Cooldown {
   readonly #clock: Clock;
-  /** Until when keys rest. What is over is forgotten when there are twice as many as there were then. */
+  /** When the cooldown of each key ends. Entries in the past are swept whenever the map has doubled since the last sweep. */
   readonly #until = new Map<string, number>();
   #sweepAt = 1024;
 

@@ -1,5 +1,5 @@
-// What a client shows to a server, and where it has that from. A source is asked before each request; one whose credentials the server did not
-// take is told so, and may find others.
+// The credentials of a client, and their sources. A source is called before each request; it is notified when the server has rejected its
+// credentials, and may then return others.
 import type { Clock } from "#base/clock.ts";
 import { isObject } from "#base/is-object.ts";
 import type { KubeUser } from "./kubeconfig.ts";
@@ -14,11 +14,11 @@ export interface AccessCredentials {
 
 export interface CredentialSource {
   current(): Promise<AccessCredentials>;
-  /** The server did not take what was shown last: the next time it is asked for anew. */
+  /** The server has rejected the credentials: the next call gets new ones. */
   refused(): void;
 }
 
-/** Credentials that end: they are asked for once, and again when they are about to end or the server did not take them. */
+/** Caches credentials that expire: fetches them once, and again shortly before they expire or after the server rejected them. */
 export class ExpiringCredentials implements CredentialSource {
   readonly #ask: () => Promise<ExpiringCredential>;
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class ExpiringCredentials implements CredentialSource {
     this.#known = undefined;
   }
 
-  /** Who asks while it is on its way waits for the same; a failure is not remembered. */
+  /** Concurrent callers share one fetch; a failure is not cached. */
   #fetch(): Promise<ExpiringCredential> {
     const fetching = this.#ask();
     fetching.catch(() => {

@@ -1,4 +1,5 @@
-// From the JSON a server sent to the answer the same process would have given: decoded, named and with all that its type promises.
+// Turns the JSON of a server into the response that a server of the same process would give: decoded, with apiVersion and kind, and with
+// every field that the type promises.
 
 import { Status } from "#api/meta/status.ts";
 import type { ApiError } from "#base/errors.ts";
@@ -69,7 +70,7 @@ function eventOf(kind: AnyKind, { type, object: part }: EventOf<EncodedPart>): W
   return { type, object, json: () => encoder.encode(JSON.stringify({ type, object })) };
 }
 
-/** The error an answer tells of, whether in the form of a Status or not. */
+/** The error of a refused request, whether its body is a Status or not. */
 export function errorIn(code: number, text: string, retryAfter: string | undefined): ApiError {
   const seconds = Number(retryAfter);
   const details = retryAfter !== undefined && seconds > 0 ? { retryAfterSeconds: seconds } : {};
@@ -86,7 +87,7 @@ function statusIn(text: string): Json | undefined {
     const { value } = parseJson(text);
     return isObject(value) && isStatus(value) ? value : undefined;
   } catch (error) {
-    if (error instanceof DecodeError) return undefined; // then the text itself is what can be told
+    if (error instanceof DecodeError) return undefined; // then the text itself is the message
     throw error;
   }
 }

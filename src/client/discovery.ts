@@ -9,14 +9,14 @@ import type { AnyKind } from "#schema/kind.ts";
 export interface DiscoveryResult {
   /** A kind that is served in several versions is there several times, the preferred version first. */
   readonly kinds: readonly AnyKind[];
-  /** Versions of groups (`apps/v1`) of which it could not be found out, and why. What was known of them may still be served. */
+  /** Versions of groups (`apps/v1`) whose discovery failed, and why. Kinds that were known of them may still be served. */
   readonly failures: ReadonlyMap<string, unknown>;
 }
 
 export interface Discovery {
   /** Rejects if nothing at all can be found out. */
   discover(signal: AbortSignal): Promise<DiscoveryResult>;
-  /** Calls the listener whenever the answer has changed, until what it returns is called. Without it, one has to ask again at times. */
+  /** Calls the listener whenever the kinds have changed, until the returned function is called. A source without it must be polled. */
   onChange?(listener: () => void): () => void;
 }
 
@@ -37,17 +37,17 @@ export class GroupDiscoveryFailed extends Error {
   }
 }
 
-/** Why to look: because it is time, or because a change was told. */
+/** Why to look again: the interval is over, or a change was announced. */
 export type Occasion = "time" | "change";
 
 interface Looking {
   readonly clock: Clock;
   readonly everyMs: number;
-  /** Must not throw. Changes that are told meanwhile cause another look, one for all of them. */
+  /** Must not throw. Changes announced while it runs cause one more call for all of them. */
   look(occasion: Occasion, signal: AbortSignal): Promise<void>;
 }
 
-/** Looks at once, then at intervals, and besides whenever a change is told. */
+/** Looks at once, then at intervals, and whenever a change is announced. */
 export async function followDiscovery(
   discovery: Discovery,
   { clock, everyMs, look }: Looking,

@@ -30,7 +30,7 @@ export interface ElectionOptions {
   readonly onLeader?: (identity: string) => void;
 }
 
-/** Thrown when the lease could not be renewed in time. Who ran as leader must end: another may have begun. */
+/** Thrown when the lease could not be renewed in time. The former leader must stop: another may have begun to lead. */
 export class LeadershipLost extends Error {
   override readonly name = "LeadershipLost";
 }
@@ -40,7 +40,7 @@ const jitter = 1.2;
 /** A part that runs only while it leads, and says whether it does. */
 export interface ElectedComponent extends Component {
   readonly isLeader: boolean;
-  /** Whether no other can lead at this moment: who was stopped for a while does not know yet that its time is over. */
+  /** Whether no other candidate can lead at this moment. A process that was paused for a while does not know yet that its lease ran out. */
   readonly mayWrite: boolean;
 }
 

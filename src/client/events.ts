@@ -68,7 +68,7 @@ export class EventRecorder implements Component {
     const involvedObject = { ...referenceTo(about), ...(fieldPath !== undefined && { fieldPath }) };
     if (this.#queue.length >= queueLimit) {
       metrics.count("events_dropped_total", { component });
-      // Said once while there are too many: to say it of each would take longer than to write it.
+      // Logged once per overflow: a log line for each dropped event would take longer than writing the event.
       if (!this.#isDropping) log.warn("events dropped, too many are waiting", { involvedObject, reason, message });
       this.#isDropping = true;
       return;
@@ -127,7 +127,7 @@ export class EventRecorder implements Component {
           return;
         }
       }
-      // The first wait is by chance, so that not all come back at once when a server does.
+      // The first wait is random, so that not all clients return at the same moment after an outage.
       await clock.sleep(attempt === 1 ? retryMs * random.next() : retryMs, signal);
     }
   }

@@ -1,7 +1,7 @@
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 /** What a server puts behind `generateName`, or behind the name of the volume of a token: another one for each pod. */
 const randomEnd = /-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
-/** Of what an object's metadata says, only this is anybody's wish; the rest counts writes. */
+/** The fields of metadata that writers choose; the server sets the others with each write. */
 const meantMetadata: ReadonlySet<string> = new Set(["labels", "annotations", "finalizers", "ownerReferences"]);
 const counted: ReadonlySet<string> = new Set(["observedGeneration", "resourceVersion"]);
 

@@ -3,7 +3,7 @@ import type { DiscoveryResult, Occasion } from "./discovery.ts";
 import { resourceName } from "./object-key.ts";
 
 interface Following<F> {
-  /** Whether a kind is one to follow; of several versions the first such is. */
+  /** Whether to follow a kind; of several versions of it, the first one that matches is followed. */
   isWanted(kind: AnyKind): boolean;
   begin(kind: AnyKind): F;
   end(followed: F): void;
@@ -29,11 +29,11 @@ export class FollowedKinds<F> {
   }
 
   /**
-   * Follows new kinds at once, also those that changed their version. A kind that is gone is only let go when it is time to look:
-   * a change is often told before its last objects are seen to go, and with the informer that would be lost.
+   * Follows new kinds at once, also those that changed their version. A kind that is gone is dropped only at the next interval: its
+   * removal is often announced before the informer has seen the deletion of its last objects, which would be lost with the informer.
    */
   update({ kinds, failures }: DiscoveryResult, occasion: Occasion): void {
-    if (kinds.length === 0) return; // whoever serves nothing has only just begun
+    if (kinds.length === 0) return; // a server that serves nothing has only just started
     const wanted = new Map<string, AnyKind>();
     for (const kind of kinds)
       if (!wanted.has(resourceName(kind)) && this.#following.isWanted(kind)) wanted.set(resourceName(kind), kind);

@@ -1,9 +1,9 @@
-// Keeps a copy of all objects of a kind, or of a selection, and tells who wants to know what changed.
+// Keeps a copy of all objects of a kind, or of a selection, and notifies its handlers of changes.
 //
 //   list     as the first events of a watch where the server can, else page by page
 //   watch    from the last resourceVersion seen; bookmarks move it on while nothing happens
 //   resume   when the watch ends or breaks: from that resourceVersion, so nothing is missed and nothing comes twice
-//   relist   when the server no longer knows that resourceVersion (410); differences are told as changes
+//   relist   when the server no longer knows that resourceVersion (410); handlers see the differences as changes
 //
 // A watch that has been silent for longer than bookmarks may take is given up and resumed: it cannot die unnoticed.
 import { breathe } from "#base/breathe.ts";
@@ -39,14 +39,14 @@ export interface InformerContext {
 }
 
 export interface InformerOptions extends InformerContext, Selection {
-  /** Tells all objects again as often as this; never by default. */
+  /** The resync interval: how often handlers are called with all objects again. Never by default. */
   readonly resyncMs?: number;
   /** How long a watch may be silent. Servers send bookmarks about once a minute. */
   readonly idleMs?: number;
 }
 
 const retryDelays = { firstMs: 800, maxMs: 30_000, jitter: 1 };
-/** A watch that ended sooner was not a good one: the next waits as after a failure. */
+/** A watch that ended sooner counts as failed: the next one waits for the back-off. */
 const shortWatchMs = 1000;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
@@ -72,17 +72,17 @@ export class Informer<K extends AnyKind> implements Component {
     return `informer of ${this.kind.plural}`;
   }
 
-  /** Whether all objects that were there at the first list are in the cache and have been told. */
+  /** Whether all objects of the first list are in the cache and handlers have been called with them. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Whether `drop` was called: nothing is told any more. */
+  /** Whether `drop` was called: no handler is called any more. */
   get isDropped(): boolean {
     return this.#isDropped;
   }
 
-  /** Whether anyone is told of changes. */
+  /** Whether there are any handlers. */
   get isWatched(): boolean {
     return this.#handlers.size > 0 || this.#progressHandlers.size > 0;
   }
@@ -97,14 +97,14 @@ export class Informer<K extends AnyKind> implements Component {
     return unlessAborted(this.#synced.promise, signal);
   }
 
-  /** Tells of every change from now on, and first of every object that is there. Handlers must not throw nor wait. */
+  /** Calls the handler with every object in the cache, and from then on with every change. Handlers must neither throw nor wait. */
   onChange(handler: ChangeHandler<Infer<K>>): () => void {
     this.#handlers.add(handler);
     for (const object of this.cache.list()) handler({ key: keyOfObject(object), old: undefined, object });
     return () => this.#handlers.delete(handler);
   }
 
-  /** Called whenever `progress` has moved, after the changes were told. */
+  /** Called whenever `progress` has moved, after the handlers were called. */
   onProgress(handler: () => void): () => void {
     this.#progressHandlers.add(handler);
     return () => this.#progressHandlers.delete(handler);
@@ -210,7 +210,7 @@ export class Informer<K extends AnyKind> implements Component {
     this.#resourceVersion = resourceVersion;
   }
 
-  /** Makes the cache hold exactly these objects, telling the difference. */
+  /** Makes the cache hold exactly these objects, and calls handlers with the differences. */
   async #replace(
     objects: readonly Infer<K>[],
     resourceVersion: string | undefined,
@@ -310,11 +310,11 @@ const endsInitial = ({ type, object }: ObjectEvent<unknown>): boolean =>
 /** The server does not know how to begin a watch with a list. */
 const isRefusal = (error: unknown): boolean => error instanceof ApiError && (error.code === 422 || error.code === 400);
 
-/** Not a matter of time: we may not, or we ask for what is not there. */
+/** Retrying will not help: the request is forbidden, or the resource does not exist. */
 const isOurFault = (error: unknown): boolean =>
   error instanceof ApiError && error.code < 500 && error.code !== 429 && !isExpired(error);
 
-/** The server lost its memory, or it is another one: it has never been as far as we have. */
+/** The store was reset, or it is another server: it has never reached our revision. */
 const isTooLarge = (error: unknown): boolean =>
   error instanceof ApiError &&
   error.details?.causes?.some(({ reason }) => reason === "ResourceVersionTooLarge") === true;

@@ -8,7 +8,7 @@ export class Informers implements Component {
   readonly name = "informers";
   readonly #context: InformerContext;
   readonly #informers = new Map<string, Informer<AnyKind>>();
-  /** Those without a selection: nearly all, and asked for all the time. */
+  /** Informers without a selection, which nearly all are. Looked up often, so they have a map of their own. */
   readonly #whole = new WeakMap<AnyKind, Informer<AnyKind>>();
   /** What stops each informer that runs. */
   readonly #stops = new Map<Informer<AnyKind>, AbortController>();
@@ -57,8 +57,8 @@ export class Informers implements Component {
   }
 
   /**
-   * Stops all informers of a kind, whatever they select: for a kind that is not served any more. Their caches are emptied, nobody
-   * is told anything more, and who waits for the first list is refused. Whoever asks for the kind afterwards gets a new informer.
+   * Stops all informers of a kind that is no longer served, whatever they select. Their caches are emptied, their handlers are not called
+   * any more, and `synced` rejects. The next request for the kind makes a new informer.
    */
   drop(kind: AnyKind): void {
     this.#dropThose(kind, () => true);

@@ -1,5 +1,5 @@
-// Where clusters are and who one is there: the file that kubectl and all its kin read. Files are merged as kubectl merges them: of two
-// entries of one name the first counts. Nothing a file holds is lost when it is changed, known here or not.
+// Kubeconfig files: addresses of clusters, and users. Files are merged as kubectl merges them: of two entries of one name the first wins.
+// Changing a file keeps all that it contains, including fields that are unknown here.
 import { UsageError } from "#base/errors.ts";
 import { DecodeError } from "#schema/json.ts";
 import { parseYaml } from "#wire/yaml/read.ts";

@@ -1,4 +1,4 @@
-// What the requests of a client come to, counted under upstream's names.
+// Counts the requests of a client and their results, under upstream's metric names.
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Metrics } from "#base/metrics.ts";
@@ -7,7 +7,7 @@ import type { Transport } from "./client.ts";
 import { methods } from "./request-url.ts";
 
 export interface MeasureOptions {
-  /** The server that is asked, as the metrics know it. */
+  /** The server's address, as a label of the metrics. */
   readonly host: string;
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -16,7 +16,7 @@ export interface DiscoveredResource {
   readonly subresources: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Where the numbers stand is the server's business: that there is a scale is all a client sees. */
+/** Clients need not know which fields the scale reads: they only see that there is a scale. */
 const somewhere: ScalePaths = { replicas: "", current: "" };
 
 /**

@@ -3,7 +3,7 @@ import type { MetricRegistry } from "#base/metrics.ts";
 
 export { type MetricLabels, type Metrics, noMetrics } from "#base/metrics.ts";
 
-/** Says what the names mean that this layer counts by; to be called once for a registry. */
+/** Declares the metrics of this layer. To be called once for each registry. */
 export function declareClientMetrics(registry: MetricRegistry): void {
   registry.gauge({
     name: "leader_election_master_status",

@@ -20,7 +20,7 @@ export class OwnWrites {
   readonly #pending = new Map<string, Map<Waiting, AwaitedWrite>>();
   readonly #waiting = new Map<Informer<AnyKind>, Waiting>();
 
-  /** `release` is called with each key that `isSeen` denied, once its writes have been seen. */
+  /** `release` is called with each key for which `isSeen` returned false, once its writes have been seen. */
   constructor(release: (key: string) => void) {
     this.#release = release;
   }

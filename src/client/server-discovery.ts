@@ -20,11 +20,11 @@ const groupsAtOnce = 10;
 
 export interface Document {
   readonly text: string;
-  /** Sent with the next request, it spares the text if that is still the same. */
+  /** The ETag: sent with the next request, which then has no body if nothing has changed. */
   readonly etag: string | undefined;
 }
 
-/** What the server says under a path; undefined if that is what it said with the given tag. Rejects with ApiError for a refusal. */
+/** Gets the text under a path; undefined if it still has the given ETag. Rejects with ApiError for a refusal. */
 export type ReadDocument = (
   path: string,
   options: { readonly accept: string; readonly etag: string | undefined; readonly signal: AbortSignal },
@@ -46,7 +46,7 @@ export class ServerDiscovery implements Discovery {
   readonly #read: ReadDocument;
   /** What `/api` and `/apis` answered. */
   readonly #documents = new Map<string, CachedDocument>();
-  /** Kinds that are not declared, by all that was told of them: as long as that does not change they stay the same objects. */
+  /** Kinds without a declaration, by what discovery says of them: as long as that is unchanged, the same Kind object is returned. */
   #made: ReadonlyMap<string, AnyKind> = new Map();
   #last: { readonly values: readonly unknown[]; readonly discovered: DiscoveryResult } | undefined;
 
@@ -144,7 +144,7 @@ const declared: ReadonlyMap<string, AnyKind> = new Map(catalog.map((kind) => [ke
 
 const groupVersionOf = (group: string, version: string): string => (group === "" ? version : `${group}/${version}`);
 
-/** Decoding works on what it is given, and what was read is kept. */
+/** A copy: decoding changes its input, and the parsed response is cached. */
 const decoded = <S extends AnyStruct>(struct: S, value: unknown): Infer<S> =>
   applyDefaults(struct, decodeValue(struct, structuredClone(value)).object) as Infer<S>;
 
@@ -170,7 +170,7 @@ function toldTogether({ items }: APIGroupDiscoveryList): readonly ServedVersion[
   });
 }
 
-/** What is declared of the kinds of a version, and the metadata of all others. */
+/** The declared kinds of a version, and metadata-only kinds for all others. */
 export const kindsOfVersion = (version: APIVersionDiscovery, group: string): readonly AnyKind[] =>
   resourcesOf(version, group).map((resource) => declared.get(keyOf(resource)) ?? metadataKind(resource));
 

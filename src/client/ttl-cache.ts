@@ -1,10 +1,10 @@
 import type { Clock } from "#base/clock.ts";
 import { Lru } from "./lru.ts";
 
-/** So many answers are remembered: nobody may fill the memory with questions. */
+/** The most entries that are cached: callers must not be able to fill the memory. */
 const rememberedAnswers = 8192;
 
-/** Answers under the names of their questions, each for its time. Who asks while one is on its way waits for the same. */
+/** A TTL cache of asynchronous results. Concurrent callers of one key share one computation. */
 export class TtlCache<V> {
   readonly #clock: Clock;
   readonly #answers = new Lru<{ readonly answer: Promise<V>; until: number }>(rememberedAnswers);
@@ -23,7 +23,7 @@ export class TtlCache<V> {
         entry.until = this.#clock.elapsed() + msOf(answer);
       },
       () => {
-        entry.until = 0; // whoever asked is told; the next one asks again
+        entry.until = 0; // the callers get the error; the next one tries again
       },
     );
     return entry.answer;

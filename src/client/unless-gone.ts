@@ -1,6 +1,6 @@
 import { isNotFound } from "#base/errors.ts";
 
-/** Waits for a write to an object that may be gone by then, which is fine. */
+/** Awaits a write and ignores NotFound: the object may have been deleted meanwhile. */
 export async function unlessGone(write: Promise<unknown>): Promise<void> {
   try {
     await write;

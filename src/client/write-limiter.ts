@@ -2,21 +2,21 @@ import type { Clock } from "#base/clock.ts";
 import { fingerprint } from "./fingerprint.ts";
 
 /**
- * Reconciles of one key that write and get nowhere: this many at once, then two a second. Two controllers that undo each other's
- * work stay harmless, and so does one whose pods die as fast as it makes them.
+ * The rate limit for reconciles of one key that write without progress: this many at once, then two a second. It bounds the harm of two
+ * controllers that undo each other's work, and of one whose pods die as fast as it creates them.
  */
 const burst = 100;
 const perMs = 2 / 1000;
-/** Below this, a reconcile that gets somewhere is free. Above, nobody looks: that is all there ever is of most keys. */
+/** Fingerprints are compared, and progress costs no token, only below this many tokens: most keys never get there. */
 const watched = burst / 2;
-/** Remembered per key; nobody fights in longer circles. */
+/** How many states are remembered per key: fights have short cycles. */
 const mostSeen = 1024;
 const sweepAt = 4096;
 
 interface Bucket {
   tokens: number;
   at: number;
-  /** What the object said when it was reconciled, and what was written for it. */
+  /** Fingerprints of the object at its reconciles, and of what was written for it. */
   readonly seen: Set<number>;
 }
 
@@ -24,14 +24,14 @@ interface Bucket {
 export interface WrittenFor {
   /** The object as it was; undefined if it is gone. */
   readonly object: unknown;
-  /** What other objects were made to say. What was created or deleted tells nothing: it has a new name each time. */
+  /** The other objects that were updated. Creations and deletions are not listed: their names are new each time. */
   readonly updated: readonly unknown[];
 }
 
 /**
- * Tells progress from fighting: a reconcile gets somewhere if the object has come to say something it did not say before (one more
- * replica is there, another version is wanted), or if something was written that was not written before. A rollout of
- * thousands of pods does so thousands of times; a fight comes back to where it was.
+ * Distinguishes progress from fighting: a reconcile makes progress if the object has a state that was not seen before (one more replica, a
+ * new version), or if it wrote something that was not written before. A rollout of thousands of pods makes progress thousands of times;
+ * a fight returns to earlier states.
  */
 export class WriteLimiter {
   readonly #clock: Clock;
@@ -68,7 +68,7 @@ export class WriteLimiter {
   }
 }
 
-/** Whether nothing of the kind was seen. */
+/** Adds the fingerprint of an object; whether it was not there yet. */
 function remember(seen: Set<number>, object: unknown): boolean {
   if (object === undefined) return false;
   const print = fingerprint(object);

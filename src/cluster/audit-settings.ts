@@ -85,7 +85,7 @@ interface AuditWorld {
   readonly metrics: MetricRegistry;
 }
 
-/** Undefined where nothing is recorded. Throws UsageError, and an Error for a policy that is none. */
+/** Undefined if nothing is recorded. Throws UsageError, and an Error for an invalid policy file. */
 export async function auditOf(settings: AuditSettings, world: AuditWorld): Promise<AuditOptions | undefined> {
   checkAuditFlags(settings);
   const { clock, log } = world;

@@ -1,4 +1,4 @@
-// The flags that say who decides what may be done, named as upstream names them.
+// The flags of authorization, named as upstream names them.
 import { abacAuthorizer, parseAbacPolicies } from "#apiserver/authorization/abac.ts";
 import { type Authorizer, allowKnown, denyAll, publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import {
@@ -105,7 +105,7 @@ function opened<T>(file: string, read: (text: string) => T, world: ReloadOptions
   }
 }
 
-/** Whether strangers could do everything. */
+/** Whether anonymous users could do everything. */
 export const letsEverybodyIn = (settings: AuthorizationSettings): boolean =>
   settings["authorization-mode"].includes("AlwaysAllow");
 

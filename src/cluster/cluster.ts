@@ -56,7 +56,7 @@ export interface ClusterConfig {
   readonly nodes: (parts: NodeParts) => ClusterNodes;
   /** What the cluster has besides the objects that every cluster has. */
   readonly objects?: readonly SystemObject[];
-  /** Admission plugins besides those that run anyway, and those that shall not run. */
+  /** Admission plugins to enable and to disable, relative to the defaults. */
   readonly admission?: Pick<AdmissionSettings, "enable" | "disable">;
   /** Which built-in kinds are served, and whether new objects wait for initializers. */
   readonly served?: Pick<AssemblyOptions, "kinds" | "initializes">;
@@ -71,7 +71,7 @@ export interface NodeParts {
   readonly informers: Informers;
   /** Acts as `system:node:NAME`. */
   readonly clientFor: (node: string) => Client;
-  /** To be told each node that has come to the API since this process began. */
+  /** To be called for each node that was registered since this process began. */
   readonly registered: (node: string) => void;
 }
 
@@ -83,7 +83,7 @@ export interface ClusterNodes extends Component {
   /** What the node's kubelet answers over HTTP. Throws NodeUnreachable. */
   handle(node: string, request: KubeletRequest): Promise<HttpResponse>;
   isOn(node: string): boolean;
-  /** As if the node's machine were switched off. */
+  /** Simulates a power failure of the node. */
   stop(node: string): void;
   /** Switches it on again. */
   start(node: string): void;

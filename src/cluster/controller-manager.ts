@@ -32,7 +32,7 @@ export interface ControllerManagerSettings extends ControllerSettings {
   readonly terminatedPodThreshold: number;
   /** Which controllers run, by name; defaults to all. */
   readonly isOn?: (name: string) => boolean;
-  /** How many objects a controller looks at together, by name, where that is not for the controller to say. */
+  /** The number of workers by controller, where it differs from the controller's own. */
   readonly workers?: (name: string) => number | undefined;
 }
 

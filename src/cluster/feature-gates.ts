@@ -1,5 +1,5 @@
 // The feature gates of Kubernetes v1.36: their defaults, and which of them can no longer be changed. Features here are as v1.36 has them by
-// default; a gate that would change that is told of as having no effect. Follows component-base/featuregate upstream in what it refuses.
+// default; a warning says of a gate that would change this that it has no effect. Follows component-base/featuregate upstream in what it refuses.
 import { UsageError } from "#base/errors.ts";
 
 const namesIn = (text: string): readonly string[] => text.split(/\s+/).filter((name) => name !== "");

@@ -45,7 +45,7 @@ export const frontProxyFlags = {
 type FrontProxySettings = FlagValues<typeof frontProxyFlags>;
 
 export interface FrontProxy {
-  /** Whose word is taken; without it nobody's. */
+  /** The proxies whose headers are believed; none without it. */
   readonly trust: RequestHeaderTrust | undefined;
   /** Who this server is to aggregated ones. */
   readonly client: KeyPair | undefined;

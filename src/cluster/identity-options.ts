@@ -67,7 +67,7 @@ export const identityFlags = {
 
 export type IdentitySettings = FlagValues<typeof identityFlags> & Pick<CertificateFlags, "cert-dir" | "data-dir">;
 
-/** As they are where nobody gives flags; own keys are kept in this folder. */
+/** The options without any flags; keys of our own are kept in this folder. */
 export const usualIdentity = (folder: string): IdentitySettings => ({
   ...parseFlags(identityFlags, []).flags,
   "cert-dir": folder,

@@ -1,5 +1,5 @@
-// Flags of upstream's servers that manifests and scripts name and that change nothing here. They are taken, so that such a command line
-// carries over as it is, and each that is given is told with what it does not do. Flags whose neglect would harm are not among them.
+// Flags of upstream's servers that manifests and scripts use and that change nothing here. They are accepted, so that such a command line
+// works as it is, and a warning says of each given one what it does not do. Flags that would be harmful to ignore are not among them.
 import type { Log } from "#base/log.ts";
 import type { Flag, Flags } from "#cli/flags.ts";
 

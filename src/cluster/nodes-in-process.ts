@@ -3,7 +3,7 @@ import { NodeUnreachable } from "#kubelet/node-unreachable.ts";
 import { Unreachable } from "#serving/proxy/outgoing.ts";
 import type { ClusterNodes } from "./cluster.ts";
 
-/** What is asked of a kubelet of this process goes straight to it, all else by the other way. */
+/** Connections to kubelets of this process go straight to them, all others over the network. */
 export const throughProcess = (nodes: () => ClusterNodes, other: NodeConnection): NodeConnection => ({
   ...other,
   async kubelet(endpoint, request) {

@@ -22,7 +22,7 @@ export interface ServingCertificates {
   readonly clientCa: string | undefined;
   /** Of our own; undefined where the certificates are not ours. */
   readonly frontProxy?: FrontProxyCertificates;
-  /** Lets an administrator in; does nothing where the certificates are not ours. */
+  /** Writes a kubeconfig for an administrator; does nothing if the certificates are not ours. */
   writeKubeconfig(port: number): void;
 }
 

@@ -5,7 +5,7 @@ import { SourceMap, type SourceMapPayload } from "node:module";
 import { fileURLToPath } from "node:url";
 import { parseJson } from "#schema/json.ts";
 
-/** What to make of an error and the calls that led to it, as `Error.prepareStackTrace` takes it. */
+/** Formats an error and its call sites; the signature of `Error.prepareStackTrace`. */
 export function tracesOfSources(): (error: Error, calls: readonly NodeJS.CallSite[]) => string {
   const maps = new Map<string, SourceMap | undefined>();
   const mapOf = (file: string): SourceMap | undefined => {

@@ -1,4 +1,4 @@
-// The flags by which tokens of others are believed: those of OpenID Connect, of a structured configuration, and of a webhook.
+// The flags of token authentication: OpenID Connect, a structured configuration, and a webhook.
 import {
   type AnonymousSettings,
   parseAuthenticationConfiguration,
@@ -65,7 +65,7 @@ export interface TokenIssuerWorld {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Names of the server, for which tokens are good. */
+  /** Audiences that tokens must be for: the names of this server. */
   readonly audiences: readonly string[];
   /** Who issues tokens of service accounts. */
   readonly ownIssuers: readonly string[];
@@ -73,7 +73,7 @@ export interface TokenIssuerWorld {
 
 export interface TokenIssuers {
   readonly tokens: readonly TokenAuthenticator[];
-  /** What a configuration says of strangers, as it is now. */
+  /** The setting for anonymous requests of the configuration, as it is now. */
   readonly anonymous: (() => AnonymousSettings | undefined) | undefined;
 }
 

@@ -2,7 +2,7 @@ import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Informer } from "#client/informer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 
-/** Resolves once what the informer holds is as wanted; looks when something has changed, and at no other time. */
+/** Resolves once the cache of the informer satisfies a condition, which is checked after each change. */
 export async function untilCached<K extends AnyKind>(
   informer: Informer<K>,
   isEnough: () => boolean,

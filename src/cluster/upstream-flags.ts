@@ -1,5 +1,5 @@
-// Flags of kube-apiserver that scripts and manifests name, and that change little or nothing here. They are read and checked, so that
-// a mistake is found, and what has no effect is said.
+// Flags of kube-apiserver that scripts and manifests use, and that change little or nothing here. They are parsed and validated, so that
+// mistakes are found, and a warning is printed for those without effect.
 
 import { enabledKinds } from "#apiserver/served/runtime-config.ts";
 import { UsageError } from "#base/errors.ts";

@@ -1,4 +1,4 @@
-// Fills cluster roles that are made of others: admin, edit and view grow with every role that says it belongs to them.
+// Fills cluster roles that aggregate others: admin, edit and view get the rules of every role with a matching label.
 // Upstream: pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go.
 import { ClusterRole } from "#api/rbac/v1/cluster-role.ts";
 import type { PolicyRule } from "#api/rbac/v1/policy-rule.ts";
@@ -7,7 +7,7 @@ import { index } from "#client/cache.ts";
 import { controller, watching } from "#client/controller.ts";
 import { selectorMatcher } from "#schema/selector.ts";
 
-/** The roles that are made of others, of which there are few. */
+/** The aggregating roles, of which there are few. */
 const aggregated = index(ClusterRole, ({ aggregationRule }) => (aggregationRule ? ["yes"] : []));
 
 export const clusterRoleAggregationController = controller({
@@ -47,7 +47,7 @@ export const clusterRoleAggregationController = controller({
   },
 });
 
-/** Each rule once, where it first stands. */
+/** The rules without repetitions, in the order in which they first appear. */
 function distinct(rules: readonly PolicyRule[]): readonly PolicyRule[] {
   const seen = new Map<string, PolicyRule>();
   for (const rule of rules) {

@@ -64,7 +64,7 @@ export const holds = ({ data }: ControllerRevision, patch: unknown): boolean => 
 
 export const revisionName = (owner: string, hash: string): string => `${owner.slice(0, longestPrefix)}-${hash}`;
 
-/** The revision as it is created, or the same one if it was already; undefined if another has taken its name. */
+/** Creates the revision, or returns it if it exists already; undefined if a different one has its name. */
 export async function createRevision(
   client: Client,
   draft: Draft<ControllerRevision> & { readonly metadata: { readonly namespace: string; readonly name: string } },

@@ -1,4 +1,4 @@
-// Which pods to do without first, when there are too many.
+// The order in which surplus pods are deleted.
 // Upstream: pkg/controller/controller_utils.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -7,8 +7,8 @@ import { isActive, readySince } from "#rules/pods.ts";
 import { millisOf } from "#schema/time.ts";
 
 /**
- * An order of pods in which those that are missed least come first: not assigned, not running, not ready, cheap by their own
- * account, sharing a node with many `related` ones, ready or created a short time ago, often restarted. Times are compared by
+ * Sorts the pods to delete first to the front: not assigned, not running, not ready, with a low deletion-cost
+ * annotation, sharing a node with many `related` ones, ready or created a short time ago, often restarted. Times are compared by
  * their magnitude only, and then by uid, so that it is not always the youngest that goes.
  */
 export function byDeletionCost(related: readonly Pod[], now: number): (a: Pod, b: Pod) => number {
@@ -25,7 +25,7 @@ export function byDeletionCost(related: readonly Pod[], now: number): (a: Pod, b
     byTime(a, b, createdAt, now);
 }
 
-/** The plainer order of those who do not let pods say what they cost: not assigned, not running, not ready; then the later, by exact times. */
+/** The order without deletion costs and related pods: not assigned, not running, not ready; then the later, by exact times. */
 export const byStage = (a: Pod, b: Pod): number =>
   byProgress(a, b) ||
   (isReady(a) ? laterFirst(readySince(a), readySince(b)) : 0) ||
@@ -57,7 +57,7 @@ export function deletionCost({ metadata }: Pod): number {
   return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0;
 }
 
-/** A moment that is not known comes first, then later ones. */
+/** Unknown times come first, then later ones. */
 function byTime(a: Pod, b: Pod, timeOfPod: (pod: Pod) => number | undefined, now: number): number {
   const [one, other] = [timeOfPod(a), timeOfPod(b)];
   if (one === other) return 0;

@@ -1,6 +1,6 @@
-// What Go prints of a value of the API when every field is to be seen: types, field names in Go, nil where nothing is. Upstream hashes this
-// text of a pod template, so a cluster keeps its hashes only if ours is equal to the byte. Names, order and pointers follow from our
-// declarations; what does not is in go-types.ts.
+// Prints an API value as Go's spew prints it, with all types, field names and nils. Upstream hashes this text of a pod template, so a
+// cluster keeps its hashes only if ours is equal to the byte. Names, order and pointers follow from our declarations; what does not
+// is in go-types.ts.
 // Upstream: pkg/util/hash/hash.go and vendor/k8s.io/utils/dump/dump.go.
 import { goFieldName } from "#api/internal-form.ts";
 import type { FieldSpec, Type } from "#schema/field.ts";

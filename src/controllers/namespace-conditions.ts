@@ -8,7 +8,7 @@ import { timeOf } from "#schema/time.ts";
 
 /** What one attempt to empty a namespace left behind. */
 export interface RemainingContent {
-  /** Why it is not known what there is. */
+  /** Why discovery failed, if it did. */
   readonly discovery?: unknown;
   readonly failures: readonly unknown[];
   /** How many objects of which kind are left. */
@@ -20,9 +20,9 @@ export interface RemainingContent {
 type Verdict = readonly [reason: string, message: string];
 interface Aspect {
   readonly type: string;
-  /** What it says when all is well. */
+  /** Reason and message when all is well. */
   readonly well: Verdict;
-  /** What it says otherwise. */
+  /** Reason and message otherwise. */
   ill(remains: RemainingContent): Verdict | undefined;
 }
 

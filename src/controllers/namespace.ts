@@ -1,5 +1,5 @@
-// Empties a namespace that is being deleted, says what is left as long as something is, and lets it go when nothing is. What cannot be
-// found out or deleted keeps the namespace, but nothing else in it.
+// Empties a namespace that is being deleted, reports in its conditions what is left, and removes its finalizer when nothing is. A kind that
+// cannot be listed or deleted keeps the namespace, but does not keep other kinds from being deleted.
 // Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -15,13 +15,13 @@ import { metadataOf } from "#schema/object.ts";
 import { millisOf } from "#schema/time.ts";
 import { conditionsAfter, type RemainingContent } from "./namespace-conditions.ts";
 
-/** While one writes `kubernetes` in a namespace's finalizers, it is there until this controller has emptied it. */
+/** The finalizer in spec.finalizers that keeps a namespace until this controller has emptied it. */
 const ownFinalizer = "kubernetes";
 /** How long objects with finalizers are given before another look. */
 const finalizerSeconds = 15;
 /**
- * For at least a second a deleted namespace stays, so that a create that was let in just before is found, too. Upstream waits
- * five before it begins; times are in whole seconds, hence two.
+ * A deleted namespace stays for at least a second, so that an object whose creation was admitted just before is found, too. Upstream waits
+ * five seconds before it begins; timestamps are in whole seconds, hence two.
  */
 const leastAgeMs = 2000;
 
@@ -52,7 +52,7 @@ export const namespaceController = (discovery: Discovery) =>
   });
 
 interface DeletionAttempt extends RemainingContent {
-  /** After how many seconds what is left may be gone. */
+  /** After how many seconds the remaining objects may be gone. */
   readonly estimateSeconds: number;
 }
 

@@ -1,5 +1,4 @@
-// Who owns what: how a controller comes by objects that match its
-// selector (adoption) and lets go of those that no longer do (release).
+// Adoption and release: a controller takes over orphans that match its selector, and lets go of objects that no longer do.
 // Upstream: pkg/controller/controller_ref_manager.go.
 import { isNotFound, isReason } from "#base/errors.ts";
 import type { Client } from "#client/client.ts";

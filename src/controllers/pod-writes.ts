@@ -16,7 +16,7 @@ export interface NewPod {
   readonly generateName?: string;
 }
 
-/** Creates a pod. In a namespace that is being deleted there will be none, and soon none is wanted: that is no failure. */
+/** Creates a pod. The refusal of a namespace that is being deleted is not a failure: the owner goes soon, too. */
 export async function createPod(
   { kind, owner, template, generateName }: NewPod,
   { client, event }: Reconcile,

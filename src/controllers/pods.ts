@@ -1,4 +1,4 @@
-// What controllers ask of pods.
+// Indexes of pods that several controllers use.
 import { Pod } from "#api/core/v1/pod.ts";
 import { index } from "#client/cache.ts";
 import { type Watching, watching } from "#client/controller.ts";

@@ -1,4 +1,4 @@
-// Says of ranges for services that they can be used, and keeps those that still are from going.
+// Sets the condition Ready of ServiceCIDRs, and protects by a finalizer those whose addresses are still in use.
 // Upstream: pkg/controller/servicecidrs/servicecidrs_controller.go.
 
 import { IPAddress } from "#api/networking/v1/ip-address.ts";
@@ -11,7 +11,7 @@ import { millisOf, timeOf } from "#schema/time.ts";
 
 const fieldManager = "service-cidr-controller";
 const finalizer = "networking.k8s.io/service-cidr-finalizer";
-/** Servers may give out addresses of a range until they have seen that it is to go. */
+/** How long servers may still allocate from a range that is being deleted, because their caches lag. */
 const deletionGraceMs = 10_000;
 
 const rangesOf = ({ spec }: ServiceCIDR): readonly string[] => spec.cidrs ?? [];
@@ -24,7 +24,7 @@ export const serviceCidrController = controller({
   queue: "servicecidrs",
   for: ServiceCIDR,
   watches: [
-    // One that comes or goes may decide whether another can go.
+    // Another range that comes or goes may cover the addresses of this one.
     watching(ServiceCIDR, (one, cache) =>
       cache
         .list(ServiceCIDR)

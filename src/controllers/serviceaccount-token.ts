@@ -11,7 +11,7 @@ import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { accountAnnotations, legacyClaims, legacyIssuer, tokenSecretType } from "#rules/legacy-tokens.ts";
 
 export interface TokenSettings {
-  /** What the API server's certificate is checked against, in PEM; not told if it is empty. */
+  /** The CA bundle of the API server, in PEM; left out of the secrets if it is empty. */
   readonly rootCa: string;
   /** Makes a token with these claims. */
   readonly sign: (claims: object) => Promise<string>;

@@ -1,4 +1,4 @@
-// Gives every namespace the service account that pods use unless told otherwise.
+// Creates the service account `default`, which pods use by default, in every namespace.
 // Upstream: pkg/controller/serviceaccount/serviceaccounts_controller.go.
 
 import { Namespace } from "#api/core/v1/namespace.ts";

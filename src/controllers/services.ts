@@ -1,4 +1,4 @@
-// What controllers ask of services and of the pods behind them.
+// Services and the pods behind them, as the endpoints controllers see them.
 // Upstream: staging/src/k8s.io/endpointslice/util/controller_utils.go.
 import { isSidecar } from "#api/core/v1/amounts.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -56,7 +56,7 @@ export const isHeadless = ({ spec }: Service): boolean => clusterAddresses(spec)
 export const hasEndpoints = ({ spec }: Service): boolean => spec.type !== "ExternalName" && hasSelector(spec);
 export const hasSelector = ({ selector = {} }: Service["spec"]): boolean => Object.keys(selector).length > 0;
 
-/** Whether a pod has an address to publish, and will have one for a while. */
+/** Whether a pod belongs in endpoints: it has an address, and has not ended. */
 export const isReachable = (pod: Pod): boolean =>
   !hasEnded(pod) && (Boolean(pod.status.podIP) || (pod.status.podIPs?.length ?? 0) > 0);
 

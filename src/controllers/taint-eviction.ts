@@ -1,5 +1,5 @@
-// Deletes pods from nodes with taints that they do not tolerate, or no longer: at once, or when the time is over for which they do.
-// There is one timer for each node with such taints, not one for each pod: that of the pod that goes next.
+// Deletes pods from nodes with NoExecute taints that they do not tolerate: at once, or when their tolerationSeconds are over. There is one
+// timer for each such node, not one for each pod: it fires for the pod that is due next.
 // Upstream: pkg/controller/tainteviction/taint_eviction.go.
 
 import { Node, type Taint } from "#api/core/v1/node.ts";
@@ -44,7 +44,7 @@ export function taintEvictionController(): Controller<typeof Node> {
     },
 
     async gone({ name }) {
-      dueOn.delete(name); // what is left of its pods is garbage
+      dueOn.delete(name); // its pods are left to the pod garbage collector
     },
   });
 }
@@ -68,7 +68,7 @@ async function evict(node: string, taints: readonly Taint[], due: Due, context: 
   return nextAt === undefined ? undefined : { afterMs: nextAt - now };
 }
 
-/** A time that runs is not changed by other tolerations or taints, as long as there is one: it began when it was first due. */
+/** A running timer is not changed by other tolerations or taints while the pod still has to go: it counts from the first taint. */
 function plan(pod: Pod, forMs: number, due: Due, now: number, { event }: Reconcile): void {
   const { namespace, name, uid = "" } = pod.metadata;
   const planned = due.get(uid);
@@ -80,7 +80,7 @@ function plan(pod: Pod, forMs: number, due: Due, now: number, { event }: Reconci
   if (!isForever && !due.has(uid)) due.set(uid, now + forMs);
 }
 
-/** For how long the pod bears all of the taints: for each the first toleration that is about it counts, and of these the shortest. */
+/** For how long the pod tolerates all of the taints: the shortest time over all taints, each with the first toleration that matches it. */
 export function toleratedMs({ spec }: Pod, taints: readonly Taint[]): number {
   let shortest = Number.POSITIVE_INFINITY;
   for (const taint of taints) {
@@ -92,7 +92,7 @@ export function toleratedMs({ spec }: Pod, taints: readonly Taint[]): number {
   return shortest;
 }
 
-/** Says why before it deletes: others count such a pod as disrupted, not as failed. */
+/** Sets the condition DisruptionTarget before the deletion, so that others count the pod as disrupted and not as failed. */
 async function deletePod(pod: Pod, { client, clock, event }: Reconcile): Promise<void> {
   const { namespace, name = "", uid } = pod.metadata;
   event("Normal", "TaintManagerEviction", `Marking for deletion Pod ${namespace}/${name}`, pod);

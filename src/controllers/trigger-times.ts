@@ -1,4 +1,4 @@
-// When the change happened that endpoints were last written for: what the delay of the network's programming is measured from.
+// The time of the change that caused the last write of endpoints. Proxies measure their network programming latency from it.
 // Upstream: staging/src/k8s.io/endpointslice/util/trigger_time_tracker.go.
 
 import type { Pod } from "#api/core/v1/pod.ts";
@@ -6,12 +6,12 @@ import type { Service } from "#api/core/v1/service.ts";
 import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { conditionIn } from "#rules/conditions.ts";
 
-/** What was seen of each service when it was last reconciled. One that changes twice in between counts once. */
+/** The state of each service at its last reconcile. Of two changes between two reconciles only one is seen. */
 export class TriggerTimes {
   /** By service, and then by pod: since when the pod is as ready as it is. */
   readonly #seen = new Map<string, Map<string, string>>();
 
-  /** The earliest change since this was last asked for the service; undefined if nothing has changed that has a time. */
+  /** The earliest change since the last call for the service; undefined if nothing with a timestamp has changed. */
   next({ metadata }: Service, pods: readonly Pod[]): string | undefined {
     const key = keyOf(metadata);
     const before = this.#seen.get(key);

@@ -1,5 +1,5 @@
-// Tells kubelets how long they may believe what they have read of secrets and config maps: the more nodes there are, the longer, so that
-// they do not overwhelm the API server.
+// Sets an annotation of nodes: how long kubelets may cache secrets and config maps. The more nodes there are, the longer, so that they do
+// not overload the API server.
 // Upstream: pkg/controller/ttl/ttl_controller.go.
 import { Node } from "#api/core/v1/node.ts";
 import { index } from "#client/cache.ts";
@@ -7,7 +7,7 @@ import { controller } from "#client/controller.ts";
 
 const annotation = "node.alpha.kubernetes.io/ttl";
 
-/** The sizes overlap, so that a cluster that grows and shrinks by a few nodes does not change its mind. */
+/** The sizes overlap (hysteresis), so that a cluster that grows and shrinks by a few nodes does not switch back and forth. */
 const steps = [
   { fewest: 0, most: 100, seconds: 0 },
   { fewest: 90, most: 500, seconds: 15 },

@@ -1,4 +1,4 @@
-// Who knows what of which kind: what has to be read for it, and the rules that judge it.
+// For each kind: the facts to read about an object, and the rule that explains its state.
 import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";

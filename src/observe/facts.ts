@@ -28,7 +28,7 @@ export interface Sources {
   now(): number;
 }
 
-/** Of kinds that whoever asks may not read, there is nothing: what is left is often enough. */
+/** Lists are empty for kinds that the user may not read: the other facts are often enough. */
 export async function listAllowed<K extends AnyKind>(
   client: Client,
   kind: K,
@@ -59,7 +59,7 @@ const byTime = (events: readonly Event[]): readonly Event[] =>
 
 /** Of more objects than this, the events are read all at once. */
 const fewPods = 5;
-/** Of so many pods at most the scheduler is asked, and the log is read. */
+/** For at most this many pods scheduler verdicts and logs are read. */
 const mostAsked = 5;
 
 export async function podFacts(pods: readonly Pod[], sources: Sources): Promise<readonly PodFacts[]> {

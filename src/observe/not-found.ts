@@ -1,4 +1,4 @@
-// What to say of an object that is not there: what was meant, perhaps, and what became of it.
+// Explains a missing object: similar names that may be meant, and the write that deleted it.
 import { Event } from "#api/core/v1/event.ts";
 import { nearNames } from "#base/near.ts";
 import type { Client } from "#client/client.ts";

@@ -26,7 +26,7 @@ export const coloured: Paint = {
 
 const mostEvents = 5;
 
-/** What others wrote is made printable before it is painted: afterwards nobody could tell its colours from ours. */
+/** Foreign text is made printable before colours are added: afterwards its escape codes could not be told from ours. */
 export function answerText(unsafe: Explanation, now: number, paint: Paint = plain): readonly string[] {
   const answer = printableDeep(unsafe);
   const { subject, reason, chain } = answer;

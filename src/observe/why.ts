@@ -69,7 +69,7 @@ async function read(kind: AnyKind, place: ObjectKey, { client }: Sources): Promi
 const isOf = (write: WriteRecord, kind: AnyKind, { namespace = "", name }: ObjectKey): boolean =>
   write.resource === resourceName(kind) && write.name === name && write.namespace === namespace;
 
-/** Who asked for the deletion, and for whose sake: the first who did, since those who come after only see to it. */
+/** Who asked for the deletion, and why: the first request counts, since later ones only carry it out. */
 function deleterIn(own: readonly WriteRecord[]): string | undefined {
   const write = own
     .slice(own.findLastIndex(isCreation) + 1)

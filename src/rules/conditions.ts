@@ -1,4 +1,4 @@
-// What the conditions of an object say. A type stands among them once.
+// Reads the conditions of an object, which has at most one of each type.
 
 interface TypedCondition {
   readonly type?: string | undefined;
@@ -13,6 +13,6 @@ interface ConditionHolder {
   readonly status: { readonly conditions?: readonly (TypedCondition & { readonly status: string })[] | undefined };
 }
 
-/** Whether a pod, a node, or whatever else says so of itself is ready, by its status. */
+/** Whether the condition Ready of a pod, a node or another object is True. */
 export const isReady = ({ status: { conditions } }: ConditionHolder): boolean =>
   conditionIn(conditions, "Ready")?.status === "True";

@@ -1,4 +1,4 @@
-// What is in the older tokens of service accounts, which are kept in secrets: who makes them and who believes them have to agree.
+// The claims of legacy service account tokens, which are kept in secrets. The token controller writes them, the authenticator reads them.
 // Upstream: pkg/serviceaccount/legacy.go.
 
 export const tokenSecretType = "kubernetes.io/service-account-token";

@@ -18,9 +18,9 @@ import {
   type SelectorOperator,
 } from "#schema/selector.ts";
 
-/** What of a node can be selected by. */
+/** The parts of a node that selectors look at. */
 export interface Selectable {
-  /** Where none is told, what is said of names is not looked at. */
+  /** Without a name, requirements on the name are ignored. */
   readonly name?: string;
   readonly labels: Labels;
 }
@@ -40,7 +40,7 @@ const operators: Readonly<Record<string, SelectorOperator>> = {
   Lt: "lt",
 };
 
-/** Any of the terms. One that has no meaning, or says nothing, matches no node. */
+/** Matches a node that matches any of the terms. An invalid or empty term matches no node. */
 export function nodeSelector({ nodeSelectorTerms }: NodeSelector): NodeMatcher {
   const terms = nodeSelectorTerms.map(termMatcher).filter((term) => term !== undefined);
   const [only] = terms;
@@ -50,7 +50,7 @@ export function nodeSelector({ nodeSelectorTerms }: NodeSelector): NodeMatcher {
 
 type Asking = Pick<PodSpec, "nodeSelector" | "affinity">;
 
-/** A text by which pods that select the same nodes are known; undefined for one that selects none in particular. */
+/** A key that is equal for pods that select the same nodes; undefined for a pod that selects all nodes. */
 export function requiredNodesId({ nodeSelector: labels, affinity }: Asking): string | undefined {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return labels || required ? JSON.stringify([labels ?? {}, required?.nodeSelectorTerms]) : undefined;

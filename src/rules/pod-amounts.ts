@@ -6,7 +6,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { firstByName } from "#base/collections.ts";
 import { addQuantity, formatQuantity, parseQuantity } from "#schema/quantity.ts";
 
-/** By its containers unless it says as a whole, with what running it costs. A container that does not say takes what `missing` says. */
+/** Pod-level amounts where the pod has them, else the sum over its containers; plus its overhead. `missing` fills in for containers without. */
 export function podAmounts(
   { spec, status }: Pod,
   which: "requests" | "limits",

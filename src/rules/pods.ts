@@ -8,7 +8,7 @@ import { conditionIn, isReady } from "./conditions.ts";
 
 export { hasEnded };
 
-/** Whether the pod counts: it has not ended, and is not asked to. */
+/** Whether the pod counts as running: it has not ended, and is not being deleted. */
 export const isActive = (pod: Pod): boolean => !hasEnded(pod) && pod.metadata.deletionTimestamp === undefined;
 
 export const isTerminating = (pod: Pod): boolean => !hasEnded(pod) && pod.metadata.deletionTimestamp !== undefined;

@@ -1,4 +1,4 @@
-// What several parts must know of services, and have to agree on.
+// Labels, addresses and keys of services, for all parts that read them.
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 

@@ -69,7 +69,7 @@ export function isReachable({ spec }: PersistentVolume, { labels }: Selectable):
   return required === undefined || nodeSelector(required)({ labels });
 }
 
-/** Whether the volume has this claim, or insists on it. */
+/** Whether the volume is bound to this claim, or reserved for it. */
 export function isFor({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   if (claimRef?.name !== metadata.name || claimRef.namespace !== metadata.namespace) return false;
   return !claimRef.uid || claimRef.uid === metadata.uid;

@@ -1,11 +1,11 @@
-// A term about other pods, read once: which pods it means, and how near is near.
+// A pod (anti-)affinity term, parsed once: the pods that it selects, and its topology key.
 import type { PodAffinityTerm } from "#api/core/v1/affinity.ts";
 import type { LabelSelector } from "#api/meta/label-selector.ts";
 import { formatRequirements, type Labels, labelMatcher, requirementsOf, SelectorError } from "#schema/selector.ts";
 
 export type Matcher = (labels: Labels | undefined) => boolean;
 
-/** Whom a selector means, and a text by which equal selectors are known. */
+/** A compiled selector, with an id that is the same for equal selectors. */
 export interface PodSelection {
   readonly id: string;
   readonly matches: Matcher;
@@ -29,7 +29,7 @@ export interface WeightedTerm {
 
 const nothing: PodSelection = { id: "!", matches: () => false };
 
-/** No selector at all, or one that has no meaning, selects nothing. */
+/** A missing or invalid selector selects nothing. */
 export function selectedBy(selector: LabelSelector | undefined): PodSelection {
   if (selector === undefined) return nothing;
   try {
@@ -56,7 +56,7 @@ export function affinityTerm(term: PodAffinityTerm, namespace: string): Affinity
   };
 }
 
-/** Whether a term means a pod with these labels in a namespace with those. */
+/** Whether a term selects a pod with these labels in a namespace with those labels. */
 export const concerns = (
   { namespaces, moreNamespaces, selector }: AffinityTerm,
   pod: { readonly namespace: string; readonly labels: Labels | undefined },

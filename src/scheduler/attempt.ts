@@ -17,7 +17,7 @@ export interface AttemptOptions {
   readonly verdicts: Verdicts;
 }
 
-/** A plugin's no to the whole cluster. */
+/** A refusal of the whole cluster by a plugin. */
 export interface Veto {
   readonly plugins: ReadonlySet<SchedulerPlugin>;
   readonly refusal: Refusal;
@@ -35,11 +35,11 @@ export class Attempt {
   /** The filters that have something to do with the pod, and their states. */
   readonly #filters: FilterStep[] = [];
   readonly #filterStates: unknown[] = [];
-  /** The nodes that come into question; all unless a plugin knew better. */
+  /** The candidate nodes; all nodes, unless a preFilter has narrowed them down. */
   only: ReadonlySet<string> | undefined;
-  /** The plugins that knew better. */
+  /** The plugins that narrowed the candidates down. */
   readonly narrowedBy = new Set<SchedulerPlugin>();
-  /** The no to the whole cluster, if there was one. */
+  /** The refusal of the whole cluster, if there was one. */
   veto: Veto | undefined;
   /** The plugin whose refusal was the last. */
   lastJudge: SchedulerPlugin | undefined;
@@ -52,7 +52,7 @@ export class Attempt {
     this.#nominations = nominations;
   }
 
-  /** Asks each plugin once. After a refusal that pods could be taken away for, the others are asked all the same: they may have a harder one. */
+  /** Runs preFilter of each plugin. After a refusal that preemption could cure the others run all the same: they may refuse for good. */
   prepare(): Veto | undefined {
     this.veto = this.#prepare();
     return this.veto;
@@ -104,7 +104,7 @@ export class Attempt {
     return undefined;
   }
 
-  /** What every filter has against the node, and not only the first. */
+  /** The refusals of all filters for the node, not only the first. */
   *judgeAll(node: NodeState): Generator<{ readonly plugin: SchedulerPlugin; readonly refusal: Refusal }> {
     for (const [i, { plugin, run }] of this.#filters.entries()) {
       const refusal = run(this.pod, node, this.#filterStates[i]);
@@ -112,7 +112,7 @@ export class Attempt {
     }
   }
 
-  /** What would be if pods came to a node or left it. */
+  /** A trial: the filters of one node as if pods came to it or left it. */
   trial(node: NodeState): Trial {
     const { pod } = this;
     return new Trial({ pod, node, filters: this.#filters, states: this.#filterStates, before: this.#before(node) });
@@ -123,7 +123,7 @@ export class Attempt {
     return this.#nominations.nodeOf(this.pod.uid);
   }
 
-  /** Pods for which room is being made on the node, and which come before this one. */
+  /** Pods nominated for the node that have at least this pod's priority. */
   #before({ name }: NodeState): readonly PodView[] {
     const { pod } = this;
     return this.#nominations.on(name).filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
@@ -143,7 +143,7 @@ interface TrialOptions {
   readonly before: readonly PodView[];
 }
 
-/** A copy of a node and of what the filters have prepared, to be played with. */
+/** A copy of a node and of the filter states, to try out changes on. */
 export class Trial {
   readonly node: NodeState;
   readonly #options: TrialOptions;

@@ -1,4 +1,4 @@
-// What became of the last attempt for each pod that still waits, for whoever asks why.
+// The result of the last attempt for each pending pod, for `knarr why`.
 import { equal } from "#base/collections.ts";
 import type { FitFailure } from "./cycle.ts";
 import type { Refusal, SchedulerPlugin } from "./framework.ts";
@@ -20,13 +20,13 @@ export interface FailedAttempt {
   readonly message: string;
   /** How many nodes there were. */
   readonly nodes: number;
-  /** What was said of each node that was looked at; undefined if that was given up for lack of room. */
+  /** The refusal of each node that was looked at; undefined if it was dropped to save memory. */
   readonly verdicts: readonly NodeVerdict[] | undefined;
 }
 
 export type Said = Omit<NodeVerdict, "node">;
 
-/** Verdicts of one pod, or of several that were told the same: names of nodes beside the number of what was said of them. */
+/** Verdicts of one pod, or of several pods with the same ones: names of nodes, and for each the index of its refusal. */
 interface VerdictRecord {
   readonly said: readonly Said[];
   readonly nodes: readonly string[];
@@ -48,7 +48,7 @@ export class Attempts {
   readonly #uses = new Map<VerdictRecord, number>();
   #size = 0;
 
-  /** So many verdicts on nodes are kept in all; they take ten bytes each. */
+  /** How many verdicts are kept in all; each takes ten bytes. */
   constructor(mostVerdicts = 4_000_000) {
     this.#mostVerdicts = mostVerdicts;
   }
@@ -74,7 +74,7 @@ export class Attempts {
     this.#release(entry);
   }
 
-  /** Pods alike are told the same, one after the other: that is kept once. */
+  /** Equal pods often get equal verdicts, one after the other: these share one list. */
   #keep(verdicts: Verdicts): VerdictRecord {
     const kept = this.#last && isSame(this.#last, verdicts) ? this.#last : packed(verdicts);
     this.#last = kept;

@@ -1,4 +1,4 @@
-// What happens to a pod once its node is chosen: it is assumed to be there, reserved, permitted and bound, or all of it is taken back.
+// What happens once a node is chosen: the pod is assumed to be there, reserved, permitted and bound; or all of this is undone.
 import type { Metrics } from "#client/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import type { FitFailure } from "./cycle.ts";
@@ -91,11 +91,11 @@ export class Bindings {
     const { snapshot, assumed } = this.#options;
     for (const { plugin } of profile.reserve.toReversed())
       plugin.unreserve?.(view, node, attempt.states[profile.numberOf(plugin)]);
-    // If the API server has told of the pod meanwhile, it is where it was told to be.
+    // If a watch event for the pod has arrived meanwhile, the node in that event counts.
     if (assumed.delete(view.uid)) snapshot.removePod(view.uid);
   }
 
-  /** The room it was given is free again. */
+  /** Undoes the assumption: the resources of the pod are free again. */
   #tellGone({ node }: NodeChoice, { pod }: PodView): void {
     const old = new PodView({ ...pod, spec: { ...pod.spec, nodeName: node.name } });
     this.#options.queue.changed({ kind: "Pod", old, now: undefined, happened: ["delete"] });

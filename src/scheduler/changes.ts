@@ -14,7 +14,7 @@ export function partsChanged(old: PodView, now: PodView): readonly ChangeType[] 
   return parts;
 }
 
-/** Nothing if the change cannot matter: nodes are updated often, to say that they are well. */
+/** Empty if the change cannot matter: most updates of nodes are heartbeats. */
 export function nodePartsChanged(old: Node, now: Node): readonly ChangeType[] {
   const parts: ChangedPart[] = [];
   if (!equal(old.status.allocatable ?? {}, now.status.allocatable ?? {})) parts.push("allocatable");

@@ -18,7 +18,7 @@ export interface CycleOptions {
 
 export interface Placement {
   readonly node: NodeState;
-  /** The best total, and how many nodes came into question; for tests and for those who want to know. */
+  /** The best total score, and the number of feasible nodes; for tests and explanations. */
   readonly score: number;
   readonly feasible: number;
 }
@@ -28,7 +28,7 @@ export interface FitFailure {
   /** How many nodes there are. */
   readonly nodes: number;
   readonly veto: Veto | undefined;
-  /** Whoever refused a node. */
+  /** The plugins that refused a node. */
   readonly refusedBy: ReadonlySet<SchedulerPlugin>;
 }
 
@@ -76,7 +76,7 @@ export class Cycle {
     return this.#best();
   }
 
-  /** What every plugin has against every node now. An attempt stops at a node's first refusal; this is for people who ask. */
+  /** The refusals of all plugins for all nodes. An attempt stops at the first refusal of a node; this is for explanations. */
   *explain(profile: Profile, pod: PodView): Generator<NodeVerdict> {
     const attempt = this.begin(profile, pod);
     const veto = attempt.prepare();

@@ -121,7 +121,7 @@ export interface PluginContext {
   nominated(node: string): readonly PodView[];
 }
 
-/** For steps that wait: the client's writes are caused by the pod, and end with the scheduler. */
+/** The context of asynchronous steps: writes of the client name the pod as their cause, and abort with the scheduler. */
 export interface BindingContext {
   readonly client: Client;
   readonly signal: AbortSignal;

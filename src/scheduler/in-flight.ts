@@ -1,4 +1,4 @@
-/** Work that goes on beside the cycles. So much at once is enough to keep the API server busy; more would only wait there. */
+/** Limits the work that runs beside the cycles. This many requests at once keep the API server busy; more would only wait there. */
 export class PodsInFlight {
   readonly #limit: number;
   readonly #work = new Set<Promise<void>>();

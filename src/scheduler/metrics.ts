@@ -4,7 +4,7 @@ import type { MetricRegistry } from "#base/metrics.ts";
 const doubling = (first: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, i) => Number((first * 2 ** i).toPrecision(12)));
 
-/** Says what the names mean that this layer counts by; to be called once for a registry. */
+/** Declares the metrics of this layer. To be called once for each registry. */
 export function declareSchedulerMetrics(registry: MetricRegistry): void {
   const byResult = ["profile", "result"];
   registry.counter({

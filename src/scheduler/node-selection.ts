@@ -4,7 +4,7 @@ const unknown = 0;
 const yes = 1;
 const no = 2;
 
-/** Which nodes match, asked of each at most once. Pods of one workload ask the same of all nodes, thousands of times. */
+/** Caches which nodes match a selector: the pods of a workload evaluate the same selector thousands of times. */
 export class NodeSelection {
   readonly #matches: (node: NodeState) => boolean;
   /** By slot. */

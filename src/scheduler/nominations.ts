@@ -34,7 +34,7 @@ export class Nominations {
     if (present?.size === 0) this.#byNode.delete(node);
   }
 
-  /** Follows a change of the pod. What was decided here and is not written yet counts until the API says something new. */
+  /** Takes over a change of the pod. A nomination that was decided here and is not written yet counts until the API has a newer one. */
   follow(old: PodView | undefined, now: PodView): void {
     const before = old?.pod.status.nominatedNodeName ?? "";
     const written = now.pod.status.nominatedNodeName ?? "";

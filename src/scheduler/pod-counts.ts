@@ -39,7 +39,7 @@ interface Counter {
   readonly perNode: PerNode;
 }
 
-/** What of the pods that are there speaks about pods to come, by term. */
+/** Terms of existing pods that apply to pods to be placed. */
 export interface TermUse {
   readonly term: AffinityTerm;
   /** Pods that must not have such a pod near. */

@@ -41,7 +41,7 @@ export class PodView {
     this.priority = pod.spec.priority ?? 0;
   }
 
-  /** Whether the pod takes and means the same as before, so that only its status is news. What was read of it then is kept. */
+  /** Whether nothing but the status has changed. Then the parsed parts of the old view are reused. */
   isLike(before: PodView): boolean {
     if (this.uid !== before.uid || this.isEnding !== before.isEnding) return false;
     if (!equal(this.labels ?? {}, before.labels ?? {}) || !isSameRequest(this.request, before.request)) return false;

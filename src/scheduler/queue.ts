@@ -50,7 +50,7 @@ export interface QueuedPod extends QueueEntry {
   seen: number;
 }
 
-/** Void once the pod is elsewhere, or waits for another time. */
+/** An entry of a heap. It is void once the pod is elsewhere, or waits for another time. */
 interface Retry {
   readonly pod: QueuedPod;
   readonly at: number;

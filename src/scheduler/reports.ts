@@ -1,4 +1,4 @@
-// Tells people why a pod has no node: as its PodScheduled condition, and as an event. Once, not each time it is tried again.
+// Reports why a pod has no node, as its condition PodScheduled and as an event: once, and not at each attempt.
 
 import type { PodCondition } from "#api/core/v1/pod.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -10,7 +10,7 @@ import type { PodView } from "./pod-view.ts";
 
 type Write = (context: BindingContext) => Promise<void>;
 
-/** Events are kept for an hour: one that still holds is told again before that is over. */
+/** Events are kept for an hour, so an event that still holds is repeated before that. */
 const repeatMs = 30 * 60_000;
 /** Longer messages of events are refused. */
 const longestEvent = 1024;
@@ -24,7 +24,7 @@ export class FailureReports {
     this.#clock = clock;
   }
 
-  /** What there is to write, if anything. A nomination that is undefined stays as it is. */
+  /** The write that reports a refusal, if one is needed. An undefined nomination stays as it is. */
   refused(pod: PodView, message: string, nominate: string | undefined): Write | undefined {
     return this.#report(pod, "Unschedulable", message, nominate);
   }

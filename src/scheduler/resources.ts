@@ -12,7 +12,7 @@ export interface ResourceVector {
   readonly others: ReadonlyMap<string, number>;
 }
 
-/** What of a pod counts when nodes are compared: a container that asks for nothing is taken to need a little all the same. */
+/** The requests that count in scores: containers without requests count with small defaults. */
 export interface PodRequest extends ResourceVector {
   readonly likelyCpu: number;
   readonly likelyMemory: number;
@@ -21,7 +21,7 @@ export interface PodRequest extends ResourceVector {
 const noOthers: ReadonlyMap<string, number> = new Map();
 const likely = { cpu: "100m", memory: String(200 * 1024 * 1024) };
 
-/** Counted one by one, other than the names the system has fields for. */
+/** Scalar resources: all but those that have fields of their own. */
 export const isScalar = (name: string): boolean =>
   isExtended(name) || isHugePages(name) || name.includes("kubernetes.io/") || name.startsWith("attachable-volumes-");
 

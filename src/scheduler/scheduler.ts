@@ -1,6 +1,6 @@
 // Gives each pod that has none the node that suits it best.
 //
-//   watching.ts   what informers tell → snapshot and queue
+//   watching.ts   changes from informers → snapshot and queue
 //   queue.ts      which pod is next
 //   cycle.ts      pod → node, or the reasons why none will do
 //   here          assume, reserve, then beside the next cycles: permit, bind; or report why not
@@ -126,7 +126,7 @@ export class Scheduler implements Component {
     });
   }
 
-  /** Whether all that decisions depend on is known: for a readiness check. */
+  /** Whether all caches are filled: for a readiness check. */
   get hasSynced(): boolean {
     return [Pod, Node, ...this.#reads].every((kind) => this.#options.informers.of(kind).hasSynced);
   }
@@ -136,7 +136,7 @@ export class Scheduler implements Component {
     return this.#queue.sizes;
   }
 
-  /** What every plugin has against every node now, for a pod that waits; `attempts` has the first refusals of the last attempt. */
+  /** The refusals of all plugins for all nodes, for a pending pod; `attempts` has the first refusals of the last attempt. */
   explain({ uid }: Pick<PodView, "uid">): readonly NodeVerdict[] | undefined {
     const view = this.#queue.get(uid)?.view;
     const profile = view && this.#profileOf(view);
@@ -220,7 +220,7 @@ export class Scheduler implements Component {
     }
   }
 
-  /** The pod waits, and people are told why. */
+  /** Puts the pod back into the queue, and reports why. */
   #refuse(queued: QueuedPod, attempt: Attempt, misfit: FitFailure, after: PostFiltered): void {
     const { view } = queued;
     const message = explainMisfit(misfit, attempt, after.message);

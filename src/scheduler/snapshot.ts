@@ -67,7 +67,7 @@ export class Snapshot {
     return this.#unschedulable > 0;
   }
 
-  /** The nodes that match, remembered for all who ask under the same id as long as no labels change. */
+  /** The nodes that match, cached under the id as long as no labels change. */
   selection(id: string, matcher: () => (node: NodeState) => boolean): NodeSelection {
     let selection = this.#selections.get(id);
     if (!selection) {
@@ -82,7 +82,7 @@ export class Snapshot {
     return this.#nodes.get(name);
   }
 
-  /** The pod as it was last told of or assumed, if it has a node. */
+  /** The pod as it was last seen or assumed, if it has a node. */
   placed(uid: string): { readonly pod: PodView; readonly node: string } | undefined {
     return this.#homes.get(uid);
   }

@@ -1,4 +1,4 @@
-// What was said of the nodes that will not do. One list is used again and again: a cycle makes nothing per node.
+// The refusals of nodes in a cycle. The arrays are reused, so that a cycle allocates nothing per node.
 import type { Refusal, SchedulerPlugin } from "./framework.ts";
 import type { NodeState } from "./node-state.ts";
 

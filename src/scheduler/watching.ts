@@ -1,4 +1,4 @@
-// Turns what informers tell into what the scheduler knows, and into reasons to try pods again.
+// Applies changes from informers to the snapshot and the queue, and wakes pods that a change may help.
 import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";

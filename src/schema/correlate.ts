@@ -1,5 +1,5 @@
-// What items of lists and entries of maps were in the stored object. Items are known by the keys of their list; those of other lists are
-// new whenever the list is. So an update may be told from a create in them, too.
+// Matches list items and map entries with those of the stored object, so that validation can tell an update of an item from a new one. Items
+// are matched by the keys of their list; items of a list without keys always count as new.
 import { own } from "#base/collections.ts";
 import type { FieldSpec, Type } from "./field.ts";
 import type { AnyStruct } from "./struct.ts";
@@ -36,7 +36,7 @@ function keyOf(item: unknown, keys: readonly string[]): string | undefined {
   return text;
 }
 
-/** Whether anything in a declared value is judged by what it was: to look for that takes time, and few need it. */
+/** Whether any check in a declared struct compares with the old value: matching takes time, and few structs need it. */
 export function asksForOld(type: Type, visited = new Set<AnyStruct>()): boolean {
   if (type.is === "list") return asksForOld(type.item, visited);
   if (type.is === "map") return asksForOld(type.value, visited);

@@ -1,10 +1,10 @@
-// What Go's decoder says of values that it cannot take. Clients see its words, and with them the names of Go's structs and types.
+// The messages of Go's decoder for values of the wrong type. Clients see them, with the names of Go's structs and types.
 import type { Type } from "./field.ts";
 import { goTypeNames } from "./go-type-names.ts";
 import { WrittenNumber } from "./json.ts";
 import type { AnyStruct } from "./struct.ts";
 
-/** `path` leads from the root struct to a value that is not of `type`. Keys of maps and indexes are not told. */
+/** `path` leads from the root struct to a value that is not of `type`. Keys of maps and indexes are left out of the message. */
 export function mismatchMessage(
   root: AnyStruct,
   path: readonly (string | number)[],
@@ -52,7 +52,7 @@ function embeddings(struct: AnyStruct, field: string): readonly string[] {
   return inlined ? [shortName(inlined.struct), ...embeddings(inlined.struct, field)] : [];
 }
 
-/** What a number can be too large for, or too exact; anything else takes no number at all. */
+/** Types that accept numbers, which may be too large or too precise; all others accept no number. */
 const numberTypes: ReadonlySet<string> = new Set(["int32", "int64", "float64"]);
 
 function whatIs(value: unknown, type: string): string {

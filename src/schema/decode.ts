@@ -90,7 +90,7 @@ class DecodePath {
     });
   }
 
-  /** Each once, and no more than upstream tells: a long path under which much is unknown would else be told again and again. */
+  /** Each path once, and no more than upstream reports: otherwise a long path with many unknown fields would be repeated for each. */
   noteUnknown(): void {
     if (this.unknown.size < mostStrictErrors) this.unknown.add(`unknown field ${JSON.stringify(this.toString())}`);
   }

@@ -1,4 +1,4 @@
-// What clients find out before they ask for anything: groups, versions, resources. Derived from the kinds that are served.
+// Discovery documents: groups, versions and resources. Derived from the kinds that are served.
 import { toBase64 } from "#base/base64.ts";
 import { own } from "#base/collections.ts";
 import { sha256 } from "#base/sha256.ts";
@@ -16,7 +16,7 @@ export interface Catalog {
   readonly priorities: Readonly<Record<string, GroupPriority>>;
   /** The kind of every `scale` subresource. */
   readonly Scale: AnyKind;
-  /** Versions that other servers answer for; kinds of such a version are not told of. */
+  /** Versions that other servers serve; kinds of such a version are left out. */
   readonly foreign?: readonly ForeignVersion[];
 }
 
@@ -153,7 +153,7 @@ function resourceItem(kind: AnyKind): ApiResource {
     singularName: singular,
     namespaced: scope === "Namespaced",
     kind: kind.kind,
-    // Upstream tells those of custom resources in the order in which its handler has them.
+    // Upstream lists the verbs of custom resources in the order of its handler.
     verbs: kind.model.publication.isUnstructured ? verbs : verbs.toSorted(),
     ...names(kind),
     ...(stored !== false && { storageVersionHash: storageVersionHash(kind) }),
@@ -181,7 +181,7 @@ const names = ({ shortNames, categories }: Pick<ApiResource, "shortNames" | "cat
   ...(categories && categories.length > 0 && { categories }),
 });
 
-/** Tells which form of the kind is stored, without saying it: equal hashes, equal form. */
+/** The storage version hash: equal hashes mean the same stored form. */
 export function storageVersionHash(kind: AnyKind): string {
   const { group, version, storageVersion = version, kind: name } = kind.convert?.to() ?? kind;
   return toBase64(sha256(`${group}/${storageVersion}/${name}`).subarray(0, 8));

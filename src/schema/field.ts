@@ -97,7 +97,7 @@ export interface FieldSpec {
   maxItems?: number;
   minItems?: number;
   nonEmpty?: boolean;
-  /** What is said beside "Required value" when it is missing. */
+  /** The text after "Required value" when it is missing. */
   whenMissing?: string;
   formats?: readonly Format[];
   /** What the value is made of is not checked: upstream takes anything of that form here. */

@@ -16,7 +16,7 @@ export function patternMessage(message: string, pattern: string, ...examples: re
     : `${message} (e.g. ${examples.map((one) => `'${one}', `).join(" or ")}${used}`;
 }
 
-/** A format given by a regular expression and, if told, a longest length in bytes. */
+/** A format given by a regular expression and optionally a maximum length in bytes. */
 function pattern(
   source: string,
   message: string,

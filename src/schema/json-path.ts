@@ -140,7 +140,7 @@ export class JsonPath {
     });
   }
 
-  /** What cannot be found does not exist, whatever else is an error. */
+  /** A missing field counts as not existing; all other errors are errors here, too. */
   #exists(item: unknown, steps: Steps): boolean {
     try {
       return this.#walk([item], steps).length > 0;

@@ -40,7 +40,7 @@ export interface Column<O> {
   cell(object: O, now: number): unknown;
 }
 
-/** Says of a whole row what clients may hide or mark it by; `Completed` is the only type there is. */
+/** The condition of a whole row, by which clients may hide or mark it; `Completed` is the only type. */
 export interface RowCondition {
   readonly type: "Completed";
   readonly status: "True" | "False" | "Unknown";
@@ -88,7 +88,7 @@ export interface KindRules<F extends Fields> {
   readonly verbs?: readonly Verb[];
   /** A deletion is answered with the object, not with a Status. */
   readonly returnsDeleted?: true;
-  /** Whoever still uses the kind is told so, with every answer. */
+  /** A deprecation warning that is sent with every response. */
   readonly deprecated?: { readonly since: string; readonly use?: string } | { readonly warning: string };
   /** False for what is answered and forgotten, like access reviews. */
   readonly stored?: false;
@@ -107,7 +107,7 @@ export interface KindRules<F extends Fields> {
   nameFormat?(name: string, object: ObjectOf<F>): readonly string[];
   /** Conditional defaults; see StructRules. */
   complete?(object: Mutable<ObjectOf<F>>): void;
-  /** In which order problems are told; see StructRules. */
+  /** The order in which problems are reported; see StructRules. */
   readonly problemOrder?: string;
   /** Problems of a create (no `old`) or an update of the object, beyond those of the single fields. */
   check?(object: ObjectOf<F>, old: ObjectOf<F> | undefined): Iterable<Problem>;

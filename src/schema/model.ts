@@ -1,5 +1,5 @@
-// What the objects of a kind are: how they are read, filled in, judged, owned and told of. There are two makers: `declared` for kinds
-// whose structs are in the code, and `structural` for those whose schema comes at run time. Nothing outside asks which one it was.
+// The object model of a kind: decoding, defaults, validation, ownership of fields and publishing. There are two makers: `declared` for kinds
+// whose structs are in the code, and `structural` for kinds whose schema comes at run time. Other code does not ask which one it was.
 //
 // In memory an object is what JSON.stringify writes, whichever made it. Protobuf, strategic patches and tables go by the kind's struct.
 import type { ApplyShape } from "./apply/shape.ts";

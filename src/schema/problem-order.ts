@@ -1,5 +1,5 @@
-// The order in which problems are told. It is that of the declarations, unless a struct says otherwise: upstream's is that of its
-// validators, which were written by hand.
+// The order in which problems are reported: that of the declarations, unless a struct has its own. Upstream's order is that of its
+// hand-written validators.
 import type { FieldSpec, Type } from "./field.ts";
 import type { Problem, ProblemType } from "./problem.ts";
 import type { AnyStruct } from "./struct.ts";

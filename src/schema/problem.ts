@@ -22,7 +22,7 @@ export interface Problem {
   readonly detail: string;
   /** The value as it will be shown. Left out, it is read from the object at `field`. */
   value?: unknown;
-  /** Told after all others of its struct, whatever field it names. */
+  /** Reported after all others of its struct, whatever field it names. */
   readonly isLast?: boolean;
   /** Whether the value is the one at `field`, as the object has it; upstream shows its own form of it. */
   readonly isHeld?: boolean;

@@ -12,7 +12,7 @@ export function noteSentEmpty(holder: object, dropped: ReadonlyMap<string, objec
 export const sentEmpty = (holder: unknown, field: string): object | undefined =>
   typeof holder === "object" && holder !== null ? emptied.get(holder)?.get(field) : undefined;
 
-/** Returns the copy, which from now on was sent empty in the same fields as the original. */
+/** Marks the copy as sent empty in the same fields as the original, and returns it. */
 export function sentAs<T extends object>(original: object, copy: T): T {
   const dropped = emptied.get(original);
   if (dropped && copy !== original) emptied.set(copy, dropped);

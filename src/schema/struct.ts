@@ -17,7 +17,7 @@ export interface StructRules<F extends Fields> {
   /** Defaults that depend on other fields. Runs after the fields' own defaults, before those of nested structs. */
   complete?(value: Mutable<InferFields<F>>): void;
   /**
-   * Fields in the order in which problems of them are told, those of `check` among them, where that is not the order of declaration.
+   * Fields in the order in which their problems are reported, those of `check` among them, where that is not the order of declaration.
    * Fields that are not named come last, or where `*` stands. `template.metadata` names a part of a field, and `name:Duplicate` those of
    * its problems that have a type; `.` is the struct itself.
    */

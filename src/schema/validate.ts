@@ -19,7 +19,7 @@ type Validator = (value: any, old: any, updating: boolean, problems: Problem[]) 
 
 /**
  * The problems of a defaulted object, none if it may be stored. With `old`, of the update from old to it. Once there are
- * `mostProblems`, no more are looked for: nobody reads them, and to find and tell all of a large object takes seconds.
+ * `mostProblems`, the search ends: nobody reads more, and finding and printing all of a large object takes seconds.
  */
 export function validateObject(
   subject: AnyKind | AnyStruct,
@@ -32,7 +32,7 @@ export function validateObject(
     validateStruct(subject, object, old, problems);
     return problems;
   }
-  // What is only asked and answered, like an access review, needs no name.
+  // Kinds that are not stored, like access reviews, need no name.
   if (subject.stored !== false) addMetadataProblems(subject, object, old, problems);
   subject.model.validate(object, old, problems, warn);
   return problems;
@@ -42,7 +42,7 @@ function addMetadataProblems(kind: AnyKind, object: Values, old: Values | undefi
   const add = () =>
     at("metadata", problems, () => validateMetadata(kind, object as WithMetadata, old?.metadata, problems));
   add();
-  // Upstream asks twice about the update of a custom resource, and tells both.
+  // Upstream validates the update of a custom resource twice, and reports both results.
   if (old && problems.length > 0 && kind.model.publication.isUnstructured) add();
 }
 
@@ -125,7 +125,7 @@ function compile(struct: AnyStruct): Validator | undefined {
   };
 }
 
-/** The problems of a struct's fields. They are told in the order in which fields are declared, whatever the order in which they were sent. */
+/** The problems of a struct's fields. They are reported in the order in which fields are declared, whatever the order in which they were sent. */
 class Findings {
   readonly #value: Values;
   readonly #problems: Problem[];

@@ -93,14 +93,14 @@ export interface ApiRequest extends ResourceAddress {
   readonly audit?: AuditNotes | undefined;
   /** The kind the client expects in the answer, for transports that must decode it. The server does not look at it. */
   readonly expects?: AnyKind;
-  /** Of a watch: whoever asks holds each object that it is told of. Where that is this process, the server need not hold it, too. */
+  /** Of a watch: the client keeps each object in memory. If the client is in this process, the server need not keep the object as well. */
   readonly holds?: boolean | undefined;
   /** Of a watch: called when what there was when it began has been taken. */
   readonly began?: (() => void) | undefined;
   /** Of a watch: how long it lasts if the query does not say; for as long as it is wanted by default. */
   readonly lastsSeconds?: number | undefined;
   readonly signal: AbortSignal;
-  /** Takes what the answer should tell besides the result; the server collects it into the answer's warnings. */
+  /** Adds a warning to the response. */
   readonly warn?: (text: string) => void;
 }
 

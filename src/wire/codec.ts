@@ -24,8 +24,8 @@ export interface Codec {
   /** The same, to be interrupted, where it takes long. */
   encodeSteps?(subject: TypedSubject, object: object): Generator<void, Uint8Array>;
   /**
-   * For the same bytes as `encode` makes of a list that has items, but item by item. `list` is the list without them, and `field` is
-   * where they stand: the last field of the list.
+   * Encodes a list item by item, into the same bytes as `encode`. `list` is the list without its items, and `field` is the name of the field
+   * with the items: the last field of the list.
    */
   listEncoder(
     subject: TypedSubject,
@@ -66,7 +66,7 @@ export interface Frames {
   readonly isPartial: boolean;
 }
 
-/** The object of an event, which says what it is before it is read as that. */
+/** The object of an event; its apiVersion and kind are read first, and decide how the rest is decoded. */
 export interface EncodedPart {
   readonly apiVersion: string;
   readonly kind: string;

@@ -20,12 +20,12 @@ export interface HttpRequest {
   readonly content: AsyncIterable<Uint8Array>;
   /** DER of the client's certificate, if it sent one that our authority signed. */
   readonly clientCertificate: Uint8Array | undefined;
-  /** DER of one that another authority of the front signed, and the name of that. It does not say who the user is. */
+  /** DER of a client certificate that another authority of the front signed, and the name of that authority. It does not identify a user. */
   readonly otherCertificate?: { readonly authority: string; readonly bytes: Uint8Array } | undefined;
-  /** It sent one that is not good: of another authority, out of date, or not meant for clients. */
+  /** The client sent a certificate that is not valid: of an unknown authority, expired, or not meant for clients. */
   readonly hasUntrustedCertificate?: boolean;
   readonly remoteAddress: string;
-  /** It came without TLS, from this machine, by a port that is meant for that. */
+  /** The request came without TLS, from this machine, by a port for such requests. */
   readonly isUnsecured?: boolean;
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;
@@ -33,7 +33,7 @@ export interface HttpRequest {
   cutOff?(): void;
 }
 
-/** What one user may see is not for the next, and not for long. */
+/** Responses depend on the user and on the moment, so no cache may keep them. */
 export const uncached = { "cache-control": "no-cache, private" } as const;
 /** Keeps browsers from guessing a type. Upstream sends it with refusals of authorization and with plain texts, nowhere else. */
 export const nosniff = { "x-content-type-options": "nosniff" };
@@ -54,7 +54,7 @@ export interface Parts extends Iterable<Uint8Array> {
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** Bytes are asked about first: to look for a name in them takes as long as the rest of what is done for an answer's headers. */
+/** Uint8Array is checked first: an `in` test on bytes takes as long as all other work on the headers of a response. */
 const isBytes = (body: HttpResponse["body"]): body is Uint8Array => body instanceof Uint8Array;
 
 export const isParts = (body: HttpResponse["body"]): body is Parts =>

@@ -38,7 +38,7 @@ export const jsonCodec: Codec = {
   },
 };
 
-/** What an object is called, and of what struct it is, if it has one. */
+/** The apiVersion and kind of an object, and its struct if it has one. */
 type ObjectNames = Omit<TypedSubject, "struct"> & Partial<Pick<TypedSubject, "struct">>;
 
 /** One object as an answer of its own. It begins with `namesHead`, so that a list can leave that out, and ends with a newline. */

@@ -4,7 +4,7 @@ export const jsonType = "application/json";
 export const yamlType = "application/yaml";
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
-/** What may be asked for besides the format: `as=Table;v=v1;g=meta.k8s.io` and `stream=watch`. */
+/** The parameters of a media type: `as=Table;v=v1;g=meta.k8s.io` and `stream=watch`. */
 export interface RequestedConversion {
   readonly kind: string;
   readonly group: string;
@@ -15,7 +15,7 @@ export interface AcceptedType {
   readonly mediaType: string;
   readonly convert?: RequestedConversion;
   readonly isPretty: boolean;
-  /** Asked for a stream of events. A watch is one whether this is said or not. */
+  /** The client asks for a stream of events. A watch is one with or without this parameter. */
   readonly isStream: boolean;
   /** All parameters as sent, by lower-case name. */
   readonly parameters: ReadonlyMap<string, string>;
@@ -34,13 +34,13 @@ export const offers: readonly Offer[] = [
   { mediaType: protobufType, streams: true },
 ];
 
-/** What can be asked of one endpoint. */
+/** What one endpoint offers. */
 export interface Negotiable {
   readonly offers: readonly Offer[];
   readonly isWatch: boolean;
-  /** Whether the answer may be converted so, in this format. Absent, nothing may. */
+  /** Whether the response can be converted as the parameters say, in this format. Absent: no conversion is offered. */
   allows?(convert: RequestedConversion, mediaType: string): boolean;
-  /** Whether the format may be asked for without a conversion. Absent, each may. */
+  /** Whether the format is offered without a conversion. Absent: every format is. */
   allowsPlain?(mediaType: string): boolean;
 }
 

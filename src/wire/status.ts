@@ -2,7 +2,7 @@
 import { ApiError, type StatusCause, type StatusDetails } from "#base/errors.ts";
 import { type Problem, problemCause } from "#schema/problem.ts";
 
-/** Which collection is spoken of: `deployments.apps`. */
+/** The collection that a refusal is about: `deployments.apps`. */
 export interface ResourceName {
   readonly group: string;
   readonly resource: string;
@@ -86,7 +86,7 @@ export function invalidObject({ group, kind }: KindName, name: string, problems:
   });
 }
 
-/** No client reads more. Each of many problems may show a long value, such as the list that it is about. */
+/** Longer messages are cut: each of many problems may contain a long value, such as the list that it is about. */
 const mostTold = 1024 * 1024;
 
 function tellable(problems: Iterable<Problem>): readonly StatusCause[] {
@@ -143,10 +143,10 @@ export const nothingProduced = (available: readonly string[]): ApiError =>
     details: {},
   });
 
-/** There is no such form of what was asked for. */
+/** 406: the resource cannot be encoded in any format that the client accepts. */
 export const noSuchForm = (message: string): ApiError => new ApiError({ code: 406, reason: "NotAcceptable", message });
 
-/** The same of a body. */
+/** 415: the body is in a format that the resource cannot be decoded from. */
 export const nothingConsumed = (): ApiError =>
   new ApiError({ code: 415, reason: "UnsupportedMediaType", message: "415: Unsupported Media Type", details: {} });
 
@@ -209,7 +209,7 @@ export const timedOut = (message: string): ApiError =>
 export const serviceUnavailable = (message: string): ApiError =>
   new ApiError({ code: 503, reason: "ServiceUnavailable", message });
 
-/** What upstream passes on as an error of Go, without a reason. */
+/** 500 without a reason: upstream answers so where it passes on a plain Go error. */
 export const unexpectedError = (message: string): ApiError => new ApiError({ code: 500, reason: "", message });
 
 export const internalError = (message: string, causes: readonly StatusCause[] = [{ message }]): ApiError =>

@@ -1,5 +1,5 @@
-// What a node did on the way to a status, as it tells it beside the status: `Knarr-Steps: sandbox@1767225600123+12,start/web@…`.
-// Events say the same to people, but by the second; a trace wants to know which of them took the time.
+// The steps that a node took before it wrote a status, in a header of that write: `Knarr-Steps: sandbox@1767225600123+12,start/web@…`.
+// Events report the same to people, but in whole seconds; a trace needs to know which step took the time.
 
 const stepNames = ["sandbox", "image-present", "image-pulled", "create", "start", "ready", "end"] as const;
 export type StepName = (typeof stepNames)[number];
@@ -29,7 +29,7 @@ const names: ReadonlySet<string> = new Set(stepNames);
 const isStepName = (text: string): text is StepName => names.has(text);
 const pattern = /^([a-z-]+)(?:\/([a-z0-9-]{1,63}))?@(\d{1,15})(?:\+(\d{1,12}(?:\.\d)?))?$/;
 
-/** What cannot be read is left out: a wrong step must not stop a right write. */
+/** Malformed steps are left out: a wrong step must not fail a valid write. */
 export function parseSteps(text: string): readonly DoneStep[] {
   return text.split(",", most).flatMap((part) => {
     const [, step = "", container, at = "", ms = "0"] = pattern.exec(part.trim()) ?? [];

@@ -1,4 +1,4 @@
-// The header by which clients are told what they should know though their request went well.
+// The header Warning of successful responses.
 
 /** Beyond this many characters in all, each warning is cut to `mostOfOne`, as upstream does. */
 const mostOfAll = 4096;

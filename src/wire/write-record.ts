@@ -1,4 +1,4 @@
-// What the server remembers of a write, as `GET /knarr/v1/trace` tells it.
+// The record of a write, as `GET /knarr/v1/trace` returns it.
 import type { DoneStep } from "./steps.ts";
 
 /** An object at a revision, as `Knarr-Because` names it: `pods/default/web@17`, `nodes/n1@3`. */
@@ -25,6 +25,6 @@ export interface WriteRecord {
   readonly because: readonly Cause[];
   /** Milliseconds spent in each stage, in the order in which they were passed. */
   readonly stages: Readonly<Record<string, number>>;
-  /** What the writer did before it wrote, if it told, in the order in which it was done. */
+  /** The steps that the writer took before the write, in order, if it sent any. */
   readonly steps?: readonly DoneStep[];
 }

@@ -1,4 +1,4 @@
-// Subresources that are connections: what is asked is passed on to a kubelet, a pod or a service, and the answer passed back.
+// Subresources that are connections: the request is proxied to a kubelet, a pod or a service.
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -35,7 +35,7 @@ export interface ConnectCall extends ConnectionOptions {
 
 export interface Connector {
   readonly methods: readonly string[];
-  /** Whether it takes the right to create, whatever the method: a WebSocket begins with a GET, and gives no less than a POST. */
+  /** Whether it needs the verb create for any method: a WebSocket begins with a GET, and gives as much access as a POST. */
   needsCreate?(address: ResourcePath): boolean;
   /** What admission is shown; without it there is nothing to admit. */
   readonly options?: { readonly kind: string; of(call: ConnectCall): Readonly<Record<string, unknown>> };
@@ -92,7 +92,7 @@ export async function connect(
       const { registry, kind } = served(resource);
       const key = registry.keyOf(kind.scope === "Namespaced" ? namespace : undefined, named);
       const stored = await registry.objects.current(key, http);
-      // By the resource that was asked for, whatever is missing behind it: upstream does so.
+      // The error names the requested resource, whatever is missing behind it, as upstream does.
       if (!stored) throw notFound({ group: "", resource: address.resource }, named);
       return stored.object;
     },

@@ -8,7 +8,7 @@ interface TargetName {
   readonly name: string;
 }
 
-/** The container that is meant: the only one need not be named. */
+/** The container of a request, which may be omitted if the pod has only one. */
 export function containerOf({ metadata, spec }: ApiObject, asked: string): string {
   const containers: readonly TargetName[] = spec.containers ?? [];
   const all = [...(spec.initContainers ?? []), ...containers, ...(spec.ephemeralContainers ?? [])].map(

@@ -21,7 +21,7 @@ const component = "apiserver";
 const group = "config.k8s.io";
 const textType = "text/plain";
 const offers = [jsonType, yamlType, textType].map((mediaType) => ({ mediaType, streams: false }));
-/** The newest first; who asks for another is told that it is old. */
+/** The newest first; requests for older versions get a deprecation warning. */
 const versions = ["v1beta1", "v1alpha1"];
 
 export function statusPage(request: HttpRequest, pages: OwnPages, paths: readonly string[]): HttpResponse {
@@ -55,7 +55,7 @@ export function flagsPage(request: HttpRequest, flags: Readonly<Record<string, s
   );
 }
 
-/** Who does not say what it takes gets text. */
+/** Clients without an Accept header get text. */
 function page(request: HttpRequest, kind: "Statusz" | "Flagz", facts: object, text: () => string): HttpResponse {
   const accept = request.headers.accept?.trim() || textType;
   const result = negotiate(accept, {

@@ -5,7 +5,7 @@ import type { ApiRequest } from "#wire/api-request.ts";
 
 export interface AdmissionCall {
   readonly request: ApiRequest;
-  /** Whose resource is asked for. What a subresource is sent may be of another kind: a binding of pods is a `Binding`. */
+  /** The kind of the requested resource. The body of a subresource may be of another kind: that of pods/binding is a `Binding`. */
   readonly kind: AnyKind;
   readonly operation: "create" | "update" | "delete" | "connect";
   readonly old: ApiObject | undefined;

@@ -1,4 +1,4 @@
-// Objects that wait for initializers: nobody sees them who does not ask for them, and whoever creates one waits until it can be seen.
+// Objects that wait for initializers: only clients that ask for uninitialized objects see them, and a create waits until they are initialized.
 // Follows WaitForInitialized of upstream's generic registry (v1.7 to v1.13).
 import { ApiError } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";

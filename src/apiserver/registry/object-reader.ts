@@ -100,7 +100,7 @@ export class ObjectReader {
     return cache.list(prefix);
   }
 
-  /** The same one by one, for those who may stop before the end. */
+  /** The same as a generator, for callers that may stop before the end. */
   *eachInMemory(prefix: string): Generator<StoredObject> {
     const { cache } = this.#options;
     this.#refuse(cache.unreadableUnder(prefix));
@@ -131,7 +131,7 @@ export class ObjectReader {
     return watchEvents({ ...how, cache, follower, store, clock, feed }, signal);
   }
 
-  /** Whoever calls this holds every object from now on, until it calls what is returned: then memory needs no second form of them. */
+  /** The caller holds every object from now on until it calls the returned function; meanwhile the cache keeps objects and no bytes. */
   hold(): () => void {
     return this.#options.cache.hold();
   }

@@ -62,7 +62,7 @@ export function parseListOptions(kind: AnyKind, request: ApiRequest, hides?: Hid
   return options;
 }
 
-/** Turns both selectors into one question. A name in the path is a field selector, too: `watch` of one object. */
+/** Turns both selectors into one predicate. A name in the path is a field selector, too: `watch` of one object. */
 function selection(
   kind: AnyKind,
   labels: string,

@@ -76,7 +76,7 @@ export class Registry {
   readonly resource: ResourceName;
   /** Keys of all objects start with this. */
   readonly prefix: string;
-  /** Whether only those see an object who ask for such. */
+  /** Whether an object is hidden from clients that do not ask for uninitialized objects. */
   readonly hides: RegistryOptions["hides"];
   readonly #options: RegistryOptions;
   readonly #steps: WriteSteps;
@@ -138,7 +138,7 @@ export class Registry {
     return AbortSignal.any([signal, ended.signal]);
   }
 
-  /** What admission is told of a request. */
+  /** The attributes of a request for admission. */
   admissionCall(
     request: ApiRequest,
     operation: AdmissionCall["operation"],
@@ -241,7 +241,7 @@ export class Registry {
     return this.#put({ request, key, object, expected: revision, dryRun, keyTurn: reserver ? undefined : keyTurn });
   }
 
-  /** The result is written first: whoever waits for the object finds it in what is told of the deletion. */
+  /** The result is written first, so that watchers find it in the deletion event. */
   async #removeFailed(
     { object, call: { request, dryRun } }: ObjectWrite,
     current: StoredObject,
@@ -318,7 +318,7 @@ export class Registry {
     return this.#put({ request, key: current.key, object, expected: current.revision, dryRun });
   }
 
-  /** Removes the stored object; `last` is what is told of it. Throws the store's Conflict if it has changed since. */
+  /** Removes the stored object; `last` is the object of the deletion event. Throws the store's Conflict if it has changed since. */
   async remove(
     request: ApiRequest,
     stored: StoredObject,

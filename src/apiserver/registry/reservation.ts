@@ -18,7 +18,7 @@ export interface Reserver {
 }
 
 export interface ReserveOptions {
-  /** What others take that this server cannot know of. */
+  /** What other servers may take without this one knowing. */
   readonly elsewhere?: ReadonlySet<string>;
   /** Nothing will be written: the object is only to be shown. */
   readonly isTrial?: boolean;

@@ -49,9 +49,9 @@ export interface Strategy {
   readonly unowned?: { readonly object?: readonly string[]; readonly status?: readonly string[] };
   /** What is wrong with a new object, where finding out takes time. */
   verify?(object: ApiObject): Promise<readonly Problem[]>;
-  /** False of a policy that nothing acts upon yet. Who writes one is told, or they would believe to be protected by it. */
+  /** False for a policy kind that nothing enforces yet. Writers get a warning, or they would believe to be protected by it. */
   readonly isEnforced?: false;
-  /** What a client should know about an object that is taken all the same. */
+  /** Warnings about an accepted object. */
   warnings?(object: ApiObject, old: ApiObject | undefined): Iterable<string>;
   /** The same about a status. */
   statusWarnings?(object: ApiObject): Iterable<string>;
@@ -65,7 +65,7 @@ export interface Strategy {
   prepareForDeletion?(object: DraftObject): void;
   /** What happens to dependents of a deleted object when the client does not say. */
   readonly orphansDependents?: boolean;
-  /** What a client should know that deletes without saying what becomes of dependents. */
+  /** The warning for deletions that do not say what becomes of dependents. */
   readonly deletionWarning?: string;
 }
 

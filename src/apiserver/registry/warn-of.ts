@@ -2,7 +2,7 @@ import type { ApiObject } from "#schema/object.ts";
 import type { AdmissionCall } from "./admission.ts";
 import type { Strategy } from "./strategy.ts";
 
-/** Tells the client what its kind has to say about an object that is accepted. */
+/** Sends the client the warnings of the kind about an accepted object. */
 export function warnOf(strategy: Strategy, call: AdmissionCall, object: ApiObject, old: ApiObject | undefined): void {
   const { request, kind, dryRun } = call;
   const { warnings, statusWarnings, isEnforced = true } = strategy;

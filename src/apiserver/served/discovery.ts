@@ -2,7 +2,7 @@ import type { Discovery } from "#client/discovery.ts";
 import type { RemoteDiscovery } from "../aggregation/remote-discovery.ts";
 import type { ServedApis } from "./served-apis.ts";
 
-/** What is served, for parts of this process: they need not ask over HTTP, and are told of changes. */
+/** Discovery for parts of this process: without HTTP, and with notifications of changes. */
 export const discoveryOf = (apis: ServedApis, remote: RemoteDiscovery): Discovery => ({
   discover: async () => {
     const foreign = remote.versions.map(({ group, version, discovery }) => ({

@@ -7,7 +7,7 @@ import type { AnyKind } from "#schema/kind.ts";
 
 export interface EnabledKinds {
   readonly kinds: readonly AnyKind[];
-  /** What was asked for together with others and is not there, or cannot be switched off: `resource.k8s.io/v1beta1`. */
+  /** Entries without effect: enabled as part of a group but not present here, or not to be switched off: `resource.k8s.io/v1beta1`. */
   readonly ignored: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const missing: ReadonlySet<string> = new Set([
   "storagemigration.k8s.io/v1beta1",
 ]);
 
-/** What this server keeps objects of its own in: without these it is none. */
+/** Resources that the server itself needs: they cannot be switched off. */
 const needed: ReadonlySet<string> = new Set([
   "v1",
   "apiextensions.k8s.io/v1",

@@ -29,7 +29,7 @@ export class RuntimeKinds {
    */
   serve(kinds: readonly AnyKind[], signal: AbortSignal): Promise<void> {
     const change = this.#turn.then(() => this.#change(kinds, signal));
-    this.#turn = change.catch(() => undefined); // whoever asked for the change is told
+    this.#turn = change.catch(() => undefined); // the caller of the change gets the error
     return change;
   }
 

@@ -1,7 +1,7 @@
 // Upstream: pkg/registry/batch/job/strategy.go.
 import type { Strategy } from "../registry/strategy.ts";
 
-/** Unless told otherwise, a job selects its pods by its own uid, which no other object can have. */
+/** By default a job selects its pods by its own uid, which no other object has. */
 export const job: Strategy = {
   countsGenerations: true,
   orphansDependents: true,

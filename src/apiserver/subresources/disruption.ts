@@ -1,10 +1,10 @@
-// Whether a disruption budget allows one more pod to go, and the budget after it has.
+// Charges a disruption budget with one eviction.
 import type { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { ApiError } from "#base/errors.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { forbidden } from "#wire/status.ts";
 
-/** More evictions that the budget's controller has not confirmed mean that it does not work. */
+/** With more evictions that the disruption controller has not confirmed, the controller is taken to be down. */
 const mostDisrupted = 2000;
 
 /** The budget with one disruption less to allow. Throws ApiError if it allows none. */

@@ -72,7 +72,7 @@ function refuseUnnamed(kind: AnyKind, object: DraftObject, bytes: Uint8Array): v
 
 export const isLargeBody = ({ body }: ApiRequest): boolean => body?.isLarge ?? false;
 
-/** Tells the client at once, so that it learns of it also when the object is then refused; what is left is for the answer. */
+/** Sends warnings at once, so that the client gets them also when the object is refused later; the rest goes into the response. */
 function told({ warn }: ApiRequest, warnings: readonly string[]): readonly string[] {
   if (!warn) return warnings;
   for (const text of warnings) warn(text);

@@ -1,4 +1,4 @@
-// May somebody do something? The server's own authorizers are asked, as they would be if it were done.
+// Access reviews: whether a user may do something, by the server's own authorizers.
 import type {
   FieldSelectorAttributes,
   LabelSelectorAttributes,

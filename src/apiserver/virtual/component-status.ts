@@ -1,4 +1,4 @@
-// Whether parts of the control plane are well, asked of them when somebody wants to know: `kubectl get componentstatuses`.
+// The health of parts of the control plane, checked on demand: `kubectl get componentstatuses`.
 import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { explain } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";

@@ -1,4 +1,4 @@
-// Resources that are not stored: a question is asked by creating it, and its answer is what was created.
+// Resources that are not stored, such as access reviews: a client creates one, and the response is the object with its status.
 import { SelfSubjectReview } from "#api/authentication/v1/self-subject-review.ts";
 import { TokenReview } from "#api/authentication/v1/token-review.ts";
 import { LocalSubjectAccessReview } from "#api/authorization/v1/local-subject-access-review.ts";

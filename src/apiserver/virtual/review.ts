@@ -1,4 +1,4 @@
-// What all reviews share: a question that is decoded and checked like any object, and sent back with its answer.
+// What all reviews share: the body is decoded and validated like any object, and returned with its status.
 import { shownAsUpstream } from "#api/internal-form.ts";
 import { inTurns } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
@@ -16,13 +16,13 @@ export interface ReviewRequest {
   readonly warnings: readonly string[];
 }
 
-/** Throws ApiError 400 or 422 if there is no sense in the question. */
+/** Throws ApiError 400 or 422 for an invalid review. */
 export async function asked(request: ApiRequest, kind: AnyKind): Promise<ReviewRequest> {
   const { object, warnings } = await decodeBody(request, kind, parseWriteOptions(request, "CreateOptions"));
   return { object: object as ApiObject, warnings };
 }
 
-/** The same of a question that comes back with its answer: whoever asks owns it, as whoever creates an object does. */
+/** The same with managedFields: the client owns its fields, as the creator of a stored object does. */
 export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<ReviewRequest> {
   const options = parseWriteOptions(request, "CreateOptions");
   const { object, warnings } = await decodeBody(request, kind, options);

@@ -11,7 +11,7 @@ const all = ["*"];
 const allObjects = { verbs: all, apiGroups: all, resources: all };
 const allPaths = { verbs: all, nonResourceURLs: all };
 
-/** The rules of roles, and that all is allowed where no role says so. */
+/** Adds a rule for everything, if another authorizer allows everything and no role does. */
 const withAll = (rules: readonly object[], everything: object | false): readonly object[] =>
   everything && !rules.some((rule) => equal(rule, everything)) ? [...rules, everything] : rules;
 

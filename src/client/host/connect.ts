@@ -25,7 +25,7 @@ export interface Connection {
   readonly client: Client;
   /** The namespace of the context. */
   readonly namespace: string;
-  /** What the server says under a path that is no object's. */
+  /** Gets the text under a path that is not an object's. */
   read(path: string): Promise<string>;
   readonly discovery: Discovery;
   close(): void;
@@ -36,7 +36,7 @@ const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 export const pageSize = 500;
 const tokenMs = 60_000;
 
-/** A client for what the kubeconfig says, or, where there is none, for the cluster one runs in. */
+/** A client for the cluster of the kubeconfig or, without one, for the cluster that this process runs in. */
 export async function connectClient(options: ConnectOptions): Promise<Connection> {
   const { userAgent, signal } = options;
   const { namespace, ...https } = await connection(options);
@@ -99,7 +99,7 @@ export async function transportOptions(
     throw new UsageError(`server ${server}: client-certificate and client-key belong together`);
   const serverName = cluster["tls-server-name"];
   const source = sourceOf(cluster, user, clock);
-  // A connection shows one certificate for all its life, so the one of a program is asked for before it is made.
+  // A connection has one client certificate for life, so a certificate from a credential program is fetched before connecting.
   const given = cert === undefined ? await source?.current() : undefined;
   const authorization = source ? async () => (await source.current()).authorization : authorizationOf(user, clock);
   const headers = impersonationHeaders(user);
@@ -118,7 +118,7 @@ export async function transportOptions(
   };
 }
 
-/** Credentials that are asked for: of a program, or of an issuer. What stands in the file itself counts before. */
+/** Credentials from a program or an issuer. Those in the kubeconfig itself take precedence. */
 function sourceOf(cluster: KubeCluster, user: KubeUser, clock: Clock): CredentialSource | undefined {
   if (user.token || user.tokenFile || user.username) return undefined;
   if (user.exec !== undefined) return execCredentials(user.exec, cluster, clock);
@@ -126,7 +126,7 @@ function sourceOf(cluster: KubeCluster, user: KubeUser, clock: Clock): Credentia
   return provider === undefined ? undefined : oidcCredentials(provider, (path) => readFileSync(path, "utf8"), clock);
 }
 
-/** What stands in the file itself counts before the file it names. */
+/** Data in the kubeconfig takes precedence over the file that it names. */
 async function pem(entry: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> {
   const data = entry[`${field}-data`];
   if (typeof data === "string" && data !== "") {

@@ -1,5 +1,5 @@
-// One HTTP/2 connection to a server, made when it is needed and made anew when it broke. A connection over which no ping comes
-// back is cut, so that what waits on it learns of it: networks drop connections without a word.
+// One HTTP/2 connection to a server, opened on demand and reopened after a failure. A connection whose pings are not answered is closed,
+// so that pending requests fail: networks drop connections silently.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,

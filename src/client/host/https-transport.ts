@@ -1,5 +1,5 @@
-// Requests to any Kubernetes API server, as JSON over HTTP/2. An answer becomes what the same process would have answered;
-// a refusal becomes the ApiError it tells of; anything that leaves the outcome unknown is ConnectionLost.
+// Requests to any Kubernetes API server, as JSON over HTTP/2. A response becomes the one that a server of the same process would give, a
+// refusal becomes an ApiError, and whatever leaves the outcome unknown becomes ConnectionLost.
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
@@ -20,24 +20,24 @@ import { type ClientTlsOptions, Http2Session } from "./http2-session.ts";
 export interface HttpsTransportOptions extends ClientTlsOptions {
   /** `https://host:port`, with a path if the API is behind one. */
   readonly server: string;
-  /** What to send as Authorization, asked for each request, and with whom it is meant to be of if that is known. */
+  /** Gives the Authorization header of each request; called with the user of the request if that is known. */
   readonly authorization?: (user?: User) => Promise<string | undefined>;
-  /** Told when the server did not take what was sent as Authorization; then it is asked for once more. */
+  /** Called when the server has rejected the Authorization header; then `authorization` is called once more. */
   readonly refused?: () => void;
   /** Sent with each request, for instance whom to act as. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly clock: Clock;
   /** How long a request may wait for bytes; watches may be silent for longer. */
   readonly idleMs?: number;
-  /** What requests come to is counted there, if anywhere. */
+  /** Counts requests and their results, if given. */
   readonly metrics?: Metrics;
 }
 
 export interface HttpsTransport {
   readonly transport: Transport;
-  /** What the server says under a path that is no object's: `/version`, `/knarr/v1/trace/…`. Rejects as `transport` does. */
+  /** Gets the text under a path that is not an object's: `/version`, `/knarr/v1/trace/…`. Rejects as `transport` does. */
   read(path: string, asker: Asker): Promise<string>;
-  /** The same in a form of one's choice, and undefined if it is what is known under the given tag. */
+  /** The same in a chosen media type; undefined if the content still has the given ETag. */
   document(
     path: string,
     asker: Asker & { readonly accept: string; readonly etag?: string | undefined },
@@ -51,7 +51,7 @@ interface Asker {
   readonly signal: AbortSignal;
 }
 
-/** Larger answers are refused: pages are for that. */
+/** Larger responses are refused: clients should list in pages. */
 const answerLimit = 256 * 1024 * 1024;
 
 export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
@@ -159,7 +159,7 @@ interface PendingRequest {
   readonly text: string;
 }
 
-/** One request and its answer: every way it can end becomes one of ours. */
+/** One request and its response. Every way in which a stream can end becomes a result, an ApiError or ConnectionLost. */
 class Exchange {
   readonly asked: PendingRequest;
   readonly #stream: ClientHttp2Stream;
@@ -175,10 +175,10 @@ class Exchange {
     this.#stream = stream;
     this.#clock = clock;
     this.#idleMs = idleMs;
-    // Reading begins at once: Node drops an answer that has come as a whole before anyone reads it.
+    // Reading begins at once: Node drops a response that has arrived completely before anyone reads it.
     this.#chunks = stream.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
     this.#first = this.#chunks.next();
-    this.#first.catch(() => undefined); // whoever waits for the headers is told
+    this.#first.catch(() => undefined); // whoever awaits the headers gets the error
     stream.on("error", () => undefined); // whoever reads the stream gets it; nobody may be reading any more
     asked.signal.addEventListener("abort", this.#aborted, { once: true });
     stream.on("close", () => asked.signal.removeEventListener("abort", this.#aborted));
@@ -200,10 +200,10 @@ class Exchange {
     }
   }
 
-  /** What arrives, at the pace of whoever reads it. */
+  /** The body, at the pace of its reader. */
   async *chunks(what: "answer" | "watch"): AsyncGenerator<Uint8Array> {
     const deadline = what === "answer" ? this.#deadline() : undefined;
-    // To cancel what has ended would count against us: servers let nobody cancel for ever.
+    // A finished stream is not cancelled: servers limit how often a client may cancel.
     let hasEnded = false;
     try {
       for (let next = await this.#first; !next.done; next = await this.#chunks.next()) {

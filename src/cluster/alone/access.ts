@@ -1,4 +1,4 @@
-// How a part that runs alone reaches the API: over HTTPS, as whom its kubeconfig says, or as a service account.
+// How a stand-alone part reaches the API: over HTTPS, as the user of its kubeconfig or as a service account.
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import { Client, type Transport } from "#client/client.ts";
@@ -18,20 +18,20 @@ export interface AccessOptions {
   readonly part: string;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Asked before each write of the part. */
+  /** Called before each write of the part; false refuses the write. */
   readonly mayWrite: () => boolean;
 }
 
 export interface ClusterAccess {
-  /** Acts as whom the kubeconfig says, and may always write: for what decides who leads. */
+  /** Acts as the user of the kubeconfig, without the check before writes: for leader election. */
   readonly ownClient: Client;
-  /** Acts as whom the kubeconfig says. */
+  /** Acts as the user of the kubeconfig. */
   readonly client: Client;
   /** A client that acts as an account of kube-system, with a token of its own. */
   clientFor(serviceAccount: string): Client;
   /** What the API server's certificate is checked against, in PEM; empty if the kubeconfig names nothing. */
   readonly ca: string;
-  /** What the server serves, as whom the kubeconfig says is told. */
+  /** Discovery of the kinds that the server serves, as the user of the kubeconfig. */
   readonly discovery: Discovery;
   close(): void;
 }

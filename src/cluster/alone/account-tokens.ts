@@ -32,11 +32,11 @@ export class ControllerTokens {
     if (held && now - held.at < lifeSeconds * 1000 * renewAt) return held.token;
     const token = this.#ask(name);
     this.#held.set(name, { token, at: now });
-    token.catch(() => this.#held.delete(name)); // whoever waits for it is told; the next asks anew
+    token.catch(() => this.#held.delete(name)); // the waiting callers get the error; the next call tries again
     return token;
   }
 
-  /** The server does not believe it any more: its account was made anew, perhaps. */
+  /** The server has rejected the token; its account may have been created again. */
   forget(name: string): void {
     this.#held.delete(name);
   }

@@ -26,7 +26,7 @@ export interface AloneContext extends ClusterAccess {
   readonly metrics: MetricRegistry;
 }
 
-/** Returns when it is told to end; throws when it cannot go on, or when it led and does not any more. */
+/** Returns when the signal aborts; throws when the part fails, or when it has lost its leadership. */
 export async function runAlone(
   part: string,
   settings: AloneSettings,

@@ -58,7 +58,7 @@ export const serve = (options: ServeOptions): Component => ({
 
 const refuse = (error: ApiError, request: HttpRequest): HttpResponse => respondError(error, wantedOfRefusal(request));
 
-/** The pair that was given; else one that nobody can check, and nobody needs to. */
+/** The configured certificate, or else a self-signed one: clients of these ports do not verify it. */
 function servingPair(settings: AloneSettings, clock: Clock): KeyPair {
   const [cert, key] = [settings["tls-cert-file"], settings["tls-private-key-file"]];
   if (cert !== undefined && key !== undefined)

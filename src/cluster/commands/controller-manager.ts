@@ -12,7 +12,7 @@ import { controllerSwitch } from "../controller-switches.ts";
 import { ineffectivePartFlags } from "../ineffective-flags.ts";
 import { signingBy, signingFlags } from "../signing-settings.ts";
 
-/** How many objects a controller looks at together, by upstream's flags. */
+/** The number of workers of a controller, by upstream's flags. */
 const workerFlags: Readonly<Record<string, string>> = {
   "concurrent-cron-job-syncs": "cronjob-controller",
   "concurrent-daemonset-syncs": "daemonset-controller",

@@ -1,6 +1,6 @@
 // A registry of the images that a cluster has itself, for the nodes of this machine: so an image of ours can be pulled like any other,
 // which Kubernetes does at every start of a container whose image has the tag `latest`. It is read only, and serves only names of the
-// registry knarr.local: what else a person loaded is nobody's business who can reach it.
+// registry knarr.local: other images that a person loaded are not exposed to everyone who can reach it.
 import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { ImageArchive } from "./archive.ts";
 import { blobName, type NamedManifest } from "./image.ts";
@@ -77,7 +77,7 @@ async function* blobIn(path: string, digest: string): AsyncGenerator<Uint8Array>
 const repositoryOf = ({ reference }: NamedManifest): string | undefined =>
   reference.startsWith(`${registryHost}/`) ? reference.slice(registryHost.length + 1).split(":")[0] : undefined;
 
-/** A blob is told only to who asks for it as part of an image that has it: archives have images of other registries, too. */
+/** A blob is served only as a part of a served image: archives also have images of other registries. */
 async function ownBlob(
   archive: ImageArchive,
   images: readonly NamedManifest[],

@@ -66,7 +66,7 @@ export class ImageSupply implements Component {
     }
   }
 
-  /** What a node is brought. Nothing is, before that is run. */
+  /** The images for a node. Nothing is copied before it is run. */
   to(node: SuppliedNode): NodeImages {
     const parts = { url: this.#url.promise, demo: this.#demo.promise };
     return new NodeImages(node, this.#options, parts);
@@ -103,7 +103,7 @@ export class NodeImages implements Component {
     await aborted(signal);
   }
 
-  /** Waits for an image that may be about to be brought. Says whether it had to: then the image may be there by now. */
+  /** Waits for an image that may be on its way. Resolves with whether it waited: then the image may be there by now. */
   async waitFor(reference: string, signal: AbortSignal): Promise<boolean> {
     const gate = reference.startsWith(`${registryHost}/`) ? this.#demo : this.#kept;
     if (gate.isOpen) return false;

@@ -13,7 +13,7 @@ import type { StartStep } from "./step.ts";
 
 /** What the cluster's process says to the one that started it. */
 export type BackgroundMessage = { readonly step: StartStep } | { readonly failed: string };
-/** What it is told: that its settings are there; and that it is from now on alone. */
+/** The messages to the cluster's process: its settings are written; the starter leaves. */
 export type Order = "proceed" | "stay";
 
 export interface BackgroundOptions {

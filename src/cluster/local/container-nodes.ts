@@ -14,7 +14,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
   const { hostAddress } = local.network;
   const [services] = network.addresses;
   const connected = local.connect(signal);
-  connected.catch(() => undefined); // whoever waits for it is told
+  connected.catch(() => undefined); // whoever awaits it gets the error
   return {
     make: (parts) =>
       realNodes(

@@ -24,7 +24,7 @@ export interface Preparation {
 }
 
 export interface PrepareOptions extends Omit<EnsureOptions, "folder"> {
-  /** Told what a person should know of the machine, though it is no failure. */
+  /** Called with warnings about the machine. */
   readonly note: (sentence: string) => void;
 }
 

@@ -1,4 +1,4 @@
-// Runs a cluster of this machine in this process, until it is told to end.
+// Runs a cluster of this machine in this process, until the signal aborts.
 
 import { remoteConnections } from "#apiserver/host/remote-connections.ts";
 import { webhookConnections } from "#apiserver/host/webhook-connections.ts";

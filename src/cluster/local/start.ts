@@ -101,7 +101,7 @@ async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: 
   );
 }
 
-/** Two who start a cluster at once would take its folder from each other. */
+/** A lock: two processes that start one cluster at the same time would take its folder from each other. */
 export function lockStart(place: ClusterFolder): () => void {
   makeFolder(place.folder);
   try {

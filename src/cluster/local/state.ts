@@ -36,7 +36,7 @@ export interface ClusterState {
 export interface NodeSummary {
   readonly name: string;
   readonly ready: boolean;
-  /** What is the matter with it, as it says itself or others say of it. */
+  /** Its troubles, by its own conditions and those of others. */
   readonly problem?: string;
 }
 

@@ -19,7 +19,7 @@ import { formatIn, zoneOf } from "./zone.ts";
 const scheduledAnnotation = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 
 export function cronJobController(): Controller<typeof CronJob> {
-  // What each schedule was when it was last looked at: after a change only what comes due from then on is started.
+  // The schedule of each CronJob at its last reconcile: after a change of the schedule, no earlier start is made up for.
   const seen = new Map<string, { readonly uid: string | undefined; readonly schedule: string }>();
   return controller({
     name: "cronjob",
@@ -85,7 +85,7 @@ async function reconcileCronJob(work: Work, isNewSchedule: boolean): Promise<Aga
   return again;
 }
 
-/** Deletes the oldest of the jobs that have ended, beyond what is to be kept. */
+/** Deletes the oldest finished jobs beyond the history limits. */
 async function clearHistory(work: Work, jobs: readonly Job[]): Promise<void> {
   const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = work.cronJob.spec;
   const ended = Map.groupBy(jobs, (job) => endCondition(job)?.type);
@@ -119,7 +119,7 @@ async function deleteJob(work: Work, { metadata }: Job): Promise<boolean> {
   return true;
 }
 
-/** Takes note of jobs that have ended, have appeared, or are gone. */
+/** Updates the list of active jobs: some have finished, others are new or were deleted. */
 async function followJobs(work: Work, jobs: readonly Job[]): Promise<void> {
   const { client, event } = work.context;
   for (const job of jobs) {
@@ -149,7 +149,7 @@ function noteSuccess(work: Work, { status: { completionTime } }: Job): void {
     work.status = { ...work.status, lastSuccessfulTime: completionTime };
 }
 
-/** The schedule in its zone; undefined if it is not to be followed now, or cannot be. Without a zone it is in UTC. */
+/** The schedule and its time zone, by default UTC; undefined if the CronJob is suspended or its schedule is invalid. */
 function timetable({ cronJob, context: { event } }: Work): Timetable | undefined {
   const { schedule: text, timeZone, suspend } = cronJob.spec;
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
@@ -203,7 +203,7 @@ function dueIn({ cronJob, context: { event } }: Work, table: Timetable, now: num
   }
 }
 
-/** Whether what is due may start: not a second time, and not beside another if that is forbidden. */
+/** Whether the due job may start: it must not have been started before, and the concurrency policy must allow it. */
 function isWanted(work: Work, at: number): boolean {
   const { metadata, spec, status } = work.cronJob;
   const { event } = work.context;
@@ -234,7 +234,7 @@ async function start(work: Work, at: number): Promise<void> {
       event("Warning", "FailedCreate", `Error creating job: ${explain(error)}`);
       throw error;
     }
-    // If it is ours, it was made before, and only the status was not written. If not, its name is taken, and that is that.
+    // A job of ours was created in an earlier reconcile whose status write failed. A job of others has taken the name: nothing is started.
     job = await client.get(Job, draft.metadata);
     if (controllerOf(job)?.uid !== cronJob.metadata.uid || work.has(job.metadata.uid)) return;
   }

@@ -8,7 +8,7 @@ import type { TimeZone } from "./zone.ts";
 
 /** More than so many missed starts are worth a warning. */
 const manyMissed = 100;
-/** Looks are a little late, so that a clock that is a little behind has no effect. */
+/** Wake-ups are this much late, so that a clock that is slightly behind does not wake too early. */
 const slackMs = 100;
 
 export interface Timetable {
@@ -28,7 +28,7 @@ interface MissedRuns {
   readonly count: number;
 }
 
-/** What has come due since the last start, counted roughly, by the distance of the first two. Throws NeverDue. */
+/** The starts that were missed since the last one, estimated from the distance of the first two. Throws NeverDue. */
 function missedStarts(
   { metadata, spec, status }: CronJob,
   table: Timetable,
@@ -50,7 +50,7 @@ function missedStarts(
   return { earliest, last: lastWithin(table, first + (count - 2) * apart, now), count };
 }
 
-/** The last time due after `from` and up to `to`: the only one after the last moment that has one after it. */
+/** The last due time after `from` and up to `to`, by binary search. */
 function lastWithin({ schedule, zone }: Timetable, from: number, to: number): number | undefined {
   if ("everyMs" in schedule) return from + Math.floor((to - from) / schedule.everyMs) * schedule.everyMs;
   const dueAfter = (at: number) => {
@@ -72,7 +72,7 @@ export interface Due {
   readonly tooManyMissed: boolean;
 }
 
-/** The start to make up for, if one is due and its deadline has not been set before it. Throws NeverDue. */
+/** The missed start to make up for, if there is one and its deadline has not passed. Throws NeverDue. */
 export function dueStart(cronJob: CronJob, table: Timetable, now: number): Due | undefined {
   const { last, count } = missedStarts(cronJob, table, now, true);
   return last === undefined || last > now ? undefined : { at: last, tooManyMissed: count > manyMissed };

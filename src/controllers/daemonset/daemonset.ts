@@ -52,7 +52,7 @@ export function daemonSetController(): Controller<typeof DaemonSet> {
   });
 }
 
-/** The DaemonSets for which a node makes a difference that is not yet seen in their pods or their status. */
+/** The DaemonSets whose pods or status do not reflect a node yet. */
 function concerned(node: Node, cache: CacheView): readonly ObjectKey[] {
   const { name = "" } = node.metadata;
   const owners = new Set(cache.by(podsOnNode, name).map((pod) => controllerOf(pod)?.uid));
@@ -72,7 +72,7 @@ async function reconcile(ds: DaemonSet, context: Reconcile, patience: Patience):
     event("Warning", "SelectingAll", "This daemon set is selecting all pods. A non-empty selector is required.");
     return;
   }
-  // While one goes, its revisions may go before its pods: there is no telling which pod is of which.
+  // The revisions of a DaemonSet that is being deleted may go before its pods: then the revision of a pod cannot be told.
   if (ds.metadata.deletionTimestamp !== undefined) return;
   const history = await historyOf(ds, await podsOf(ds, context), context);
   const { pods } = history;
@@ -98,7 +98,7 @@ async function reconcile(ds: DaemonSet, context: Reconcile, patience: Patience):
   if (!equal(status, ds.status)) await client.update(DaemonSet, { ...ds, status }, "status");
   if (failure !== undefined) throw failure;
   const { minReadySeconds = 0 } = ds.spec;
-  // Any pod, not only those that the status counts: an update waits for new pods next to old ones.
+  // Any pod wakes it, not only pods that the status counts: an update waits for surge pods, too.
   const nextMs = minReadySeconds > 0 ? nextAvailableMs(pods, minReadySeconds, scene.now) : undefined;
   if (nextMs !== undefined) waits.push(nextMs);
   const afterMs = min(waits);
@@ -115,14 +115,14 @@ function podsOf(ds: DaemonSet, { client, cache }: Reconcile): Promise<readonly P
   });
 }
 
-/** An update goes on only from where every node has what it should have. */
+/** An update goes on only once every node has the pods it should have. */
 async function act(scene: DaemonSetState, ended: EndedPodPolicy, context: Reconcile): Promise<void> {
   const places = planPlaces(scene, ended);
   if (places.create.length > 0 || places.delete.length > 0) return carryOut(places, scene, context);
   if (scene.ds.spec.updateStrategy.type === "RollingUpdate") await carryOut(planUpdate(scene), scene, context);
 }
 
-/** Both halves are tried; then the first failure is thrown. */
+/** Deletes and creates; tries both, and then throws the first failure. */
 async function carryOut(plan: DaemonPlan, { ds, hash }: DaemonSetState, context: Reconcile): Promise<void> {
   const template = podTemplate(ds, hash);
   const nodes = plan.create.slice(0, burst);
@@ -144,7 +144,7 @@ async function carryOut(plan: DaemonPlan, { ds, hash }: DaemonSetState, context:
   if (failures.length > 0) throw failures[0];
 }
 
-/** Says what becomes of pods that have ended, reports it, and notes in `waits` when to look again. */
+/** Decides about pods that have ended, reports it as events, and adds to `waits` when to look again. */
 const endedPods =
   ({ metadata, status }: DaemonSet, { clock, event }: Reconcile, patience: Patience, waits: number[]): EndedPodPolicy =>
   (pod, node) => {

@@ -1,4 +1,4 @@
-// Patience with pods that fail: a kubelet that refuses a pod would else get the next one at once, and refuse that.
+// Back-off for failed pods: without it, a kubelet that rejects a pod would get the next one at once, and reject that, too.
 // Upstream: pkg/controller/daemon/daemon_controller.go.
 import type { Clock } from "#base/clock.ts";
 

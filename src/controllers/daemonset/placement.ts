@@ -1,4 +1,4 @@
-// On which nodes the pod of a DaemonSet should run, and what it is like there.
+// On which nodes the pod of a DaemonSet should run, and the pod for a node.
 // Upstream: pkg/controller/daemon/daemon_controller.go and pkg/controller/daemon/util/daemonset_util.go.
 import type { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import type { Affinity, Toleration } from "#api/core/v1/affinity.ts";
@@ -46,7 +46,7 @@ export function placementOf({ spec }: DaemonSet): (node: Node) => DaemonPlacemen
   };
 }
 
-/** A daemon is part of its node: trouble of the node does not move it away, nor keep it away. */
+/** Daemon pods tolerate the taints of a node in trouble: they are part of the node. */
 export function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec): readonly Toleration[] {
   const own = [
     about("not-ready", "NoExecute"),
@@ -84,7 +84,7 @@ export function podTemplate(ds: DaemonSet, hash: string): PodTemplateSpec {
   };
 }
 
-/** The scheduler binds the pod, but has no choice. What else the affinity asked of nodes, this node has. */
+/** Pins the pod to a node by affinity, so that the scheduler binds it there. The node was checked against all other terms before. */
 export const pinnedTo = (template: PodTemplateSpec, node: string): PodTemplateSpec => ({
   ...template,
   spec: { ...template.spec, affinity: affinityTo(template.spec.affinity, node) },
@@ -113,7 +113,7 @@ export function targetNode({ spec }: Pod): string | undefined {
 
 const generationLabel = "pod-template-generation";
 
-/** How DaemonSets once told templates apart: pods that are labelled so stay as they are. */
+/** The label by which DaemonSets distinguished templates before revisions: pods with it are not replaced. */
 function templateGeneration({ metadata }: DaemonSet): string | undefined {
   return parseInt64(metadata.annotations?.["deprecated.daemonset.template.generation"] ?? "")?.toString();
 }

@@ -30,7 +30,7 @@ export interface DaemonPlan {
 /** What is done about a pod that has ended: it is deleted, or that has to wait. */
 export type EndedPodPolicy = (pod: Pod, node: string) => "delete" | "wait";
 
-/** The pods that matter, by node. One that has ended and is going is nobody's business any more. */
+/** The pods by node, without pods that have ended and are being deleted. */
 export function byTarget(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   const found = new Map<string, Pod[]>();
   for (const pod of pods) {
@@ -69,7 +69,7 @@ function planNode(scene: DaemonSetState, node: Node, ended: EndedPodPolicy): Dae
   return { create: [], delete: [...over, ...beyondSurge(scene, running)] };
 }
 
-/** Two pods may be there while the new one is not available and the old one still works. */
+/** During a surge, a node keeps its old pod as long as that works and the new one is not available. */
 function beyondSurge({ ds, hash, now }: DaemonSetState, running: readonly Pod[]): readonly Pod[] {
   const isNew = ({ metadata }: Pod) => metadata.labels?.[revisionLabel] === hash;
   const [newest, ...moreNew] = running.filter(isNew);
@@ -78,13 +78,13 @@ function beyondSurge({ ds, hash, now }: DaemonSetState, running: readonly Pod[])
   return [...moreNew, ...moreOld, ...(isReplaced ? [oldest] : [])];
 }
 
-/** Pods for nodes that are gone, and that the scheduler can put nowhere else. */
+/** Pending pods pinned to nodes that are gone: no scheduler can place them. */
 function unschedulable({ nodes, pods }: DaemonSetState): readonly Pod[] {
   const present = new Set(nodes.map(({ metadata }) => metadata.name));
   return [...pods].flatMap(([node, some]) => (present.has(node) ? [] : some.filter(({ spec }) => !spec.nodeName)));
 }
 
-/** Those that have a node first, then the oldest. Of two from the same second rather the one that works: upstream goes by name. */
+/** Bound pods first, then the oldest. Of two pods from the same second the working one is first; upstream compares names. */
 export function byAge(a: Pod, b: Pod): number {
   if (Boolean(a.spec.nodeName) !== Boolean(b.spec.nodeName)) return a.spec.nodeName ? -1 : 1;
   const [one, other] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];

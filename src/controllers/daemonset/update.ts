@@ -71,7 +71,7 @@ function surgeOver(
     } else if (wanted.has(node)) urgent.push(node);
     else done.push(old);
   }
-  // With a surge nothing is to be missed: what runs where it no longer should goes when enough runs where it should.
+  // With a surge no pod may be missing: pods on nodes that are no longer selected go once enough pods are available elsewhere.
   const available = pairs.flatMap(({ old, next }) => old ?? next ?? []).filter((pod) => works(scene, pod)).length;
   return {
     create: [...urgent, ...candidates.slice(0, Math.max(0, spare - waiting))],

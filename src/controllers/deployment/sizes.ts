@@ -28,16 +28,16 @@ export function boundsOf(deployment: Deployment): Bounds {
 
 /** A ReplicaSet as far as a rollout counts. */
 export interface Size {
-  /** What it is asked to have. */
+  /** `spec.replicas`. */
   readonly replicas: number;
-  /** What it has, as far as is known. */
+  /** `status.replicas`. */
   readonly pods: number;
   readonly available: number;
 }
 
-/** Upstream counts what is asked for; what is still there counts too, or pods not yet deleted would go beyond the surge. */
+/** Upstream counts spec.replicas only; we also count pods that are still there, or pods not yet deleted would exceed the surge. */
 const presence = ({ replicas, pods }: Size): number => Math.max(replicas, pods);
-/** A set that was made smaller may not have noticed yet, and then reports pods as available that are on their way out. */
+/** A set that was just scaled down may still report pods as available that it is about to delete. */
 const lasting = ({ replicas, available }: Size): number => Math.min(replicas, available);
 const sum = <T>(items: readonly T[], of: (item: T) => number): number => items.reduce((n, item) => n + of(item), 0);
 

@@ -43,7 +43,7 @@ function without(status: DeploymentStatus, type: string): DeploymentStatus {
   return left.length > 0 ? { ...rest, conditions: left } : rest;
 }
 
-/** Being paused takes the time off the deadline, and being resumed starts it anew. */
+/** A pause stops the progress deadline, and resuming starts it again. */
 export function withPause(deployment: Deployment, status: DeploymentStatus, now: number): DeploymentStatus {
   const reason = conditionOf(status, "Progressing")?.reason;
   if (!hasDeadline(deployment) || reason === "ProgressDeadlineExceeded") return status;
@@ -92,7 +92,7 @@ export function countedStatus(
   return withCondition(counted, "Available", verdict, now);
 }
 
-/** Not known as long as a set does not say. One that has not been looked at yet has none. */
+/** Undefined as long as one of the sets does not report it. A set that was not reconciled yet counts as 0. */
 function terminatingIn(sets: readonly ReplicaSet[]): number | undefined {
   const seen = sets.filter(({ status }) => status.observedGeneration || status.terminatingReplicas !== undefined);
   if (seen.some(({ status }) => status.terminatingReplicas === undefined)) return undefined;
@@ -142,7 +142,7 @@ function withProgress(
   return withCondition(status, "Progressing", verdict, now);
 }
 
-/** What keeps a set from making its pods is shown on the Deployment: of the new set first. */
+/** The ReplicaFailure condition of the new set, or else of an old one, is copied to the Deployment. */
 function withFailure(status: DeploymentStatus, { next, all }: Sets): DeploymentStatus {
   const ofSet = (rs: ReplicaSet | undefined) => rs?.status.conditions?.find(({ type }) => type === "ReplicaFailure");
   const failure = ofSet(next) ?? all.map(ofSet).find((condition) => condition !== undefined);

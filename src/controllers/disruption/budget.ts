@@ -13,7 +13,7 @@ export const deletionTimeoutMs = 120_000;
 
 const conditionType = "DisruptionAllowed";
 
-/** Whether it depends on who controls the pods how many must be healthy. */
+/** Whether the controllers of the pods must be asked for their scale to know how many pods must be healthy. */
 export const needsScale = ({ spec: { minAvailable, maxUnavailable } }: PodDisruptionBudget): boolean =>
   maxUnavailable !== undefined || typeof minAvailable === "string";
 
@@ -27,7 +27,7 @@ export function desiredHealthy({ spec }: PodDisruptionBudget, expected: number):
 export interface DisruptionCount {
   /** Evictions that are still waited for. */
   readonly pods: Readonly<Record<string, string>>;
-  /** Pods that were to be deleted and are not. */
+  /** Pods whose eviction was allowed but which were not deleted in time. */
   readonly spared: readonly Pod[];
   /** In how many milliseconds the next eviction is no longer waited for. */
   readonly recheckMs: number | undefined;

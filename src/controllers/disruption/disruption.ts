@@ -14,7 +14,7 @@ import { expectedScale, scaledKinds } from "./scale.ts";
 
 export const reportsAs = "controllermanager";
 
-/** `discovery` finds whose scale to ask where a controller of pods is none of the usual ones. */
+/** `discovery` finds the scale subresource of controllers that are not built in. */
 export const disruptionController = (discovery: Discovery) =>
   controller({
     name: "disruption",

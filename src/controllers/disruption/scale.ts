@@ -1,4 +1,4 @@
-// How many pods there should be, by the word of those who control them.
+// How many pods the controllers of some pods want in all.
 // Upstream: pkg/controller/disruption/disruption.go.
 
 import { Deployment } from "#api/apps/v1/deployment.ts";
@@ -30,7 +30,7 @@ export interface ExpectedScale {
   readonly unmanaged: readonly string[];
 }
 
-/** The sum of what all controllers of the pods want. Throws if the controller of one cannot be asked. */
+/** The sum over all controllers of the pods. Throws if the scale of one cannot be read. */
 export async function expectedScale(
   pods: readonly Pod[],
   discovery: Discovery,
@@ -57,7 +57,7 @@ export async function expectedScale(
 const isOf = ({ apiVersion, kind }: Owner, { group, kind: name }: AnyKind): boolean =>
   kind === name && groupOf(apiVersion) === group;
 
-/** Of a ReplicaSet that belongs to a Deployment, the Deployment's word counts. */
+/** For a ReplicaSet of a Deployment, the replicas of the Deployment count. */
 function cachedScale(owner: Owner, namespace: string, { cache }: Reconcile): ScaleTarget | undefined {
   const find = <O extends { metadata: { uid: string }; spec: { replicas?: number | undefined } }>(
     { name, uid }: Owner,
@@ -77,7 +77,7 @@ function cachedScale(owner: Owner, namespace: string, { cache }: Reconcile): Sca
   return isOf(over, Deployment) ? scaledBy(find(over, (at) => cache.get(Deployment, at))) : undefined;
 }
 
-/** Anything else that can be scaled answers for itself. */
+/** The scale of any other controller is read from the API. */
 async function servedScale(
   { apiVersion, kind, name, uid }: Owner,
   namespace: string,

@@ -1,4 +1,4 @@
-// Takes back the announcement that a pod is about to be disrupted when nothing has come of it.
+// Resets the condition DisruptionTarget of pods that were not deleted after all.
 // Upstream: pkg/controller/disruption/disruption.go.
 import { Pod } from "#api/core/v1/pod.ts";
 import { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";

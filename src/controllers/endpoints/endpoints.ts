@@ -40,10 +40,10 @@ export function endpointsController() {
     for: Service,
     watches: [
       watchingPodsOfServices,
-      // Those that lost their service while nobody looked are found when they are first seen, by the label they got from us.
+      // Endpoints whose service was deleted while the controller was down are found by their label when they are first listed.
       watching(Endpoints, (endpoints) => (isOurs(endpoints) ? [endpoints.metadata] : [])),
     ],
-    // The whole is made anew each time, 20 ms for 5,000 pods, for few who still read it.
+    // The whole object is rebuilt each time, 20 ms for 5,000 pods, and few clients still read it.
     batchMs: 500,
 
     async reconcile(service, context) {

@@ -4,7 +4,7 @@ import type { EndpointAddress, EndpointPort, EndpointSubset } from "#api/core/v1
 
 interface PortAddresses {
   readonly address: EndpointAddress;
-  /** By port. Where one port of an address is said to be both, it is not ready. */
+  /** Readiness by port. A port that is listed both as ready and as not ready is not ready. */
   readonly ready: Map<string, boolean>;
 }
 

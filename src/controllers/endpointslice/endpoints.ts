@@ -77,7 +77,7 @@ interface BuiltEndpoint {
   readonly endpoint: Endpoint;
 }
 
-/** Of thousands of pods few change between two looks at their service: what was made of the others is used again. */
+/** A cache: of thousands of pods few change between two reconciles of a service, so the endpoints of the others are reused. */
 export class EndpointMemo {
   readonly #made = { IPv4: new WeakMap<Pod, BuiltEndpoint>(), IPv6: new WeakMap<Pod, BuiltEndpoint>() };
   readonly #keys = new WeakMap<Endpoint, string>();

@@ -104,7 +104,7 @@ const nodeNamed = (name: string, cache: CacheView): Node | undefined => cache.ge
 
 const removal = (deletes: readonly EndpointSlice[]): SlicePlan => ({ writes: [], keeps: [], deletes });
 
-/** Tried again later: the node may not have been seen yet, and without it nothing says where the pod is. */
+/** Retries later: the cache may not have the node yet, and without it the zone of the pod is unknown. */
 const nodeless = ({ metadata: { namespace, name } }: Service, pod: Pod) =>
   new Error(
     `skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${pod.spec.nodeName ?? ""} Not Found`,

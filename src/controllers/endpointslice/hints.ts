@@ -26,7 +26,7 @@ export const isReadyEndpoint = ({ conditions }: Endpoint): boolean => conditions
 
 type HintsOf = (endpoint: Endpoint) => EndpointHints | undefined;
 
-/** Gives each endpoint its hints; slices that would have stayed as they are stay so only if their hints are right. */
+/** Gives each endpoint its hints; slices without other changes are rewritten only if their hints are wrong. */
 export function rehinted(plan: SlicePlan, hintsOf: HintsOf): SlicePlan {
   const writes = plan.writes.map((wanted) => ({ ...wanted, endpoints: hinted(wanted.endpoints, hintsOf) }));
   const keeps: EndpointSlice[] = [];

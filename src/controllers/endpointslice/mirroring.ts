@@ -59,7 +59,7 @@ export const endpointSliceMirroringController = controller({
   gone: removeMirrors,
 });
 
-/** Endpoints that serve to elect a leader are no endpoints. */
+/** Endpoints with a leader election record are not mirrored: they have no addresses. */
 const isMirrored = ({ labels = {}, annotations = {} }: ObjectMeta): boolean =>
   labels[skipLabel] !== "true" && !Object.hasOwn(annotations, leaderAnnotation);
 
@@ -80,7 +80,7 @@ async function removeMirrors(place: ObjectKey, context: Reconcile): Promise<void
 
 interface MirrorResult {
   readonly groups: ReadonlyMap<string, PortGroup & { readonly family: AddressFamily }>;
-  /** How many addresses are none. */
+  /** The number of invalid addresses. */
   readonly invalid: number;
   /** How many addresses were left out for any reason. */
   readonly skipped: number;

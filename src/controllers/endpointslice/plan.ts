@@ -115,7 +115,7 @@ function pack({ group, slices, labels, serviceLabels, family, most, memo }: Pack
   };
 }
 
-/** What of a slice is still wanted, as it should be now; it is no longer `left` to be placed. */
+/** The endpoints of a slice that are still wanted, updated. They are removed from `left`, the endpoints still to be placed. */
 function retained({ endpoints }: EndpointSlice, left: Map<string, Endpoint>, memo: EndpointMemo) {
   const kept: Endpoint[] = [];
   let isChanged = false;
@@ -158,7 +158,7 @@ function withPlaceholder(plan: SlicePlan, placeholder: WantedSlice): SlicePlan {
 const isPlaceholder = ({ metadata, ports, endpoints }: EndpointSlice, { labels }: WantedSlice): boolean =>
   ports.length === 0 && endpoints.length === 0 && equal(metadata.labels ?? {}, labels);
 
-/** Updates slices that would be deleted to be those that would be created: watchers see fewer changes, and never none. */
+/** Turns pairs of a deletion and a creation into updates: watchers see fewer changes, and never a moment without endpoints. */
 function recycled(service: Service, { writes, deletes, keeps }: SlicePlan): SlicePlan {
   const spare = deletes.filter((slice) => isOwnedBy(slice, service));
   const reused = writes.map((wanted) => (wanted.present ? wanted : { ...wanted, present: spare.shift() }));

@@ -1,5 +1,5 @@
-// What is remembered of services with hints by zone: whether they have any, for events, and for how many endpoints, for
-// finding those that a change of nodes overloads.
+// State of services with topology hints: whether they have hints, to report changes as events; and their endpoints per zone, to find the
+// services that a change of nodes overloads.
 // Upstream: staging/src/k8s.io/endpointslice/topologycache/topologycache.go.
 import type { EventType, Reconcile } from "#client/controller.ts";
 import { withoutHints } from "./hints.ts";
@@ -20,7 +20,7 @@ export class TopologyState {
     return this.#byService.size === 0;
   }
 
-  /** The plan with hints by zone, or without any where that cannot be; it is reported when that changes. */
+  /** The plan with hints by zone, or without hints where they are impossible. A change between the two is reported as an event. */
   apply(plan: SlicePlan, subject: Subject, ratios: ByZone | undefined, event: Reconcile["event"]): SlicePlan {
     const report = (type: EventType, reason: string, text: string) =>
       event(type, reason, `${text}, addressType: ${subject.family}`);

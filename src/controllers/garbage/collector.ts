@@ -1,8 +1,8 @@
-// Deletes what has lost all its owners, sets free what its owner is to be deleted without, and lets an owner that is deleted in the
-// foreground go once nothing blocks it any more.
+// Deletes objects that have lost all their owners, removes owner references to an owner that is deleted with orphaning, and removes the
+// finalizer of an owner that is deleted in the foreground once nothing blocks it any more.
 //
-// Any kind can own any other, and kinds come and go. Nothing waits for a kind that cannot be listed: whether an owner is there is
-// for the server to say. What is owned by a kind that nobody knows stays until someone does, since its owner may be there.
+// Any kind can own any other, and kinds come and go. Nothing waits for a kind that cannot be listed: whether an owner exists is asked of
+// the server. Objects whose owner is of an unknown kind stay until the kind is known, since the owner may exist.
 // Upstream: pkg/controller/garbagecollector/garbagecollector.go.
 import type { Clock } from "#base/clock.ts";
 import { inBatches } from "#base/collections.ts";
@@ -41,7 +41,7 @@ const discoveryMs = 30_000;
 /** How long the first lists are waited for. Collection begins without those that take longer. */
 const firstListsMs = 30_000;
 const patchesAtOnce = 20;
-/** How many owners are remembered that were seen to go. */
+/** How many deleted owners are remembered. */
 const absentOwners = 500;
 /** Events own nothing and are owned by nothing, and there are many. */
 const ignored: ReadonlySet<string> = new Set(["events", "events.events.k8s.io"]);
@@ -56,7 +56,7 @@ export interface GarbageCollectorOptions {
   readonly recorder?: EventRecorder;
 }
 
-/** What becomes of the owners an object names. */
+/** The owner references of an object, by the state of the owner. */
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
@@ -87,7 +87,7 @@ export class GarbageCollector implements Component {
   });
   /** All kinds that are served, by group and kind: those of owners. */
   #kinds: ReadonlyMap<string, AnyKind> = new Map();
-  /** Owners that were seen to go: their kind may go next, and then the server cannot tell. */
+  /** Owners whose deletion was seen: their kind may be removed next, and then the server cannot be asked. */
   readonly #absent = new Lru<true>(absentOwners);
 
   constructor(options: GarbageCollectorOptions) {
@@ -142,7 +142,7 @@ export class GarbageCollector implements Component {
     this.#learn(discovered, occasion);
   }
 
-  /** Takes up the kinds that owners may be of. Those who wait for the kind of their owner to become known are looked at again. */
+  /** Takes over the newly discovered kinds. Objects whose owner is of one of these kinds are looked at again. */
   #learn({ kinds, failures }: DiscoveryResult, occasion: Occasion): void {
     if (kinds.length === 0) return;
     const served = new Map<string, AnyKind>();
@@ -159,7 +159,7 @@ export class GarbageCollector implements Component {
     return { kind, informer, stop: informer.onChange(({ old, object }) => this.#changed(kind, old, object)) };
   }
 
-  /** Nothing is known of the objects any more, which does not say that they are gone. */
+  /** Drops what is known of the objects of a kind, without taking them for deleted. */
   #unfollow({ kind, stop }: InformerHandle): void {
     stop();
     this.#options.informers.dropUnwatched(kind);
@@ -280,7 +280,7 @@ export class GarbageCollector implements Component {
     return owners;
   }
 
-  /** An owner that is not known here may still be there: unless it was seen to go, only the server's word counts. */
+  /** An owner that is not in the graph may exist: unless its deletion was seen, the server is asked. */
   async #ownerOf(
     node: Node,
     reference: OwnerReference,
@@ -297,7 +297,7 @@ export class GarbageCollector implements Component {
     if (!kind) throw new UnknownKind(`owner ${name} is of the unknown kind ${reference.apiVersion}, ${reference.kind}`);
     if (kind.scope === "Namespaced" && node.namespace === undefined) {
       this.#reportPlace(node, `ownerRef [${kind.apiVersion}/${kind.kind}, name: ${name}, uid: ${uid}] is namespaced`);
-      return nodeOf(kind, { metadata: { uid, name } }); // it can never be found, so nothing is ever known of its end
+      return nodeOf(kind, { metadata: { uid, name } }); // such an owner can never be looked up, so its deletion is never seen
     }
     const namespace = kind.scope === "Namespaced" ? node.namespace : undefined;
     const owner = await client.find(kind, { namespace, name });
@@ -327,7 +327,7 @@ export class GarbageCollector implements Component {
 const coordinates = (groupKind: string, { namespace = "", name, uid }: Pick<Node, "namespace" | "name" | "uid">) =>
   [groupKind, namespace, name, uid].join("\n");
 
-/** An object keeps the fate of its own dependents that its finalizers ask for. */
+/** The propagation policy that the finalizers of an object ask for is kept for its own dependents. */
 function propagationOf({ finalizers = [] }: ObjectMeta): "Orphan" | "Foreground" | "Background" {
   if (finalizers.includes(orphanFinalizer)) return "Orphan";
   return finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";

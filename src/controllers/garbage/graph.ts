@@ -1,4 +1,4 @@
-// Who depends on whom, over all kinds. Pure data: it is told of changes, and answers what is affected by them.
+// The graph of owners and dependents over all kinds. Pure data: it takes in changes, and returns the objects that they affect.
 // Upstream: pkg/controller/garbagecollector/graph_builder.go and pkg/controller/garbagecollector/graph.go.
 import { groupOf } from "#schema/api-version.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -8,7 +8,7 @@ import type { OwnerReference } from "#schema/object-meta.ts";
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
-/** An object as far as it matters for who is deleted with whom. */
+/** The fields of an object that garbage collection needs. */
 export interface Node {
   readonly kind: AnyKind;
   readonly uid: string;
@@ -123,7 +123,7 @@ export class OwnerGraph {
   }
 }
 
-/** Whether a reference is right about the kind and the place of the object with its uid: an owner is in the same namespace, or in none. */
+/** Whether a reference matches the object with its uid in kind and namespace: an owner is in the same namespace, or in none. */
 export const isMeant = (owner: OwnerReference, present: Node, dependent: Node): boolean =>
   present.kind.kind === owner.kind &&
   present.kind.group === groupOf(owner.apiVersion) &&
@@ -132,5 +132,5 @@ export const isMeant = (owner: OwnerReference, present: Node, dependent: Node): 
 
 /** What a kind is called whatever its version: `apps/Deployment`. */
 export const groupKindOf = ({ group, kind }: AnyKind): string => `${group}/${kind}`;
-/** The same of the kind that an owner is said to be of. */
+/** The same for the kind in an owner reference. */
 export const ownerGroupKind = ({ apiVersion, kind }: OwnerReference): string => `${groupOf(apiVersion)}/${kind}`;

@@ -22,21 +22,21 @@ export interface PodOutcome {
   readonly active: number;
   readonly ready: number;
   readonly terminating: number;
-  /** Whether the number of pods was seen to, as it is not for a job that is being deleted. */
+  /** Whether pods were created or deleted as needed, which is not done for a job that is being deleted. */
   readonly isManaged: boolean;
   readonly failure?: unknown;
 }
 
 export interface Books {
-  /** To be written before any finalizer is taken. */
+  /** The status to write before any finalizer is removed. */
   readonly status: JobStatus;
-  /** Whose finalizers are to be taken then. */
+  /** The pods whose finalizers are removed after that write. */
   readonly counted: readonly Pod[];
   /** Uids of all pods that have a finalizer now. */
   readonly tracked: ReadonlySet<string>;
   /** The condition that the job ends with once all is counted. */
   readonly end: JobCondition | undefined;
-  /** Whether the job was stopped or set going by this. */
+  /** Whether this reconcile has suspended or resumed the job. */
   readonly turned: "Suspended" | "Resumed" | undefined;
 }
 
@@ -86,7 +86,7 @@ const unlessEmpty = ({ succeeded, failed }: { succeeded: readonly string[]; fail
 export function finish(status: JobStatus, end: JobCondition | undefined, now: number): JobStatus | undefined {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   if (!end || succeeded.length + failed.length > 0 || (status.terminating ?? 0) > 0) return undefined;
-  // A job that was suspended has no start, and where the clock was set back it lies ahead; but the server wants one, not after the end.
+  // A suspended job has no start time, and after a clock was set back it may lie in the future. The server requires one, not after the end.
   const startTime = status.startTime ?? timeOf(now);
   const completionTime = millisOf(startTime) > now ? startTime : timeOf(now);
   return {
@@ -98,7 +98,7 @@ export function finish(status: JobStatus, end: JobCondition | undefined, now: nu
 }
 
 interface Ending {
-  /** What is said first, unless it was said before. */
+  /** The interim condition, unless the job has it already. */
   readonly interim?: JobCondition;
   readonly final: JobCondition;
   readonly isSuccess: boolean;
@@ -118,7 +118,7 @@ function endingOf({ job, end, succeeded }: Sight, { active }: PodOutcome, now: n
   return { interim, final: condition(isSuccess ? "Complete" : "Failed", reason, message, now), isSuccess };
 }
 
-/** A job that was stopped has no start; one that goes on starts anew, so that its deadline counts from then. */
+/** Suspending clears the start time; resuming sets it again, so that the deadline counts from then. */
 function standingOf(
   { job, end, startTime }: Sight,
   { isManaged }: PodOutcome,
@@ -140,7 +140,7 @@ function standingOf(
 interface Count {
   readonly counted: readonly Pod[];
   readonly uncounted: NonNullable<JobStatus["uncountedTerminatedPods"]>;
-  /** Whether there are more than one round may take. */
+  /** Whether there are more uids than one write may carry. */
   readonly isFull: boolean;
 }
 

@@ -12,13 +12,13 @@ import { allIndexFailures, completionIndex, isIndexed, replacesOnlyFailed } from
 
 /** How many pods one reconcile creates or deletes at most. */
 const burst = 500;
-/** Pods fail in crowds: what waits for one of them waits for its fellows. */
+/** Pods often fail together, so a wait is never shorter than this: one reconcile then replaces all of them. */
 const shortestWaitMs = 1000;
 
 export type JobAction =
   /** The job ends: its pods are deleted, and counted. */
   | { readonly type: "end"; readonly pods: readonly Pod[] }
-  /** There are too many: they are deleted as if they had never been. */
+  /** Surplus pods: they are deleted without being counted. */
   | { readonly type: "discard"; readonly pods: readonly Pod[] }
   /** One pod each, for an index if the job has them. */
   | { readonly type: "create"; readonly indexes: readonly (number | undefined)[] }
@@ -44,7 +44,7 @@ export function decide(sight: Sight, now: number): JobAction {
 function wantedActive({ job, active, succeeded }: Sight): number {
   const { completions, parallelism = 0 } = job.spec;
   if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - succeeded));
-  // Without a number of completions the first success means that the work is done, and that nobody need be stopped or started.
+  // Without a number of completions the first success means that the work is done: no pods are started or stopped after it.
   return succeeded > 0 ? active.length : parallelism;
 }
 

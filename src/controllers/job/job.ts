@@ -21,7 +21,7 @@ import { look, type Sight } from "./look.ts";
 import { isTracked, podOf, trackingFinalizer } from "./pods.ts";
 
 const atOnce = 50;
-/** A job that names another is none of ours. */
+/** A job with spec.managedBy of another controller is left alone. */
 const ownName = "kubernetes.io/job-controller";
 
 export const isManagedElsewhere = ({ spec }: Job): boolean =>
@@ -127,7 +127,7 @@ async function act(
   };
 }
 
-/** Takes the finalizers of pods that are written down, counts them, and ends the job if there is nothing more to wait for. */
+/** Removes the finalizers of the pods whose uids are in the status, counts these pods, and ends the job if all pods are counted. */
 async function close(job: Job, { counted, tracked, end }: Books, context: Reconcile): Promise<void> {
   const { client, clock, event } = context;
   const { done, failure } = await eachPod(counted, (pod) => untrack(pod, context));

@@ -96,7 +96,7 @@ function timeLeft({ spec }: Job, startTime: string | undefined, now: number): nu
   return millisOf(startTime) + spec.activeDeadlineSeconds * 1000 - now;
 }
 
-/** What was decided before stays decided; else failures come before successes. That all completions are there is seen later. */
+/** An interim condition of before stays; else failures come before successes. Whether all completions are there is checked later. */
 function endOf(job: Job, pods: readonly Pod[], totals: Totals, now: number): JobCondition | undefined {
   const { conditions } = job.status;
   const met = findTrue(conditions, "SuccessCriteriaMet");

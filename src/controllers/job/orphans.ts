@@ -1,4 +1,4 @@
-// Frees pods that wait for a job to count them which no longer will: it is gone or over, or they are its pods no more.
+// Removes the tracking finalizer of pods that no job will count: their job is gone or finished, or no longer controls them.
 // Upstream: pkg/controller/job/job_controller.go.
 import { Job } from "#api/batch/v1/job.ts";
 import { Pod } from "#api/core/v1/pod.ts";
@@ -30,13 +30,13 @@ export const jobOrphanController = controller({
   },
 });
 
-/** Whether somebody will take the finalizer away, or may. */
+/** Whether a job controller will, or may, remove the finalizer. */
 function isCounted(pod: Pod, cache: CacheView): boolean {
   const owner = controllerOf(pod);
   if (!owner) return false;
   if (owner.kind !== Job.kind || owner.apiVersion !== Job.apiVersion) return true;
   const job = cache.get(Job, { namespace: pod.metadata.namespace, name: owner.name });
-  // A job that is not known may be too young to be. If it is gone, its pods are soon deleted.
+  // A job that is not in the cache may be new. If it is gone, its pods are soon deleted.
   if (!job || job.metadata.uid !== owner.uid) return pod.metadata.deletionTimestamp === undefined;
   return isCounting(job, cache);
 }

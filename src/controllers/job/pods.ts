@@ -14,7 +14,7 @@ const indexAnnotation = "batch.kubernetes.io/job-completion-index";
 const failuresAnnotation = "batch.kubernetes.io/job-index-failure-count";
 const ignoredFailuresAnnotation = "batch.kubernetes.io/job-index-ignored-failure-count";
 const indexVariable = "JOB_COMPLETION_INDEX";
-/** What the server makes of a longer one is cut at the end, where the index is. */
+/** The longest prefix: the server cuts the end of longer names, where the index is. */
 const longestGenerateName = 58;
 
 export const isTracked = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
@@ -42,7 +42,7 @@ export function validIndex(pod: Pod, { spec }: Job): number | undefined {
 /** How often the index had failed before this pod, not counting failures that were ignored. */
 export const indexFailures = (pod: Pod): number => int32(natural(pod, failuresAnnotation));
 
-/** The same with those that were. */
+/** The same, counting ignored failures as well. */
 export const allIndexFailures = (pod: Pod): number =>
   indexFailures(pod) + int32(natural(pod, ignoredFailuresAnnotation));
 

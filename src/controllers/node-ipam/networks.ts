@@ -2,7 +2,7 @@
 // Upstream: pkg/controller/nodeipam/ipam/cidrset/cidr_set.go.
 import { type Cidr, formatIp } from "#schema/ip.ts";
 
-/** What is cut is kept in memory: with IPv6 there could be very many. */
+/** A bit for each network is kept in memory: with IPv6 there could be very many. */
 const mostIpv6Bits = 16;
 
 export class OutOfRange extends Error {
@@ -35,7 +35,7 @@ export class Networks {
     this.#count = 2 ** (length - whole.length);
   }
 
-  /** A network that was free, and is not any more; undefined if there is none. They are taken in turn, so that none is used again soon. */
+  /** Allocates a free network; undefined if there is none. Networks are taken in turn, so that a freed one is not reused soon. */
   allocate(): string | undefined {
     for (let tried = 0, at = this.#next; tried < this.#count; ) {
       const reserved = this.#reserved.find(({ first, last }) => first <= at && at <= last);
@@ -51,7 +51,7 @@ export class Networks {
     return undefined;
   }
 
-  /** Notes that someone has the network, who may not be the first. Throws OutOfRange. */
+  /** Marks the network as used, once more if it is used already. Throws OutOfRange. */
   occupy(cidr: Cidr): void {
     const { first, last } = this.#rangeOf(cidr);
     for (let at = first; at <= last; at++) this.#used.set(at, (this.#used.get(at) ?? 0) + 1);
@@ -66,7 +66,7 @@ export class Networks {
     }
   }
 
-  /** Keeps all that the network has in common with this one from being allocated. */
+  /** Reserves all networks that overlap with the given one. */
   reserve(cidr: Cidr): void {
     if (this.#overlaps(cidr)) this.#reserved.push(this.#rangeOf(cidr));
   }

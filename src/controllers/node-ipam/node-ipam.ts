@@ -64,7 +64,7 @@ class Book {
     this.#networks = networks;
   }
 
-  /** Before the first network is given away all are entered that nodes have already. */
+  /** Marks the networks of all existing nodes as used before the first allocation. */
   open(nodes: readonly Node[]): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -72,7 +72,7 @@ class Book {
       try {
         if (hasNetworks(node)) this.enter(node);
       } catch (error) {
-        if (!(error instanceof TerminalError)) throw error; // is told when it is that node's turn
+        if (!(error instanceof TerminalError)) throw error; // reported when that node is reconciled
       }
     }
   }
@@ -127,7 +127,7 @@ class Book {
     }
   }
 
-  /** Trying again is of no use with any of this: a node's networks do not change. */
+  /** Retrying does not help with any of these problems: the networks of a node do not change. */
   #parsed(name: string, text: string, i: number): Cidr {
     const cidr = parseCidr(text);
     if (!cidr) throw new TerminalError(`failed to parse node ${name}, CIDR ${text}`);

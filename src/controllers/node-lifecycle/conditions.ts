@@ -1,9 +1,9 @@
-// What is known of a node that is silent: nothing.
+// The conditions of a node whose kubelet does not report any more: all Unknown.
 // Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 import type { Node, NodeCondition } from "#api/core/v1/node.ts";
 import { timeOf } from "#schema/time.ts";
 
-/** What the kubelet tells; NetworkUnavailable is told by others. */
+/** Conditions that the kubelet reports; NetworkUnavailable is reported by others. */
 const told = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 export function unknownConditions({ metadata, status }: Node, now: number): readonly NodeCondition[] {

@@ -31,7 +31,7 @@ export class Health {
     return this.#heard.has(node);
   }
 
-  /** Notes what the node has told of itself; for how long it may be silent now, in milliseconds. */
+  /** Takes in the lease and status of the node; returns for how many milliseconds it may stay silent from now. */
   look(node: Node, lease: Lease | undefined, grace: Grace, clock: Clock): number {
     const { name = "" } = node.metadata;
     const now = clock.elapsed();
@@ -49,7 +49,7 @@ export class Health {
     this.#heard.delete(node);
   }
 
-  /** Gives every node its full time again: after an outage of ours or of the network nothing can be said of any. */
+  /** Restarts the grace period of every node: after an outage of ours or of the network, the silence of nodes means nothing. */
   restart(clock: Clock): void {
     const at = clock.elapsed();
     for (const [node, heard] of this.#heard) this.#heard.set(node, { ...heard, at });

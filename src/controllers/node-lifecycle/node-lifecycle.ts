@@ -1,5 +1,5 @@
-// Watches over nodes: says of those that are silent that nothing is known of them, and taints nodes by their conditions, so that
-// pods are kept away or, not too many nodes at a time, driven out. Taint eviction then deletes the pods.
+// Watches over nodes: sets the conditions of silent nodes to Unknown, and taints nodes by their conditions. NoSchedule taints keep pods away;
+// NoExecute taints, which are added to few nodes at a time, make the taint eviction controller delete the pods.
 // Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 
 import { Lease } from "#api/coordination/v1/lease.ts";
@@ -28,7 +28,7 @@ const usual: NodeLifecycleSettings = {
 };
 
 const leaseNamespace = "kube-node-lease";
-/** A node that does not work is looked at this often: what becomes of it depends on others. */
+/** How often an unhealthy node is reconciled: its eviction depends on the state of other nodes. */
 const recheckMs = 5000;
 const podsAtOnce = 20;
 
@@ -88,7 +88,7 @@ export function nodeLifecycleController(given: Partial<NodeLifecycleSettings> = 
   });
 }
 
-/** A node of which nothing is known: only of such a one the pods are looked at. */
+/** A node with unknown readiness: only then are its pods looked at. */
 function isSilent(name: string | undefined, cache: CacheView): name is string {
   const node = name === undefined ? undefined : cache.get(Node, { name });
   return node !== undefined && readyCondition(node)?.status === "Unknown";
@@ -135,7 +135,7 @@ function evictionOf(node: Node, zones: Zones, now: number): { readonly eviction:
   return { eviction: { add: own, remove: [] }, againMs: recheckMs };
 }
 
-/** Nobody else will: the kubelet that looked after them is not heard of. */
+/** Marks the pods of a silent node as not ready: its kubelet cannot. */
 async function markPodsNotReady(node: Node, { client, cache, clock, event }: Reconcile): Promise<void> {
   const ready = cache.by(podsOnNode, node.metadata.name ?? "").filter(isReady);
   await inBatches(podsAtOnce, ready, async (pod) => {

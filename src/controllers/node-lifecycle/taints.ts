@@ -22,7 +22,7 @@ const ours: ReadonlySet<string> = new Set([...byCondition.map(([, , taint]) => t
 export const hasTaint = ({ spec }: Node, taint: string, effect: Taint["effect"]): boolean =>
   spec.taints?.some((one) => one.key === taint && one.effect === effect) === true;
 
-/** What drives pods out of the node, besides what others have put there. */
+/** The NoExecute taint of a node, besides taints that others have added. */
 export interface Eviction {
   readonly add?: string;
   readonly remove: readonly string[];
@@ -50,7 +50,7 @@ export function wantedTaints(node: Node, eviction: Eviction, now: number): reado
   return kept.length === present.length && added.length === 0 ? undefined : [...kept, ...added];
 }
 
-/** Labels that go by an old name, too. */
+/** Labels that also have a beta name. */
 const aliases: readonly (readonly [string, string])[] = [
   ["kubernetes.io/os", "beta.kubernetes.io/os"],
   ["kubernetes.io/arch", "beta.kubernetes.io/arch"],

@@ -1,5 +1,5 @@
-// How fast nodes that do not work are emptied. When many of a zone fail at once it is more likely the network than the machines:
-// then pods are moved more slowly or not at all, and if all zones fail it must be us.
+// Rate limits of evictions from unhealthy nodes, by zone. When many nodes of a zone fail at once, the network is the more likely cause: then
+// evictions are slower or stop. When all zones fail, the fault is assumed to be on our side.
 // Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go and pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go.
 import type { Node } from "#api/core/v1/node.ts";
 import { readyCondition } from "./health.ts";
@@ -29,7 +29,7 @@ export class Zones {
     this.#rates = rates;
   }
 
-  /** Counts the node, unless it asks not to be. */
+  /** Counts the node, unless its label excludes it. */
   note(node: Node): void {
     const { name = "", labels = {} } = node.metadata;
     this.#uncount(name);
@@ -63,18 +63,18 @@ export class Zones {
     return hadAllFailed ? "some work again" : "none";
   }
 
-  /** Whether nothing works, so that nothing can be said of any single node. */
+  /** Whether all zones have failed, so that no node is evicted. */
   get haveAllFailed(): boolean {
     const zones = [...this.#zones.values()].filter(({ size }) => size > 0);
     return zones.length > 0 && zones.every(({ hasStopped }) => hasStopped);
   }
 
-  /** In how many milliseconds the node may be emptied; undefined if there is no saying. Nodes of a zone take turns. */
+  /** In how many milliseconds the node may be evicted; undefined if evictions are stopped. Nodes of a zone take turns. */
   turnMs(node: Node, now: number): number | undefined {
     return this.#zoneOf(node).turnMs(node.metadata.name ?? "", now);
   }
 
-  /** The node's turn is taken: the next has to wait. */
+  /** The node is evicted now: the next one waits for the rate limit. */
   taken(node: Node, now: number): void {
     this.#zoneOf(node).take(node.metadata.name ?? "", now);
   }

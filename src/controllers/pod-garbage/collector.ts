@@ -1,5 +1,5 @@
-// Clears away pods that nobody else will: those of nodes that are gone, those that end without ever having had a node, and the
-// oldest of too many that have ended.
+// Deletes pods that nobody else deletes: pods of nodes that are gone, pods that are being deleted without ever having had a node, and the
+// oldest of too many finished pods.
 // Upstream: pkg/controller/podgc/gc_controller.go.
 
 import { Node } from "#api/core/v1/node.ts";

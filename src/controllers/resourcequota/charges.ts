@@ -10,7 +10,7 @@ interface Charge {
   readonly usage: QuotaUsage;
 }
 
-/** What quotas were charged with of late. */
+/** Recent charges of quotas. */
 export class RecentCharges {
   readonly #clock: Clock;
   readonly #charges = new Map<string, readonly Charge[]>();
@@ -19,7 +19,7 @@ export class RecentCharges {
     this.#clock = clock;
   }
 
-  /** Notes by how much a quota's usage has grown. All of what is first seen may have been charged just now. */
+  /** Records by how much the usage of a quota has grown. The whole usage of a quota seen for the first time counts as recent. */
   note(key: string, old: ResourceQuota | undefined, quota: ResourceQuota): void {
     const usage = increase(usageOf(quota.status.used), usageOf(old?.status.used));
     if (usage.size > 0) this.#charges.set(key, [...this.#recent(key), { at: this.#clock.elapsed(), usage }]);

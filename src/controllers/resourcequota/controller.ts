@@ -1,8 +1,7 @@
 // Counts anew what namespaces use of their quotas: when limits change, when something is given back, and every five minutes.
 //
-// What is taken is charged by the API server as it is written; here it is only put right. Any kind can be limited, so this is a component
-// of its own: it follows the kinds that quotas name, as they name them. A kind that cannot be listed is not counted, and what was last said
-// of it stays; the others are.
+// The API server charges each write to the quotas; this controller only corrects the sums. Any kind can be limited, so this is a component
+// of its own, which follows the kinds that quotas name. A kind that cannot be listed is not counted: its usage stays as it was.
 // Upstream: pkg/controller/resourcequota/resource_quota_controller.go and pkg/controller/resourcequota/resource_quota_monitor.go.
 import { ResourceQuota } from "#api/core/v1/resource-quota.ts";
 import type { Clock } from "#base/clock.ts";
@@ -30,7 +29,7 @@ import { givesBack, type KindUsage, namesOf, recount, sameAmounts, statusAfter }
 const workers = 5;
 const resyncMs = 300_000;
 const discoveryMs = 30_000;
-/** How long the first list of a kind is waited for, once; after that it is not counted for as long as there is none. */
+/** How long to wait for the first list of a kind. After that the kind is not counted until it has been listed. */
 const firstListMs = 5000;
 /** A namespace that is being emptied gives back everything, one object after the other. */
 const batchMs = 100;
@@ -137,7 +136,7 @@ export class ResourceQuotaController implements Component {
     }
   }
 
-  /** Learns of a kind; quotas that name it are counted. */
+  /** Adds a kind and recounts the quotas that name it. */
   #begin(kind: AnyKind): Countable {
     const evaluator = evaluatorOf(kind);
     if (!evaluator) throw new Error(`${resourceName(kind)} cannot be counted`);

@@ -19,7 +19,7 @@ export const namesOf = ({ spec }: ResourceQuota, evaluator: Evaluator): readonly
 const isInScope = (quota: ResourceQuota, { inScope }: Evaluator, object: ApiObject): boolean =>
   scopesOf(quota).every((scope) => inScope?.(scope, object) ?? false);
 
-/** What all of it comes to. A name that nothing counts is not there. Gives way to others now and then. */
+/** The total usage by name; names that no evaluator counts are absent. Yields to the event loop now and then. */
 export async function recount(quota: ResourceQuota, counted: readonly KindUsage[], now: number): Promise<QuotaUsage> {
   const pause = breathe();
   const sum = new Map<string, Quantity>();

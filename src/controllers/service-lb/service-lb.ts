@@ -1,7 +1,7 @@
 // Gives services of type LoadBalancer an address from a pool. Whoever routes and proxies finds it in their status.
 //
-// Who has which address is written nowhere but in the statuses of services, so it survives a restart. Addresses given out so recently
-// that the cache does not show them yet are remembered besides.
+// Allocations are stored only in the statuses of services, so they survive a restart. Addresses that were allocated so recently that the
+// cache does not show them yet are kept in memory as well.
 // Upstream: staging/src/k8s.io/cloud-provider/controllers/service/controller.go.
 import { Service } from "#api/core/v1/service.ts";
 import { equal } from "#base/collections.ts";
@@ -31,10 +31,10 @@ const hasFinalizer = ({ metadata }: Service): boolean => metadata.finalizers?.in
 /** `addresses` are networks or ranges, as AddressPool reads them. Without any, services are left to others. */
 export function serviceLbController(addresses: readonly string[] = []) {
   const pool = new LoadBalancerPool(addresses);
-  /** Who was given which address, until the cache shows it. */
+  /** Recent allocations: address by service, until the cache shows them. */
   const given = new Map<string, string>();
 
-  /** Whether the address is nobody's, or this service's by right: of two that claim it the older has it. */
+  /** Whether the address is free, or belongs to this service: of two services that claim it, the older one has it. */
   function isFreeFor(service: Service, address: string, cache: CacheView): boolean {
     const key = keyOf(service.metadata);
     const recent = given.get(address);

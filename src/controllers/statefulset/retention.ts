@@ -29,7 +29,7 @@ interface Policy {
 const policyOf = ({ spec }: StatefulSet): Policy =>
   spec.persistentVolumeClaimRetentionPolicy ?? { whenScaled: "Retain", whenDeleted: "Retain" };
 
-/** Whether the claim has the owners it should have. One that is in nobody's hands that we know of is left as it is. */
+/** Whether the claim has the owner references that the policy asks for. A claim of an earlier set or pod is left as it is. */
 export function isOwnedRightly(claim: PersistentVolumeClaim, member: SetMember): boolean {
   if (hasStaleOwner(claim, StatefulSet, member.set) || hasStaleOwner(claim, Pod, member.pod)) return true;
   const isOwned = hasOwner(claim, member.set) || hasOwner(claim, member.pod);
@@ -63,7 +63,7 @@ function wantedOwners({ set, ordinal }: SetMember): { readonly set: boolean; rea
 export const isStale = (claim: PersistentVolumeClaim, { set, pod }: SetMember): boolean =>
   policyOf(set).whenScaled === "Delete" && hasStaleOwner(claim, Pod, pod);
 
-/** Whether someone else decides about the claim; that matters only where we would, too. */
+/** Whether another controller owns the claim, where the policy asks for an owner reference of ours. */
 export function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: SetMember): boolean {
   const { whenScaled, whenDeleted } = policyOf(set);
   if (whenScaled !== "Delete" && whenDeleted !== "Delete") return false;

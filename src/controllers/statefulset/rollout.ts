@@ -20,7 +20,7 @@ interface Slot {
   readonly pod: Pod | undefined;
 }
 
-/** Whether the next pod may be looked at. Only in order does one wait for another. */
+/** Whether to go on with the next pod. Only with OrderedReady does a pod wait for another. */
 type Verdict = "go on" | "wait";
 
 export class StatefulSetRollout {
@@ -70,7 +70,7 @@ export class StatefulSetRollout {
     return this.#set.spec.podManagementPolicy !== "Parallel";
   }
 
-  /** One that is going does not count as available, however ready it is. */
+  /** A pod that is being deleted does not count as available, even if it is ready. */
   #isAvailable(pod: Pod | undefined): boolean {
     return pod !== undefined && !isGoing(pod) && this.#isAvailableStill(pod);
   }

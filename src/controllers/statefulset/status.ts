@@ -13,7 +13,7 @@ export const isRunning = (pod: Pod): boolean => pod.status.phase === "Running" &
 
 export const isGoing = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
-/** `deleted` says how many pods of the current revision have been asked to go since `pods` were seen. */
+/** `deleted` is the number of pods of the current revision that were deleted after `pods` was read. */
 export function statusOf(
   { metadata, spec, status }: StatefulSet,
   { current, update, collisionCount }: RevisionPair,

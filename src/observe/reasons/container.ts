@@ -44,7 +44,7 @@ interface Wait {
   readonly code: string;
   /** Goes on from "waits: its container web". */
   readonly says: (container: ContainerStatus, message: string) => string;
-  /** Of which events it is told. */
+  /** The reasons of the events that report it. */
   readonly events: readonly string[];
   readonly remedies: (pod: Pod, message: string) => readonly string[];
 }

@@ -75,7 +75,7 @@ export function refusalReason(wish: Wish, grants: Grants): Reason {
   };
 }
 
-/** What every cluster gives to everybody is only of interest if it is about the same thing. */
+/** Default roles of all users are shown only if they are about the same resource. */
 const isEverybodys = ({ binding, rules }: PermissionFacts, wish: Wish): boolean =>
   binding.startsWith("ClusterRoleBinding system:") && !rules.some((rule) => hasResource(rule, wish));
 
@@ -168,7 +168,7 @@ const subjectFlag = (user: string): string => {
   return account === undefined ? `--user=${user}` : `--serviceaccount=${namespace}:${account}`;
 };
 
-/** Nobody is told to make someone an administrator for one thing. */
+/** cluster-admin and the like are never suggested for a single permission. */
 const isEverything = ({ verbs, apiGroups = [], resources = [] }: PolicyRule): boolean =>
   [verbs, apiGroups, resources].every((list) => list.includes("*"));
 

@@ -18,7 +18,7 @@ const cures: Readonly<Record<string, string>> = {
   NamespaceFinalizersRemaining: "see whether the controllers run that take these finalizers off",
 };
 
-/** What is normal for a namespace with pods: they have their grace. Finalizers are taken off by programs, which need none. */
+/** How long a deletion with pods normally takes: their grace period. Finalizers are removed by programs, which need less. */
 const patienceMs = 60_000;
 const finalizerPatienceMs = 10_000;
 

@@ -7,7 +7,7 @@ import { conditionEvidence, type Evidence } from "./reason.ts";
 
 export const readyCondition = (node: Node) => conditionIn(node.status.conditions, "Ready");
 
-/** One that cannot be read gets the benefit of the doubt. */
+/** A node that cannot be read is taken to be well. */
 export const isNodeReady = (node: PodFacts["node"]): boolean =>
   node === "unread" || (node !== "gone" && readyCondition(node)?.status === "True");
 

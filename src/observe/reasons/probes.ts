@@ -103,7 +103,7 @@ function probeTrouble(status: ContainerStatus, pod: Pod, events: readonly Event[
   ];
 }
 
-/** What is asked, and how often. */
+/** The probe in words: what it does, and how often. */
 function probeText(probe: Probe, { ports = [] }: Container): string {
   const {
     httpGet,

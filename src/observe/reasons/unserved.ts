@@ -1,5 +1,5 @@
-// Objects that are stored and that nobody acts on. It is told by what is missing in their status, so that the same rules are right for clusters
-// where someone does.
+// Objects that no controller acts on. They are recognized by what is missing in their status, so that the same rules are right in clusters
+// with such a controller.
 import { own } from "#base/collections.ts";
 import type { Reason } from "./reason.ts";
 
@@ -11,7 +11,7 @@ export interface UnservedFacts {
   readonly now: number;
 }
 
-/** Whoever acts on such objects has said so after this time. */
+/** A controller that acts on such objects has written the status by then. */
 const patienceMs = 15_000;
 
 interface Rule {

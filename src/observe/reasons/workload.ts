@@ -43,7 +43,7 @@ interface Wish {
   readonly ready: number;
   /** What it says when all is well. */
   readonly fine: string;
-  /** What goes on if no pod is in trouble, and yet not all is well; undefined if all is. */
+  /** The progress of a workload without troubled pods; undefined if it is complete. */
   readonly underway: string | undefined;
   readonly evidence?: readonly Evidence[];
 }

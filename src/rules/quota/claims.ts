@@ -51,7 +51,7 @@ export const volumeClaimEvaluator: Evaluator = {
 
 const claimOf = (object: ApiObject): PersistentVolumeClaim => object as unknown as PersistentVolumeClaim;
 
-/** What is asked for, or what is still being given back. */
+/** The requested amount, or the larger allocated one while a claim is being shrunk. */
 function storageOf({ spec, status }: PersistentVolumeClaim): Quantity | undefined {
   const asked = spec.resources.requests?.storage;
   if (asked === undefined) return undefined;

@@ -23,7 +23,7 @@ export interface Evaluator {
   usage(object: ApiObject, now: number): QuotaUsage;
   /** Whether an object is in a scope; without this, objects are in none. */
   inScope?(scope: ScopedResourceSelectorRequirement, object: ApiObject): boolean;
-  /** What an object must say since these names are limited. */
+  /** Which of the limited names an object must state amounts for but does not; a message, or undefined. */
   missing?(names: readonly string[], object: ApiObject): string | undefined;
   /** Whether a write may change what an object counts for; defaults to every create. */
   minds?(write: QuotaWrite): boolean;
@@ -85,7 +85,7 @@ export function addUsage(a: QuotaUsage, b: QuotaUsage): QuotaUsage {
   return sum;
 }
 
-/** What `a` has more than `b`; what it has less is nothing. */
+/** By how much each amount of `a` exceeds that of `b`; never negative. */
 export function increase(a: QuotaUsage, b: QuotaUsage): QuotaUsage {
   const more = new Map<string, Quantity>();
   for (const [name, amount] of a) {

@@ -1,4 +1,4 @@
-// Who counts what: some kinds count for more than their number, all others are counted.
+// The evaluator of each kind: some kinds count for more than their number, all others only by their number.
 import type { AnyKind } from "#schema/kind.ts";
 import { resourceClaimEvaluator, volumeClaimEvaluator } from "./claims.ts";
 import { countName, type Evaluator, one } from "./evaluator.ts";

@@ -82,7 +82,7 @@ export const podEvaluator: Evaluator = {
 /** The evaluator is only given objects of its kind. */
 const podOf = (object: ApiObject): Pod => object as unknown as Pod;
 
-/** A pod that has ended, or should have, takes nothing but its place. */
+/** A pod that has ended, or whose deletion is overdue, counts as an object but uses no resources. */
 function isCounted(pod: Pod, now: number): boolean {
   if (hasEnded(pod)) return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;

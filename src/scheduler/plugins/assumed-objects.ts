@@ -1,7 +1,7 @@
 // Upstream: pkg/scheduler/framework/plugins/volumebinding/assume_cache.go.
 import type { ObjectMeta } from "#schema/object-meta.ts";
 
-/** Objects as they will be once what was decided about them has been written and told. */
+/** Objects with decisions of the scheduler that the API does not show yet. */
 export class AssumedObjects<O extends { readonly metadata: ObjectMeta }> {
   readonly #assumed = new Map<string, O>();
   readonly #known: (key: string) => O | undefined;
@@ -15,7 +15,7 @@ export class AssumedObjects<O extends { readonly metadata: ObjectMeta }> {
     return known && this.of(key, known);
   }
 
-  /** What is assumed of an object that is known; nothing more once a newer one is. */
+  /** The assumed version of an object, or the object itself once the cache has a newer version. */
   of(key: string, known: O): O {
     const assumed = this.#assumed.get(key);
     if (!assumed) return known;

@@ -142,7 +142,7 @@ function unhelpful(nodes: number, refusals: readonly Refusal[]): PostFiltered {
   return { nominate: "", message: `preemption: 0/${nodes} nodes are available: ${reasons.join(", ")}.` };
 }
 
-/** Whether the pod is still on its node, and nobody has told it to go. */
+/** Whether the pod is still on its node and not being deleted. */
 function isThere({ uid }: PodView, { snapshot }: PluginContext): boolean {
   const placed = snapshot.placed(uid);
   return placed !== undefined && !placed.pod.isEnding;

@@ -14,7 +14,7 @@ import { countedByAll, type MeantPods, meantPods } from "./meant-pods.ts";
 export interface InterPodAffinityArgs {
   /** How much a pod that must be near others counts when one of those is placed; 0 to 100. */
   readonly hardPodAffinityWeight?: number;
-  /** Whether a pod that wants nothing itself need not heed what others would rather have. */
+  /** Whether preferences of existing pods are ignored for pods without preferences of their own. */
   readonly ignorePreferredTermsOfExistingPods?: boolean;
 }
 
@@ -28,13 +28,13 @@ interface Neighbours {
   readonly apart: readonly MeantPods[];
   readonly labelsOfNamespace: Labels | undefined;
   readonly topology: (key: string) => Topology;
-  /** Pods it must be near to: those that all its terms mean. */
+  /** Pods that its affinity terms select, all of them together. */
   readonly wanted: Map<string, PlaceCounts>;
   /** Pods it must keep away from. */
   readonly avoided: Map<string, PlaceCounts>;
-  /** Pods that want to be kept away from such as it. */
+  /** Pods whose anti-affinity terms select this pod. */
   readonly averse: Map<string, PlaceCounts>;
-  /** Whether it may be the first of pods that want to be near each other. */
+  /** Whether the pod matches its own affinity terms, so that it may be the first of its group. */
   readonly isOneOfThem: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The pods that a term of a pod means, now that it is known which namespaces there are.
+// The pods that an affinity term selects, with its namespace selector resolved to namespaces.
 // Upstream: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.
 import { Namespace } from "#api/core/v1/namespace.ts";
 import type { CacheView } from "#client/controller.ts";

@@ -39,7 +39,7 @@ export function nodeVolumeLimits(_args: unknown, { cache }: PluginContext) {
 
     preFilter(pod) {
       if (pod.claims.length === 0) return undefined;
-      // That a claim is missing is said node by node, as upstream does: whoever has more to say of it before that is heard.
+      // A missing claim is refused node by node, as upstream does, so that plugins with a better message come first.
       if (podClaims(pod, cache).some(({ claim }) => !claim)) return { state: new Map() };
       const state = volumesOf(pod, cache);
       return state.size > 0 ? { state } : undefined;

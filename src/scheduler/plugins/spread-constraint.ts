@@ -1,4 +1,4 @@
-// What a constraint on how evenly pods are spread says, read once; and the one that holds for pods that say nothing themselves.
+// Topology spread constraints, parsed once: those of a pod, and the default ones for pods without.
 // Upstream: pkg/scheduler/framework/plugins/podtopologyspread/common.go.
 import { ReplicaSet } from "#api/apps/v1/replica-set.ts";
 import { StatefulSet } from "#api/apps/v1/stateful-set.ts";

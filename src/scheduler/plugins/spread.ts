@@ -82,7 +82,7 @@ export class Spread {
     return this.#perNode[slot] ?? 0;
   }
 
-  /** What the emptiest place has; nothing if there are fewer places than there should be. */
+  /** The smallest count of a domain; 0 if there are fewer domains than minDomains. */
   least(minDomains: number): number {
     if (this.#places < minDomains) return 0;
     this.#least ??= leastOf(this.#counts);

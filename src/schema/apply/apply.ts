@@ -90,7 +90,7 @@ export interface ApplyResult {
 export const trackUpdate = (write: UpdateWrite): readonly OwnedFieldsEntry[] =>
   knownCreation(write) ?? atOnce(trackSteps(write));
 
-/** Of an object that is made like one before it. Nothing else is done for it then: that is half of what tracking a new pod took. */
+/** The fast path for an object with the same structure as an earlier one. It halves the time of tracking a new pod. */
 const knownCreation = (write: UpdateWrite): readonly OwnedFieldsEntry[] | undefined =>
   isPlainCreation(write) ? knownEntries(creationOf(write)) : undefined;
 
@@ -128,7 +128,7 @@ const creationOf = (write: UpdateWrite): Creation => ({
   owner: { ...owner(write, write.manager, "Update"), time: timeOf(write.now) },
 });
 
-/** Throws ApiError: 409 for fields that others own, 400 and 500 for configurations that are none, with upstream's messages. */
+/** Throws ApiError: 409 for fields that others own, 400 and 500 for invalid configurations, with upstream's messages. */
 export const applyObject = (write: ApplyWrite): ApplyResult => atOnce(applySteps(write));
 
 /** The same, to be interrupted between its steps, of which each walks the whole object. */
@@ -162,7 +162,7 @@ interface Attempt {
   readonly managed: OwnersByKey;
 }
 
-/** Conflicts with what client-side apply left behind are none for kubectl. */
+/** For kubectl, fields that client-side apply owned are no conflicts. */
 function* applyOrUpgrade(
   { kind, live, manager }: ApplyWrite,
   force: boolean,

@@ -16,7 +16,7 @@ interface ShapeProblem {
   readonly message: string;
 }
 
-/** What is wrong, as one text; undefined when the value fits. `duplicates` allows list items that cannot be told apart. */
+/** The problems, as one text; undefined when the value fits. `duplicates` allows list items with equal keys. */
 export function misfits(shape: ApplyShape, value: unknown, duplicates = false): string | undefined {
   const found: ShapeProblem[] = [];
   check({ found, duplicates }, "", shape, value);

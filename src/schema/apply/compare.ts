@@ -44,7 +44,7 @@ export function entryShape(map: MapShape, key: string): { element: string; shape
   return map.element && { element: fieldElement(key), shape: map.element };
 }
 
-/** What it takes to get from `before` to `after`. Throws ListItemError when list items cannot be told apart. */
+/** The fields added, modified and removed between `before` and `after`. Throws ListItemError for list items without their keys. */
 export function compare(shape: ApplyShape, before: unknown, after: unknown): Comparison {
   const walk: Walk = { path: [], added: {}, modified: {}, removed: {} };
   compareValue(walk, shape, before, after);
@@ -115,9 +115,9 @@ function compareEntry(walk: Walk, map: MapShape, key: string, before: unknown, a
   walk.path.pop();
 }
 
-/** Items that cannot be told apart are compared and owned together, by what they have in common: their keys. */
+/** Items with equal keys are compared and owned together. */
 function compareItems(walk: Walk, list: ApplyListShape, before: readonly unknown[], after: readonly unknown[]): void {
-  // Most lists do not change, and to say so is cheaper than to tell their items apart.
+  // Most lists do not change, and comparing them as a whole is cheaper than matching their items.
   if (equal(before, after)) return;
   const old = itemsByElement(list, before);
   const now = itemsByElement(list, after);

@@ -100,10 +100,10 @@ function compareRead(a: SortKey, b: SortKey): number {
   return Number(a.element.slice(2)) - Number(b.element.slice(2));
 }
 
-/** So few are compared as they are. */
+/** Up to this many elements are compared without preparation. */
 const few = 16;
 
-/** In upstream's order. Of many each is read once: to read two for each comparison took a quarter of a second for 40,000. */
+/** Sorts into upstream's order. Of many elements each is parsed once: parsing in each comparison took a quarter of a second for 40,000. */
 export function inElementOrder(elements: readonly string[]): readonly string[] {
   if (elements.length <= few) return elements.toSorted(compareElements);
   const byRank = [...Map.groupBy(elements, rank)].sort(([a], [b]) => a - b);

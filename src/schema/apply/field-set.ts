@@ -72,7 +72,7 @@ export function inOrder(node: FieldSet): FieldSet {
 const finished = new Map<string, FieldSet>();
 const finishedParts = new Map<string, FieldSet>();
 const mostFinished = 1000;
-/** A set of more elements is not kept: who sends many of those would fill the memory, and to make a text of one takes long. */
+/** Larger sets are not interned: clients that send many would fill the memory, and making their key takes long. */
 const mostElements = 1000;
 
 /**
@@ -193,7 +193,7 @@ function intersect(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return out ?? (member ? leaf : undefined);
 }
 
-/** What is in `a` and not in `b`. A field in `b` takes away that field alone, not its parts. The smaller of the two is gone through, which is `b` if not told. */
+/** What is in `a` and not in `b`. A field in `b` takes away that field alone, not its parts. The smaller of the two is walked; defaults to `b`. */
 export const difference = (a: FieldSet, b: FieldSet, smaller: "a" | "b" = "b"): FieldSet =>
   subtract(a, b, false, smaller);
 

@@ -111,7 +111,7 @@ export const keyShape = (name: string, fallback: unknown): KeyShape => ({
 export const keyedBy = (keys: readonly KeyShape[]): readonly KeyShape[] =>
   keys.toSorted((a, b) => compareText(a.name, b.name));
 
-/** An item's place in a list cannot be told: the object does not fit its schema. */
+/** A list item has no key: the object does not fit its schema. */
 export class ListItemError extends Error {
   override readonly name = "ListItemError";
 }

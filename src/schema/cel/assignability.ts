@@ -37,7 +37,7 @@ export class Substitutions {
   }
 }
 
-/** Whether `actual` may stand where `wanted` is asked for; notes in `known` what that makes of type parameters. */
+/** Whether `actual` is assignable to `wanted`; binds type parameters in `known`. */
 export function isAssignable(known: Substitutions, actual: CelType, wanted: CelType): boolean {
   if (wanted.kind === "parameter") {
     const { isValid, hadMeaning } = bind(known, actual, wanted);
@@ -116,7 +116,7 @@ function isWithin(known: Substitutions, param: CelType, type: CelType): boolean 
   return type.parameters.some((part) => isWithin(known, param, part));
 }
 
-/** The type with what is known of its parameters; what is not known stays, or becomes dyn if that is asked for. */
+/** The type with its parameters replaced by what they are bound to; unbound ones stay, or become dyn on request. */
 export function substitute(known: Substitutions, type: CelType, unknownIsDyn = false): CelType {
   if (type.kind === "parameter") {
     const meaning = known.get(type.name);

@@ -1,6 +1,5 @@
-// All OpenAPI documents of a server: made when first asked for, kept until the kinds in them change. Making one takes tens of
-// milliseconds, so it gives way to other work, and those who ask meanwhile wait for the same one. One that could not be made is not
-// kept: whoever asks next tries again.
+// All OpenAPI documents of a server: built on first request, cached until the kinds in them change. Building one takes tens of milliseconds,
+// so it yields to other work, and concurrent requests share one build. A failed build is not cached: the next request tries again.
 
 import { breathe } from "#base/breathe.ts";
 import { hex } from "#base/hex.ts";

@@ -5,7 +5,7 @@ import { isObject } from "#base/is-object.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
 import { checkDepth, isList, type JsonList, type JsonObject } from "./value.ts";
 
-/** Short, but not the shortest there is: items of lists are told apart by place, once what begins and ends alike is set aside. */
+/** Short, but not minimal: list items are matched by index, after equal items at both ends are set aside. */
 export function createJsonPatch(original: unknown, modified: unknown): JsonPatchOperation[] {
   for (const document of [original, modified]) checkDepth(document);
   const operations: JsonPatchOperation[] = [];

@@ -29,8 +29,8 @@ export interface ThreeWay {
 
 /**
  * The patch that brings `current` to what `modified` wants: what differs is set, and what `original` had and `modified`
- * has no more is removed; what others have added stays. Unless told to overwrite, throws PatchConflictError when others
- * have changed the same since.
+ * has no more is removed; what others have added stays. Throws PatchConflictError when others have changed the same
+ * since, unless `overwrite` is set.
  */
 export function createThreeWayStrategicPatch(struct: AnyStruct, states: ThreeWay, overwrite: boolean): JsonObject {
   const { original, modified, current } = states;

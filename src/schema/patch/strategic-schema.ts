@@ -6,7 +6,7 @@ import { PatchError } from "./error.ts";
 export interface FieldMerge {
   /** Of an object its own type; of a list that of its items. */
   readonly type: Type;
-  /** Lists and objects are merged or replaced. Unless told, objects are merged and lists replaced. */
+  /** Lists and objects are merged or replaced. By default, objects are merged and lists replaced. */
   readonly strategy: "merge" | "replace" | undefined;
   /** Whether a patch lists the keys that shall stay. */
   readonly retainKeys: boolean;

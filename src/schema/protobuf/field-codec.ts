@@ -1,4 +1,4 @@
-// How a field of a struct travels: its tag, whether zero is written, and what becomes of it when it is read more than once.
+// How a field of a struct is encoded: its tag, whether zero is written, and how repeated occurrences are merged.
 import { setOwn } from "#base/collections.ts";
 import type { Either, FieldSpec, Type } from "../field.ts";
 import { manyMembers } from "../json.ts";

@@ -1,4 +1,4 @@
-// How one value travels, whatever field, list or map it stands in. Scalars here; what is made of structs is in message.ts.
+// How one value is encoded, in any field, list or map. Scalars here; what is made of structs is in message.ts.
 import { fromBase64, toBase64 } from "#base/base64.ts";
 import type { ProtobufWriter } from "#base/protobuf-writer.ts";
 import type { Scalar } from "../field.ts";

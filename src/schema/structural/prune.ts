@@ -8,7 +8,7 @@ import { childNode, isMap, type SchemaNode, valueNode } from "./schema.ts";
 export const resourceFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 type Paths = string[];
-/** No more are told of: a long path under which much is unknown would else be told again and again. */
+/** The most unknown fields that are reported: otherwise a long path with many unknown fields would be repeated for each. */
 export const mostUnknown = 100;
 
 /** The object without unknown fields. Their paths are added to `unknown`. What is inside apiVersion, kind and metadata is left alone. */

@@ -23,7 +23,7 @@ export function decodeRoot(object: JsonMap, unknown: string[]): JsonMap {
     return withMetadata(object, "metadata", unknown);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new DecodeError(error.message, "metadata"); // without its cause, which would be told a second time
+    throw new DecodeError(error.message, "metadata"); // without its cause, whose message would be repeated
   }
 }
 

@@ -1,4 +1,4 @@
-// The rules in `x-kubernetes-validations`, asked of each value they stand for. What decides by them is not known here. Follows the walk of
+// Walks the values that have rules in `x-kubernetes-validations`. How a rule is evaluated is not known here. Follows the walk of
 // apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 import type { JsonMap } from "../apply/value.ts";
 import type { WarnOfProblem } from "../model.ts";
@@ -6,7 +6,7 @@ import { mostProblems, type Problem } from "../problem.ts";
 import { type Before, Correlation } from "./correlate.ts";
 import { isMap, type SchemaNode, valueNode } from "./schema.ts";
 
-/** What the rules may still cost, over all values of one object. Below zero nothing more is asked. */
+/** The remaining cost budget of all rules of one object. Below zero no more rules are evaluated. */
 export interface RuleBudget {
   remaining: number;
 }
@@ -17,7 +17,7 @@ const costPerObject = 10_000_000;
 export interface RuleFinding {
   /** Its path is relative to the value. */
   readonly problem: Problem;
-  /** Whether it is told although the value did not change; others are let go then, so that new rules do not block old objects. */
+  /** Whether it is reported although the value is unchanged. Others are dropped then (ratcheting), so that new rules do not block old objects. */
   readonly isFirm: boolean;
 }
 

@@ -67,12 +67,12 @@ function listProblems(root: SchemaNode, object: JsonMap): readonly Problem[] {
   return problems;
 }
 
-/** Rules are not asked of an object that is not even of the right types. */
+/** Rules are not evaluated for an object with values of the wrong type. */
 const blocking: ReadonlySet<ProblemType> = new Set(["NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"]);
 const unchecked =
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-/** A long key stands in the path of each problem that is below it: only so many are told as are read. */
+/** The most problems that are reported: a long key is part of the path of each problem below it. */
 function shorten(problems: Problem[]): void {
   let size = 0;
   const most = problems.findIndex(({ field, detail }) => {

@@ -24,7 +24,7 @@ const certificates: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: "certificate has expired or is not yet valid",
 };
 
-/** What is not known here keeps the words it has. */
+/** Other errors keep their own message. */
 export function dialWords(error: Error, host: string, port: number): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -1,5 +1,5 @@
-// Reads large YAML in a thread of its own: it takes ten times as long as JSON, and cannot be interrupted. There is one thread, and only
-// for as long as there is something to read; it may take so much memory and time, and no more.
+// Parses large YAML in a worker thread: parsing takes ten times as long as JSON, and cannot be interrupted. There is one thread, which ends
+// when there is nothing left to parse; its memory and its time are limited.
 import { Worker } from "node:worker_threads";
 import type { Clock } from "#base/clock.ts";
 import { DecodeError, tooManyValues } from "#schema/json.ts";

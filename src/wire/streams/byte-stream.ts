@@ -17,7 +17,7 @@ export interface ByteStream {
 /** Copies each way until one side is done or gone, as a proxy does. The backend is dropped then; the client's front sees to its own. */
 export async function proxyBetween(client: ByteStream, backend: ByteStream): Promise<void> {
   const copies = [copy(client, backend), copy(backend, client)];
-  for (const one of copies) one.catch(() => undefined); // the first to end decides, the other fails with it
+  for (const one of copies) one.catch(() => undefined); // the first copy to end decides; the other fails because of it
   try {
     await Promise.race(copies);
   } finally {

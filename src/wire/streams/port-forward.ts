@@ -17,7 +17,7 @@ import {
   webSocketTunnel,
 } from "./websocket.ts";
 
-/** Connects a stream with a port of the pod until both are done. What it rejects with, the client is told. */
+/** Connects a stream with a port of the pod until both are done. The client gets the message of its rejection. */
 export type PortForwarder = (port: number, stream: ByteStream, signal: AbortSignal) => Promise<void>;
 
 export interface PortForwardServer {
@@ -143,7 +143,7 @@ async function forwardPair(
     await error.end();
   } catch (cause) {
     if (signal.aborted) return;
-    // kubectl resets what it has read to the end, and drops all connections if any is told to have failed.
+    // kubectl resets streams that it has read to the end, and drops all connections when one reports an error.
     if (!data.isCancelled) await error.write(failureText(port, server, cause)).catch(() => undefined); // the client may have left meanwhile
     await error.end().catch(() => undefined);
     data.destroy();

@@ -35,7 +35,7 @@ export interface SpdyOptions {
   readonly connection: ByteStream;
   readonly role: "client" | "server";
   readonly compression: SpdyCompression;
-  /** Told of each stream the other side opens; throws to refuse it. Without it, all are refused. */
+  /** Called for each stream that the other side opens; throws to refuse it. Without it, all are refused. */
   readonly accept?: (stream: SpdyStream) => void;
   /**
    * Whether a stream that the other side cancels has ended, after all that was sent, instead of having failed: Go's servers
@@ -208,7 +208,7 @@ export class SpdyConnection {
 
   #begin(id: number): State {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => undefined); // whoever writes or opens awaits it; without either nobody needs to know
+    promise.catch(() => undefined); // writers and openers await it; without any of them the rejection is of no interest
     const state: State = {
       id,
       input: new ByteQueue(this.#options.queueLimit ?? 1024 * 1024, (bytes) => this.#credit(state, bytes)),
@@ -326,7 +326,7 @@ export class SpdyConnection {
     const sent = this.#headerTurn.then(async () =>
       this.#send(frameOf(await this.#options.compression.deflate(encodeSpdyHeaders(headers)))),
     );
-    this.#headerTurn = sent.catch(() => undefined); // whoever sent it is told
+    this.#headerTurn = sent.catch(() => undefined); // its sender gets the error
     return sent;
   }
 

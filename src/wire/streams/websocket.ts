@@ -40,7 +40,7 @@ export async function sendMessages(
     for await (const _ of socket.messages);
   })();
   const left = () => over.abort(new Error("the client has left"));
-  reading.then(left, left); // a client that breaks the rules was told so, and has left as well
+  reading.then(left, left); // a client that broke the protocol got a closing frame, and has left as well
   try {
     for await (const { type, data } of messages) await socket.send(type, data);
   } catch (error) {

@@ -128,7 +128,7 @@ const emptyCollection = (event: { readonly type: number; readonly start: number 
 /** More would only fill the answer. */
 const mostDuplicates = 100;
 
-/** Up to here nearly all of a document may come from aliases; the share falls to a tenth at ten times as much. As upstream has it. */
+/** Up to this many values nearly all may come from aliases; the allowed share falls to a tenth at ten times as many, as upstream has it. */
 const freelyAliased = 400_000;
 
 /** What aliases may add in text. A long string is a single node however often it is named, so counting nodes does not bound it. */

@@ -11,7 +11,7 @@ const numbers: ReadonlyMap<string, number> = new Map([
   ...["-.inf", "-.Inf", "-.INF"].map((word) => [word, Number.NEGATIVE_INFINITY] as const),
 ]);
 
-/** A number as Go holds it: an integer is told from a float that happens to be whole. */
+/** A number as Go holds it: an integer differs from a float that happens to be whole. */
 export interface YamlNumber {
   readonly value: number;
   readonly isInteger: boolean;

@@ -20,7 +20,7 @@ export function* printYamlSteps(value: unknown): Generator<void, string> {
   return printer.finish();
 }
 
-/** Every so many items it may be interrupted: to say so goes through all that is around. */
+/** It can be interrupted after this many items. A yield passes through all generators around it, so one per item would be slow. */
 const itemsPerStep = 128;
 
 interface WritePosition {

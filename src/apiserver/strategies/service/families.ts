@@ -9,7 +9,7 @@ import { parseIp } from "#schema/ip.ts";
 import { problemsOf } from "#schema/validate.ts";
 import type { IpFamily } from "./ranges.ts";
 
-/** Fills ipFamilies and ipFamilyPolicy in, and tells what is wrong with them. `configured` starts with the main family. */
+/** Fills in ipFamilies and ipFamilyPolicy, and returns their problems. `configured` starts with the main family. */
 export function settleFamilies(
   spec: Mutable<ServiceSpec>,
   old: ServiceSpec | undefined,

@@ -25,7 +25,7 @@ export interface ServiceNetwork {
   readonly nodePorts: NumberRange;
 }
 
-/** More would be of no use, and make a full range slow to search. */
+/** Larger ranges are refused: more addresses are of no use, and a full range would be slow to search. */
 const mostHostBits = 20;
 
 /** Reads `10.96.0.0/16` or `10.96.0.0/16,fd00:10:96::/112`. Throws UsageError. */

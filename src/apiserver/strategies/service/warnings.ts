@@ -1,4 +1,4 @@
-// What a client should know about a service that is taken all the same.
+// Warnings about accepted services.
 // Upstream: pkg/api/service/warnings.go.
 import type { Service } from "#api/core/v1/service.ts";
 import { ipWarnings, networkWarnings } from "../../warnings/ip.ts";

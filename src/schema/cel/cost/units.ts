@@ -12,7 +12,7 @@ export const baseCosts = {
 export const perCharacter = 0.1;
 /** For each character of a regular expression: a guess at how many parts it has. */
 export const perPatternCharacter = 0.25;
-/** Asking an authorizer is a search through all that is known of rights. */
+/** An authorization check is expensive: it searches all rules. */
 export const authorizationCheck = 350_000;
 /** The longest regular expression of a named format. */
 export const longestFormatPattern = 128;

@@ -8,7 +8,7 @@ import { fail } from "../values/failure.ts";
 import type { Int } from "../values/int.ts";
 import { type ListValue, listOf } from "../values/list.ts";
 
-/** Expressions are nearly always literals, and asked of many objects. */
+/** A cache: patterns are nearly always literals, and evaluated for many objects. */
 const mostKept = 512;
 const compiled = new Map<string, RE2JS>();
 

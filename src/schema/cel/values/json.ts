@@ -1,4 +1,4 @@
-// Values of JSON, and JSON of values. Objects and lists are not converted but looked into, since most of an object is never asked for.
+// Values of JSON, and JSON of values. Objects and lists are wrapped and not converted, since an expression reads little of an object.
 import type { CelType } from "../types.ts";
 import { Double } from "./double.ts";
 import { formatSeconds } from "./duration.ts";
