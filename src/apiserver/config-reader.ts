@@ -103,15 +103,15 @@ export class ConfigReader {
   }
 
   /** Returns the first allowed value if the value is not allowed. */
-  oneOf<const T extends string>(known: readonly [T, ...T[]], value: unknown, at: string): T {
+  oneOf<const T extends string>(allowed: readonly [T, ...T[]], value: unknown, at: string): T {
     const text = this.text(value, at);
-    const found = known.find((one) => one === text);
+    const found = allowed.find((one) => one === text);
     if (found !== undefined) return found;
     if (text === "") this.required(at);
     else {
-      const names = known.map((one) => `"${one}"`).join(", ");
+      const names = allowed.map((one) => `"${one}"`).join(", ");
       this.problem(at, `Unsupported value: ${JSON.stringify(text)}: supported values: ${names}`);
     }
-    return known[0];
+    return allowed[0];
   }
 }

@@ -121,17 +121,17 @@ export class RequestMetrics {
     const scope = scopeOf(call);
     const dryRun = dryRunOf(call);
     const ofResource = this.#known.get(resource);
-    for (const one of ofResource ?? [])
+    for (const series of ofResource ?? [])
       if (
-        one.verb === verb &&
-        one.code === code &&
-        one.scope === scope &&
-        one.subresource === subresource &&
-        one.group === group &&
-        one.version === version &&
-        one.dryRun === dryRun
+        series.verb === verb &&
+        series.code === code &&
+        series.scope === scope &&
+        series.subresource === subresource &&
+        series.group === group &&
+        series.version === version &&
+        series.dryRun === dryRun
       )
-        return one;
+        return series;
     const kind = address && this.#options.kindAt(address);
     if (address && !kind) return undefined;
     if (kind?.deprecated) this.#deprecated.of(group, version, resource, subresource, stillServed).set(1);

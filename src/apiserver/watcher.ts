@@ -134,7 +134,7 @@ async function* present(options: WatcherOptions, from: Revision, signal: AbortSi
   if (bookmark) scheduleBookmark(bookmark);
   // What came since it was last looked at, before anything newer.
   if (from < cache.oldest) fallBehind();
-  else for (const told of feed.translated(cache.since(from))) take(told);
+  else for (const batch of feed.translated(cache.since(from))) take(batch);
   try {
     while (!signal.aborted && !isBehind) {
       if (waiting === 0) {
@@ -147,7 +147,7 @@ async function* present(options: WatcherOptions, from: Revision, signal: AbortSi
       const batches = ready;
       ready = [];
       waiting = 0;
-      for (const told of batches) yield told; // not joined: the bytes of each are shared with others
+      for (const batch of batches) yield batch; // not joined: the bytes of each are shared with others
     }
   } finally {
     cancelBookmark?.();

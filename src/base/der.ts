@@ -53,16 +53,16 @@ function lengthBytes(length: number): readonly number[] {
 
 /** The elements that bytes hold one after another. Throws DerError, in Go's words. */
 export function derElements(bytes: Uint8Array): readonly DerElement[] {
-  const found: DerElement[] = [];
+  const elements: DerElement[] = [];
   for (let at = 0; at < bytes.length; ) {
     const tag = bytes[at] ?? 0;
     const { length, start } = lengthAt(bytes, at + 1);
     if (start + length > bytes.length) throw truncated();
     const end = start + length;
-    found.push({ tag, content: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
+    elements.push({ tag, content: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
     at = end;
   }
-  return found;
+  return elements;
 }
 
 function lengthAt(bytes: Uint8Array, at: number): { readonly length: number; readonly start: number } {

@@ -36,10 +36,10 @@ export function parseFlags<const F extends Flags>(
   flags: F,
   args: readonly string[],
 ): { readonly flags: FlagValues<F>; readonly rest: readonly string[] } {
-  const found: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(flags)) {
-    if (flag.type === "strings") found[name] = [];
-    else if (flag.default !== undefined) found[name] = flag.default;
+    if (flag.type === "strings") values[name] = [];
+    else if (flag.default !== undefined) values[name] = flag.default;
   }
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -59,10 +59,10 @@ export function parseFlags<const F extends Flags>(
       if (text === undefined) throw new UsageError(`--${name} needs a value`);
     }
     const parsed = parseValue(name, flag, text);
-    if (flag.type === "strings") (found[name] as string[]).push(...(parsed as string[]));
-    else found[name] = parsed;
+    if (flag.type === "strings") (values[name] as string[]).push(...(parsed as string[]));
+    else values[name] = parsed;
   }
-  return { flags: found as FlagValues<F>, rest };
+  return { flags: values as FlagValues<F>, rest };
 }
 
 interface FlagMatch {

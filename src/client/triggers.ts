@@ -16,16 +16,16 @@ export class Triggers {
 
   /** The object changed, and so the key is to be looked at. Of one that changed again, only the last change counts. */
   note(key: string, kind: AnyKind, object: unknown): void {
-    const known = this.#byKey.get(key);
-    if (!known) {
+    const causes = this.#byKey.get(key);
+    if (!causes) {
       this.#byKey.set(key, [{ kind, object }]);
       return;
     }
     const { uid } = metadataOf(object);
-    const same = known.findIndex((one) => metadataOf(one.object).uid === uid);
-    if (same >= 0) known.splice(same, 1);
-    else if (known.length === most) known.shift();
-    known.push({ kind, object });
+    const same = causes.findIndex((one) => metadataOf(one.object).uid === uid);
+    if (same >= 0) causes.splice(same, 1);
+    else if (causes.length === most) causes.shift();
+    causes.push({ kind, object });
   }
 
   /** Forgets and returns them, oldest first. */

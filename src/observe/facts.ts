@@ -150,7 +150,7 @@ async function linesOf(
   sources: Sources,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>> {
   const read = new Set<string>();
-  const asked = pods.flatMap((pod) => {
+  const endedContainers = pods.flatMap((pod) => {
     const ended = containersOf(pod).find(({ name, state, lastState }) => {
       const last = state?.terminated ?? (state?.waiting ? lastState?.terminated : undefined);
       const key = `${name} ${last?.exitCode}`;
@@ -160,7 +160,7 @@ async function linesOf(
     });
     return ended ? [{ pod, container: ended.name }] : [];
   });
-  const each = asked.map(async ({ pod, container }) => {
+  const each = endedContainers.map(async ({ pod, container }) => {
     const lines = await sources.lastLines(pod.metadata, container);
     return [pod.metadata.uid ?? "", new Map([[container, lines]])] as const;
   });

@@ -138,15 +138,15 @@ const unpacked = ({ said, nodes, which }: VerdictRecord): readonly NodeVerdict[]
 /** Whether the same was said of the same nodes. */
 function isSame({ said, nodes, which }: VerdictRecord, verdicts: Verdicts): boolean {
   if (nodes.length !== verdicts.size) return false;
-  const known = new Map<Refusal, number>();
+  const indexes = new Map<Refusal, number>();
   for (let at = 0; at < verdicts.size; at++) {
     if (nodes[at] !== verdicts.node(at).name) return false;
     const refusal = verdicts.refusal(at);
     const number = which[at] as number;
-    const seen = known.get(refusal);
+    const seen = indexes.get(refusal);
     if (seen === number) continue;
     if (seen !== undefined || !equal(said[number], saidBy(verdicts.plugin(at), refusal))) return false;
-    known.set(refusal, number);
+    indexes.set(refusal, number);
   }
   return true;
 }

@@ -61,10 +61,10 @@ function enabledPlugins(
   entries: readonly PluginEntry[],
   context: PluginContext,
 ): Record<ExtensionPoint, readonly EnabledPlugin[]> {
-  const known = new Map(entries.map((entry) => [entry.name, entry]));
+  const pluginsByName = new Map(entries.map((entry) => [entry.name, entry]));
   const made = new Map<string, SchedulerPlugin>();
   const pluginOf = ({ name }: NamedPlugin, at: string): SchedulerPlugin => {
-    const entry = known.get(name);
+    const entry = pluginsByName.get(name);
     if (!entry) throw new UsageError(`${where}.${at}: plugin "${name}" does not exist`);
     const settings = pluginConfig.findIndex((one) => one.name === name);
     const given = pluginConfig[settings]?.args;
@@ -74,7 +74,7 @@ function enabledPlugins(
     return plugin;
   };
   for (const [i, { name }] of pluginConfig.entries())
-    if (!known.has(name)) throw new UsageError(`${where}.pluginConfig[${i}]: plugin "${name}" does not exist`);
+    if (!pluginsByName.has(name)) throw new UsageError(`${where}.pluginConfig[${i}]: plugin "${name}" does not exist`);
   const everywhere = merged(
     entries.filter(({ optional }) => !optional),
     plugins.multiPoint,
@@ -88,7 +88,7 @@ function enabledPlugins(
           const plugin = pluginOf(one, `plugins.${point}`);
           if (plugin[point] === undefined)
             throw new UsageError(`${where}.plugins.${point}: plugin "${one.name}" does not take part in ${point}`);
-          return { plugin, weight: one.weight || known.get(one.name)?.weight || 1 };
+          return { plugin, weight: one.weight || pluginsByName.get(one.name)?.weight || 1 };
         }),
       ];
     }),

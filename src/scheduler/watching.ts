@@ -44,20 +44,20 @@ const watchedKinds: Readonly<Record<Exclude<WatchedKind, "Pod" | "Node">, AnyKin
 };
 
 /** Follows pods, nodes and all kinds that plugins read. Returns how to stop. */
-export function follow(informers: Informers, reads: ReadonlySet<AnyKind>, known: ClusterView): () => void {
+export function follow(informers: Informers, reads: ReadonlySet<AnyKind>, view: ClusterView): () => void {
   const stops = [
-    informers.of(Node).onChange((change) => nodeChanged(change, known)),
-    informers.of(Pod).onChange((change) => podChanged(change, known)),
+    informers.of(Node).onChange((change) => nodeChanged(change, view)),
+    informers.of(Pod).onChange((change) => podChanged(change, view)),
   ];
   const byKind = new Map(Object.entries(watchedKinds).map(([name, kind]) => [kind, name]));
   for (const kind of reads)
     stops.push(
       informers.of(kind).onChange(({ old, object }) => {
-        known.snapshot.generation++;
+        view.snapshot.generation++;
         const name = byKind.get(kind);
         // The table says which kind goes by which name, and the informer is of that kind.
         if (name)
-          known.queue.changed({ kind: name, old, now: object, happened: happened(old, object) } as WatchedChange);
+          view.queue.changed({ kind: name, old, now: object, happened: happened(old, object) } as WatchedChange);
       }),
     );
   return () => {

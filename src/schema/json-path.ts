@@ -58,16 +58,16 @@ export class JsonPath {
   }
 
   /** Evaluates blocks from `at` on, until the end of the range they are in. Answers where it stopped. */
-  #run(at: number, value: unknown, depth: number, found: (readonly unknown[])[]): readonly [number] {
+  #run(at: number, value: unknown, depth: number, results: (readonly unknown[])[]): readonly [number] {
     for (let i = at; i < this.#blocks.length; i++) {
       const block = this.#blocks[i] as Steps;
       const [first, ...rest] = block;
       if (first?.type === "word" && first.name === "end" && depth > 0) return [i];
       if (first?.type === "word" && first.name === "range") {
-        i = this.#range(i, this.#walk([value], rest), depth, found);
+        i = this.#range(i, this.#walk([value], rest), depth, results);
         continue;
       }
-      found.push(this.#walk([value], block));
+      results.push(this.#walk([value], block));
     }
     return [this.#blocks.length];
   }

@@ -98,7 +98,7 @@ function compile(struct: AnyStruct): Validator | undefined {
   return (given: Values, old: Values | undefined, updating, problems) => {
     const value = checkedAs ? (checkedAs.call(struct, given as never) as Values) : given;
     const start = problems.length;
-    let found: Findings | undefined; // there are none in most structs
+    let findings: Findings | undefined; // there are none in most structs
     let missing = evenAbsent.length;
     // Most fields of most structs are absent, and to ask for them takes longer than to check those that are there.
     for (const name in value) {
@@ -108,16 +108,17 @@ function compile(struct: AnyStruct): Validator | undefined {
       if (present === undefined) continue;
       if (field.evenAbsent) missing--;
       field.check(present, old?.[name], updating && old !== undefined, problems);
-      if (problems.length > (found?.end ?? start)) found = taken(found ?? new Findings(value, problems, start), field);
+      if (problems.length > (findings?.end ?? start))
+        findings = taken(findings ?? new Findings(value, problems, start), field);
     }
     if (missing > 0)
       for (const field of evenAbsent) {
         if (value[field.name] !== undefined) continue;
         field.check(undefined, old?.[field.name], updating && old !== undefined, problems);
-        if (problems.length > (found?.end ?? start))
-          found = taken(found ?? new Findings(value, problems, start), field);
+        if (problems.length > (findings?.end ?? start))
+          findings = taken(findings ?? new Findings(value, problems, start), field);
       }
-    found?.sort();
+    findings?.sort();
     if (check) collect(value, check.call(struct, value as never, old as never), problems);
     if (problems.length === start) return;
     if (consequences) collect(value, consequences.call(struct, value as never, problems.slice(start)), problems);

@@ -120,8 +120,8 @@ function compiler(changeBy: (plan: Plan) => Change): (struct: AnyStruct) => Chan
 }
 
 /** Whether anything in a struct is ever written as null. */
-function leadsToNull(struct: AnyStruct, known: WeakMap<AnyStruct, boolean>, above: Set<AnyStruct>): boolean {
-  const found = known.get(struct);
+function leadsToNull(struct: AnyStruct, results: WeakMap<AnyStruct, boolean>, above: Set<AnyStruct>): boolean {
+  const found = results.get(struct);
   if (found !== undefined) return found;
   if (above.has(struct)) return false;
   above.add(struct);
@@ -129,11 +129,13 @@ function leadsToNull(struct: AnyStruct, known: WeakMap<AnyStruct, boolean>, abov
     let { type } = spec;
     while (type.is === "list" || type.is === "map") type = type.is === "list" ? type.item : type.value;
     return (
-      isAbsentAsNull(spec) || isEmptyAsNull(spec) || (type.is === "struct" && leadsToNull(type.struct(), known, above))
+      isAbsentAsNull(spec) ||
+      isEmptyAsNull(spec) ||
+      (type.is === "struct" && leadsToNull(type.struct(), results, above))
     );
   });
   above.delete(struct);
-  if (leads || above.size === 0) known.set(struct, leads);
+  if (leads || above.size === 0) results.set(struct, leads);
   return leads;
 }
 

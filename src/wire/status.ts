@@ -70,8 +70,8 @@ export const modifiedMeanwhile = (resource: ResourceName, name: string): ApiErro
   );
 
 export function invalidObject({ group, kind }: KindName, name: string, problems: Iterable<Problem>): ApiError {
-  const told = tellable(problems);
-  const texts = [...new Set(told.map(({ field, message }) => `${field}: ${message}`))];
+  const causes = tellable(problems);
+  const texts = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))];
   const all = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
   return new ApiError({
     code: 422,
@@ -81,7 +81,7 @@ export function invalidObject({ group, kind }: KindName, name: string, problems:
       ...(name && { name }),
       ...(group && { group }),
       ...(kind && { kind }),
-      causes: told,
+      causes,
     },
   });
 }

@@ -73,9 +73,9 @@ async function refusalOf({ code, body }: HttpResponse, name: string): Promise<Ap
   const text = await textOf(body);
   if (code === 500) return internalError(text);
   if (code === 400) return badRequest(text);
-  const known = answers[code];
+  const answer = answers[code];
   const message =
-    known?.[1] ??
+    answer?.[1] ??
     (code === 403
       ? text
       : code > 500
@@ -83,7 +83,7 @@ async function refusalOf({ code, body }: HttpResponse, name: string): Promise<Ap
         : `the server responded with the status code ${code} but did not return more information`);
   return new ApiError({
     code,
-    reason: known?.[0] ?? (code === 403 ? "Forbidden" : code > 500 ? "InternalError" : ""),
+    reason: answer?.[0] ?? (code === 403 ? "Forbidden" : code > 500 ? "InternalError" : ""),
     message: `${message} ( pods/log ${name})`,
     details: { name, kind: "pods/log" },
   });

@@ -16,7 +16,7 @@ export interface WebhookConnections extends WebhookTransport {
 }
 
 export function webhookConnections(): WebhookConnections {
-  const known = new Lru<OutgoingConnections>(agents);
+  const pools = new Lru<OutgoingConnections>(agents);
   let system: readonly string[] | undefined;
 
   const made = ({ url, ca, trustsAny, credentials }: WebhookTarget): OutgoingConnections => {
@@ -34,8 +34,8 @@ export function webhookConnections(): WebhookConnections {
   const connectionsTo = (target: WebhookTarget): OutgoingConnections => {
     const { url, ca = "", trustsAny = false, credentials } = target;
     const key = JSON.stringify([url.protocol, ca, trustsAny, credentials?.cert, credentials?.key]);
-    const present = known.get(key) ?? made(target);
-    known.set(key, present);
+    const present = pools.get(key) ?? made(target);
+    pools.set(key, present);
     return present;
   };
 
@@ -50,7 +50,7 @@ export function webhookConnections(): WebhookConnections {
       }
     },
     close() {
-      for (const connections of known.values()) connections.close();
+      for (const connections of pools.values()) connections.close();
     },
   };
 }

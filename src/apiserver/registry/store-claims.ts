@@ -49,7 +49,7 @@ export class StoreClaims {
     old: ApiObject | undefined,
     signal: AbortSignal,
   ): Promise<Reservation> {
-    const asked = copyJson(object.spec);
+    const requestedSpec = copyJson(object.spec);
     const elsewhere = new Set<string>();
     for (let left = tries; ; left--) {
       const reservation = reserver.reserve(object, old, { elsewhere });
@@ -60,7 +60,7 @@ export class StoreClaims {
         if (!(error instanceof TakenElsewhere)) throw error;
         if (left === 0) throw internalError(error.message);
         elsewhere.add(error.thing);
-        object.spec = copyJson(asked);
+        object.spec = copyJson(requestedSpec);
       }
     }
   }

@@ -52,8 +52,8 @@ const needed: ReadonlySet<string> = new Set([
   "rbac.authorization.k8s.io/v1",
 ]);
 
-const known: readonly AnyKind[] = [...catalog, ...onRequest];
-const knownVersions: ReadonlySet<string> = new Set([...known.map(({ apiVersion }) => apiVersion), ...missing]);
+const allKinds: readonly AnyKind[] = [...catalog, ...onRequest];
+const knownVersions: ReadonlySet<string> = new Set([...allKinds.map(({ apiVersion }) => apiVersion), ...missing]);
 const knownGroups: ReadonlySet<string> = new Set([...knownVersions].map((version) => groupOf(version)));
 
 /** Throws UsageError for what is not known, or is asked for by its name and is not there. */
@@ -76,7 +76,7 @@ export function enabledKinds(pairs: readonly string[]): EnabledKinds {
     for (const [key, asked] of switches) if (key === `${apiVersion}/${plural}`) on = asked;
     return on;
   };
-  const kinds = known.filter(isOn);
+  const kinds = allKinds.filter(isOn);
   for (const [stage, matches] of Object.entries(stages))
     if (wanted.get(stage))
       for (const version of missing) if (matches(version.slice(version.indexOf("/") + 1))) ignored.add(version);

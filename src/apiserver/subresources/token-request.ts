@@ -29,28 +29,31 @@ export const tokenRequest =
     if (request.verb !== "create") throw methodNotAllowed();
     if (!request.body) throw badRequest("the body of the request is missing");
     const { dryRun, fieldManager } = parseWriteOptions(request, "CreateOptions");
-    const asked = applyDefaults(TokenRequest, request.body.decode(TokenRequest).object as DraftObject) as DraftObject;
-    request.audit?.sentObject(asked);
+    const tokenRequest = applyDefaults(
+      TokenRequest,
+      request.body.decode(TokenRequest).object as DraftObject,
+    ) as DraftObject;
+    request.audit?.sentObject(tokenRequest);
     await noteOwner({
       kind: TokenRequest,
-      object: asked,
+      object: tokenRequest,
       manager: fieldManager,
       clock: tokens.options.clock,
       subresource: "token",
     });
     const call = registry.admissionCall(request, "create", dryRun);
-    await registry.mutate(call, asked); // sees what was sent: a node's audiences are judged before they are filled in
+    await registry.mutate(call, tokenRequest); // sees what was sent: a node's audiences are judged before they are filled in
     const { options } = tokens;
     const account = (await getObject(registry, request)).object;
     const now = options.clock.now();
-    fillIn(asked, request, account, options.audiences);
-    asked.metadata.creationTimestamp = timeOf(now);
-    asked.status = {};
-    const problems = validateObject(TokenRequest, asked);
+    fillIn(tokenRequest, request, account, options.audiences);
+    tokenRequest.metadata.creationTimestamp = timeOf(now);
+    tokenRequest.status = {};
+    const problems = validateObject(TokenRequest, tokenRequest);
     if (problems.length > 0) throw invalidObject(TokenRequest, "", problems);
-    await registry.validate(call, asked as ApiObject);
+    await registry.validate(call, tokenRequest as ApiObject);
 
-    const { spec } = asked;
+    const { spec } = tokenRequest;
     const bound = spec.boundObjectRef ? await boundObjects(spec.boundObjectRef, request, find) : {};
     const warnings: string[] = [];
     const most = options.maxExpirationSeconds;
@@ -67,12 +70,17 @@ export const tokenRequest =
         : { seconds: spec.expirationSeconds }),
     });
     const status = { token, expirationTimestamp: timeOf(now + spec.expirationSeconds * 1000) };
-    return { type: "plain", code: 201, kind: TokenRequest, object: { ...asked, status }, warnings };
+    return { type: "plain", code: 201, kind: TokenRequest, object: { ...tokenRequest, status }, warnings };
   };
 
 /** What the request leaves out is the account's; what it says must not contradict. */
-function fillIn(asked: DraftObject, request: ApiRequest, account: ApiObject, audiences: readonly string[]): void {
-  const { metadata } = asked;
+function fillIn(
+  tokenRequest: DraftObject,
+  request: ApiRequest,
+  account: ApiObject,
+  audiences: readonly string[],
+): void {
+  const { metadata } = tokenRequest;
   const { name = "", namespace = "", uid } = account.metadata;
   for (const [field, value] of [
     ["name", request.name],
@@ -94,7 +102,7 @@ function fillIn(asked: DraftObject, request: ApiRequest, account: ApiObject, aud
       `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`,
     );
   Object.assign(metadata, { name, namespace, uid });
-  if ((asked.spec.audiences ?? []).length === 0) asked.spec.audiences = audiences;
+  if ((tokenRequest.spec.audiences ?? []).length === 0) tokenRequest.spec.audiences = audiences;
 }
 
 const bindable: Readonly<Record<string, AnyKind>> = { Pod, Secret, Node };

@@ -50,17 +50,17 @@ interface Target {
 }
 
 function* overlapWarnings({ name, configMap, secret, downwardAPI, projected }: Volume): Iterable<string> {
-  const told = (what: string, overlap: string) => `volume ${quoted(name)} (${what}): overlapping paths: ${overlap}`;
+  const warning = (what: string, overlap: string) => `volume ${quoted(name)} (${what}): overlapping paths: ${overlap}`;
   for (const overlap of overlaps(targets(configMap?.items, "")))
-    yield told(`ConfigMap ${quoted(configMap?.name ?? "")}`, overlap);
+    yield warning(`ConfigMap ${quoted(configMap?.name ?? "")}`, overlap);
   for (const overlap of overlaps(targets(secret?.items, "")))
-    yield told(`Secret ${quoted(secret?.secretName ?? "")}`, overlap);
-  for (const overlap of overlaps(targets(downwardAPI?.items, ""))) yield told("DownwardAPI", overlap);
+    yield warning(`Secret ${quoted(secret?.secretName ?? "")}`, overlap);
+  for (const overlap of overlaps(targets(downwardAPI?.items, ""))) yield warning("DownwardAPI", overlap);
   const all: Target[] = [];
   for (const source of projected?.sources ?? []) {
     if (Object.keys(source).length === 0) yield `volume ${quoted(name)} (Projected) has no sources provided`;
     const found = projectedTargets(source);
-    for (const overlap of overlaps(found, all)) yield told("Projected", overlap);
+    for (const overlap of overlaps(found, all)) yield warning("Projected", overlap);
     all.push(...found);
   }
 }

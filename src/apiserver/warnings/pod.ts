@@ -260,17 +260,17 @@ function* portWarnings(containers: readonly (readonly [at: string, container: An
   for (const [at, container] of containers)
     for (const [i, port] of (container.ports ?? []).entries()) ports.push([`${at}.ports[${i}]`, port]);
   if (ports.length < 2 && !ports[0]?.[1].hostIP) return;
-  const known = new Map<string, Port[]>();
+  const portsByNumber = new Map<string, Port[]>();
   for (const [at, { name = "", containerPort, protocol, hostPort = 0, hostIP = "" }] of ports) {
     if (hostIP !== "" && hostPort === 0)
       yield `${at}: hostIP set without hostPort: {Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`;
-    const others = known.get(`${containerPort}/${protocol}`) ?? [];
+    const others = portsByNumber.get(`${containerPort}/${protocol}`) ?? [];
     for (const other of others) {
       const how = likeness({ at, hostPort, hostIP }, other);
       if (how) yield `${at}: ${how} port definition with ${other.at}`;
     }
     if (others.length < mostComparisons) others.push({ at, hostPort, hostIP });
-    known.set(`${containerPort}/${protocol}`, others);
+    portsByNumber.set(`${containerPort}/${protocol}`, others);
   }
   const names = new Map<string, string>();
   for (const [at, { name }] of ports) {

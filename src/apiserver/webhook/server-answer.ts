@@ -5,7 +5,7 @@ import { quote } from "#base/quote.ts";
 import { DecodeError, parseJson } from "#schema/json.ts";
 import type { WebhookAnswer } from "./transport.ts";
 
-const known: ReadonlyMap<number, readonly [reason: string, message: string]> = new Map([
+const standardAnswers: ReadonlyMap<number, readonly [reason: string, message: string]> = new Map([
   [400, ["BadRequest", "the server rejected our request for an unknown reason"]],
   [401, ["Unauthorized", "the server has asked for the client to provide credentials"]],
   [404, ["NotFound", "the server could not find the requested resource"]],
@@ -38,7 +38,7 @@ export function serverAnswerError(answer: WebhookAnswer): ApiError {
   const isText = contentType.startsWith("text/") || /^application\/(json|yaml)/.test(contentType);
   const said = isText ? text.trim().slice(0, shownLength) : "unknown";
   const [reason, message] =
-    known.get(code) ??
+    standardAnswers.get(code) ??
     (own.has(code) ? [own.get(code) ?? "", said] : undefined) ??
     (code >= 500
       ? ["InternalError", `an error on the server (${quote(said)}) has prevented the request from succeeding`]

@@ -145,7 +145,8 @@ async function wholeAnswer(exchange: Exchange): Promise<Uint8Array> {
   for await (const chunk of exchange.chunks("answer")) {
     parts.push(chunk);
     size += chunk.length;
-    if (size > answerLimit) throw new Error(`the answer to ${exchange.asked.text} has more than ${answerLimit} bytes`);
+    if (size > answerLimit)
+      throw new Error(`the answer to ${exchange.pending.text} has more than ${answerLimit} bytes`);
   }
   return Buffer.concat(parts, size);
 }
@@ -161,7 +162,7 @@ interface PendingRequest {
 
 /** One request and its response. Every way in which a stream can end becomes a result, an ApiError or ConnectionLost. */
 class Exchange {
-  readonly asked: PendingRequest;
+  readonly pending: PendingRequest;
   readonly #stream: ClientHttp2Stream;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #first: Promise<IteratorResult<Uint8Array>>;
@@ -170,8 +171,8 @@ class Exchange {
   readonly #aborted = () => this.#cancel();
   #isSilent = false;
 
-  constructor(stream: ClientHttp2Stream, asked: PendingRequest, clock: Clock, idleMs: number) {
-    this.asked = asked;
+  constructor(stream: ClientHttp2Stream, pending: PendingRequest, clock: Clock, idleMs: number) {
+    this.pending = pending;
     this.#stream = stream;
     this.#clock = clock;
     this.#idleMs = idleMs;
@@ -180,8 +181,8 @@ class Exchange {
     this.#first = this.#chunks.next();
     this.#first.catch(() => undefined); // whoever awaits the headers gets the error
     stream.on("error", () => undefined); // whoever reads the stream gets it; nobody may be reading any more
-    asked.signal.addEventListener("abort", this.#aborted, { once: true });
-    stream.on("close", () => asked.signal.removeEventListener("abort", this.#aborted));
+    pending.signal.addEventListener("abort", this.#aborted, { once: true });
+    stream.on("close", () => pending.signal.removeEventListener("abort", this.#aborted));
   }
 
   async headers(): Promise<IncomingHttpHeaders> {
@@ -211,7 +212,7 @@ class Exchange {
         yield next.value;
       }
       hasEnded = true;
-      this.asked.signal.throwIfAborted();
+      this.pending.signal.throwIfAborted();
       if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error(`stream reset: ${this.#stream.rstCode}`);
     } catch (error) {
       throw this.#failed(error);
@@ -229,10 +230,10 @@ class Exchange {
   }
 
   #failed(cause: unknown): unknown {
-    const { signal } = this.asked;
+    const { signal } = this.pending;
     if (signal.aborted) return signal.reason;
     if (cause instanceof ApiError) return cause;
-    const text = `${this.asked.text}: ${this.#isSilent ? `no answer within ${this.#idleMs} ms` : "connection lost"}`;
+    const text = `${this.pending.text}: ${this.#isSilent ? `no answer within ${this.#idleMs} ms` : "connection lost"}`;
     const isRefused = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
     return new (isRefused ? StreamRefused : ConnectionLost)(text, { cause });
   }

@@ -29,18 +29,18 @@ export const load: Command = {
     "  docker save app:1.0 | knarr load -",
   ].join("\n"),
   async run(args) {
-    const { flags: asked, rest } = parseFlags(flags, args);
+    const { flags: flagValues, rest } = parseFlags(flags, args);
     if (rest.length === 0) throw new UsageError("load takes the archives to load, or - for standard input");
     if (rest.filter((input) => input === "-").length > 1) throw new UsageError("- can be given once");
     if (rest.includes("-") && process.stdin.isTTY)
       throw new UsageError('- reads an archive from standard input, as in "docker save app:1.0 | knarr load -"');
-    const place = new ClusterFolder(asked);
+    const place = new ClusterFolder(flagValues);
     place.mustExist();
-    const nodes = nodesToLoad(await nodesOf(place), asked.node, place);
+    const nodes = nodesToLoad(await nodesOf(place), flagValues.node, place);
     const stop = new AbortController();
     for (const name of ["SIGINT", "SIGTERM"] as const)
       process.once(name, () => stop.abort(new Error("interrupted; what was loaded before stays")));
-    await loadAll(place, rest, { nodes, keep: asked.node === undefined }, stop.signal);
+    await loadAll(place, rest, { nodes, keep: flagValues.node === undefined }, stop.signal);
   },
 };
 

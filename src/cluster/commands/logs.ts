@@ -27,14 +27,14 @@ export const logs: Command = {
     flagsHelp(flags),
   ].join("\n"),
   async run(args) {
-    const { flags: asked, rest } = parseFlags(flags, args);
+    const { flags: flagValues, rest } = parseFlags(flags, args);
     const [component, ...more] = rest;
     if (more.length > 0) throw new UsageError(`logs takes one component, got ${rest.join(" ")}`);
     if (component !== undefined && !components.includes(component))
       throw new UsageError(`logs: ${JSON.stringify(component)} is no component; there are ${components.join(", ")}`);
-    if (!["text", "json"].includes(asked.output))
-      throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
-    const place = new ClusterFolder(asked);
+    if (!["text", "json"].includes(flagValues.output))
+      throw new UsageError(`--output is text or json, not ${JSON.stringify(flagValues.output)}`);
+    const place = new ClusterFolder(flagValues);
     place.mustExist();
     if (!existsSync(place.log))
       throw new Error(`cluster ${JSON.stringify(place.name)} has no log: it runs in the foreground, or never ran`);
@@ -46,17 +46,17 @@ export const logs: Command = {
       lines
         .map((line) => ({ line, ...readEntry(line) }))
         .filter((entry) => component === undefined || entry.component === component)
-        .map(({ line, text }) => (asked.output === "json" ? line : text));
+        .map(({ line, text }) => (flagValues.output === "json" ? line : text));
     const show = (texts: readonly string[]) => {
       if (texts.length > 0) print(texts.join("\n"));
     };
-    const most = asked.tail < 0 ? Number.POSITIVE_INFINITY : asked.tail;
+    const most = flagValues.tail < 0 ? Number.POSITIVE_INFINITY : flagValues.tail;
     let past = shown(log.read());
     for (const older of log.past()) {
       if (past.length >= most) break;
       past = [...shown(older), ...past];
     }
     show(past.slice(Math.max(0, past.length - most)));
-    if (asked.follow) await followFile(place.log, () => show(shown(log.read())), stop.signal);
+    if (flagValues.follow) await followFile(place.log, () => show(shown(log.read())), stop.signal);
   },
 };

@@ -61,7 +61,7 @@ const fields = {
 } as const satisfies Record<string, Record<string, keyof AloneSettings>>;
 
 function settingsIn(configuration: SchedulerConfiguration, file: string): Partial<AloneSettings> {
-  const found: Record<string, string | boolean> = {};
+  const values: Record<string, string | boolean> = {};
   for (const part of ["leaderElection", "clientConnection"] as const) {
     const given = configuration[part];
     for (const [field, flag] of Object.entries(fields[part])) {
@@ -70,8 +70,8 @@ function settingsIn(configuration: SchedulerConfiguration, file: string): Partia
       const wanted = field === "leaderElect" ? "boolean" : "string";
       if (typeof value !== wanted || (typeof value !== "string" && typeof value !== "boolean"))
         throw new UsageError(`--config ${file}: ${part}.${field}: expected a ${wanted}, got ${JSON.stringify(value)}`);
-      found[flag] = value;
+      values[flag] = value;
     }
   }
-  return found;
+  return values;
 }

@@ -16,9 +16,9 @@ export const start: Command = {
     flagsHelp(flags),
   ].join("\n"),
   async run(args) {
-    const { flags: asked, rest } = parseFlags(flags, args);
+    const { flags: flagValues, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`start takes no arguments; to name a cluster: --name=${rest[0]}`);
-    const place = new ClusterFolder(asked);
+    const place = new ClusterFolder(flagValues);
     place.mustExist();
     const settings = readSettings(place);
     if (!settings) return;
@@ -26,7 +26,7 @@ export const start: Command = {
       print(`Cluster ${JSON.stringify(place.name)} is running already.`);
       return;
     }
-    const kubeconfig = asked.kubeconfig ?? settings.kubeconfig;
-    await startForPerson({ place, settings, flags: { ...asked, kubeconfig }, isNew: false });
+    const kubeconfig = flagValues.kubeconfig ?? settings.kubeconfig;
+    await startForPerson({ place, settings, flags: { ...flagValues, kubeconfig }, isNew: false });
   },
 };

@@ -22,16 +22,16 @@ export const up: Command = {
     "  knarr up --name test --store memory",
   ].join("\n"),
   async run(args) {
-    const { flags: asked, rest } = parseFlags(flags, args);
+    const { flags: flagValues, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`up takes no arguments, got ${JSON.stringify(rest[0])}`);
-    const place = new ClusterFolder(asked);
+    const place = new ClusterFolder(flagValues);
     const before = readSettings(place);
-    const settings = before ? changedSettings(before, asked, place) : newSettings(asked);
+    const settings = before ? changedSettings(before, flagValues, place) : newSettings(flagValues);
     if (place.process) {
-      await makeKnown(place, asked.kubeconfig ?? before?.kubeconfig, new AbortController().signal);
+      await makeKnown(place, flagValues.kubeconfig ?? before?.kubeconfig, new AbortController().signal);
       print(`Cluster ${JSON.stringify(place.name)} is running already.\n${nextWords(place)}`);
       return;
     }
-    await startForPerson({ place, settings, ...(!before && { asked }), flags: asked, isNew: !before });
+    await startForPerson({ place, settings, ...(!before && { asked: flagValues }), flags: flagValues, isNew: !before });
   },
 };

@@ -43,32 +43,32 @@ export class SystemFiles {
     const file = this.find(...paths);
     const elf = file && readElf(file.content);
     if (!file || elf?.interpreter === undefined) return undefined;
-    const found = new Map<string, SystemFile>([[file.path, file]]);
+    const files = new Map<string, SystemFile>([[file.path, file]]);
     const loader = this.find(elf.interpreter);
     if (!loader) throw new Error(`${file.path} needs the loader ${elf.interpreter}, which is not there`);
-    found.set(loader.path, loader);
-    this.#addLibraries(elf, file.path, found);
-    const libc = [...found.keys()].find((path) => path.endsWith("/libc.so.6"));
+    files.set(loader.path, loader);
+    this.#addLibraries(elf, file.path, files);
+    const libc = [...files.keys()].find((path) => path.endsWith("/libc.so.6"));
     if (libc !== undefined)
       for (const name of lookups) {
         const lookup = this.find(join(dirname(libc), name));
-        if (lookup) found.set(lookup.path, lookup);
+        if (lookup) files.set(lookup.path, lookup);
       }
-    return [...found.values()];
+    return [...files.values()];
   }
 
-  #addLibraries({ machine, needed }: Elf, by: string, found: Map<string, SystemFile>): void {
+  #addLibraries({ machine, needed }: Elf, by: string, files: Map<string, SystemFile>): void {
     for (const name of needed) {
       const candidates = libraryFolders.map((folder) => join(folder, name));
-      if (candidates.some((path) => found.has(path))) continue;
+      if (candidates.some((path) => files.has(path))) continue;
       const library = candidates
         .map((path) => this.find(path))
         .find((file) => file && readElf(file.content)?.machine === machine);
       if (!library)
         throw new Error(`${by} needs the library ${name}, which is nowhere in ${libraryFolders.join(", ")}`);
-      found.set(library.path, library);
+      files.set(library.path, library);
       const elf = readElf(library.content);
-      if (elf) this.#addLibraries(elf, library.path, found);
+      if (elf) this.#addLibraries(elf, library.path, files);
     }
   }
 }

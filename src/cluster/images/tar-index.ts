@@ -18,12 +18,12 @@ export async function tarIndex(file: FileHandle): Promise<ReadonlyMap<string, Ta
   const { size: fileSize } = await file.stat();
   const places = new Map<string, TarPlace>();
   const head = Buffer.alloc(block);
-  let told: LongNames = {};
+  let overrides: LongNames = {};
   for (let at = 0; at + block <= fileSize; ) {
     await readExactly(file, head, at);
     if (head.every((byte) => byte === 0)) break;
     if (!isHead(head)) throw new Error(at === 0 ? "it is no tar archive" : `there is no entry at byte ${at}`);
-    const size = told.size ?? numberIn(head, 124, 12);
+    const size = overrides.size ?? numberIn(head, 124, 12);
     const offset = at + block;
     if (!(offset + size <= fileSize)) throw new Error(`it is cut off: an entry of ${size} bytes begins at byte ${at}`);
     const type = String.fromCharCode(head[156] ?? 0);
@@ -31,14 +31,14 @@ export async function tarIndex(file: FileHandle): Promise<ReadonlyMap<string, Ta
       if (size > mostHeadBytes) throw new Error(`the head of the entry at byte ${at} has ${size} bytes`);
       const content = Buffer.alloc(size);
       await readExactly(file, content, offset);
-      if (type !== "g") told = { ...told, ...longNames(type, content) };
+      if (type !== "g") overrides = { ...overrides, ...longNames(type, content) };
     } else {
-      const name = clean(told.path ?? nameIn(head));
-      const link = told.link ?? textIn(head, 157, 100);
+      const name = clean(overrides.path ?? nameIn(head));
+      const link = overrides.link ?? textIn(head, 157, 100);
       if (type === "2") places.set(name, { offset, size: 0, link: clean(posix.join(posix.dirname(name), link)) });
       else if (type === "1") places.set(name, { offset, size: 0, link: clean(link) });
       else if (type === "0" || type === "\0" || type === "7") places.set(name, { offset, size });
-      told = {};
+      overrides = {};
       if (places.size > mostEntries) throw new Error(`it has more than ${mostEntries} entries`);
     }
     at = offset + Math.ceil(size / block) * block;

@@ -128,14 +128,14 @@ export function newSettings(asked: UpFlags): Settings {
  * The settings of a cluster that is there already, changed as asked. Throws UsageError that says which cannot be changed, and what
  * to do about it.
  */
-export function changedSettings(before: Settings, asked: UpFlags, { name, process }: ClusterFolder): Settings {
-  const differing = differences(before, asked);
+export function changedSettings(before: Settings, flags: UpFlags, { name, process }: ClusterFolder): Settings {
+  const differing = differences(before, flags);
   const fixed = differing.filter((flag) =>
-    flag === "nodes" ? (asked.nodes ?? 0) < before.nodes : !changeable.has(flag),
+    flag === "nodes" ? (flags.nodes ?? 0) < before.nodes : !changeable.has(flag),
   );
   const refused = process ? differing : fixed;
   if (refused.length > 0) {
-    const what = refused.map((flag) => `--${flag} is ${shown(before[flag])}, not ${shown(asked[flag])}`).join("; ");
+    const what = refused.map((flag) => `--${flag} is ${shown(before[flag])}, not ${shown(flags[flag])}`).join("; ");
     const which = name === "knarr" ? "" : ` --name=${name}`;
     throw new UsageError(
       `cluster ${JSON.stringify(name)} is there already with other settings: ${what}. ${
@@ -145,7 +145,7 @@ export function changedSettings(before: Settings, asked: UpFlags, { name, proces
       }, or choose another --name`,
     );
   }
-  return checked({ ...before, ...given(asked) });
+  return checked({ ...before, ...given(flags) });
 }
 
 const files: ReadonlySet<string> = new Set<Name>(["etcd-cafile", "etcd-certfile", "etcd-keyfile"]);

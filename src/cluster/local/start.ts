@@ -141,18 +141,18 @@ async function stayInForeground(
   const { runCluster } = await import("./run.ts");
   writeSettings(place, settings);
   const log = createLog({ clock: systemClock, write: writeToStderr });
-  let known: Promise<void> | undefined;
+  let kubeconfigWritten: Promise<void> | undefined;
   const ready = (step: StartStep) => {
     onStep(step);
     if (step.is !== "ready") return;
-    known = makeKnown(place, flags.kubeconfig, new AbortController().signal).then(
+    kubeconfigWritten = makeKnown(place, flags.kubeconfig, new AbortController().signal).then(
       () => print(nextWords(place)),
       (error: unknown) => log.error("the kubeconfig was not changed", { error }),
     );
   };
   await runCluster({ place, settings, log, onStep: ready }, signal);
-  if (!known) throw signal.reason;
-  await known;
+  if (!kubeconfigWritten) throw signal.reason;
+  await kubeconfigWritten;
   if (storeOf(settings) === "memory") await removeCluster(place);
 }
 

@@ -32,15 +32,15 @@ export type EndedPodPolicy = (pod: Pod, node: string) => "delete" | "wait";
 
 /** The pods by node, without pods that have ended and are being deleted. */
 export function byTarget(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
-  const found = new Map<string, Pod[]>();
+  const podsByNode = new Map<string, Pod[]>();
   for (const pod of pods) {
     const node = hasEnded(pod) && isGoing(pod) ? undefined : targetNode(pod);
     if (node === undefined) continue;
-    const same = found.get(node);
+    const same = podsByNode.get(node);
     if (same) same.push(pod);
-    else found.set(node, [pod]);
+    else podsByNode.set(node, [pod]);
   }
-  return found;
+  return podsByNode;
 }
 
 /** One pod on each node that should have one, none elsewhere. */

@@ -37,7 +37,7 @@ export async function expectedScale(
   context: Reconcile,
 ): Promise<ExpectedScale> {
   const unmanaged: string[] = [];
-  const asked = new Set<string>();
+  const visited = new Set<string>();
   const replicas = new Map<string, number>();
   for (const pod of pods) {
     const owner = controllerOf(pod);
@@ -45,8 +45,8 @@ export async function expectedScale(
       unmanaged.push(pod.metadata.name);
       continue;
     }
-    if (asked.has(owner.uid)) continue;
-    asked.add(owner.uid);
+    if (visited.has(owner.uid)) continue;
+    visited.add(owner.uid);
     const namespace = pod.metadata.namespace ?? "";
     const scaled = cachedScale(owner, namespace, context) ?? (await servedScale(owner, namespace, discovery, context));
     if (!scaled) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);

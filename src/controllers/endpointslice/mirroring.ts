@@ -104,17 +104,17 @@ function mirrored(subsets: readonly EndpointSubset[]): MirrorResult {
       ...(subset.notReadyAddresses ?? []).map((address) => endpointOf(address, false)),
     ];
     let added = 0;
-    for (const one of all) {
+    for (const mirrored of all) {
       if (added >= mostPerSubset) break;
-      if (!one) {
+      if (!mirrored) {
         invalid++;
         continue;
       }
       added++;
-      const key = groupKey(one.family, ports);
-      const group = groups.get(key) ?? { family: one.family, ports, endpoints: new Map<string, Endpoint>() };
+      const key = groupKey(mirrored.family, ports);
+      const group = groups.get(key) ?? { family: mirrored.family, ports, endpoints: new Map<string, Endpoint>() };
       groups.set(key, group);
-      group.endpoints.set(endpointKey(one.endpoint), one.endpoint);
+      group.endpoints.set(endpointKey(mirrored.endpoint), mirrored.endpoint);
     }
     skipped += all.length - added;
   }

@@ -146,7 +146,7 @@ interface Count {
 
 function count(sight: Sight, ending: Ending | undefined, settled: JobStatus): Count {
   const { job, indexes } = sight;
-  const known = uncountedOf(job);
+  const uncountedBefore = uncountedOf(job);
   const { succeeded = [], failed = [] } = settled.uncountedTerminatedPods ?? {};
   const uncounted = { succeeded: [...succeeded], failed: [...failed] };
   const counted: Pod[] = [];
@@ -154,11 +154,11 @@ function count(sight: Sight, ending: Ending | undefined, settled: JobStatus): Co
   for (const pod of indexes ? sight.pods.toSorted(byIndex) : sight.pods) {
     if (!isTracked(pod) || !mayLoseFinalizer(pod, sight, ending)) continue;
     counted.push(pod);
-    const how = howItEnded(pod, job, known, ending);
+    const how = howItEnded(pod, job, uncountedBefore, ending);
     if (how === "succeeded" && indexes) {
       // Its index is in the status then, which is as good as a uid.
       const index = validIndex(pod, job);
-      if (index !== undefined && !has(indexes.known, index)) newIndexes++;
+      if (index !== undefined && !has(indexes.completed, index)) newIndexes++;
     } else if (how) uncounted[how].push(uidOf(pod));
     if (newIndexes + uncounted.succeeded.length + uncounted.failed.length >= mostUncounted)
       return { counted, uncounted: unlessEmpty(uncounted), isFull: true };

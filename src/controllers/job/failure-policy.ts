@@ -14,8 +14,8 @@ export interface Judgement {
 /** The first rule that fits the pod decides. */
 export function judge(policy: PodFailurePolicy | undefined, pod: Pod): Judgement {
   for (const [i, rule] of (policy?.rules ?? []).entries()) {
-    const found = fits(rule, pod);
-    if (found === undefined) continue;
+    const match = fits(rule, pod);
+    if (match === undefined) continue;
     switch (rule.action) {
       case "Ignore":
         return { counts: false, action: "Ignore" };
@@ -23,7 +23,7 @@ export function judge(policy: PodFailurePolicy | undefined, pod: Pod): Judgement
       case "FailIndex":
         return { counts: true, action: rule.action };
       case "FailJob":
-        return { counts: true, action: "FailJob", failsJob: `${found} matching FailJob rule at index ${i}` };
+        return { counts: true, action: "FailJob", failsJob: `${match} matching FailJob rule at index ${i}` };
       default: // an action of a later version: as if the rule were not there
     }
   }

@@ -64,7 +64,7 @@ export function jobController(): Controller<typeof Job> {
 
 async function reconcileJob(
   job: Job,
-  known: Failures | undefined,
+  failures: Failures | undefined,
   context: Reconcile,
   remember: (failures: Failures | undefined) => void,
 ): Promise<Again | undefined> {
@@ -78,7 +78,7 @@ async function reconcileJob(
     finalizers: [trackingFinalizer],
   });
   const now = clock.now();
-  const sight = look(job, pods, known, now);
+  const sight = look(job, pods, failures, now);
   const action = decide(sight, now);
   const outcome = await act(sight, action, context);
   const books = account(sight, outcome, now);

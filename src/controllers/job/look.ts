@@ -32,7 +32,7 @@ export interface Sight {
 export interface SeenIndexes {
   readonly completions: number;
   /** Those whose success is in the status already. */
-  readonly known: Indexes;
+  readonly completed: Indexes;
   readonly succeeded: Indexes;
   /** Only of jobs that limit the failures of each index. */
   readonly failed: Indexes | undefined;
@@ -40,8 +40,8 @@ export interface SeenIndexes {
   readonly held: ReadonlyMap<number, Pod>;
 }
 
-/** `known` are the failures that were seen before. */
-export function look(job: Job, pods: readonly Pod[], known: Failures | undefined, now: number): Sight {
+/** `failuresBefore` are the failures that were seen before. */
+export function look(job: Job, pods: readonly Pod[], failuresBefore: Failures | undefined, now: number): Sight {
   const { spec, status } = job;
   const active = pods.filter(isActive);
   const uncounted = uncountedOf(job);
@@ -67,7 +67,7 @@ export function look(job: Job, pods: readonly Pod[], known: Failures | undefined
     terminating: pods.filter(isTerminating).length,
     succeeded: indexes ? countOf(indexes.succeeded) : podsSucceeded,
     startTime,
-    failures: nextFailures(known, succeeded, failed),
+    failures: nextFailures(failuresBefore, succeeded, failed),
     indexes,
     end,
     deadlineMs: end ? undefined : totals.leftMs,
@@ -149,19 +149,19 @@ function lookAtIndexes(job: Job, pods: readonly Pod[], active: readonly Pod[]): 
   const uncounted = pods.filter((pod) => isTracked(pod) && validIndex(pod, job) !== undefined);
   const indexesWhere = (holds: (pod: Pod) => boolean) =>
     indexesOf(uncounted.filter(holds).flatMap((pod) => validIndex(pod, job) ?? []));
-  const known = parseIndexes(completedIndexes, completions);
+  const completed = parseIndexes(completedIndexes, completions);
   const succeeded = union(
-    known,
+    completed,
     indexesWhere(({ status }) => status.phase === "Succeeded"),
   );
   if (backoffLimitPerIndex === undefined)
-    return { completions, known, succeeded, failed: undefined, held: new Map<number, Pod>() };
+    return { completions, completed, succeeded, failed: undefined, held: new Map<number, Pod>() };
   const failed = union(
     parseIndexes(failedIndexes, completions),
     indexesWhere((pod) => failsIndex(job, pod, backoffLimitPerIndex)),
   );
   const busy = union(succeeded, failed, indexesOf(active.flatMap((pod) => validIndex(pod, job) ?? [])));
-  return { completions, known, succeeded, failed, held: heldPods(job, uncounted, busy) };
+  return { completions, completed, succeeded, failed, held: heldPods(job, uncounted, busy) };
 }
 
 function failsIndex(job: Job, pod: Pod, limit: number): boolean {

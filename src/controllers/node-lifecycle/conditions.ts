@@ -4,17 +4,17 @@ import type { Node, NodeCondition } from "#api/core/v1/node.ts";
 import { timeOf } from "#schema/time.ts";
 
 /** Conditions that the kubelet reports; NetworkUnavailable is reported by others. */
-const told = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+const reportedTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 export function unknownConditions({ metadata, status }: Node, now: number): readonly NodeCondition[] {
   const present = status.conditions ?? [];
   const lastTransitionTime = timeOf(now);
   const lost = present.map((condition): NodeCondition => {
-    if (!told.includes(condition.type) || condition.status === "Unknown") return condition;
+    if (!reportedTypes.includes(condition.type) || condition.status === "Unknown") return condition;
     const message = "Kubelet stopped posting node status.";
     return { ...condition, status: "Unknown", reason: "NodeStatusUnknown", message, lastTransitionTime };
   });
-  const never = told
+  const never = reportedTypes
     .filter((type) => !present.some((condition) => condition.type === type))
     .map((type) => ({
       type,

@@ -50,7 +50,7 @@ export function claimReason(facts: ClaimFacts): Reason {
 function pending(facts: ClaimFacts): Reason {
   const { claim, classes, users, events } = facts;
   const { storageClassName: name } = claim.spec;
-  const told = lastEvent(events, [
+  const event = lastEvent(events, [
     "ProvisioningFailed",
     "FailedBinding",
     "ExternalProvisioning",
@@ -61,7 +61,7 @@ function pending(facts: ClaimFacts): Reason {
   const shared = {
     state: "wrong" as const,
     ...sinceOf(claim.metadata.creationTimestamp),
-    evidence: [...eventEvidence(told), ...volumeEvidence(facts)],
+    evidence: [...eventEvidence(event), ...volumeEvidence(facts)],
   };
   if (claim.spec.volumeName)
     return {
@@ -77,8 +77,8 @@ function pending(facts: ClaimFacts): Reason {
       says: "waits for a volume: it names no storage class, and the cluster has no default one",
       remedies: ["name one of the classes there are, or make one the default (kubectl get storageclass)", byHandCure],
     };
-  const found = classes.find((one) => one.metadata.name === name);
-  if (name && !found)
+  const storageClass = classes.find((one) => one.metadata.name === name);
+  if (name && !storageClass)
     return {
       ...shared,
       code: "UnknownStorageClass",
@@ -92,8 +92,8 @@ function pending(facts: ClaimFacts): Reason {
       ],
     };
   if (
-    found?.volumeBindingMode === "WaitForFirstConsumer" &&
-    told?.reason !== "ProvisioningFailed" &&
+    storageClass?.volumeBindingMode === "WaitForFirstConsumer" &&
+    event?.reason !== "ProvisioningFailed" &&
     users.length === 0
   )
     return {
@@ -101,21 +101,21 @@ function pending(facts: ClaimFacts): Reason {
       state: "fine",
       code: "WaitsForConsumer",
       says: `waits for a pod that uses it: volumes of the class ${name} are made where their first pod runs`,
-      evidence: eventEvidence(told),
+      evidence: eventEvidence(event),
     };
-  if (told?.reason === "ProvisioningFailed")
+  if (event?.reason === "ProvisioningFailed")
     return {
       ...shared,
       code: "ProvisioningFailed",
-      says: `waits for a volume, which the provisioner ${found?.provisioner ?? ""} fails to make`,
+      says: `waits for a volume, which the provisioner ${storageClass?.provisioner ?? ""} fails to make`,
       remedies: ["see what the provisioner says, and whether the storage behind it has room"],
     };
-  if (found && found.provisioner !== "kubernetes.io/no-provisioner")
+  if (storageClass && storageClass.provisioner !== "kubernetes.io/no-provisioner")
     return {
       ...shared,
       code: "Provisioning",
-      says: `waits for the provisioner ${found.provisioner} to make a volume`,
-      remedies: [`see whether the provisioner ${found.provisioner} runs, and what it says`],
+      says: `waits for the provisioner ${storageClass.provisioner} to make a volume`,
+      remedies: [`see whether the provisioner ${storageClass.provisioner} runs, and what it says`],
     };
   return {
     ...shared,

@@ -150,23 +150,23 @@ const commandRemedies = (message: string): readonly string[] =>
       ? ["the program is there, but may not be executed: see its mode, and runAsUser"]
       : ["see that command, args, workingDir and mounts fit the image"];
 
-function stuck(container: ContainerStatus, waiting: Waiting, known: Wait, facts: PodFacts): Reason {
+function stuck(container: ContainerStatus, waiting: Waiting, wait: Wait, facts: PodFacts): Reason {
   const { pod, events, now } = facts;
   const about = events.filter((event) => isAbout(event, container.name));
-  const told = lastEvent(about, known.events, ({ message }) => !/^Error: \w+$/.test(message ?? ""));
-  const message = [waiting.message, told?.message].filter(Boolean).join("\n");
+  const event = lastEvent(about, wait.events, ({ message }) => !/^Error: \w+$/.test(message ?? ""));
+  const message = [waiting.message, event?.message].filter(Boolean).join("\n");
   return {
-    code: known.code,
+    code: wait.code,
     state: "wrong",
     alike: `${container.name} ${container.image}`,
-    says: `waits: its container ${container.name} ${known.says(container, message)}`,
-    ...sinceOf(told ? (told.firstTimestamp ?? told.eventTime) : pod.status.startTime),
+    says: `waits: its container ${container.name} ${wait.says(container, message)}`,
+    ...sinceOf(event ? (event.firstTimestamp ?? event.eventTime) : pod.status.startTime),
     evidence: [
       ...containerEvidence(container.name, [waiting.reason, waiting.message].filter(Boolean).join(": ")),
-      ...eventEvidence(told),
-      ...(known.code === "ImagePull" ? nextPull(about, now) : []),
+      ...eventEvidence(event),
+      ...(wait.code === "ImagePull" ? nextPull(about, now) : []),
     ],
-    remedies: known.remedies(pod, message),
+    remedies: wait.remedies(pod, message),
   };
 }
 

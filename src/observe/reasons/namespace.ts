@@ -26,9 +26,9 @@ export function namespaceReason({ namespace, now }: NamespaceFacts): Reason {
   const { deletionTimestamp, name } = namespace.metadata;
   if (deletionTimestamp === undefined)
     return { code: "Active", state: "fine", says: "is active", since: namespace.metadata.creationTimestamp };
-  const told = (namespace.status.conditions ?? []).filter(({ status }) => status === "True");
-  const failures = told.filter(({ type }) => type?.endsWith("Failure"));
-  const isHeld = told.some(({ type }) => type === "NamespaceFinalizersRemaining");
+  const conditions = (namespace.status.conditions ?? []).filter(({ status }) => status === "True");
+  const failures = conditions.filter(({ type }) => type?.endsWith("Failure"));
+  const isHeld = conditions.some(({ type }) => type === "NamespaceFinalizersRemaining");
   const isLate = now - Date.parse(deletionTimestamp) > (isHeld ? finalizerPatienceMs : patienceMs);
   const finalizers = namespace.spec.finalizers ?? [];
   const others = finalizers.filter((one) => one !== "kubernetes");
@@ -36,13 +36,17 @@ export function namespaceReason({ namespace, now }: NamespaceFacts): Reason {
     code: failures[0]?.type ?? "NamespaceTerminating",
     state: failures.length > 0 || isLate ? "wrong" : "underway",
     says: `is being deleted, and ${
-      told.length > 0 ? "not empty yet" : others.length > 0 ? `waits for ${others.join(", ")}` : "about to be gone"
+      conditions.length > 0
+        ? "not empty yet"
+        : others.length > 0
+          ? `waits for ${others.join(", ")}`
+          : "about to be gone"
     }`,
     since: deletionTimestamp,
-    evidence: [...told.flatMap(conditionEvidence), ...finalizerEvidence(finalizers)],
+    evidence: [...conditions.flatMap(conditionEvidence), ...finalizerEvidence(finalizers)],
     remedies: [
-      ...new Set(told.flatMap(({ type }) => own(cures, type ?? "") ?? [])),
-      ...(told.length > 0
+      ...new Set(conditions.flatMap(({ type }) => own(cures, type ?? "") ?? [])),
+      ...(conditions.length > 0
         ? [
             `kubectl api-resources --verbs=list --namespaced -o name | xargs -n1 kubectl get -n ${name} --ignore-not-found`,
           ]

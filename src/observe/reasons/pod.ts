@@ -65,9 +65,10 @@ const failed: PodRule = ({ pod, lastLines }) => {
   if (pod.status.phase !== "Failed") return undefined;
   const ended = containersOf(pod).find(({ state }) => state?.terminated && state.terminated.exitCode !== 0);
   const { reason = "", message } = pod.status;
-  const known = own(failures, reason) ?? (/^OutOf/.test(reason) ? outOf(reason.slice("OutOf".length)) : undefined);
+  const explanation =
+    own(failures, reason) ?? (/^OutOf/.test(reason) ? outOf(reason.slice("OutOf".length)) : undefined);
   const disruption = disruptionOf(pod);
-  const how = known?.says ?? (disruption ? `was ended by ${disruption.by}` : undefined);
+  const how = explanation?.says ?? (disruption ? `was ended by ${disruption.by}` : undefined);
   const exit = ended ? `its container ${ended.name} ${exitText(ended.state?.terminated)}` : undefined;
   const lines = (ended && lastLines.get(ended.name)) ?? [];
   const last = ended?.state?.terminated;
@@ -83,7 +84,10 @@ const failed: PodRule = ({ pod, lastLines }) => {
       ...(last?.message ? [{ from: `last words of ${ended?.name}`, says: last.message.trim() }] : []),
       ...logEvidence(ended?.name ?? "", lines),
     ],
-    remedies: [...(known?.remedies ?? []), ...(ended ? [`kubectl logs ${podArgument(pod)} -c ${ended.name}`] : [])],
+    remedies: [
+      ...(explanation?.remedies ?? []),
+      ...(ended ? [`kubectl logs ${podArgument(pod)} -c ${ended.name}`] : []),
+    ],
   };
 };
 
@@ -142,20 +146,20 @@ const obstacles: Readonly<Record<string, { readonly code: string; readonly says:
 
 const obstructed: PodRule = ({ pod, events, now }) => {
   if (pod.status.phase !== "Pending") return undefined;
-  const told = lastEvent(events, Object.keys(obstacles));
-  const known = own(obstacles, told?.reason ?? "");
+  const event = lastEvent(events, Object.keys(obstacles));
+  const obstacle = own(obstacles, event?.reason ?? "");
   const progress = lastEvent(events, ["Created", "Started", "Pulled"]);
-  if (!told || !known || (progress && seenAt(progress) > seenAt(told))) return undefined;
+  if (!event || !obstacle || (progress && seenAt(progress) > seenAt(event))) return undefined;
   // The first try often comes before what it needs; that is no trouble if the next one succeeds.
-  const isFresh = now - seenAt(told) < 2000 && (told.count ?? 1) === 1;
+  const isFresh = now - seenAt(event) < 2000 && (event.count ?? 1) === 1;
   return {
-    code: known.code,
+    code: obstacle.code,
     state: isFresh ? "underway" : "wrong",
-    alike: told.message?.replaceAll(pod.metadata.name, "") ?? "",
-    says: `cannot be started on ${pod.spec.nodeName}: ${known.says}`,
-    ...sinceOf(told.firstTimestamp ?? told.eventTime),
-    evidence: eventEvidence(told),
-    remedies: [known.cure],
+    alike: event.message?.replaceAll(pod.metadata.name, "") ?? "",
+    says: `cannot be started on ${pod.spec.nodeName}: ${obstacle.says}`,
+    ...sinceOf(event.firstTimestamp ?? event.eventTime),
+    evidence: eventEvidence(event),
+    remedies: [obstacle.cure],
   };
 };
 

@@ -149,15 +149,15 @@ class Alike {
 }
 
 function itemsByElement(list: ApplyListShape, items: readonly unknown[]): ReadonlyMap<string, unknown> {
-  const found = new Map<string, unknown>();
+  const byElement = new Map<string, unknown>();
   for (const item of items) {
     const element = itemElement(list, item);
-    const same = found.get(element);
-    if (same === undefined) found.set(element, item);
+    const same = byElement.get(element);
+    if (same === undefined) byElement.set(element, item);
     else if (same instanceof Alike) same.items.push(item);
-    else found.set(element, new Alike(same, item));
+    else byElement.set(element, new Alike(same, item));
   }
-  return found;
+  return byElement;
 }
 
 /** The node of a value that is there on one side only: every field of it, down to the leaves. */

@@ -75,7 +75,7 @@ interface Ways {
   readonly start: Point;
 }
 
-const known = { ways: new WeakMap<AnyKind, Map<string, Ways>>(), points: 0 };
+const cache = { ways: new WeakMap<AnyKind, Map<string, Ways>>(), points: 0 };
 /** At this size the cache is cleared; structures in use are soon cached again. */
 const mostPoints = 50_000;
 /** What is larger is seldom made twice. */
@@ -96,8 +96,8 @@ function textOf(entry: object): Text {
 }
 
 function startOf({ kind, filter, owner: { subresource } }: Creation): Point {
-  const ofKind = known.ways.get(kind) ?? new Map<string, Ways>();
-  known.ways.set(kind, ofKind);
+  const ofKind = cache.ways.get(kind) ?? new Map<string, Ways>();
+  cache.ways.set(kind, ofKind);
   const ways = ofKind.get(subresource);
   if (ways && ways.filter === filter) return ways.start;
   const start = new Point();
@@ -117,7 +117,7 @@ class Walk {
   step(step: Step): boolean {
     if (this.#left-- === 0) return false;
     const next = this.point.after(step);
-    if (next === undefined) known.points++;
+    if (next === undefined) cache.points++;
     this.point = next ?? this.point.add(step);
     return true;
   }
@@ -125,7 +125,7 @@ class Walk {
 
 /** The node of the structure of a new object; undefined if it is not cached. */
 function pointOf(creation: Creation): Point | undefined {
-  if (known.points > mostPoints) Object.assign(known, { ways: new WeakMap(), points: 0 });
+  if (cache.points > mostPoints) Object.assign(cache, { ways: new WeakMap(), points: 0 });
   const walk = new Walk(startOf(creation));
   return passBeside(walk, creation.shape, creation.zero, creation.object) ? walk.point : undefined;
 }

@@ -87,16 +87,16 @@ export const shared = (draft: FieldSet): FieldSet =>
         withParts(whole, (top) => withParts(top, (part) => remembered(finishedParts, part, inOrder))),
       );
 
-function remembered(known: Map<string, FieldSet>, draft: FieldSet, finish: (draft: FieldSet) => FieldSet): FieldSet {
+function remembered(interned: Map<string, FieldSet>, draft: FieldSet, finish: (draft: FieldSet) => FieldSet): FieldSet {
   const text = JSON.stringify(draft);
-  const present = known.get(text);
+  const present = interned.get(text);
   if (present) return present;
-  if (known.size >= mostFinished) {
-    const oldest = known.keys().next();
-    if (!oldest.done) known.delete(oldest.value);
+  if (interned.size >= mostFinished) {
+    const oldest = interned.keys().next();
+    if (!oldest.done) interned.delete(oldest.value);
   }
   const set = finish(draft);
-  known.set(text, set);
+  interned.set(text, set);
   return set;
 }
 

@@ -7,22 +7,22 @@ import { isMap } from "./value.ts";
 const maxDepth = 500;
 
 /** Objects are immutable once they are stored, so no document need be read twice. What this code made is in here from the start. */
-const known = new WeakMap<object, FieldSet>();
+const parsed = new WeakMap<object, FieldSet>();
 
 /** The set that a `fieldsV1` document stands for. Throws FieldSetError. */
 export function decodeFields(document: unknown): FieldSet {
   if (document === undefined || document === null) return emptySet;
   if (!isMap(document)) throw new FieldSetError("FieldsV1 must be an object");
-  const present = known.get(document);
+  const present = parsed.get(document);
   if (present) return present;
   const decoded = shared(read(document, 0));
-  known.set(document, decoded);
+  parsed.set(document, decoded);
   return encodeFields(decoded);
 }
 
 /** A set is its own document; from here on it is known to be one. */
 export function encodeFields(set: FieldSet): FieldSet {
-  known.set(set, set);
+  parsed.set(set, set);
   return set;
 }
 

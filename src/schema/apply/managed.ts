@@ -42,10 +42,10 @@ export function ownerId({ manager, operation, subresource, apiVersion }: Omit<Ow
 }
 
 /** Entries are immutable, and most are seen on every write of their object. */
-const known = new WeakMap<object, { readonly id: string; readonly owner: Owner }>();
+const knownEntries = new WeakMap<object, { readonly id: string; readonly owner: Owner }>();
 
 /** Whether this is an entry as it was read or written before: well-formed, and never to be changed. */
-export const isKnownEntry = (entry: unknown): boolean => known.has(entry as object);
+export const isKnownEntry = (entry: unknown): boolean => knownEntries.has(entry as object);
 
 /** Throws FieldSetError for what is no list of entries. */
 export function decodeManaged(entries: unknown): OwnersByKey {
@@ -53,7 +53,7 @@ export function decodeManaged(entries: unknown): OwnersByKey {
   if (!Array.isArray(entries)) throw new FieldSetError("managedFields must be a list");
   const managed = new Map<string, Owner>();
   for (const [i, entry] of entries.entries()) {
-    const { id, owner } = known.get(entry as object) ?? decodeEntry(entry, i);
+    const { id, owner } = knownEntries.get(entry as object) ?? decodeEntry(entry, i);
     managed.set(id, owner);
   }
   return managed;
@@ -79,7 +79,7 @@ function decodeEntry(entry: unknown, index: number): { readonly id: string; read
     set: decodeFields(entry.fieldsV1),
   };
   const decoded = { id: ownerId(owner), owner };
-  known.set(entry, decoded);
+  knownEntries.set(entry, decoded);
   return decoded;
 }
 
@@ -110,7 +110,7 @@ export function encodeOwner(owner: Owner): OwnedFieldsEntry {
     ...(subresource !== "" && { subresource }),
   };
   encoded.set(owner, entry);
-  known.set(entry, { id: ownerId(owner), owner });
+  knownEntries.set(entry, { id: ownerId(owner), owner });
   return entry;
 }
 

@@ -38,13 +38,13 @@ export class Substitutions {
 }
 
 /** Whether `actual` is assignable to `wanted`; binds type parameters in `known`. */
-export function isAssignable(known: Substitutions, actual: CelType, wanted: CelType): boolean {
+export function isAssignable(substitutions: Substitutions, actual: CelType, wanted: CelType): boolean {
   if (wanted.kind === "parameter") {
-    const { isValid, hadMeaning } = bind(known, actual, wanted);
+    const { isValid, hadMeaning } = bind(substitutions, actual, wanted);
     if (isValid) return true;
     if (hadMeaning) return false;
   }
-  if (actual.kind === "parameter") return bind(known, wanted, actual).isValid;
+  if (actual.kind === "parameter") return bind(substitutions, wanted, actual).isValid;
   if (isDynOrError(actual) || isDynOrError(wanted)) return true;
   if (actual.kind === "null") return isNullable(wanted);
   if (wanted.kind === "null") return isNullable(actual);
@@ -57,7 +57,7 @@ export function isAssignable(known: Substitutions, actual: CelType, wanted: CelT
       return (
         actual.kind === wanted.kind &&
         actual.name === wanted.name &&
-        areAssignable(known, actual.parameters, wanted.parameters)
+        areAssignable(substitutions, actual.parameters, wanted.parameters)
       );
     default:
       return actual.kind === wanted.kind && actual.name === wanted.name;
@@ -79,18 +79,18 @@ interface Binding {
   readonly hadMeaning: boolean;
 }
 
-function bind(known: Substitutions, type: CelType, param: CelType): Binding {
+function bind(substitutions: Substitutions, type: CelType, param: CelType): Binding {
   if (isSameType(type, param)) return { isValid: true, hadMeaning: true };
-  const meaning = known.get(param.name);
+  const meaning = substitutions.get(param.name);
   if (meaning === undefined) {
-    if (isWithin(known, param, type)) return { isValid: false, hadMeaning: false };
-    known.set(param.name, type);
+    if (isWithin(substitutions, param, type)) return { isValid: false, hadMeaning: false };
+    substitutions.set(param.name, type);
     return { isValid: true, hadMeaning: false };
   }
   if (isSameType(type, meaning)) return { isValid: true, hadMeaning: true };
-  if (!isAssignable(known, type, meaning)) return { isValid: false, hadMeaning: true };
+  if (!isAssignable(substitutions, type, meaning)) return { isValid: false, hadMeaning: true };
   const general = mostGeneral(type, meaning);
-  if (!isWithin(known, param, general)) known.set(param.name, general);
+  if (!isWithin(substitutions, param, general)) substitutions.set(param.name, general);
   return { isValid: true, hadMeaning: true };
 }
 

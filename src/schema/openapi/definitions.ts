@@ -113,7 +113,7 @@ export class Definitions {
       .filter(([, { spec }]) => !spec.isUnpublished)
       .map(([key, { spec }]) => [key, spec] as const);
     const required = entries.filter(([, spec]) => spec.required).map(([key]) => key);
-    const known = this.#kindsOf(name);
+    const kindsOfStruct = this.#kindsOf(name);
     return {
       ...described(doc),
       ...(entries.length > 0 && {
@@ -121,7 +121,7 @@ export class Definitions {
       }),
       ...(required.length > 0 && { required }),
       type: "object",
-      ...(known && kinds(known)),
+      ...(kindsOfStruct && kinds(kindsOfStruct)),
       ...(atomic && { "x-kubernetes-map-type": "atomic" }),
       ...(union && {
         "x-kubernetes-unions": [

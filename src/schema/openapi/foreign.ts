@@ -47,21 +47,21 @@ const objectIn = (value: Json, name: string): Json => {
 
 /** The names of all definitions that the values lead to. */
 function reachable(values: readonly unknown[], definitions: Json): ReadonlySet<string> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   const left = [...values];
   while (left.length > 0) {
     const value = left.pop();
     if (Array.isArray(value)) left.push(...value);
     else if (isObject(value)) {
       const name = referenceIn(value);
-      if (name !== undefined && !found.has(name) && Object.hasOwn(definitions, name)) {
-        found.add(name);
+      if (name !== undefined && !names.has(name) && Object.hasOwn(definitions, name)) {
+        names.add(name);
         left.push(definitions[name]);
       }
       left.push(...Object.values(value));
     }
   }
-  return found;
+  return names;
 }
 
 const referenceIn = ({ $ref }: Json): string | undefined =>

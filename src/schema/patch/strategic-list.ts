@@ -7,18 +7,18 @@ import { goText, goType, type JsonKind, type JsonList, type JsonObject, kindOf }
 
 /** What the items of all these lists are. Throws PatchError unless they are all of one kind. */
 export function itemKind(...lists: readonly JsonList[]): Exclude<JsonKind, "list" | "null"> {
-  let found: JsonKind | undefined;
+  let common: JsonKind | undefined;
   for (const list of lists)
     for (const item of list) {
       const kind = kindOf(item);
-      if (found === undefined && kind === "list") throw new PatchError(422, "lists of lists are not supported");
-      if (kind === "null" || (found !== undefined && found !== kind))
+      if (common === undefined && kind === "list") throw new PatchError(422, "lists of lists are not supported");
+      if (kind === "null" || (common !== undefined && common !== kind))
         throw new PatchError(422, `list element types are not identical: ${goText(lists)}`);
-      found = kind;
+      common = kind;
     }
-  if (found === undefined || found === "list" || found === "null")
+  if (common === undefined || common === "list" || common === "null")
     throw new PatchError(422, "no elements in any of the given slices");
-  return found;
+  return common;
 }
 
 /** What tells items apart: the merge key of objects, and plain values themselves. */

@@ -237,15 +237,15 @@ function followListDirectives(
 
 function mergeItems(before: JsonList, patch: readonly JsonObject[], field: FieldMerge, into: MergeInto): JsonList {
   const merged = [...before];
-  const known = new Map<unknown, number>();
+  const indexByKey = new Map<unknown, number>();
   for (const [index, item] of merged.entries()) {
     const key = isObject(item) ? own(item, field.mergeKey) : undefined;
-    if (key !== undefined && !known.has(key)) known.set(key, index);
+    if (key !== undefined && !indexByKey.has(key)) indexByKey.set(key, index);
   }
   for (const item of patch) {
     const key = requireKey(item, field.mergeKey);
-    const index = known.get(key);
-    if (index === undefined) known.set(key, merged.push(item) - 1);
+    const index = indexByKey.get(key);
+    if (index === undefined) indexByKey.set(key, merged.push(item) - 1);
     else merged[index] = mergeObject(requireObject(merged[index]), item, field.type, into);
   }
   return merged;

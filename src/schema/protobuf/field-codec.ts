@@ -163,19 +163,19 @@ function map(name: string, spec: FieldSpec, type: Type): FieldCodec {
     read(reader, limit, object) {
       const end = reader.end(limit);
       let key = "";
-      let found: unknown;
+      let entryValue: unknown;
       try {
         for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
           if (tag === 0x0a) key = reader.string(end);
-          else if (tag === valueTag) found = value.read(reader, end);
+          else if (tag === valueTag) entryValue = value.read(reader, end);
           else reader.skip(tag, end, 2);
         }
       } catch (error) {
         throw error instanceof Malformed ? error.within(`[${JSON.stringify(key)}]`) : error;
       }
       object[name] ??= {};
-      found ??= value.zero ?? value.empty?.();
-      if (found !== undefined) setOwn(object[name], key, found);
+      entryValue ??= value.zero ?? value.empty?.();
+      if (entryValue !== undefined) setOwn(object[name], key, entryValue);
     },
     ...(isKept(spec) && { complete: setIfAbsent(name, () => ({})) }),
   };

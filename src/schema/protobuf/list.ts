@@ -5,11 +5,11 @@ import { ListMeta } from "../object-meta.ts";
 import { type AnyStruct, struct } from "../struct.ts";
 
 /** What a list is depends on nothing but the kind of its items. */
-const known = new WeakMap<AnyKind, AnyStruct>();
+const listStructs = new WeakMap<AnyKind, AnyStruct>();
 
 /** The struct of `PodList`, given `Pod`. */
 export function listStruct(kind: AnyKind): AnyStruct {
-  const found = known.get(kind);
+  const found = listStructs.get(kind);
   if (found) return found;
   const fields = {
     ...typeMeta,
@@ -17,6 +17,6 @@ export function listStruct(kind: AnyKind): AnyStruct {
     items: list(2, kind.struct).required().keepsEmpty(), // a list without items says so
   };
   const made = struct(`${kind.struct.name}List`, fields, kind.struct.jsonOnly ? { jsonOnly: true } : {});
-  known.set(kind, made);
+  listStructs.set(kind, made);
   return made;
 }

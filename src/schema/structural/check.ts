@@ -192,11 +192,11 @@ function patternOf(node: SchemaNode): Pattern | string {
   return made;
 }
 
-function checkText(node: SchemaNode, value: string, path: string, found: Findings): void {
+function checkText(node: SchemaNode, value: string, path: string, findings: Findings): void {
   const { minLength, maxLength, pattern } = node.rest.limits;
   const refuse = (text: string): void =>
-    found.add(invalid(found.field(path), `${nameOf(path)} in body should ${text}`, value));
-  if (maxLength !== undefined && isLonger(value, maxLength)) found.add(tooLong(found.field(path), maxLength));
+    findings.add(invalid(findings.field(path), `${nameOf(path)} in body should ${text}`, value));
+  if (maxLength !== undefined && isLonger(value, maxLength)) findings.add(tooLong(findings.field(path), maxLength));
   else if (minLength !== undefined && minLength > 0 && !isLonger(value, minLength - 1))
     refuse(`be at least ${minLength} chars long`);
   else if (pattern !== "") {
@@ -207,7 +207,7 @@ function checkText(node: SchemaNode, value: string, path: string, found: Finding
   const test = node.format === "" ? undefined : formatTest(node.format);
   if (test === undefined || test(value)) return;
   const text = `${nameOf(path)} in body must be of type ${node.format}: ${goQuote(value)}`;
-  found.add({ ...invalid(found.field(path), text, value), type: "TypeInvalid" });
+  findings.add({ ...invalid(findings.field(path), text, value), type: "TypeInvalid" });
 }
 
 /** Whether a text has more characters than that; a character takes one or two units. */

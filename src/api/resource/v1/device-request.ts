@@ -212,7 +212,7 @@ export const DeviceClaim = struct(
   },
   {
     *check(claim): Iterable<Problem> {
-      const known = requestNames(claim);
+      const names = requestNames(claim);
       yield* checkSet(
         "requests",
         claim.requests.map(({ name }) => name),
@@ -222,7 +222,7 @@ export const DeviceClaim = struct(
         for (const [i, { requests = [] }] of (claim[list] ?? []).entries()) {
           yield* checkSet(`${list}[${i}].requests`, requests, most.requests);
           for (const [j, name] of requests.entries())
-            yield* checkRequestName(`${list}[${i}].requests[${j}]`, name, known);
+            yield* checkRequestName(`${list}[${i}].requests[${j}]`, name, names);
         }
     },
   },

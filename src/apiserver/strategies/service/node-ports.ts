@@ -38,18 +38,18 @@ function created(spec: ServiceSpec, taking: PortTaking): ServicePort[] {
       .map(({ port, nodePort }) => [port, nodePort]),
   );
   for (const [index, port] of (spec.ports ?? []).entries()) {
-    const asked = port.nodePort ?? 0;
-    if (asked === 0 && !getsNodePorts(spec)) {
+    const requested = port.nodePort ?? 0;
+    if (requested === 0 && !getsNodePorts(spec)) {
       ports.push(port);
       continue;
     }
     const known = shared.get(port.port);
-    let nodePort = asked || known;
+    let nodePort = requested || known;
     if (known === undefined) {
-      const wanted = asked || firstAsked.get(port.port);
+      const wanted = requested || firstAsked.get(port.port);
       nodePort = wanted ? take(index, wanted, taking) : takeAny(taking);
       shared.set(port.port, nodePort);
-    } else if (asked !== 0 && asked !== known) take(index, asked, taking);
+    } else if (requested !== 0 && requested !== known) take(index, requested, taking);
     ports.push({ ...port, nodePort });
   }
   return ports;
@@ -108,14 +108,14 @@ const examplePort = ({ highest }: { readonly highest?: number }): number =>
   highest === undefined ? firstExample : highest + 1;
 
 function takeHealthCheckPort(spec: Mutable<ServiceSpec>, taking: PortTaking): void {
-  const asked = spec.healthCheckNodePort ?? 0;
-  if (asked === 0) {
+  const nodePort = spec.healthCheckNodePort ?? 0;
+  if (nodePort === 0) {
     const port = anyPort(taking);
     if (port === undefined) throw internalError("failed to allocate a HealthCheck NodePort 0: range is full");
     spec.healthCheckNodePort = port;
     return;
   }
-  const why = problemOf(asked, taking);
-  if (why) throw internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${why}`);
-  taken(asked, taking);
+  const why = problemOf(nodePort, taking);
+  if (why) throw internalError(`failed to allocate requested HealthCheck NodePort ${nodePort}: ${why}`);
+  taken(nodePort, taking);
 }

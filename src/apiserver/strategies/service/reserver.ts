@@ -88,21 +88,21 @@ export class ServiceReserver implements Reserver {
     if (!had && addresses[0] !== undefined) spec.clusterIP = addresses[0];
   }
 
-  #take(family: IpFamily, asked: string, spec: ServiceSpec, { claim, refuse, isTaken, name }: Taking): string {
+  #take(family: IpFamily, requested: string, spec: ServiceSpec, { claim, refuse, isTaken, name }: Taking): string {
     const ranges = this.#rangesOf(family);
     if (ranges.length === 0) throw new Error(`${family} was not found missing in time`);
     const bits = family === "IPv4" ? 4 : 6;
-    if (asked !== "") {
-      const ip = parseIp(asked);
+    if (requested !== "") {
+      const ip = parseIp(requested);
       const why =
         ip?.family !== bits || !ranges.some((range) => isWithin(range, ip.value))
           ? "the provided network does not match the current range"
-          : isTaken(canonicalIp(asked))
+          : isTaken(canonicalIp(requested))
             ? "provided IP is already allocated"
             : undefined;
-      if (why) throw refuse(invalid("spec.clusterIPs", `failed to allocate IP ${asked}: ${why}`, spec.clusterIPs));
-      claim.take(canonicalIp(asked));
-      return asked;
+      if (why) throw refuse(invalid("spec.clusterIPs", `failed to allocate IP ${requested}: ${why}`, spec.clusterIPs));
+      claim.take(canonicalIp(requested));
+      return requested;
     }
     const text = (value: bigint) => formatIp({ family: bits, value });
     for (const range of ranges) {

@@ -106,12 +106,12 @@ function* labelKeys(
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 export function checkTolerations(path: string, tolerations: readonly Toleration[] | undefined): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   for (const [at, toleration] of each(path, tolerations)) {
     const { key = "", operator = "", value = "", effect = "", tolerationSeconds } = toleration;
-    if (key !== "") found.push(...malformed(`${at}.key`, key, qualifiedName));
+    if (key !== "") problems.push(...malformed(`${at}.key`, key, qualifiedName));
     else if (operator !== "Exists")
-      found.push(
+      problems.push(
         invalid(
           `${at}.operator`,
           'operator must be Exists when `key` is empty, which means "match all values and all keys"',
@@ -119,22 +119,23 @@ export function checkTolerations(path: string, tolerations: readonly Toleration[
         ),
       );
     if (tolerationSeconds !== undefined && effect !== "NoExecute")
-      found.push(invalid(`${at}.effect`, "effect must be 'NoExecute' when `tolerationSeconds` is set", effect));
+      problems.push(invalid(`${at}.effect`, "effect must be 'NoExecute' when `tolerationSeconds` is set", effect));
     if (operator === "" || operator === "Equal") {
       const messages = labelValue(value);
-      if (messages.length > 0) found.push(invalid(`${at}.operator`, messages.join(";"), value));
+      if (messages.length > 0) problems.push(invalid(`${at}.operator`, messages.join(";"), value));
     } else if (operator === "Exists") {
-      if (value !== "") found.push(invalid(`${at}.operator`, "value must be empty when `operator` is 'Exists'", value));
+      if (value !== "")
+        problems.push(invalid(`${at}.operator`, "value must be empty when `operator` is 'Exists'", value));
     } else
-      found.push(
+      problems.push(
         notSupported(
           `${at}.operator`,
           operator === "Lt" || operator === "Gt" ? ["Equal", "Exists", "Lt", "Gt"] : ["Equal", "Exists"],
         ),
       );
-    if (effect !== "") found.push(...taintEffect(`${at}.effect`, effect));
+    if (effect !== "") problems.push(...taintEffect(`${at}.effect`, effect));
   }
-  return found;
+  return problems;
 }
 
 export const taintEffect = (at: string, effect: string): Iterable<Problem> => oneOf(at, effect, effects);

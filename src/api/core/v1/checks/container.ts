@@ -33,20 +33,22 @@ export function checkMount({ name, mountPath, subPath = "", subPathExpr = "" }: 
 const messagePolicies = ["File", "FallbackToLogsOnError"];
 
 export function checkContainer(container: Container): readonly Problem[] {
-  const found: Problem[] = [...oneOf("terminationMessagePolicy", container.terminationMessagePolicy, messagePolicies)];
-  if (container.ports) found.push(...portNames(container.ports));
-  for (const source of container.envFrom ?? []) found.push(...under("envFrom", checkEnvSource(source)));
-  if (container.volumeMounts) found.push(...checkMounts(container));
-  if (container.volumeDevices) found.push(...checkDevices(container));
+  const problems: Problem[] = [
+    ...oneOf("terminationMessagePolicy", container.terminationMessagePolicy, messagePolicies),
+  ];
+  if (container.ports) problems.push(...portNames(container.ports));
+  for (const source of container.envFrom ?? []) problems.push(...under("envFrom", checkEnvSource(source)));
+  if (container.volumeMounts) problems.push(...checkMounts(container));
+  if (container.volumeDevices) problems.push(...checkDevices(container));
   const { limits, requests } = container.resources;
   if (limits || requests) {
-    found.push(...under("resources", resourceNames(container.resources, containerResourceName)));
-    found.push(...under("resources", checkAmounts(container.resources)));
+    problems.push(...under("resources", resourceNames(container.resources, containerResourceName)));
+    problems.push(...under("resources", checkAmounts(container.resources)));
   }
-  if (container.resizePolicy) found.push(...checkResizePolicy(container));
+  if (container.resizePolicy) problems.push(...checkResizePolicy(container));
   if (container.restartPolicy !== undefined || container.restartPolicyRules)
-    found.push(...checkRestartRules(container));
-  return found;
+    problems.push(...checkRestartRules(container));
+  return problems;
 }
 
 function portNames(ports: readonly ContainerPort[]): readonly Problem[] {
@@ -67,28 +69,28 @@ const devicesOf = (devices: NonNullable<Container["volumeDevices"]>) => ({
 });
 
 function checkMounts({ volumeMounts, volumeDevices = [], securityContext }: Container): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   const seen = hasRepeats(volumeMounts ?? none, "mountPath") ? new Set<string>() : undefined;
   const devices = volumeDevices.length > 0 ? devicesOf(volumeDevices) : undefined;
   for (const [at, mount] of each("volumeMounts", volumeMounts)) {
-    if (seen?.has(mount.mountPath)) found.push(invalid(`${at}.mountPath`, "must be unique"));
+    if (seen?.has(mount.mountPath)) problems.push(invalid(`${at}.mountPath`, "must be unique"));
     seen?.add(mount.mountPath);
-    if (devices?.names.has(mount.name)) found.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
+    if (devices?.names.has(mount.name)) problems.push(invalid(`${at}.name`, "must not already exist in volumeDevices"));
     if (devices?.paths.has(mount.mountPath))
-      found.push(invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices"));
+      problems.push(invalid(`${at}.mountPath`, "must not already exist as a path in volumeDevices"));
     // Upstream leaves the index out of these paths.
-    if (mount.subPath) found.push(...descending("volumeMounts.subPath", mount.subPath));
-    if (mount.subPathExpr) found.push(...descending("volumeMounts.subPathExpr", mount.subPathExpr));
+    if (mount.subPath) problems.push(...descending("volumeMounts.subPath", mount.subPath));
+    if (mount.subPathExpr) problems.push(...descending("volumeMounts.subPathExpr", mount.subPathExpr));
     if (mount.mountPropagation === "Bidirectional" && securityContext?.privileged !== true)
-      found.push(
+      problems.push(
         forbidden(
           "volumeMounts.mountPropagation",
           "Bidirectional mount propagation is available only to privileged containers",
         ),
       );
-    if (mount.recursiveReadOnly !== undefined) found.push(...recursiveReadOnly(mount));
+    if (mount.recursiveReadOnly !== undefined) problems.push(...recursiveReadOnly(mount));
   }
-  return found;
+  return problems;
 }
 
 function* recursiveReadOnly({ recursiveReadOnly, readOnly, mountPropagation }: VolumeMount): Iterable<Problem> {

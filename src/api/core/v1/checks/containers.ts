@@ -33,18 +33,18 @@ export function allContainers(
 }
 
 export function checkContainers(spec: PodSpec): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   const volumeOf = byName(spec.volumes ?? none);
   for (const [at, container] of allContainers(spec)) {
-    found.push(...under(at, withVolumes(container, volumeOf)));
+    problems.push(...under(at, withVolumes(container, volumeOf)));
     if (container.resources.claims)
-      found.push(...under(`${at}.resources`, checkClaims(container.resources.claims, claimsOf(spec))));
-    found.push(...under(at, withSettings(container, spec)));
+      problems.push(...under(`${at}.resources`, checkClaims(container.resources.claims, claimsOf(spec))));
+    problems.push(...under(at, withSettings(container, spec)));
   }
-  found.push(...checkRegular(spec));
-  if (spec.initContainers) found.push(...checkInit(spec));
-  if (spec.ephemeralContainers) found.push(...checkEphemeral(spec));
-  return found;
+  problems.push(...checkRegular(spec));
+  if (spec.initContainers) problems.push(...checkInit(spec));
+  if (spec.ephemeralContainers) problems.push(...checkEphemeral(spec));
+  return problems;
 }
 
 const claimsOf = ({ resourceClaims = [] }: PodSpec): ReadonlySet<string> =>
@@ -65,28 +65,28 @@ export function* mountsOfRefusedVolumes(spec: PodSpec, problems: readonly Proble
 
 /** What a container wants of the pod's volumes. */
 function withVolumes(container: AnyContainer, volumeOf: (name: string) => Volume | undefined): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   container.volumeMounts?.forEach(({ name }, i) => {
-    if (!volumeOf(name)) found.push(notFound(`volumeMounts[${i}].name`));
+    if (!volumeOf(name)) problems.push(notFound(`volumeMounts[${i}].name`));
   });
   for (const [at, { name }] of each("volumeDevices", container.volumeDevices)) {
     const volume = volumeOf(name);
-    if (!volume) found.push(notFound(`${at}.name`));
+    if (!volume) problems.push(notFound(`${at}.name`));
     else if (!volume.persistentVolumeClaim && !volume.ephemeral)
-      found.push(
+      problems.push(
         invalid(`${at}.name`, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"),
       );
   }
-  if (!container.env?.some(({ valueFrom }) => valueFrom?.fileKeyRef)) return found;
+  if (!container.env?.some(({ valueFrom }) => valueFrom?.fileKeyRef)) return problems;
   for (const [at, { valueFrom }] of each("env", container.env)) {
     const file = valueFrom?.fileKeyRef;
     if (!file) continue;
     const path = `${at}.valueFrom.fileKeyRef.volumeName`;
     const volume = volumeOf(file.volumeName);
-    if (!volume) found.push(notFound(path));
-    else if (!volume.emptyDir) found.push(invalid(path, "referenced volume must be of type emptyDir"));
+    if (!volume) problems.push(notFound(path));
+    else if (!volume.emptyDir) problems.push(invalid(path, "referenced volume must be of type emptyDir"));
   }
-  return found;
+  return problems;
 }
 
 /** What of a container depends on settings of the pod. */
@@ -102,23 +102,23 @@ function withSettings(container: AnyContainer, spec: PodSpec): readonly Problem[
 }
 
 function checkRegular(spec: PodSpec): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   const names = hasRepeats(spec.containers, "name") ? new Set<string>() : undefined;
   for (const [at, container] of each("containers", spec.containers)) {
-    if (names?.has(container.name)) found.push(duplicate(`${at}.name`));
+    if (names?.has(container.name)) problems.push(duplicate(`${at}.name`));
     names?.add(container.name);
-    found.push(...under(at, checkProbes(container)));
+    problems.push(...under(at, checkProbes(container)));
     if (!container.lifecycle) continue;
-    found.push(...under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds)));
-    found.push(...under(at, checkStopSignal(container, spec)));
+    problems.push(...under(at, checkSleeps(container.lifecycle, spec.terminationGracePeriodSeconds)));
+    problems.push(...under(at, checkStopSignal(container, spec)));
   }
-  found.push(...hostPorts("containers", spec.containers));
-  if (!spec.hostNetwork) return found;
+  problems.push(...hostPorts("containers", spec.containers));
+  if (!spec.hostNetwork) return problems;
   for (const [at, { ports }] of each("containers", spec.containers))
     for (const [path, { hostPort, containerPort }] of each(`${at}.ports`, ports))
       if (hostPort && hostPort !== containerPort)
-        found.push(invalid(`${path}.hostPort`, "must match `containerPort` when `hostNetwork` is true"));
-  return found;
+        problems.push(invalid(`${path}.hostPort`, "must match `containerPort` when `hostNetwork` is true"));
+  return problems;
 }
 
 const sidecarFields = ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const;
@@ -147,16 +147,16 @@ function* checkInit(spec: PodSpec): Iterable<Problem> {
 
 function hostPorts(path: string, containers: readonly Container[]): readonly Problem[] {
   if (!containers.some(({ ports }) => ports?.some(({ hostPort }) => hostPort))) return none;
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   const seen = new Set<string>();
   for (const [at, { ports }] of each(path, containers))
     for (const [portAt, { protocol, hostIP = "", hostPort }] of each(`${at}.ports`, ports)) {
       if (!hostPort) continue;
       const place = `${protocol}/${hostIP}/${hostPort}`;
-      if (seen.has(place)) found.push(duplicate(`${portAt}.hostPort`, place));
+      if (seen.has(place)) problems.push(duplicate(`${portAt}.hostPort`, place));
       seen.add(place);
     }
-  return found;
+  return problems;
 }
 
 function* checkStopSignal({ lifecycle }: Container, { os }: PodSpec): Iterable<Problem> {

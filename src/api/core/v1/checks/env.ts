@@ -36,22 +36,22 @@ export function* checkFileKey({ path }: FileKeySelector): Iterable<Problem> {
 
 export function checkEnvVarSource({ value = "", valueFrom }: EnvVar): readonly Problem[] {
   if (!valueFrom) return none;
-  const found: Problem[] = [];
-  if (valueFrom.fieldRef) found.push(...under("valueFrom.fieldRef", checkFieldRef(valueFrom.fieldRef, fieldsOfEnv)));
+  const problems: Problem[] = [];
+  if (valueFrom.fieldRef) problems.push(...under("valueFrom.fieldRef", checkFieldRef(valueFrom.fieldRef, fieldsOfEnv)));
   if (valueFrom.resourceFieldRef)
-    found.push(...under("valueFrom.resourceFieldRef", checkResourceField(valueFrom.resourceFieldRef, false)));
+    problems.push(...under("valueFrom.resourceFieldRef", checkResourceField(valueFrom.resourceFieldRef, false)));
   const sources = Object.values(valueFrom).filter((source) => source !== undefined).length;
   if (sources === 0)
-    found.push(
+    problems.push(
       invalid(
         "valueFrom",
         "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
         "",
       ),
     );
-  else if (value !== "") found.push(invalid("valueFrom", "may not be specified when `value` is not empty", ""));
-  else if (sources > 1) found.push(invalid("valueFrom", "may not have more than one field specified at a time", ""));
-  return found;
+  else if (value !== "") problems.push(invalid("valueFrom", "may not be specified when `value` is not empty", ""));
+  else if (sources > 1) problems.push(invalid("valueFrom", "may not have more than one field specified at a time", ""));
+  return problems;
 }
 
 const fieldsOfEnv = [

@@ -77,13 +77,13 @@ const runsOnWindows = ({ securityContext }: { readonly securityContext?: Securit
 function checkHostProcess(spec: PodSpec): readonly Problem[] {
   const ofPod = spec.securityContext.windowsOptions?.hostProcess;
   if (ofPod === undefined && !anyContainer(spec, runsOnWindows)) return none;
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   let containers = 0;
   let onHost = 0;
   for (const [at, { securityContext }] of allContainers(spec)) {
     const own = securityContext?.windowsOptions?.hostProcess;
     if (ofPod !== undefined && own !== undefined && own !== ofPod)
-      found.push(
+      problems.push(
         invalid(
           `${at}.securityContext.windowsOptions.hostProcess`,
           `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
@@ -92,12 +92,12 @@ function checkHostProcess(spec: PodSpec): readonly Problem[] {
     containers++;
     if (own ?? ofPod) onHost++;
   }
-  if (onHost === 0) return found;
+  if (onHost === 0) return problems;
   if (onHost !== containers)
-    found.push(
+    problems.push(
       invalid("", "If pod contains any hostProcess containers then all containers must be HostProcess containers", ""),
     );
   if (!spec.hostNetwork)
-    found.push(invalid("hostNetwork", "hostNetwork must be true if pod contains any hostProcess containers", false));
-  return found;
+    problems.push(invalid("hostNetwork", "hostNetwork must be true if pod contains any hostProcess containers", false));
+  return problems;
 }

@@ -20,28 +20,28 @@ import { checkAmounts, checkPodResources, containerResourceName, entries } from 
 import { checkSysctls } from "./security.ts";
 
 export function checkPodSpec(spec: PodSpec): readonly Problem[] {
-  const found: Problem[] = [];
-  if (spec.volumes && hasRepeats(spec.volumes, "name")) found.push(...checkVolumeNames(spec));
-  if (spec.resourceClaims) found.push(...uniqueClaims(spec));
-  found.push(...checkContainers(spec));
-  if (spec.resources) found.push(...checkPodResources(spec, spec.resources));
-  found.push(...oneOf("restartPolicy", spec.restartPolicy, restartPolicies));
-  found.push(...oneOf("dnsPolicy", spec.dnsPolicy, dnsPolicies));
+  const problems: Problem[] = [];
+  if (spec.volumes && hasRepeats(spec.volumes, "name")) problems.push(...checkVolumeNames(spec));
+  if (spec.resourceClaims) problems.push(...uniqueClaims(spec));
+  problems.push(...checkContainers(spec));
+  if (spec.resources) problems.push(...checkPodResources(spec, spec.resources));
+  problems.push(...oneOf("restartPolicy", spec.restartPolicy, restartPolicies));
+  problems.push(...oneOf("dnsPolicy", spec.dnsPolicy, dnsPolicies));
   if (spec.preemptionPolicy !== undefined)
-    found.push(...oneOf("preemptionPolicy", spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]));
-  if (spec.nodeSelector) found.push(...labelProblems(spec.nodeSelector, "nodeSelector"));
-  if (spec.securityContext.sysctls) found.push(...checkSysctls(spec));
-  if (spec.shareProcessNamespace || spec.hostUsers === false) found.push(...checkNamespaces(spec));
-  if (spec.dnsPolicy === "None") found.push(...checkNoDns(spec));
-  if (spec.readinessGates || spec.schedulingGates) found.push(...checkGates(spec));
-  if (spec.topologySpreadConstraints) found.push(...spreadRepeats(spec.topologySpreadConstraints));
-  if (spec.tolerations) found.push(...checkTolerations("tolerations", spec.tolerations));
-  if (spec.hostnameOverride !== undefined) found.push(...checkHostname(spec, spec.hostnameOverride));
+    problems.push(...oneOf("preemptionPolicy", spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]));
+  if (spec.nodeSelector) problems.push(...labelProblems(spec.nodeSelector, "nodeSelector"));
+  if (spec.securityContext.sysctls) problems.push(...checkSysctls(spec));
+  if (spec.shareProcessNamespace || spec.hostUsers === false) problems.push(...checkNamespaces(spec));
+  if (spec.dnsPolicy === "None") problems.push(...checkNoDns(spec));
+  if (spec.readinessGates || spec.schedulingGates) problems.push(...checkGates(spec));
+  if (spec.topologySpreadConstraints) problems.push(...spreadRepeats(spec.topologySpreadConstraints));
+  if (spec.tolerations) problems.push(...checkTolerations("tolerations", spec.tolerations));
+  if (spec.hostnameOverride !== undefined) problems.push(...checkHostname(spec, spec.hostnameOverride));
   if (spec.runtimeClassName !== undefined)
-    found.push(...malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain));
-  if (spec.overhead) found.push(...checkOverhead(spec.overhead));
-  for (const problem of checkOs(spec)) found.push({ ...problem, isLast: true });
-  return found;
+    problems.push(...malformed("runtimeClassName", spec.runtimeClassName, dns1123Subdomain));
+  if (spec.overhead) problems.push(...checkOverhead(spec.overhead));
+  for (const problem of checkOs(spec)) problems.push({ ...problem, isLast: true });
+  return problems;
 }
 
 const restartPolicies = ["Always", "OnFailure", "Never"];

@@ -20,16 +20,17 @@ export function checkPod(pod: Pod, old: Pod | undefined): readonly Problem[] {
 
 /** What holds for pods and not for templates, whatever is being done to them. */
 export function checkPodOnly({ metadata, spec }: Pod): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   if (metadata.annotations)
-    found.push(...under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec)));
-  if (spec.volumes?.some(isOfPodsOnly)) found.push(...checkPodVolumes(metadata.name, spec, spec.volumes));
+    problems.push(...under("metadata.annotations", checkPodAnnotations(metadata.annotations, spec)));
+  if (spec.volumes?.some(isOfPodsOnly)) problems.push(...checkPodVolumes(metadata.name, spec, spec.volumes));
   if (anyContainer(spec, hasImageSpace))
     for (const list of ["containers", "initContainers"] as const)
-      for (const [at, container] of each(`spec.${list}`, spec[list])) found.push(...imageSpace(at, container));
+      for (const [at, container] of each(`spec.${list}`, spec[list])) problems.push(...imageSpace(at, container));
   if (mirrorAnnotation in (metadata.annotations ?? {}))
-    for (const _ of spec.resourceClaims ?? []) found.push(forbidden("", "static pods do not support resource claims"));
-  return found;
+    for (const _ of spec.resourceClaims ?? [])
+      problems.push(forbidden("", "static pods do not support resource claims"));
+  return problems;
 }
 
 /** Whether there is more to check of a volume of a pod than of one of a template. */
@@ -37,18 +38,18 @@ const isOfPodsOnly = ({ image, ephemeral, persistentVolumeClaim, projected }: Vo
   (image ?? ephemeral ?? persistentVolumeClaim ?? projected) !== undefined;
 
 function checkPodVolumes(pod: string | undefined, spec: PodSpec, volumes: readonly Volume[]): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   const made = new Set<string>();
   for (const { name, ephemeral } of volumes) if (ephemeral) made.add(`${pod}-${name}`);
   for (const [at, volume] of each("spec.volumes", volumes)) {
-    if (volume.image && !volume.image.reference) found.push(required(`${at}.image.reference`));
+    if (volume.image && !volume.image.reference) problems.push(required(`${at}.image.reference`));
     if (volume.ephemeral && pod && volume.name) {
       const claim = `${pod}-${volume.name}`;
       for (const message of dns1123Subdomain(claim))
-        found.push(invalid(`${at}.name`, `PVC name ${quoted(claim)}: ${message}`));
+        problems.push(invalid(`${at}.name`, `PVC name ${quoted(claim)}: ${message}`));
     }
     if (made.has(volume.persistentVolumeClaim?.claimName ?? ""))
-      found.push(
+      problems.push(
         invalid(
           `${at}.persistentVolumeClaim.claimName`,
           "must not reference a PVC that gets created for an ephemeral volume",
@@ -57,11 +58,11 @@ function checkPodVolumes(pod: string | undefined, spec: PodSpec, volumes: readon
     if (spec.serviceAccountName || !volume.projected) continue;
     for (const [source, { serviceAccountToken }] of each(`${at}.projected.sources`, volume.projected.sources))
       if (serviceAccountToken)
-        found.push(
+        problems.push(
           forbidden(`${source}.serviceAccountToken`, "must not be specified when serviceAccountName is not set"),
         );
   }
-  return found;
+  return problems;
 }
 
 function checkPodCreate({ metadata, spec }: Pod): readonly Problem[] {

@@ -100,30 +100,30 @@ export function checkAmounts({
   limits,
   requests,
 }: Pick<ResourceRequirements, "limits" | "requests">): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   for (const name in limits) {
-    if (found.length >= mostProblems) return found;
+    if (problems.length >= mostProblems) return problems;
     const value = limits[name] as string;
-    found.push(...underName("limits", name, amount("", name, value)));
-    if (isHugePages(name)) found.push(...hugePageAmount(`limits[${name}]`, name, value));
+    problems.push(...underName("limits", name, amount("", name, value)));
+    if (isHugePages(name)) problems.push(...hugePageAmount(`limits[${name}]`, name, value));
   }
   for (const name in requests) {
-    if (found.length >= mostProblems) return found;
+    if (problems.length >= mostProblems) return problems;
     const value = requests[name] as string;
-    found.push(...underName("requests", name, amount("", name, value)));
+    problems.push(...underName("requests", name, amount("", name, value)));
     const limit = amountOf(limits, name);
     if (limit === undefined) {
-      if (!mayOvercommit(name)) found.push(required("limits", "Limit must be set for non overcommitable resources"));
+      if (!mayOvercommit(name)) problems.push(required("limits", "Limit must be set for non overcommitable resources"));
     } else if (!mayOvercommit(name) && compareAmounts(value, limit) !== 0)
-      found.push(invalid("requests", `must be equal to ${name} limit of ${limit}`, value));
+      problems.push(invalid("requests", `must be equal to ${name} limit of ${limit}`, value));
     else if (compareAmounts(value, limit) > 0)
-      found.push(invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value));
-    if (isHugePages(name)) found.push(...hugePageAmount(`requests[${name}]`, name, value));
+      problems.push(invalid("requests", `must be less than or equal to ${name} limit of ${limit}`, value));
+    if (isHugePages(name)) problems.push(...hugePageAmount(`requests[${name}]`, name, value));
   }
   const names = [...Object.keys(limits ?? {}), ...Object.keys(requests ?? {})];
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory"))
-    found.push(forbidden("", "HugePages require cpu or memory"));
-  return found;
+    problems.push(forbidden("", "HugePages require cpu or memory"));
+  return problems;
 }
 
 /** Puts the path together only when something is wrong. */
@@ -161,16 +161,16 @@ export function resourceNames(
   { limits, requests }: Pick<ResourceRequirements, "limits" | "requests">,
   check: (at: string, name: string) => Iterable<Problem>,
 ): readonly Problem[] {
-  const found: Problem[] = [];
+  const problems: Problem[] = [];
   const add = (which: "limits" | "requests", amounts: Amounts | undefined) => {
     for (const name in amounts) {
-      if (found.length >= mostProblems) return;
-      found.push(...underName(which, name, check("", name)));
+      if (problems.length >= mostProblems) return;
+      problems.push(...underName(which, name, check("", name)));
     }
   };
   add("limits", limits);
   add("requests", requests);
-  return found;
+  return problems;
 }
 
 /** The claims a container uses are those of its pod, each once. */
