@@ -42,6 +42,7 @@ const ours: Readonly<Record<string, string>> = {
   "src/controllers/pods-by-label.ts": "an index of our cache",
   "src/controllers/pods.ts": "indexes of our cache",
   "src/controllers/resourcequota/charges.ts": "our counts are exact, upstream's are repaired later",
+  "src/controllers/service-lb/allocation.ts": "upstream leaves addresses to providers of clouds",
   "src/controllers/service-lb/pool.ts": "upstream leaves addresses to providers of clouds",
   "src/controllers/volumes/claims-of-pods.ts": "an index of our cache",
   "src/kubelet/cgroups/tree.ts": "several nodes of a machine share its groups",
