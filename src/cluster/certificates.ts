@@ -1,10 +1,12 @@
 // The cluster's own certificates: an authority made once, and what it signs. Keys are readable by their owner alone.
 import { X509Certificate } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
+import { derElement, derInside, derTag } from "#base/der.ts";
+import { parseDistinguishedName } from "#base/distinguished-name.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
-import type { Validity } from "./certificate-encoding.ts";
+import { subjectOf, type Validity } from "./certificate-encoding.ts";
 import { makeAuthority, makeCertificate } from "./certificate-maker.ts";
 
 export interface KeyPair {
@@ -21,11 +23,13 @@ export interface CertificateRequest {
   readonly hosts?: readonly string[];
 }
 
+/** Of the file that has the authority of a folder. */
+export const authorityName = "ca";
 const dayMs = 24 * 60 * 60 * 1000;
 const authorityDays = 10 * 365;
 const certificateDays = 365;
-/** Certificates that end within this time are made anew at start. */
-const renewalDays = 60;
+/** Certificates that end within this time are made anew, at start and while a cluster runs. */
+export const renewalDays = 60;
 
 /**
  * The certificates in one folder. What is missing is made; what is about to end, or is of another authority, is made anew for the
@@ -34,17 +38,20 @@ const renewalDays = 60;
 export class Certificates {
   readonly #folder: string;
   readonly #clock: Clock;
-  readonly #authorityName: string;
+  readonly #commonName: string;
 
-  constructor(folder: string, clock: Clock, authorityName = "knarr-ca") {
+  constructor(folder: string, clock: Clock, commonName = "knarr-ca") {
     this.#folder = folder;
     this.#clock = clock;
-    this.#authorityName = authorityName;
+    this.#commonName = commonName;
   }
 
   /** The authority, made at the first call. */
   authority(): KeyPair {
-    return this.#read("ca") ?? this.#write("ca", makeAuthority(this.#validity(authorityDays), this.#authorityName));
+    return (
+      this.#read(authorityName) ??
+      this.#write(authorityName, makeAuthority(this.#validity(authorityDays), this.#commonName))
+    );
   }
 
   /** A certificate signed by the authority, kept under `name` until it nears its end or other hosts are wanted. */
@@ -53,6 +60,27 @@ export class Certificates {
     const present = this.#read(name);
     if (present && this.#isGood(present.cert, authority, request)) return present;
     return this.#write(name, makeCertificate(authority, request, this.#validity(certificateDays), present?.key));
+  }
+
+  /** The names of all certificates that are there with their keys, the authority first. */
+  names(): readonly string[] {
+    if (!existsSync(this.#folder)) return [];
+    const found = readdirSync(this.#folder).flatMap((file) => /^(.+)\.crt$/.exec(file)?.[1] ?? []);
+    const own = found.filter((name) => name !== authorityName && this.#read(name)).toSorted();
+    return this.#read(authorityName) ? [authorityName, ...own] : own;
+  }
+
+  /** The certificate of that name, in PEM. */
+  certificate(name: string): string | undefined {
+    return this.#read(name)?.cert;
+  }
+
+  /** Makes a certificate anew for the same key, names and usage, whether it is about to end or not. */
+  renew(name: string): KeyPair {
+    const present = this.#read(name);
+    if (!present || name === authorityName) throw new Error(`there is no certificate ${JSON.stringify(name)} to renew`);
+    const request = requestOf(new X509Certificate(present.cert));
+    return this.#write(name, makeCertificate(this.authority(), request, this.#validity(certificateDays), present.key));
   }
 
   #isGood(
@@ -84,8 +112,26 @@ export class Certificates {
 
   #write(name: string, pair: KeyPair): KeyPair {
     makeFolder(this.#folder);
-    writeFileSync(join(this.#folder, `${name}.key`), pair.key, { mode: 0o600 });
-    writeFileSync(join(this.#folder, `${name}.crt`), pair.cert);
+    replaceFile(join(this.#folder, `${name}.key`), pair.key, 0o600);
+    replaceFile(join(this.#folder, `${name}.crt`), pair.cert, 0o644);
     return pair;
   }
 }
+
+/** As a whole or not at all: someone may be reading it. */
+export function replaceFile(path: string, text: string, mode: number): void {
+  writeFileSync(`${path}.new`, text, { mode });
+  renameSync(`${path}.new`, path);
+}
+
+/** What a certificate of ours was asked for with. */
+function requestOf(certificate: X509Certificate): CertificateRequest {
+  const { commonName, organizations } = parseDistinguishedName(derInside(derElement(subjectOf(certificate)), sequence));
+  const hosts = (certificate.subjectAltName ?? "")
+    .split(", ")
+    .filter((name) => name !== "")
+    .map((name) => name.replace(/^(DNS|IP Address):/, ""));
+  return { commonName, organizations, ...(hosts.length > 0 && { hosts }) };
+}
+
+const { sequence } = derTag;

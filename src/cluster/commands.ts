@@ -43,6 +43,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/node.ts")).node,
   },
   {
+    name: "certs",
+    short: "Say until when the certificates of a cluster are good, and make new ones",
+    load: async () => (await import("./commands/certs.ts")).certs,
+  },
+  {
     name: "kubeconfig",
     short: "Print the kubeconfig of a cluster",
     load: async () => (await import("./commands/kubeconfig.ts")).kubeconfig,

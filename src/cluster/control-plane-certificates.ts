@@ -1,15 +1,15 @@
-import { renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
-import { Certificates, type KeyPair } from "./certificates.ts";
+import { Certificates, type KeyPair, replaceFile } from "./certificates.ts";
 import * as identities from "./identities.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 
 export interface ControlPlaneCertificates {
   readonly authority: KeyPair;
   readonly server: KeyPair;
-  readonly admin: KeyPair;
+  /** Of those who look after the cluster, and of the parts that may run alone, by name. */
+  readonly clients: Readonly<Record<"admin" | "controller-manager" | "scheduler", KeyPair>>;
   /** By which this server is known to those behind it, and the authority of that, which signs for nobody else. */
   readonly frontProxy: FrontProxyCertificates;
   /** Writes `admin.kubeconfig`, and one for each part of the control plane that may run alone, into the folder. */
@@ -22,6 +22,8 @@ export interface FrontProxyCertificates {
   readonly client: KeyPair;
 }
 
+/** In the folder of the certificates. */
+export const frontProxyFolder = "front-proxy";
 /** As kubeadm calls it. */
 export const frontProxyName = "front-proxy-client";
 
@@ -54,27 +56,23 @@ export function controlPlaneCertificates(
     ...addresses.filter((address) => !/^0\.0\.0\.0$|^::$/.test(address)),
   ];
   const server = certificates.issue("apiserver", { commonName: "kube-apiserver", hosts: [...new Set(hosts)] });
-  const admin = certificates.issue("admin", adminIdentity);
-  const controllerManager = certificates.issue("controller-manager", identities.controllerManager);
-  const scheduler = certificates.issue("scheduler", identities.scheduler);
-  const frontProxy = new Certificates(join(folder, "front-proxy"), clock, "front-proxy-ca");
+  const clients = {
+    admin: certificates.issue("admin", adminIdentity),
+    "controller-manager": certificates.issue("controller-manager", identities.controllerManager),
+    scheduler: certificates.issue("scheduler", identities.scheduler),
+  };
+  const frontProxy = new Certificates(join(folder, frontProxyFolder), clock, "front-proxy-ca");
   return {
     authority,
     server,
-    admin,
+    clients,
     frontProxy: {
       authority: frontProxy.authority().cert,
       client: frontProxy.issue("client", { commonName: frontProxyName }),
     },
     writeKubeconfigs(context, url) {
-      for (const [name, client] of Object.entries({ admin, "controller-manager": controllerManager, scheduler }))
-        replaceFile(join(folder, `${name}.kubeconfig`), kubeconfig(context, url, authority.cert, client));
+      for (const [name, client] of Object.entries(clients))
+        replaceFile(join(folder, `${name}.kubeconfig`), kubeconfig(context, url, authority.cert, client), 0o600);
     },
   };
-}
-
-/** As a whole or not at all: someone may be reading it. */
-function replaceFile(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
 }

@@ -33,7 +33,8 @@ const apiService = (version: string, service: string) => ({
 
 async function world(t: TestContext) {
   const aqua = await aggregatedServer();
-  const connections = remoteConnections(proxyClient());
+  const pair = proxyClient();
+  const connections = remoteConnections(() => pair);
   const connection = {
     send: (target: Parameters<typeof connections.send>[0], sent: Parameters<typeof connections.send>[1]) =>
       connections.send({ ...target, dialAddress: "127.0.0.1", port: aqua.port }, sent),

@@ -36,7 +36,8 @@ const service = { metadata: { name: "aqua" }, spec: { type: "ExternalName", exte
 
 async function world(t: TestContext, parts: (server: TestServer) => readonly Component[] = () => []) {
   const aqua = await aggregatedServer();
-  const connections = remoteConnections(proxyClient());
+  const pair = proxyClient();
+  const connections = remoteConnections(() => pair);
   const connection = {
     send: (target: Parameters<typeof connections.send>[0], sent: Parameters<typeof connections.send>[1]) =>
       connections.send({ ...target, host: "aqua.sea.svc", dialAddress: "127.0.0.1", port: aqua.port }, sent),

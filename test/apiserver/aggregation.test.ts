@@ -48,7 +48,7 @@ interface World extends TestServer {
 /** An API server that reaches every address of a pod on this machine. */
 async function world(t: TestContext, options: TestOptions = {}, pair: KeyPair = proxyClient()): Promise<World> {
   const aqua = await aggregatedServer();
-  const connections = remoteConnections(pair);
+  const connections = remoteConnections(() => pair);
   const connection = {
     send: (target: Parameters<typeof connections.send>[0], sent: Parameters<typeof connections.send>[1]) =>
       connections.send({ ...target, dialAddress: "127.0.0.1", port: aqua.port }, sent),

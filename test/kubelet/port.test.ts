@@ -183,7 +183,7 @@ test("a kubelet's port lets those in whom the API server lets", { skip: impossib
     location: networkNamespace(name),
     address,
     port: 10250,
-    certificate: kubeletCertificate(certificates, "n1", [address]),
+    certificate: () => kubeletCertificate(certificates, "n1", [address]),
     clientCa: ca,
   });
   const running = listener.run(stop.signal);

@@ -91,7 +91,7 @@ export class ServedNode implements AsyncDisposable {
         location: networkNamespace(network),
         address,
         port: 10250,
-        certificate: kubeletCertificate(certificates, "n1", [address]),
+        certificate: () => kubeletCertificate(certificates, "n1", [address]),
         clientCa: ca,
       });
       const done = listener.run(stop.signal);

@@ -9,12 +9,21 @@ export interface RemoteConnections extends RemoteConnection {
   close(): void;
 }
 
-/** Reaches aggregated servers over the network, as whom this certificate names. */
-export function remoteConnections(
-  client: { readonly cert: string; readonly key: string } | undefined,
-): RemoteConnections {
+interface ClientPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Reaches aggregated servers over the network, as whom the certificate of the moment names. */
+export function remoteConnections(clientNow: () => ClientPair | undefined): RemoteConnections {
+  let client = clientNow();
   const byTrust = new Map<string, OutgoingConnections>();
   const connectionsFor = ({ ca, trustsAny }: RemoteTarget): OutgoingConnections => {
+    if (client?.cert !== clientNow()?.cert) {
+      client = clientNow();
+      for (const connections of byTrust.values()) connections.close(); // those under way go on
+      byTrust.clear();
+    }
     const key = trustsAny ? "any" : `ca ${ca ?? ""}`;
     const present =
       byTrust.get(key) ??

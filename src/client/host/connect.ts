@@ -10,6 +10,7 @@ import type { Discovery } from "../discovery.ts";
 import { type KubeCluster, type KubeUser, type ResolvedContext, resolveContext } from "../kubeconfig.ts";
 import { ServerDiscovery } from "../server-discovery.ts";
 import { execCredentials } from "./exec-credentials.ts";
+import type { ClientPair } from "./http2-session.ts";
 import { type HttpsTransportOptions, httpsTransport } from "./https-transport.ts";
 import { type KubeconfigPlace, kubeconfigPaths, loadKubeconfig } from "./kubeconfig-files.ts";
 import { oidcCredentials } from "./oidc-credentials.ts";
@@ -63,6 +64,14 @@ export async function connection(
       ? await inCluster(env)
       : resolveContext(config, kubeconfigPaths(options).join(", "), options.context);
   return { ...(await transportOptions(context, clock)), namespace: context.namespace };
+}
+
+/** The certificate that a kubeconfig says now; undefined if it has none. */
+export async function clientPair(options: KubeconfigPlace): Promise<ClientPair | undefined> {
+  const config = await loadKubeconfig(options);
+  const { user } = resolveContext(config, kubeconfigPaths(options).join(", "));
+  const [cert, key] = await Promise.all([pem(user, "client-certificate"), pem(user, "client-key")]);
+  return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
 const isInCluster = (env: ConnectOptions["env"]): boolean =>

@@ -16,6 +16,14 @@ export interface ClientTlsOptions extends Pick<SecureContextOptions, "ca" | "cer
   readonly serverName?: string;
   /** Takes any certificate. */
   readonly insecure?: boolean;
+  /** What to show instead of `cert`, asked for each connection. */
+  readonly pair?: () => ClientPair | undefined;
+}
+
+/** A client's certificate and its key, in PEM. */
+export interface ClientPair {
+  readonly cert: string;
+  readonly key: string;
 }
 
 const pingEveryMs = 30_000;
@@ -43,6 +51,12 @@ export class Http2Session {
     }
   }
 
+  /** What is under way goes on; what comes goes over a new connection. */
+  reconnect(): void {
+    this.#session?.close();
+    this.#session = undefined;
+  }
+
   close(): void {
     this.#session?.close();
     this.#session?.destroy();
@@ -52,7 +66,8 @@ export class Http2Session {
   #open(): ClientHttp2Session {
     const present = this.#session;
     if (present && !present.closed && !present.destroyed) return present;
-    const { ca, cert, key, serverName, insecure = false } = this.#tls;
+    const { ca, serverName, insecure = false } = this.#tls;
+    const { cert, key } = this.#tls.pair?.() ?? this.#tls;
     const session = connect(this.#authority, {
       ...(ca !== undefined && { ca }),
       ...(cert !== undefined && { cert }),

@@ -42,6 +42,8 @@ export interface HttpsTransport {
     path: string,
     asker: Asker & { readonly accept: string; readonly etag?: string | undefined },
   ): Promise<Document | undefined>;
+  /** Shows the certificate of the moment to the server; what is under way goes on. */
+  reconnect(): void;
   /** Ends the connection and all that is under way. */
   close(): void;
 }
@@ -117,6 +119,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
     transport: measuredTransport(transport, { host, clock, metrics }),
     read,
     document,
+    reconnect: () => session.reconnect(),
     close: () => session.close(),
   };
 }

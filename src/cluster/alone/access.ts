@@ -1,14 +1,17 @@
 // How a stand-alone part reaches the API: over HTTPS, as the user of its kubeconfig or as a service account.
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
+import type { Component } from "#base/supervise.ts";
 import { Client, type Transport } from "#client/client.ts";
 import type { Discovery } from "#client/discovery.ts";
 import { fenced } from "#client/election.ts";
-import { connection, pageSize } from "#client/host/connect.ts";
+import { clientPair, connection, pageSize } from "#client/host/connect.ts";
+import type { ClientPair } from "#client/host/http2-session.ts";
 import { httpsTransport } from "#client/host/https-transport.ts";
 import type { Metrics } from "#client/metrics.ts";
 import { ServerDiscovery } from "#client/server-discovery.ts";
 import * as identities from "../identities.ts";
+import { lookMs } from "../live-certificates.ts";
 import { kubernetesVersion } from "../version.ts";
 import { ControllerTokens } from "./account-tokens.ts";
 
@@ -33,14 +36,18 @@ export interface ClusterAccess {
   readonly ca: string;
   /** Discovery of the kinds that the server serves, as the user of the kubeconfig. */
   readonly discovery: Discovery;
+  /** Shows the server a new certificate when the kubeconfig has one. */
+  readonly renewal: Component;
   close(): void;
 }
 
 export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: AccessOptions): Promise<ClusterAccess> {
   const { signal } = new AbortController();
-  const https = { ...(await connection({ explicit: kubeconfig, env: process.env, clock })), metrics };
+  const place = { explicit: kubeconfig, env: process.env };
+  const https = { ...(await connection({ ...place, clock })), metrics };
   const userAgent = `${part}/${kubernetesVersion}`;
-  const own = httpsTransport(https);
+  let pair: ClientPair | undefined;
+  const own = httpsTransport({ ...https, pair: () => pair });
   const user = { name: "", groups: [] }; // the server knows us by our credentials
   const ownClient = new Client({ transport: own.transport, user, userAgent, signal, pageSize });
   const tokens = new ControllerTokens(ownClient, clock);
@@ -65,6 +72,20 @@ export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: 
     client: new Client({ transport: fenced(own.transport, mayWrite), user, userAgent, signal, pageSize }),
     discovery: new ServerDiscovery((path, options) => own.document(path, { ...options, userAgent })),
     clientFor: (name) => new Client({ transport, user: identities.serviceAccount(name), userAgent, signal, pageSize }),
+    renewal: {
+      name: "client certificate",
+      async run(stop) {
+        while (!stop.aborted) {
+          await clock.sleep(lookMs, stop).catch(() => undefined); // aborted: the loop ends
+          // One that cannot be read now is read in a minute; until then we go on with what we have.
+          const now =
+            stop.aborted || https.cert === undefined ? undefined : await clientPair(place).catch(() => undefined);
+          if (now === undefined || now.cert === (pair?.cert ?? https.cert)) continue;
+          pair = now;
+          own.reconnect();
+        }
+      },
+    },
     close() {
       own.close();
       accounts.close();

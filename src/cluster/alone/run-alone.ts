@@ -59,7 +59,7 @@ export async function runAlone(
       settings["secure-port"] === 0 && settings.port === 0
         ? []
         : [serve({ settings, checks, client: access.ownClient, ...parts })];
-    await supervise([...led, ...front], stop.signal);
+    await supervise([...led, ...front, access.renewal], stop.signal);
   } finally {
     access.close();
   }

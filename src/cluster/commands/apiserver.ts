@@ -31,13 +31,13 @@ import { auditFlags, auditOf } from "../audit-settings.ts";
 import { authorizationFlags, authorizationOf, letsEverybodyIn } from "../authorization-settings.ts";
 import { componentProbe } from "../component-probe.ts";
 import { encryptionFlags, encryptionOf } from "../encryption-settings.ts";
-import { frontProxyBy, frontProxyFlags, trusting } from "../front-proxy.ts";
+import { frontProxyFlags, trusting } from "../front-proxy.ts";
 import { identityFlags, identityOptions } from "../identity-options.ts";
 import { ineffectiveServerFlags, warnOfIneffective } from "../ineffective-flags.ts";
 import { checkStore, openStore } from "../open-store.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { requestLimitFlags, requestLimitsBy } from "../request-limits.ts";
-import { servingCertificates } from "../serving-certificates.ts";
+import { frontCertificates, serverCertificates } from "../server-certificates.ts";
 import { type TokenIssuers, tokenIssuerFlags, tokenIssuers } from "../token-issuers.ts";
 import { checkUpstreamFlags, upstreamFlags, warnOfUpstreamFlags } from "../upstream-flags.ts";
 import { apiVersionInfo } from "../version.ts";
@@ -157,8 +157,8 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   const eventSeconds = Math.ceil(durationFlag("event-ttl", settings["event-ttl"]) / 1000);
   const spoken = spokenBy(settings);
   const requestLimits = requestLimitsBy(settings);
-  const { cert, key, clientCa, frontProxy: ownProxy, writeKubeconfig } = servingCertificates(settings);
-  const frontProxy = frontProxyBy(settings, ownProxy, log);
+  const certificates = serverCertificates(settings, { clock: systemClock, log });
+  const { clientCa, proxy: frontProxy } = certificates.current;
   const proxies = trusting(frontProxy.trust);
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
@@ -167,7 +167,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   const address = addressFor(settings, network);
   const nodes = kubeletConnection(kubeletOptions(settings));
   const webhooks = webhookConnections();
-  const remote = remoteConnections(frontProxy.client);
+  const remote = remoteConnections(() => certificates.current.proxy.client);
   const identity = identityOptions(settings, clientCa);
   const world = { clock: systemClock, log, signal };
   const { audiences } = identity;
@@ -218,15 +218,13 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
       metrics,
     });
     const front = httpsFront({
-      cert,
-      key,
-      clientCa,
-      otherClientCas: proxies.otherClientCas,
+      ...frontCertificates(certificates.current),
       handler: server.handle,
       unknownMethod: unknownMethod(),
       log,
       ...spoken,
     });
+    certificates.subscribe((now) => front.renew(frontCertificates(now)));
     const https: Component = {
       name: "https",
       async run(inner) {
@@ -236,15 +234,20 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
           address,
           port,
           hostname: hostname(),
-          clientCa,
-          requestHeaders: frontProxy.trust,
+          get clientCa() {
+            return certificates.current.clientCa;
+          },
+          get requestHeaders() {
+            return certificates.current.proxy.trust;
+          },
         });
         await system.attempt(inner);
-        writeKubeconfig(port);
+        certificates.current.writeKubeconfig(port);
+        certificates.subscribe((now) => now.writeKubeconfig(port));
         if (settings["insecure-port"] > 0) await serveInsecurely(front, settings, log);
         log.info("serving", { port, address: settings["bind-address"] });
         compileSooner();
-        await supervise([system, server.aggregator], inner);
+        await supervise([system, server.aggregator, certificates], inner);
         log.info("stopping", { reason: explain(inner.reason) });
         if (delayMs > 0) await systemClock.sleep(delayMs, new AbortController().signal);
         await front.close(graceMs);

@@ -1,9 +1,25 @@
+import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
 import { hostAddressIn } from "#network/local-network.ts";
 import { type ControlPlaneCertificates, controlPlaneCertificates } from "../control-plane-certificates.ts";
 import { admin } from "../identities.ts";
+import { LiveCertificates } from "../live-certificates.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import type { Settings } from "./settings.ts";
+
+/** The same, followed while the cluster runs. */
+export const liveCertificatesOf = (
+  place: ClusterFolder,
+  settings: Settings,
+  log: Log,
+): LiveCertificates<ControlPlaneCertificates> =>
+  new LiveCertificates({
+    read: () => certificatesOf(place, settings),
+    files: [join(place.certificates, "apiserver.crt")],
+    clock: systemClock,
+    log: log.with({ component: "certificates" }),
+  });
 
 /** The certificates of a cluster, made where they are missing. */
 export const certificatesOf = (place: ClusterFolder, settings: Settings): ControlPlaneCertificates =>

@@ -1,12 +1,14 @@
 // Where the API of a cluster on this machine is served: for people on loopback, for nodes and pods on the bridge they are on.
 import { hostname } from "node:os";
+import type { AdvertisedAddress } from "#apiserver/bootstrap/system-objects.ts";
 import { unknownMethod } from "#apiserver/respond.ts";
 import type { Log } from "#base/log.ts";
-import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
+import { type FrontCertificates, type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler } from "#wire/http.ts";
 import type { Front } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
 import { ownFrontProxy, trusting } from "../front-proxy.ts";
+import type { LiveCertificates } from "../live-certificates.ts";
 import type { Settings } from "./settings.ts";
 
 const usualPort = 6443;
@@ -14,11 +16,29 @@ const closeMs = 2000;
 
 export interface FrontOptions {
   readonly settings: Settings;
-  readonly certificates: ControlPlaneCertificates;
+  readonly certificates: LiveCertificates<ControlPlaneCertificates>;
   readonly log: Log;
   /** An address of this machine that only nodes see, and when it is there. */
   readonly inside?: { readonly address: string; readonly isThere: Promise<void> } | undefined;
 }
+
+const shownBy = ({ server, authority, frontProxy }: ControlPlaneCertificates): FrontCertificates => ({
+  ...server,
+  clientCa: authority.cert,
+  otherClientCas: trusting(ownFrontProxy(frontProxy).trust).otherClientCas,
+});
+
+/** What others are told of this server, as of whenever they are told. */
+const advertised = (certificates: FrontOptions["certificates"], place: AdvertisedAddress): AdvertisedAddress => ({
+  ...place,
+  hostname: hostname(),
+  get clientCa() {
+    return certificates.current.authority.cert;
+  },
+  get requestHeaders() {
+    return ownFrontProxy(certificates.current.frontProxy).trust;
+  },
+});
 
 interface LocalFront extends Front {
   readonly url: string;
@@ -26,17 +46,18 @@ interface LocalFront extends Front {
 
 /** Listens where it did before; for the first time where API servers usually do, or, if that is taken, anywhere. */
 export function localFront(
-  { settings, certificates: { server, authority, frontProxy }, log: whole, inside }: FrontOptions,
-  opened: (port: number) => Awaited<ReturnType<Front["open"]>>,
+  { settings, certificates, log: whole, inside }: FrontOptions,
+  opened: (port: number) => AdvertisedAddress,
 ): LocalFront {
   const log = whole.with({ component: "apiserver" });
-  const { trust } = ownFrontProxy(frontProxy);
-  const clients = { clientCa: authority.cert, otherClientCas: trusting(trust).otherClientCas };
   const fronts: HttpsFront[] = [];
+  certificates.subscribe((now) => {
+    for (const front of fronts) front.renew(shownBy(now));
+  });
   let url = "";
   let isClosed = false;
   const listen = async (handler: HttpHandler, port: number, address = settings["bind-address"]): Promise<number> => {
-    const front = httpsFront({ ...server, ...clients, handler, unknownMethod: unknownMethod(), log });
+    const front = httpsFront({ ...shownBy(certificates.current), handler, unknownMethod: unknownMethod(), log });
     const taken = await front.listen(port, address);
     fronts.push(front);
     return taken;
@@ -72,7 +93,7 @@ export function localFront(
       url = urlOf(settings, port);
       // Nobody waits for it: there are no pods yet. If its address does not come to be, the cluster ends anyway.
       listenInside(handler, port).catch(() => undefined);
-      return { hostname: hostname(), clientCa: authority.cert, requestHeaders: trust, ...opened(port) };
+      return advertised(certificates, opened(port));
     },
     async close() {
       isClosed = true;

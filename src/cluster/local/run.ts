@@ -19,7 +19,7 @@ import type { ControlPlaneCertificates } from "../control-plane-certificates.ts"
 import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { signingWith } from "../signing-settings.ts";
-import { certificatesOf } from "./certificates.ts";
+import { liveCertificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
 import { ensureEncryption, openEncrypted } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
@@ -51,19 +51,19 @@ export async function runCluster(options: RunOptions, signal: AbortSignal): Prom
 async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortSignal): Promise<void> {
   const { place } = options;
   const settings = ensureEncryption(place, options.settings, systemRandom);
-  const certificates = certificatesOf(place, settings);
-  const { authority } = certificates;
+  const certificates = liveCertificatesOf(place, settings, log);
+  const { authority } = certificates.current;
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(nodePorts),
   };
   const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
-  const remote = remoteConnections(certificates.frontProxy.client);
+  const remote = remoteConnections(() => certificates.current.frontProxy.client);
   const { store, healthChecks } = await openEncrypted(place, settings, log.with({ component: "store" }), signal);
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
-      certificates.writeKubeconfigs(place.context, urlOf(settings, port));
+      keepKubeconfigs(certificates, { place, log, url: urlOf(settings, port) }, signal);
       return { address: nodes.inside?.address ?? advertisedAddress(network), port };
     });
     const cluster = assembleCluster(
@@ -71,7 +71,7 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
         network,
         rootCa: authority.cert,
         signing: signingWith(() => authority, certificateMs),
-        identity: identityOf(place, certificates),
+        identity: identityOf(place, certificates.current),
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
         objects: nodes.objects,
@@ -91,10 +91,8 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
         front,
       },
     );
-    await supervise(
-      [cluster, nodeSwitches(place, nodeNames(settings), cluster.nodes), reportOf(cluster, front, { log, onStep })],
-      signal,
-    );
+    const switches = nodeSwitches(place, nodeNames(settings), cluster.nodes);
+    await supervise([cluster, certificates, switches, reportOf(cluster, front, { log, onStep })], signal);
   } finally {
     remote.close();
     await store.close();
@@ -118,6 +116,33 @@ const reportOf = (
     await aborted(signal);
   },
 });
+
+interface KubeconfigPlaces {
+  readonly place: ClusterFolder;
+  readonly log: Log;
+  readonly url: string;
+}
+
+/** The kubeconfigs of the cluster have copies of certificates, and so has that of whoever made it. */
+function keepKubeconfigs(
+  certificates: ReturnType<typeof liveCertificatesOf>,
+  { place, log, url }: KubeconfigPlaces,
+  signal: AbortSignal,
+): void {
+  certificates.current.writeKubeconfigs(place.context, url);
+  const tellPeople = async (): Promise<void> => {
+    try {
+      const { renewContext } = await import("./contexts.ts");
+      await renewContext(place, signal);
+    } catch (error) {
+      log.error("a kubeconfig has the administrator's certificate of before", { error });
+    }
+  };
+  certificates.subscribe((now) => {
+    now.writeKubeconfigs(place.context, url);
+    void tellPeople();
+  });
+}
 
 /** As long as upstream's are. */
 const certificateMs = 365 * 24 * 60 * 60 * 1000;

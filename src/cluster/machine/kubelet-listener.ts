@@ -1,5 +1,4 @@
 // The port of a kubelet: HTTPS on the node's address, for clients whom the API server authenticates and authorizes.
-import { aborted } from "#base/aborted.ts";
 import type { Clock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -14,6 +13,7 @@ import { httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { Certificates, KeyPair } from "../certificates.ts";
 import * as identities from "../identities.ts";
+import { LiveCertificates } from "../live-certificates.ts";
 import { type NodeLocation, thisMachine } from "./node-location.ts";
 
 export interface KubeletAccessOptions {
@@ -30,8 +30,8 @@ export interface KubeletListenerOptions extends KubeletAccessOptions {
   readonly location?: NodeLocation;
   readonly address: string;
   readonly port: number;
-  /** Serving certificate, in PEM. */
-  readonly certificate: KeyPair;
+  /** Serving certificate, in PEM; asked for again while it serves, since certificates end. */
+  readonly certificate: () => KeyPair;
   /** Authority of client certificates, in PEM. */
   readonly clientCa: string;
 }
@@ -46,14 +46,16 @@ export interface KubeletListener extends Component {
 }
 
 export function kubeletListener(options: KubeletListenerOptions): KubeletListener {
-  const { certificate, clientCa, log, location = thisMachine } = options;
+  const { certificate, clientCa, clock, log, location = thisMachine } = options;
   const listening = Promise.withResolvers<number>();
   listening.promise.catch(() => undefined); // `run` says it as well
   return {
     name: `kubelet port of ${options.node}`,
     listening: listening.promise,
     async run(signal) {
-      const front = httpsFront({ ...certificate, clientCa, handler: guardedKubelet(options), log });
+      const live = new LiveCertificates({ read: certificate, clock, log });
+      const front = httpsFront({ ...live.current, clientCa, handler: guardedKubelet(options), log });
+      live.subscribe((now) => front.renew({ ...now, clientCa }));
       try {
         const port = await location.listen(front, { host: options.address, port: options.port }, signal);
         listening.resolve(port);
@@ -62,7 +64,7 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
         listening.reject(error);
         throw error;
       }
-      await aborted(signal);
+      await live.run(signal);
       await front.close(closeMs);
     },
   };

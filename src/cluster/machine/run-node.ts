@@ -74,7 +74,6 @@ export async function runNode(options: RunNodeOptions, signal: AbortSignal): Pro
   const { containerd, folder } = node;
   const log = parts.log.with({ node: node.name });
   const client = parts.clientFor(node.name);
-  const certificate = options.certificate(node);
   await containerd.start(signal);
   const images = supply.to({ runtime: containerd, registries: registriesIn(folder) });
   const imageComing = (reference: string, stop: AbortSignal) => images.waitFor(reference, stop);
@@ -88,7 +87,7 @@ export async function runNode(options: RunNodeOptions, signal: AbortSignal): Pro
     location: node.location,
     address: node.address,
     port: kubeletPort,
-    certificate,
+    certificate: () => options.certificate(node),
     clientCa: options.clientCa,
   });
   const daemon: Component = { name: "containerd", run: (inner) => containerd.keepRunning(log, inner) };

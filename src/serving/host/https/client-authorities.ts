@@ -11,28 +11,37 @@ export interface ClientAuthoritiesOptions {
   readonly otherClientCas?: Readonly<Record<string, string>> | undefined;
 }
 
-type Certificates = Pick<HttpRequest, "clientCertificate" | "otherCertificate">;
+type Certificates = Pick<HttpRequest, "clientCertificate" | "otherCertificate" | "hasUntrustedCertificate">;
 
 export class ClientAuthorities {
   /** All of them, as TLS wants to know them; none if no client is known. */
   readonly pems: readonly string[];
   readonly #users: readonly X509Certificate[];
+  readonly #isLater: boolean;
   readonly #others: readonly (readonly [string, readonly X509Certificate[]])[];
 
-  constructor({ clientCa, otherClientCas = {} }: ClientAuthoritiesOptions) {
+  /** With `isLater` they have replaced others: TLS may have found a certificate good by those. */
+  constructor({ clientCa, otherClientCas = {} }: ClientAuthoritiesOptions, isLater = false) {
+    this.#isLater = isLater;
     this.pems = [...(clientCa === undefined ? [] : [clientCa]), ...Object.values(otherClientCas)];
     this.#others = Object.entries(otherClientCas).map(([name, pem]) => [name, certificatesIn(pem)]);
-    this.#users = this.#others.length === 0 || clientCa === undefined ? [] : certificatesIn(clientCa);
+    this.#users = clientCa === undefined || !this.#asksWho ? [] : certificatesIn(clientCa);
+  }
+
+  get #asksWho(): boolean {
+    return this.#isLater || this.#others.length > 0;
   }
 
   /** What the certificate that a client has shown, and TLS has found good, counts for. */
   vouchFor(socket: TLSSocket): Certificates {
     const bytes = socket.getPeerCertificate().raw;
-    if (this.#others.length === 0) return { clientCertificate: bytes };
+    if (!this.#asksWho) return { clientCertificate: bytes };
     const chain = chainOf(socket);
     const [authority] = this.#others.find(([, certificates]) => isSigned(chain, certificates)) ?? [];
+    const isUser = isSigned(chain, this.#users);
     return {
-      clientCertificate: isSigned(chain, this.#users) ? bytes : undefined,
+      clientCertificate: isUser ? bytes : undefined,
+      hasUntrustedCertificate: !isUser && authority === undefined,
       ...(authority !== undefined && { otherCertificate: { authority, bytes } }),
     };
   }

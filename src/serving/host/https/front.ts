@@ -17,34 +17,42 @@ import type { Log } from "#base/log.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "#wire/http.ts";
 import { Bodies } from "./bodies.ts";
 import { Joiner } from "./body-pieces.ts";
-import { ClientAuthorities } from "./client-authorities.ts";
 import { ConnectionShares } from "./connection-shares.ts";
 import { Endings } from "./endings.ts";
+import { FrontTls } from "./front-tls.ts";
 import { type FrontLimits, usualLimits } from "./limits.ts";
 import { type Peer, Peers, unsecuredPeer } from "./peers.ts";
 import { tellPlainClients } from "./plain-clients.ts";
 import { FrontRequest } from "./request.ts";
 import { encoded, isDisconnect, lingerFor, type Sendable, sendHttp1, sendHttp2, sendUpgrade } from "./sending.ts";
-import { type CertificateFor, sniCallback } from "./server-names.ts";
+import type { CertificateFor } from "./server-names.ts";
 import { tellUnknownMethods, type WholeAnswer } from "./unknown-methods.ts";
 import { isLoopback, unsecuredServer } from "./unsecured.ts";
 
-export interface HttpsOptions {
-  /** What clients are shown that ask for no name, or for one that `certificateFor` does not know; in PEM. */
+/** Whom a front is to its clients, and whom it knows. In PEM. */
+export interface FrontCertificates {
+  /** What clients are shown that ask for no name, or for one that `certificateFor` does not know. */
   readonly cert: string;
   readonly key: string;
-  /** Chooses among several certificates by the name that a client asks for. Called for every connection. */
-  readonly certificateFor?: CertificateFor;
   /** Certificates of the authorities whose clients are known; every client is asked for a certificate, none must have one. */
   readonly clientCa: string | undefined;
   /** Further authorities, by what they are for; see `HttpRequest.otherCertificate`. */
   readonly otherClientCas?: Readonly<Record<string, string>>;
+}
+
+export interface HttpsOptions extends FrontCertificates {
+  /** Chooses among several certificates by the name that a client asks for. Called for every connection. */
+  readonly certificateFor?: CertificateFor;
   readonly handler: HttpHandler;
   /** What is answered over HTTP/1.1 to a method that the parser does not know; 400 by default. */
   readonly unknownMethod?: WholeAnswer;
   readonly log: Log;
   /** The oldest version of TLS that is spoken; defaults to 1.2. */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** What may be spoken, in OpenSSL's words; defaults to Node's choice. */
+  readonly ciphers?: string | undefined;
+  /** Asked for each request over HTTP/2: whether the client shall turn to another server behind the same address. */
+  readonly sendsAway?: (() => boolean) | undefined;
   /** Those that differ from the usual. */
   readonly limits?: Partial<FrontLimits>;
   /** Times how long bodies take. */
@@ -63,6 +71,8 @@ export interface HttpsFront {
   listenOn(handle: ListenHandle): Promise<number>;
   /** The same without TLS, to this machine alone; requests that come that way say so. Resolves with the port. */
   listenUnsecured(port: number, address: string): Promise<number>;
+  /** New connections see these. Clients that are connected count for what the new authorities say of them. */
+  renew(certificates: FrontCertificates): void;
   /**
    * Takes no new connections, and waits for the requests under way, at most `graceMs`. Answers without an end, as watches are,
    * come to one: their signals abort, as all do when the time is over.
@@ -86,6 +96,8 @@ class Front implements HttpsFront {
   readonly #endings = new Endings();
   readonly #context: { readonly bodies: Bodies; readonly endings: Endings };
   readonly #peers: Peers;
+  readonly #tls: FrontTls;
+  readonly #sendsAway: () => boolean;
   readonly #joiner = new Joiner();
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
@@ -93,14 +105,15 @@ class Front implements HttpsFront {
   constructor(options: HttpsOptions) {
     const { handler, log, clock = systemClock } = options;
     const limits = { ...usualLimits(), ...options.limits };
-    const authorities = new ClientAuthorities(options);
+    this.#tls = new FrontTls(options);
+    this.#sendsAway = options.sendsAway ?? (() => false);
     this.#handler = handler;
     this.#log = log;
     this.#clock = clock;
     this.#bodies = new Bodies(limits, clock);
     this.#context = { bodies: this.#bodies, endings: this.#endings };
-    this.#peers = new Peers(authorities);
-    this.server = secureServer(options, authorities, limits);
+    this.#peers = new Peers(this.#tls.authorities);
+    this.server = secureServer(this.#tls, limits);
     this.#unsecured = unsecuredServer(http1Limits(limits), {
       request: (message, response) => this.#request(message, response, unsecuredPeer(message)),
       upgrade: (message, socket, head) => this.#upgrade(message, socket, head, unsecuredPeer(message)),
@@ -122,6 +135,11 @@ class Front implements HttpsFront {
   async listenUnsecured(port: number, address: string): Promise<number> {
     if (!isLoopback(address)) throw new Error(`${address} is not an address of this machine alone`);
     return listening(this.#unsecured, () => this.#unsecured.listen(port, address));
+  }
+
+  renew(certificates: FrontCertificates): void {
+    this.#tls.renew(certificates, this.server);
+    this.#peers.trust(this.#tls.authorities);
   }
 
   async close(graceMs: number): Promise<void> {
@@ -191,6 +209,8 @@ class Front implements HttpsFront {
     const peer = this.#peers.of(stream.session);
     const incoming = { method, url, headers, rawHeaders, content: stream, answer: stream, peer };
     void this.#respond(new FrontRequest(incoming, this.#context), (answer) => {
+      // The session goes on until its streams have ended, this one among them.
+      if (this.#sendsAway()) stream.session?.close();
       const sent = sendHttp2(stream, answer);
       if (!this.#bodies.isCutOff(stream)) return sent;
       return Promise.resolve(sent).then(() => stream.close(constants.NGHTTP2_NO_ERROR));
@@ -237,17 +257,10 @@ class Front implements HttpsFront {
   }
 }
 
-function secureServer(
-  { cert, key, certificateFor, minVersion = "TLSv1.2" }: HttpsOptions,
-  { pems }: ClientAuthorities,
-  limits: FrontLimits,
-): Http2SecureServer {
-  const common = { ...(pems.length > 0 && { ca: [...pems] }), minVersion };
+function secureServer(tls: FrontTls, limits: FrontLimits): Http2SecureServer {
   const server = createSecureServer({
-    ...common,
-    cert,
-    key,
-    ...(certificateFor && { SNICallback: sniCallback(certificateFor, common) }),
+    ...tls.context,
+    ...(tls.nameCallback && { SNICallback: tls.nameCallback }),
     requestCert: true,
     rejectUnauthorized: false,
     allowHTTP1: true,

@@ -29,12 +29,18 @@ export const unsecuredPeer = ({ socket }: IncomingMessage): Peer => ({
 
 /** To ask TLS for a certificate takes 100 µs: that is done once for a connection, not for each request. */
 export class Peers {
-  readonly #authorities: ClientAuthorities;
+  #authorities: ClientAuthorities;
   /** By the socket, or by the HTTP/2 session, whose socket is behind a proxy that is slow to ask. */
-  readonly #known = new WeakMap<TLSSocket | Http2Session, Peer>();
+  #known = new WeakMap<TLSSocket | Http2Session, Peer>();
 
   constructor(authorities: ClientAuthorities) {
     this.#authorities = authorities;
+  }
+
+  /** From now on others vouch for clients, also for those that are connected. */
+  trust(authorities: ClientAuthorities): void {
+    this.#authorities = authorities;
+    this.#known = new WeakMap();
   }
 
   of(connection: TLSSocket | Http2Session | undefined): Peer {

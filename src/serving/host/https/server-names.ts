@@ -11,10 +11,15 @@ export interface ServingCertificate {
 export type CertificateFor = (name: string) => ServingCertificate | undefined;
 
 /** For Node's servers. What is common to all names is repeated in each context, which replaces that of the server. */
-export function sniCallback(certificateFor: CertificateFor, common: SecureContextOptions) {
+export function sniCallback(certificateFor: CertificateFor, commonNow: () => SecureContextOptions) {
   /** To read a certificate and a key takes a millisecond; whoever answers with the same object has them read once. */
-  const contexts = new WeakMap<ServingCertificate, SecureContext>();
+  let contexts = new WeakMap<ServingCertificate, SecureContext>();
+  let common = commonNow();
   const contextOf = (certificate: ServingCertificate): SecureContext => {
+    if (common !== commonNow()) {
+      common = commonNow();
+      contexts = new WeakMap();
+    }
     const known = contexts.get(certificate);
     if (known) return known;
     const context = createSecureContext({ ...common, cert: certificate.cert, key: certificate.key });
