@@ -1,5 +1,7 @@
 // What all parts of the control plane that run alone have in common, by upstream's names.
 
+import { tlsFlags } from "../tls-settings.ts";
+
 /** Health and metrics were once served without TLS, on 10251 by the scheduler and on 10252 by the controller manager. */
 export const aloneFlags = (lease: string, port: number, insecurePort: number) =>
   ({
@@ -8,6 +10,7 @@ export const aloneFlags = (lease: string, port: number, insecurePort: number) =>
     "secure-port": { type: "int", default: port, help: "Port to serve them on; 0 serves none" },
     "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with; defaults to one of our own" },
     "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
+    ...tlsFlags,
     port: {
       type: "int",
       default: 0,
@@ -66,6 +69,8 @@ export interface AloneSettings {
   readonly "secure-port": number;
   readonly "tls-cert-file": string | undefined;
   readonly "tls-private-key-file": string | undefined;
+  readonly "tls-min-version": string;
+  readonly "tls-cipher-suites": readonly string[];
   readonly "client-ca-file": string | undefined;
   readonly port: number;
   readonly address: string;

@@ -17,6 +17,7 @@ import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { makeAuthority, makeCertificate } from "../certificate-maker.ts";
 import { type KeyPair, renewalDays } from "../certificates.ts";
 import { LiveCertificates } from "../live-certificates.ts";
+import { tlsBy } from "../tls-settings.ts";
 import type { AloneSettings } from "./flags.ts";
 
 const closeMs = 1000;
@@ -41,7 +42,12 @@ export const serve = (options: ServeOptions): Component => ({
     const authenticators = live.current.clientCa === undefined ? [] : [certificateAuthenticator(clock)];
     const asking = pathGuard(delegation({ client, authenticators, clock }));
     const guard: Guard = async (request) => (request.isUnsecured ? undefined : asking(request));
-    const front = httpsFront({ ...live.current, handler: partEndpoints({ checks, metrics, guard, refuse }), log });
+    const front = httpsFront({
+      ...live.current,
+      ...tlsBy(settings),
+      handler: partEndpoints({ checks, metrics, guard, refuse }),
+      log,
+    });
     live.subscribe((now) => front.renew(now));
     if (settings["secure-port"] !== 0) {
       const port = await front.listen(settings["secure-port"], settings["bind-address"]);

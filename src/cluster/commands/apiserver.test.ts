@@ -32,6 +32,9 @@ const wrong: readonly (readonly [flags: readonly string[], told: RegExp])[] = [
   [["--store=memory"], /^--tls-cert-file and --tls-private-key-file, or --cert-dir/],
   [[...inMemory, "--tls-cert-file=a"], /^--tls-cert-file and --tls-private-key-file go together$/],
   [[...inMemory, "--tls-min-version=VersionTLS11"], /^--tls-min-version: "VersionTLS11" is not spoken/],
+  [[...inMemory, "--tls-cipher-suites=TLS_ROT13"], /^--tls-cipher-suites: Cipher suite TLS_ROT13 not supported/],
+  [[...inMemory, "--goaway-chance=0.03"], /^--goaway-chance can not be less than 0 or greater than 0\.02$/],
+  [[...inMemory, "--goaway-chance=often"], /^--goaway-chance can not be/],
   [
     [...inMemory, "--http2-max-streams-per-connection=-1"],
     /^--http2-max-streams-per-connection: -1 is less than none$/,

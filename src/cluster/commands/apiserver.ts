@@ -22,7 +22,7 @@ import { type FlagValues, flagsHelp, flagTexts, parseFlags } from "#cli/flags.ts
 import { asText, flagFile } from "#cli/host/flag-file.ts";
 import { parseIp } from "#schema/ip.ts";
 import type { AnonymousService } from "#serving/authentication.ts";
-import { type HttpsFront, type HttpsOptions, httpsFront } from "#serving/host/https/front.ts";
+import { type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import { isLoopback } from "#serving/host/https/unsecured.ts";
 import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { admissionFlags, admissionSettings } from "../admission-settings.ts";
@@ -38,6 +38,7 @@ import { checkStore, openStore } from "../open-store.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { requestLimitFlags, requestLimitsBy } from "../request-limits.ts";
 import { frontCertificates, serverCertificates } from "../server-certificates.ts";
+import { http2By, http2Flags, tlsBy, tlsFlags } from "../tls-settings.ts";
 import { type TokenIssuers, tokenIssuerFlags, tokenIssuers } from "../token-issuers.ts";
 import { checkUpstreamFlags, upstreamFlags, warnOfUpstreamFlags } from "../upstream-flags.ts";
 import { apiVersionInfo } from "../version.ts";
@@ -62,17 +63,8 @@ const flags = {
   },
   "tls-cert-file": { type: "string", value: "FILE", help: "Certificate to serve with" },
   "tls-private-key-file": { type: "string", value: "FILE", help: "Key of that certificate" },
-  "tls-min-version": {
-    type: "string",
-    value: "VersionTLS12|VersionTLS13",
-    default: "VersionTLS12",
-    help: "Oldest version of TLS that is spoken",
-  },
-  "http2-max-streams-per-connection": {
-    type: "int",
-    default: 0,
-    help: "How many requests at a time a client may have on one connection; 0 is 1000",
-  },
+  ...tlsFlags,
+  ...http2Flags,
   "cert-dir": {
     type: "string",
     value: "FOLDER",
@@ -155,8 +147,8 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   warnOfIneffective(settings, log);
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
   const eventSeconds = Math.ceil(durationFlag("event-ttl", settings["event-ttl"]) / 1000);
-  const spoken = spokenBy(settings);
   const requestLimits = requestLimitsBy(settings);
+  const spoken = { ...tlsBy(settings), ...http2By(settings, systemRandom) };
   const certificates = serverCertificates(settings, { clock: systemClock, log });
   const { clientCa, proxy: frontProxy } = certificates.current;
   const proxies = trusting(frontProxy.trust);
@@ -274,23 +266,6 @@ function checkPorts(settings: Settings): void {
     throw new UsageError(
       `--insecure-bind-address: ${JSON.stringify(address)} can be reached from elsewhere; only 127.0.0.1 and ::1 are taken`,
     );
-}
-
-const tlsVersions: ReadonlyMap<string, NonNullable<HttpsOptions["minVersion"]>> = new Map([
-  ["VersionTLS12", "TLSv1.2"],
-  ["VersionTLS13", "TLSv1.3"],
-]);
-
-function spokenBy(settings: Settings): Pick<HttpsOptions, "minVersion" | "limits"> {
-  const asked = settings["tls-min-version"];
-  const minVersion = tlsVersions.get(asked);
-  if (!minVersion)
-    throw new UsageError(
-      `--tls-min-version: ${JSON.stringify(asked)} is not spoken; use ${[...tlsVersions.keys()].join(" or ")}`,
-    );
-  const streams = settings["http2-max-streams-per-connection"];
-  if (streams < 0) throw new UsageError(`--http2-max-streams-per-connection: ${streams} is less than none`);
-  return { minVersion, ...(streams > 0 && { limits: { streams } }) };
 }
 
 async function serveInsecurely(front: HttpsFront, settings: Settings, log: Log): Promise<void> {

@@ -1,5 +1,6 @@
 // Asks for volumes of CSI drivers to be attached to the nodes whose pods want them, and to be detached when none does any more. The
-// drivers' attachers do it; nodes are told which volumes they may mount. Upstream: pkg/controller/volume/attachdetach.
+// drivers' attachers do it; nodes are told which volumes they may mount.
+// Upstream: pkg/controller/volume/attachdetach/attach_detach_controller.go.
 import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";

@@ -1,5 +1,5 @@
 // Which volumes are to be attached to a node and which to be detached: a pure function of what the node's pods want and of what there is.
-// Upstream: pkg/controller/volume/attachdetach/reconciler.
+// Upstream: pkg/controller/volume/attachdetach/reconciler/reconciler.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";

@@ -1,4 +1,5 @@
 // The volumes that a claim could have, found once for a pod, so that each node looks only at those that it may reach.
+// Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import type { Selectable } from "#rules/node-selection.ts";
