@@ -53,6 +53,7 @@ export const isReason = (error: unknown, reason: string): boolean =>
   error instanceof ApiError && error.reason === reason;
 export const isNotFound = (error: unknown): boolean => isReason(error, "NotFound");
 export const isConflict = (error: unknown): boolean => isReason(error, "Conflict");
+export const isInvalid = (error: unknown): boolean => isReason(error, "Invalid");
 /** The history that was asked for is forgotten: only a new list helps. */
 export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.code === 410;
 

@@ -31,6 +31,8 @@ export interface KubectlCommand<F extends FlagDeclarations = FlagDeclarations> {
   readonly flags?: F;
   /** Without `run` the command only has subcommands, and alone it shows its help. */
   readonly subcommands?: readonly KubectlCommandEntry[];
+  /** The code to end with for a mistake in a flag; 1 unless given. */
+  readonly flagErrorCode?: number;
   /** Takes flags of commands that it does not know itself: everything after the name is an argument. */
   readonly takesAnyFlag?: boolean;
   /** Throws KubectlError, ApiError, ExitError…; a number is the code to end with. */

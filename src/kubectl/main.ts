@@ -1,7 +1,7 @@
 // argv → command of kubectl (upstream: spf13/cobra, command.go).
 import type { AnyKubectlCommand, KubectlCommandEntry } from "./command.ts";
 import { commands } from "./commands/list.ts";
-import { KubectlError, reportOf } from "./errors.ts";
+import { ExitError, KubectlError, reportOf } from "./errors.ts";
 import { type FlagDeclarations, FlagError, HelpRequest, parseArguments } from "./flags.ts";
 import { type GlobalFlags, globalFlags } from "./global-flags.ts";
 import { commandHelp, rootHelp } from "./help.ts";
@@ -82,6 +82,8 @@ async function runCommand(
       io.stdout.write(commandHelp(entry, command, path));
       return 0;
     }
+    if (error instanceof FlagError && command.flagErrorCode !== undefined)
+      throw new ExitError(command.flagErrorCode, `error: ${error.message}\nSee '${path} -h' for help and examples\n`);
     if (error instanceof FlagError) throw new KubectlError(`${error.message}\nSee '${path} --help' for usage.`);
     throw error;
   }

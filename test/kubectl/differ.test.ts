@@ -34,6 +34,7 @@ test("ours prints, asks and ends as a real kubectl does", {
 });
 
 test("a line is split as a shell splits it", () => {
+  assert.deepEqual(words("A='b c' get po").variables, { A: "b c" });
   assert.deepEqual(words(`get po -l 'a in (b, c)' -o "x y"z`).args, ["get", "po", "-l", "a in (b, c)", "-o", "x yz"]);
 });
 

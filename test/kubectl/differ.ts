@@ -126,8 +126,8 @@ class Side implements AsyncDisposable {
   }
 
   async run(line: string): Promise<LineResult> {
-    const { args, input } = words(line);
-    const env = { HOME: this.#home, PATH: process.env.PATH, TZ: "UTC", KUBE_EDITOR: "true" };
+    const { args, input, variables } = words(line);
+    const env = { HOME: this.#home, PATH: process.env.PATH, TZ: "UTC", KUBE_EDITOR: "true", ...variables };
     const { stdout, stderr, code } = await (this.#program === undefined
       ? runOurs(args, env, input)
       : runReal(this.#program, args, env, input));
@@ -156,14 +156,25 @@ class Side implements AsyncDisposable {
   }
 }
 
-/** Splits as a shell does, with quotes; `< file` at the end is the standard input. */
-export function words(line: string): { readonly args: readonly string[]; readonly input: string } {
+interface LineWords {
+  readonly args: readonly string[];
+  readonly input: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** Splits as a shell does, with quotes; `NAME=value` before the command is for its environment, `< file` at the end its standard input. */
+export function words(line: string): LineWords {
   const found = [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) =>
     word.replace(/'([^']*)'|"([^"]*)"/g, (_, a, b) => a ?? b),
   );
-  const at = found.indexOf("<");
-  if (at < 0) return { args: found, input: "" };
-  return { args: found.slice(0, at), input: readFileSync(join(files, found[at + 1] as string), "utf8") };
+  const first = found.findIndex((word) => !/^[A-Z_]+=/.test(word));
+  const variables = Object.fromEntries(
+    found.slice(0, first).map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]),
+  );
+  const args = found.slice(first);
+  const at = args.indexOf("<");
+  if (at < 0) return { args, input: "", variables };
+  return { args: args.slice(0, at), input: readFileSync(join(files, args[at + 1] as string), "utf8"), variables };
 }
 
 type Ran = Omit<LineResult, "requests">;
@@ -295,9 +306,15 @@ export function steady(text: string, urls: readonly string[]): string {
       .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b/g, "<time>")
       .replace(/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "<time>")
       .replace(/(resourceVersion"?: ?)"\d+"/g, '$1"<version>"')
+      .replace(/(resourceVersion\\":\\"|resourceVersion","value":")\d+/g, "$1<version>")
+      .replace(/\bkubectl\/v1\.\d+\.[\w.-]+/g, "kubectl/<release>")
       .replace(/(Resource ?Version:? +)\d+/g, "$1<version>")
       // Left out when empty since 1.34.
       .replace(/^preferences: \{\}\n|^ *"preferences": \{\},\n/gm, "")
+      // Files that are made for a moment.
+      .replace(/\/[\w./-]*\/(kubectl-edit-|LIVE-|MERGED-)\w+/g, "<$1file>")
+      .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, "<time>")
+      .replace(/^[IWE]\d{4} \S+ +\d+ (\w+\.go):\d+\]/gm, "<log $1>")
       .replace(/X509SHA256=[0-9a-f]{64}/g, "<certificate>")
       // Logs of what a client does in the background.
       .replace(/^[IWE]\d{4} .* (memcache|reflector)\.go:.*\n/gm, "")
@@ -316,6 +333,8 @@ export function steady(text: string, urls: readonly string[]): string {
 const isDiscovery = ({ path }: RecordedRequest): boolean =>
   // How one object is followed is each one's own affair, too.
   /[?&]watch=|fieldSelector=metadata\.name%3D\w+(&|$)/.test(path) ||
+  // And so is how it is found out whether the server looks at fields.
+  path === "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" ||
   /^\/(api|apis|version|openapi)(\/?$|\?|\/v[23])|^\/api\/v1(\?|$)|^\/apis\/[^/]+\/[^/]+(\?|$)/.test(path);
 
 function requestTexts(

@@ -28,7 +28,13 @@ export const autoscale = command({
     ...saveConfigFlag,
     ...fieldManagerFlag("kubectl-autoscale"),
     cpu: { type: "string", help: "CPU to aim at: a percentage of what is requested, or an amount." },
-    "cpu-percent": { type: "int", default: -1, help: "Percentage of the requested CPU to aim at." },
+    "cpu-percent": {
+      type: "int",
+      default: -1,
+      help: "Percentage of the requested CPU to aim at.",
+      deprecated:
+        "Use --cpu with percentage or resource quantity format (e.g., '70%' for utilization or '500m' for milliCPU).",
+    },
     max: { type: "int", default: -1, help: "Most pods." },
     memory: { type: "string", help: "Memory to aim at: a percentage of what is requested, or an amount." },
     min: { type: "int", default: -1, help: "Least pods." },

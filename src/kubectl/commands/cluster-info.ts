@@ -8,6 +8,13 @@ export const clusterInfo = command({
   use: "cluster-info",
   long: "Display where the control plane is, and services with the label kubernetes.io/cluster-service=true.",
   examples: "# Where the cluster is\nkubectl cluster-info",
+  subcommands: [
+    {
+      name: "dump",
+      short: "Dump what helps to find out why a cluster fails",
+      load: async () => (await import("./cluster-info-dump.ts")).clusterInfoDump,
+    },
+  ],
   async run(session) {
     const { server } = await session.config();
     const namespace = session.isChanged("namespace") ? session.globals.namespace : "kube-system";

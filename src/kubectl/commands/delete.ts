@@ -9,27 +9,22 @@ import { ResourceQuery } from "../resources/resource-query.ts";
 import type { KubeObject } from "../rest/client.ts";
 import type { Session } from "../session.ts";
 import { type DryRun, dryRunFlag, dryRunOf, filenameFlags, operationText } from "../write-options.ts";
+import { cascadeFlags, propagationOf } from "./delete-flags.ts";
+import { rawFlag, sendRaw } from "./raw-request.ts";
 
 const deleteFlags = {
   ...dryRunFlag,
   ...filenameFlags,
   all: { type: "bool", help: "All objects of the types, in the namespace." },
   "all-namespaces": { type: "bool", short: "A", help: "In all namespaces." },
-  cascade: {
-    type: "string",
-    default: "background",
-    withoutValue: "background",
-    help: "What becomes of what the objects own: background, orphan or foreground.",
-  },
+  ...cascadeFlags,
+  ...rawFlag,
   "field-selector": { type: "string", help: "Only objects with these fields." },
-  force: { type: "bool", help: "Remove the objects from the API at once, and do not wait for what they stand for." },
-  "grace-period": { type: "int", default: -1, help: "Seconds that objects have to end; their own if negative." },
   "ignore-not-found": { type: "bool", help: "What is not there counts as deleted." },
   interactive: { type: "bool", short: "i", help: "Show what would be deleted, and ask." },
   now: { type: "bool", help: "The same as --grace-period=1." },
   output: { type: "string", short: "o", help: "Output mode; only name is known." },
   selector: { type: "string", short: "l", help: "Only objects with these labels." },
-  timeout: { type: "duration", help: "How long to wait for the end; 0 is as long as the objects have." },
   wait: { type: "bool", default: true, help: "Wait until the objects are gone." },
 } as const satisfies FlagDeclarations;
 type DeleteFlags = ParsedFlags<typeof deleteFlags>;
@@ -47,6 +42,8 @@ export const deleteCommand = command({
   flags: deleteFlags,
   run: async (session, args, flags, { changed }) => {
     const deletion = deletionOf(session, flags);
+    if (flags.raw !== "" && flags.interactive) throw new KubectlError("--interactive can not be used with --raw");
+    if (flags.raw !== "") return sendRaw(session, "DELETE", flags);
     const isSelected = flags.selector !== "" || flags["field-selector"] !== "" || flags.all;
     const query = await ResourceQuery.of(session, {
       filenames: flags.filename,
@@ -104,25 +101,6 @@ function deletionOf(session: Session, flags: DeleteFlags): Deletion {
       "Immediate deletion does not wait for confirmation that the running resource has been terminated. The resource may continue to run on the cluster indefinitely.",
     );
   return { dryRun, graceSeconds, propagation: propagationOf(session, flags.cascade), flags };
-}
-
-function propagationOf(session: Session, cascade: string): string {
-  switch (cascade) {
-    case "background":
-      return "Background";
-    case "foreground":
-      return "Foreground";
-    case "orphan":
-      return "Orphan";
-    case "true":
-    case "false":
-      session.warn(
-        `--cascade=${cascade} is deprecated (boolean value) and can be replaced with --cascade=${cascade === "true" ? "background" : "orphan"}.`,
-      );
-      return cascade === "true" ? "Background" : "Orphan";
-    default:
-      throw new KubectlError(`invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`);
-  }
 }
 
 /** The server's answer; undefined where it was not asked. */

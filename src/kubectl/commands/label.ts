@@ -76,7 +76,8 @@ const noteCommand = (kind: NoteKind, use: string, long: string) =>
         if (kind.noun === "label")
           for (const key of missingKeys(before, request)) session.print(`label ${JSON.stringify(key)} not found.`);
         const what = changeText(before, after, request);
-        if (changes.size > 0) info.object = await store(session, info, before, after, settings, flags.local);
+        const isSame = kind.noun === "label" && equal(notesOf(before, kind), notesOf(after, kind));
+        if (changes.size > 0 && !isSame) info.object = await store(session, info, before, after, settings, flags.local);
         if (flags.list) return listNotes(session, info, kind, query.isSingle);
         const printer = outputPrinter(flags, { operation: operationText(what, settings.dryRun), cwd: session.io.cwd });
         printObject(session, printer, info.object ?? {});

@@ -17,17 +17,24 @@ import {
 import { ResourceQuery } from "../resources/resource-query.ts";
 import type { Session } from "../session.ts";
 import {
+  annotated,
+  changeCauseAnnotation,
   fieldManagerFlag,
   filenameFlags,
   lastAppliedAnnotation,
   operationText,
   printObject,
+  recordFlag,
   saveConfigFlag,
   validateFlag,
   withSavedConfig,
   writeSettings,
   writtenFlags,
 } from "../write-options.ts";
+import { commandLine } from "./command-line.ts";
+import { cascadeFlags } from "./delete-flags.ts";
+import { optionalValidate } from "./manifest-infos.ts";
+import { rawFlag, sendRaw } from "./raw-request.ts";
 
 export const replace = command({
   use: "replace -f FILENAME",
@@ -38,22 +45,19 @@ export const replace = command({
     ...fieldManagerFlag("kubectl-replace"),
     ...saveConfigFlag,
     ...validateFlag,
-    cascade: {
-      type: "string",
-      default: "background",
-      withoutValue: "background",
-      help: "With --force: background, orphan or foreground.",
-    },
+    ...cascadeFlags,
+    ...rawFlag,
+    ...recordFlag,
     force: { type: "bool", help: "Delete the objects, and create them anew." },
-    "grace-period": { type: "int", default: -1, help: "With --force, seconds that objects have to end." },
     subresource: { type: "string", help: "The part of the object to replace, such as status or scale." },
-    timeout: { type: "duration", help: "With --force, how long to wait until the objects are gone." },
+    wait: { type: "bool", help: "With --force, wait until the objects are gone; it always does." },
   },
-  run: async (session, _, flags) => {
+  run: async (session, _, flags, invocation) => {
     if (flags["grace-period"] >= 0 && !flags.force)
       throw new KubectlError("--grace-period must have --force specified");
     if (flags.timeout !== 0n && !flags.force) throw new KubectlError("--timeout must have --force specified");
     if (flags.filename.length === 0 && flags.kustomize === "") throw new KubectlError("must specify one of -f and -k");
+    if (flags.raw !== "") return sendRaw(session, "PUT", flags);
     const settings = writeSettings(session, flags, "replaced");
     if (flags.force && settings.dryRun !== "none")
       throw new KubectlError("--dry-run can not be used when --force is set");
@@ -64,12 +68,14 @@ export const replace = command({
       subresource: flags.subresource,
       continueOnError: true,
       flatten: true,
+      ...optionalValidate(session, flags.validate),
     });
     const client = await session.client();
     let count = 0;
     await query.visit(async (info) => {
       count++;
-      const wanted = withSavedConfig(info.object ?? {}, flags["save-config"] || hasSavedConfig(info));
+      const saved = withSavedConfig(info.object ?? {}, flags["save-config"] || hasSavedConfig(info));
+      const wanted = flags.record ? annotated(saved, changeCauseAnnotation, commandLine(invocation)) : saved;
       info.object = wanted;
       try {
         if (flags.force) {

@@ -39,9 +39,7 @@ export const scale = command({
       continueOnError: true,
       flatten: true,
     });
-    const infos = await query.infos().catch((cause: unknown) => {
-      throw new KubectlError(`no objects passed to scale ${cause instanceof Error ? cause.message : cause}`, { cause });
-    });
+    const infos = await query.infos();
     if (infos.length === 0) throw new KubectlError("no objects passed to scale");
     if (flags["resource-version"] !== "" && infos.length > 1)
       throw new KubectlError("cannot use --resource-version with multiple resources");

@@ -3,6 +3,11 @@ import type { KubectlCommandEntry } from "../command.ts";
 /** Commands that change what a server has. */
 export const writingCommands: readonly KubectlCommandEntry[] = [
   {
+    name: "alpha",
+    short: "Commands that are being tried out",
+    load: async () => (await import("./alpha.ts")).alpha,
+  },
+  {
     name: "annotate",
     group: "Settings Commands",
     short: "Update the annotations on a resource",
@@ -12,7 +17,7 @@ export const writingCommands: readonly KubectlCommandEntry[] = [
     name: "apply",
     group: "Advanced Commands",
     short: "Apply a configuration to a resource by file name or stdin",
-    load: async () => (await import("./apply.ts")).apply,
+    load: async () => (await import("./apply/apply.ts")).apply,
   },
   {
     name: "autoscale",
@@ -39,10 +44,28 @@ export const writingCommands: readonly KubectlCommandEntry[] = [
     load: async () => (await import("./delete.ts")).deleteCommand,
   },
   {
+    name: "diff",
+    group: "Advanced Commands",
+    short: "Show what apply would change",
+    load: async () => (await import("./diff.ts")).diff,
+  },
+  {
+    name: "edit",
+    group: "Basic Commands (Intermediate)",
+    short: "Edit an object of the server in an editor",
+    load: async () => (await import("./edit.ts")).edit,
+  },
+  {
     name: "expose",
     group: "Basic Commands (Beginner)",
     short: "Take a replication controller, service, deployment or pod and expose it as a new service",
     load: async () => (await import("./expose.ts")).expose,
+  },
+  {
+    name: "kustomize",
+    group: "Advanced Commands",
+    short: "Print the manifests of a kustomization",
+    load: async () => (await import("./kustomize.ts")).kustomize,
   },
   {
     name: "label",

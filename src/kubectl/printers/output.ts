@@ -6,6 +6,7 @@ import { KubectlError } from "../errors.ts";
 import type { FlagDeclarations } from "../flags.ts";
 import { customColumnsFilePrinter, customColumnsPrinter } from "./custom-columns.ts";
 import { jsonPathPrinter } from "./json-path.ts";
+import { kyamlPrinter } from "./kyaml.ts";
 import { namePrinter } from "./name.ts";
 import type { ObjectPrinter } from "./printer.ts";
 import { jsonPrinter, withoutManagedFields, yamlPrinter } from "./structured.ts";
@@ -21,7 +22,7 @@ export const printFlags = {
   output: {
     type: "string",
     short: "o",
-    help: "Output format: json, yaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json or jsonpath-file.",
+    help: "Output format: json, yaml, kyaml, name, go-template, go-template-file, template, templatefile, jsonpath, jsonpath-as-json or jsonpath-file.",
   },
   "show-managed-fields": { type: "bool", help: "Keep the managed fields when printing JSON or YAML." },
   template: { type: "string", help: "Template, or file of one, for -o go-template and -o go-template-file." },
@@ -42,7 +43,7 @@ export interface OutputOptions {
   readonly cwd: string;
 }
 
-const structuredFormats = ["json", "yaml"];
+const structuredFormats = ["json", "yaml", "kyaml"];
 const pathFormats = ["jsonpath", "jsonpath-as-json", "jsonpath-file"];
 const templateFormats = ["go-template", "go-template-file", "template", "templatefile"];
 const columnFormats = ["custom-columns", "custom-columns-file"];
@@ -61,7 +62,7 @@ export function formatPrinter(request: OutputRequest, cwd: string): ObjectPrinte
   const format = output === "" && template !== "" ? "go-template" : output;
   const lower = format.toLowerCase();
   if (structuredFormats.includes(lower)) {
-    const printer = lower === "json" ? jsonPrinter() : yamlPrinter();
+    const printer = lower === "json" ? jsonPrinter() : lower === "yaml" ? yamlPrinter() : kyamlPrinter();
     return request["show-managed-fields"] ? printer : withoutManagedFields(printer);
   }
   if (lower === "name") return namePrinter();

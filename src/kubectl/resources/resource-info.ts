@@ -3,6 +3,7 @@ import { isNotFound } from "#base/errors.ts";
 import { isObject } from "#base/is-object.ts";
 import type { RestMapping } from "../discovery/rest-mapper.ts";
 import { resourceName } from "../discovery/rest-mapper.ts";
+import { KubectlError } from "../errors.ts";
 import type { KubeObject, RestClient } from "../rest/client.ts";
 import type { Query } from "../rest/request.ts";
 
@@ -133,6 +134,7 @@ export async function patchInfo(
   patch: string,
   options: ResourceWriteOptions,
 ): Promise<KubeObject> {
+  if (info.name === "") throw new KubectlError("resource name may not be empty");
   return client.json({ method: "PATCH", path: infoPath(info), query: writeQuery(options), body: patch, contentType });
 }
 
@@ -149,9 +151,9 @@ export async function deleteInfo(
 }
 
 /** JSON in which an integer that no double can hold keeps all its digits. */
-export const jsonText = (value: unknown): string =>
+export const jsonText = (value: unknown, indent = 0): string =>
   // biome-ignore lint/suspicious/noExplicitAny: rawJSON is newer than the types of the standard library
-  JSON.stringify(value, (_, part) => (typeof part === "bigint" ? (JSON as any).rawJSON(String(part)) : part));
+  JSON.stringify(value, (_, part) => (typeof part === "bigint" ? (JSON as any).rawJSON(String(part)) : part), indent);
 
 /** For messages: `pods "web"`. */
 export const quotedName = (info: ResourceInfo): string =>

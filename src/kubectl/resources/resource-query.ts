@@ -17,6 +17,8 @@ export interface ResourceQueryOptions {
   readonly filenames?: readonly string[];
   readonly isRecursive?: boolean;
   readonly kustomize?: string;
+  /** Manifests that are no files, such as one that was edited. */
+  readonly manifests?: readonly ManifestSource[];
   /** `TYPE[,TYPE]`, `TYPE NAME...`, or `TYPE/NAME...`. */
   readonly args?: readonly string[];
   /** Arguments without a type are names of this one. */
@@ -47,8 +49,6 @@ export interface ResourceQueryOptions {
   readonly query?: Query;
   /** Called with each manifest before it is used. Throws what is wrong with it. */
   validate?(document: unknown, source: string): Promise<void>;
-  /** Reads a kustomization into manifests. */
-  buildKustomization?(folder: string): Promise<string>;
 }
 
 const missingResource = `You must provide one or more resources by argument or filename.
@@ -160,6 +160,7 @@ async function findSources(session: Session, options: ResourceQueryOptions): Pro
     labelSelector = "",
     fieldSelector = "",
     selectAll = false,
+    manifests = [],
   } = options;
   if (filenames.length > 0 && kustomize !== "") throw new KubectlError("only one of -f or -k can be specified");
   const errors: Error[] = [];
@@ -171,14 +172,14 @@ async function findSources(session: Session, options: ResourceQueryOptions): Pro
     errors.push(new KubectlError("setting 'all' parameter but found a non empty selector. "));
   if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateKubectlError(errors);
   const { types, names, combined } = typed;
-  if (filenames.length > 0 || kustomize !== "") {
+  if (filenames.length > 0 || kustomize !== "" || manifests.length > 0) {
     if (types.length > 0)
       throw new KubectlError(
         "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well",
       );
     if (combined.length > 0)
       throw new KubectlError("resource/name arguments cannot be provided when a path is specified");
-    const sources = kustomize === "" ? files.sources : [kustomization(options, kustomize)];
+    const sources = kustomize === "" ? [...files.sources, ...manifests] : [kustomization(session, kustomize)];
     const { usesStdin, isFolder } = files;
     return {
       isSingle: !isFolder && !usesStdin && sources.length === 1,
@@ -225,9 +226,8 @@ async function readArguments(
   }
 }
 
-function kustomization({ buildKustomization }: ResourceQueryOptions, folder: string): ManifestSource {
-  if (!buildKustomization) throw new KubectlError("this command cannot read kustomizations");
-  return { name: folder, read: () => buildKustomization(folder) };
+function kustomization({ io }: Session, folder: string): ManifestSource {
+  return { name: folder, read: async () => (await import("../kustomize/build.ts")).buildKustomization(io, folder) };
 }
 
 async function selected(
@@ -322,14 +322,20 @@ async function namedObjects(
 function manifestVisits(session: Session, options: ResourceQueryOptions, source: ManifestSource): Source {
   const matches = matcherOf(options.labelSelector?.trim() ?? "");
   return async (visit) => {
-    for (const document of manifestDocuments(await source.read(), source.name)) {
-      await options.validate?.(document, source.name);
-      const info = await infoOf(session, options, document, source.name);
-      await visitFlat(session, options, info, async (one) => {
-        const { labels } = metadataOf(one.object);
-        if (matches(isObject(labels) ? (labels as Labels) : {})) await visit(one);
-      });
-    }
+    const errors: Error[] = [];
+    for (const document of manifestDocuments(await source.read(), source.name))
+      try {
+        await options.validate?.(document, source.name);
+        const info = await infoOf(session, options, document, source.name);
+        await visitFlat(session, options, info, async (one) => {
+          const { labels } = metadataOf(one.object);
+          if (matches(isObject(labels) ? (labels as Labels) : {})) await visit(one);
+        });
+      } catch (error) {
+        if (!options.continueOnError || !(error instanceof Error) || session.io.signal.aborted) throw error;
+        errors.push(error);
+      }
+    throwAll(errors);
   };
 }
 

@@ -1,5 +1,6 @@
 // Requests in the log, as `-v` asks for them (upstream: client-go/transport/round_trippers.go and the text format of klog).
 import type { Clock } from "#base/clock.ts";
+import { klogLine } from "../klog.ts";
 import type { RestRequest, RestResponse } from "./request.ts";
 import type { RestTransport } from "./transport.ts";
 
@@ -66,17 +67,8 @@ export class RequestLog {
   }
 
   #line(source: string, text: string): void {
-    this.#write(logLine("I", this.#clock, source, text));
+    this.#write(klogLine(this.#clock, "I", source, text));
   }
-}
-
-/** A line as klog writes it: information, a warning, or what ends the program. */
-export function logLine(severity: "I" | "W" | "E" | "F", clock: Clock, source: string, text: string): string {
-  const at = new Date(clock.now());
-  const two = (value: number) => String(value).padStart(2, "0");
-  const date = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
-  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, "0")}000`;
-  return `${severity}${date} ${time} ${String(process.pid).padStart(7)} ${source}] ${text}\n`;
 }
 
 const quoted = (text: string): string => JSON.stringify(text);

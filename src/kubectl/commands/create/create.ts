@@ -3,6 +3,7 @@ import { command } from "../../command.ts";
 import { KubectlError, usageError, withSource } from "../../errors.ts";
 import { createInfo, refreshInfo } from "../../resources/resource-info.ts";
 import { ResourceQuery } from "../../resources/resource-query.ts";
+import type { KubeObject } from "../../rest/client.ts";
 import {
   annotated,
   changeCauseAnnotation,
@@ -17,6 +18,9 @@ import {
   writtenFlags,
 } from "../../write-options.ts";
 import { commandLine } from "../command-line.ts";
+import { optionalValidate } from "../manifest-infos.ts";
+import { rawFlag, sendRaw } from "../raw-request.ts";
+import { createEdited } from "./edit-before.ts";
 import { createSubcommands } from "./list.ts";
 
 export const create = command({
@@ -34,7 +38,10 @@ export const create = command({
     ...recordFlag,
     ...saveConfigFlag,
     ...validateFlag,
+    ...rawFlag,
+    edit: { type: "bool", help: "Edit the objects before they are created." },
     selector: { type: "string", short: "l", help: "Only objects with these labels." },
+    "windows-line-endings": { type: "bool", help: "With --edit, end lines as Windows does." },
   },
   subcommands: createSubcommands,
   run: async (session, args, flags, invocation) => {
@@ -43,7 +50,14 @@ export const create = command({
         throw usageError(`unknown command ${JSON.stringify(args.join(" "))}`, invocation.commandPath);
       throw new KubectlError("must specify one of -f and -k");
     }
+    if (flags.raw !== "" && flags.edit) throw new KubectlError("--raw and --edit are mutually exclusive");
+    if (flags.raw !== "") return sendRaw(session, "POST", flags);
     const settings = writeSettings(session, flags, "created");
+    const finished = (object: KubeObject) => {
+      const saved = withSavedConfig(object, flags["save-config"]);
+      return flags.record ? annotated(saved, changeCauseAnnotation, commandLine(invocation)) : saved;
+    };
+    if (flags.edit) return createEdited(session, flags, settings, finished);
     const query = await ResourceQuery.of(session, {
       filenames: flags.filename,
       isRecursive: flags.recursive,
@@ -51,12 +65,11 @@ export const create = command({
       labelSelector: flags.selector,
       continueOnError: true,
       flatten: true,
+      ...optionalValidate(session, flags.validate),
     });
     let count = 0;
     await query.visit(async (info) => {
-      let object = withSavedConfig(info.object ?? {}, flags["save-config"]);
-      if (flags.record) object = annotated(object, changeCauseAnnotation, commandLine(invocation));
-      info.object = object;
+      info.object = finished(info.object ?? {});
       if (settings.dryRun !== "client") {
         try {
           refreshInfo(info, await createInfo(await session.client(), info, settings.options));

@@ -6,9 +6,25 @@ import type { FlagDeclarations } from "../../flags.ts";
 import { filled } from "../../generators/generated.ts";
 import { keyValues } from "../../generators/key-values.ts";
 import { goJson } from "../../go/json.ts";
+import { nameHash } from "../../kustomize/name-hash.ts";
+import { metadataOf } from "../../resources/resource-info.ts";
 import type { KubeObject } from "../../rest/client.ts";
 import { createGenerated, generatorFlags } from "../create-generated.ts";
 import { oneName } from "./one-name.ts";
+
+const hashedFlags = {
+  ...generatorFlags,
+  "append-hash": { type: "bool", help: "Add a hash of what it holds to its name." },
+} as const satisfies FlagDeclarations;
+
+/** The object with a name that changes with what it holds. */
+function hashed(object: KubeObject, isWanted: boolean): KubeObject {
+  if (!isWanted) return object;
+  const { kind, data, binaryData, type } = object;
+  const { name } = metadataOf(object);
+  const more = kind === "Secret" ? { type: type ?? "" } : { ...(binaryData !== undefined && { binaryData }) };
+  return { ...object, metadata: { name: `${name}-${nameHash({ kind, name, data: data ?? null, ...more })}` } };
+}
 
 const sourceFlags = {
   "from-env-file": { type: "stringSlice", help: "File of lines key=value; can be repeated." },
@@ -31,7 +47,7 @@ function sourcesOf(name: string, flags: SourceRequest) {
 
 export const createConfigMap = command({
   use: "configmap NAME [--from-file=[key=]source] [--from-literal=key1=value1] [--dry-run=server|client|none]",
-  flags: { ...generatorFlags, ...sourceFlags },
+  flags: { ...hashedFlags, ...sourceFlags },
   run: async (session, _, flags, invocation) => {
     const name = oneName(invocation);
     const data: Record<string, string> = {};
@@ -48,7 +64,7 @@ export const createConfigMap = command({
       kind: "ConfigMap",
       metadata: { name },
     };
-    await createGenerated(session, flags, object, "failed to create configmap: ");
+    await createGenerated(session, flags, hashed(object, flags["append-hash"]), "failed to create configmap: ");
   },
 });
 
@@ -72,18 +88,18 @@ const secretOf = (name: string, type: string, values: ReadonlyMap<string, Uint8A
 
 const generic = command({
   use: "generic NAME [--type=string] [--from-file=[key=]source] [--from-literal=key1=value1]",
-  flags: { ...generatorFlags, ...sourceFlags, type: { type: "string", help: "The type of the secret." } },
+  flags: { ...hashedFlags, ...sourceFlags, type: { type: "string", help: "The type of the secret." } },
   run: async (session, _, flags, invocation) => {
     const name = oneName(invocation);
     const object = secretOf(name, flags.type, keyValues(sourcesOf(name, flags), "Secret", session.io));
-    await createGenerated(session, flags, object, "failed to create secret ");
+    await createGenerated(session, flags, hashed(object, flags["append-hash"]), "failed to create secret ");
   },
 });
 
 const tls = command({
   use: "tls NAME --cert=path/to/cert/file --key=path/to/key/file",
   flags: {
-    ...generatorFlags,
+    ...hashedFlags,
     cert: { type: "string", help: "File of the certificate, in PEM." },
     key: { type: "string", help: "File of its private key, in PEM." },
   },
@@ -92,14 +108,15 @@ const tls = command({
     if (flags.key === "" || flags.cert === "") throw new KubectlError("key and cert must be specified");
     const files = [`tls.crt=${flags.cert}`, `tls.key=${flags.key}`];
     const values = keyValues({ name, files, literals: [], envFiles: [] }, "Secret", session.io);
-    await createGenerated(session, flags, secretOf(name, "kubernetes.io/tls", values), "failed to create secret ");
+    const object = hashed(secretOf(name, "kubernetes.io/tls", values), flags["append-hash"]);
+    await createGenerated(session, flags, object, "failed to create secret ");
   },
 });
 
 const dockerRegistry = command({
   use: "docker-registry NAME --docker-username=user --docker-password=password --docker-email=email [--docker-server=string]",
   flags: {
-    ...generatorFlags,
+    ...hashedFlags,
     "docker-email": { type: "string", help: "E-mail address for the registry." },
     "docker-password": { type: "string", help: "Password for the registry." },
     "docker-server": { type: "string", default: "https://index.docker.io/v1/", help: "Where the registry is." },
@@ -111,7 +128,7 @@ const dockerRegistry = command({
     const values =
       flags["from-file"].length > 0 ? dockerFile(name, flags["from-file"], session.io) : dockerLogin(flags);
     const object = secretOf(name, "kubernetes.io/dockerconfigjson", values);
-    await createGenerated(session, flags, object, "failed to create secret ");
+    await createGenerated(session, flags, hashed(object, flags["append-hash"]), "failed to create secret ");
   },
 });
 

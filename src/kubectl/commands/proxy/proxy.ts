@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { command } from "../../command.ts";
 import { KubectlError } from "../../errors.ts";
 import type { ParsedFlags } from "../../flags.ts";
-import { logLine } from "../../rest/request-log.ts";
+import { klogLine } from "../../klog.ts";
 import type { Session } from "../../session.ts";
 import { requestFilter } from "./filter.ts";
 import { gateway } from "./gateway.ts";
@@ -56,7 +56,7 @@ kubectl proxy --unix-socket=/tmp/api.sock`,
   flags: proxyFlags,
   async run(session, _args, flags) {
     const { io } = session;
-    const warn = (text: string) => io.stderr.write(logLine("W", io.clock, "proxy.go:175", text));
+    const warn = (text: string) => io.stderr.write(klogLine(io.clock, "W", "proxy.go:175", text));
     const filter = filterOf(session, flags, warn);
     if (flags.port !== usualPort && flags["unix-socket"] !== "")
       throw new KubectlError("cannot set --unix-socket and --port at the same time");
@@ -76,7 +76,7 @@ kubectl proxy --unix-socket=/tmp/api.sock`,
       signal: io.signal,
       failed: (error) =>
         io.stderr.write(
-          logLine("E", io.clock, "proxy_server.go:147", `Error while proxying request: ${(error as Error).message}`),
+          klogLine(io.clock, "E", "proxy_server.go:147", `Error while proxying request: ${(error as Error).message}`),
         ),
     });
     if (flags.keepalive > 0n) server.keepAliveTimeout = Number(flags.keepalive) / 1e6;
@@ -88,7 +88,7 @@ const withSlash = (prefix: string): string => (prefix.endsWith("/") ? prefix : `
 
 function filterOf(session: Session, flags: ParsedFlags<typeof proxyFlags>, warn: (text: string) => void) {
   if (!flags["disable-filter"])
-    return requestFilter(flags, (text) => logLine("F", session.io.clock, "proxy_server.go:84", text));
+    return requestFilter(flags, (text) => klogLine(session.io.clock, "F", "proxy_server.go:84", text));
   if (flags["unix-socket"] === "")
     warn("Request filter disabled, your proxy is vulnerable to XSRF attacks, please be cautious");
   return undefined;

@@ -1,0 +1,11 @@
+// Upstream: kubectl/pkg/cmd/alpha.go. No command is in alpha in 1.36.
+import { command } from "../command.ts";
+
+export const alpha = command({
+  use: "alpha",
+  long: "Commands that are being tried out. There are none at present.",
+  run: async (session) =>
+    session.print(
+      "These commands correspond to alpha features that are not enabled in Kubernetes clusters by default.",
+    ),
+});
