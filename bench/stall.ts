@@ -9,18 +9,25 @@ export interface Stall {
    * program answers for. Waiting for a lock, a disk or the garbage collector's threads counts.
    */
   readonly ownMs: number;
+  /** Of a hundred turns, 99 were shorter by the same measure. */
+  readonly usualOwnMs: number;
 }
+
+const mostTurns = 1_000_000;
 
 /** Runs once in every turn of the event loop, and remembers the longest. */
 export function probeLoop(): { stop(): Stall } {
   const queuedMs = queueClock();
   let [clockMs, ownMs] = [0, 0];
+  const turns: number[] = [];
   let isStopped = false;
   let [time, queued] = [performance.now(), queuedMs()];
   const look = () => {
     const [now, queuedNow] = [performance.now(), queuedMs()];
     clockMs = Math.max(clockMs, now - time);
-    ownMs = Math.max(ownMs, now - time - (queuedNow - queued));
+    const own = now - time - (queuedNow - queued);
+    ownMs = Math.max(ownMs, own);
+    if (turns.length < mostTurns) turns.push(own);
     [time, queued] = [now, queuedNow];
     if (!isStopped) setImmediate(look);
   };
@@ -28,7 +35,7 @@ export function probeLoop(): { stop(): Stall } {
   return {
     stop() {
       isStopped = true;
-      return { clockMs, ownMs };
+      return { clockMs, ownMs, usualOwnMs: turns.toSorted((a, b) => a - b)[Math.floor(turns.length * 0.99)] ?? 0 };
     },
   };
 }

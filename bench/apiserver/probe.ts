@@ -12,7 +12,7 @@ let probe: ReturnType<typeof probeLoop> | undefined;
 process.on("message", (question: "usage" | "stalls") => {
   const { user, system } = process.cpuUsage(cpu);
   cpu = process.cpuUsage();
-  const usage: Usage = { cpuMs: (user + system) / 1000, ...(probe?.stop() ?? { clockMs: 0, ownMs: 0 }) };
+  const usage: Usage = { cpuMs: (user + system) / 1000, ...(probe?.stop() ?? { clockMs: 0, ownMs: 0, usualOwnMs: 0 }) };
   process.send?.(usage);
   // It keeps the loop turning, so it only runs when asked to.
   probe = question === "stalls" ? probeLoop() : undefined;

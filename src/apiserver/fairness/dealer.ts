@@ -24,13 +24,23 @@ export function deal(hash: bigint, deckSize: number, handSize: number): readonly
   return hand;
 }
 
-const mostHands = 10_000;
+const mostFlows = 10_000;
 
-/** The hands of flows that were seen lately: to make one takes as long as some requests take. */
+/** A flow, as far as one level knows it. */
+export interface FlowState {
+  /** Its queues, by number. */
+  readonly hand: readonly number[];
+  /** Its requests that wait or are served. */
+  underWay: number;
+  /** Up to where it has used what it was allotted, by the virtual clock. */
+  usedR: number;
+}
+
+/** The flows that were seen lately: to deal a hand takes as long as some requests take. */
 export class Dealer {
   readonly deckSize: number;
   readonly handSize: number;
-  readonly #hands = new Map<string, Map<string, readonly number[]>>();
+  readonly #flows = new Map<string, Map<string, FlowState>>();
   #count = 0;
 
   constructor(deckSize: number, handSize: number) {
@@ -38,17 +48,17 @@ export class Dealer {
     this.handSize = handSize;
   }
 
-  handOf(schema: string, distinguisher: string): readonly number[] {
-    const known = this.#hands.get(schema)?.get(distinguisher);
+  flowOf(schema: string, distinguisher: string): FlowState {
+    const known = this.#flows.get(schema)?.get(distinguisher);
     if (known) return known;
-    if (this.#count >= mostHands) {
-      this.#hands.clear();
+    if (this.#count >= mostFlows) {
+      this.#flows.clear();
       this.#count = 0;
     }
-    const hand = deal(flowHash(schema, distinguisher), this.deckSize, this.handSize);
-    const ofSchema = this.#hands.get(schema) ?? new Map();
-    this.#hands.set(schema, ofSchema.set(distinguisher, hand));
+    const flow = { hand: deal(flowHash(schema, distinguisher), this.deckSize, this.handSize), underWay: 0, usedR: 0 };
+    const ofSchema = this.#flows.get(schema) ?? new Map();
+    this.#flows.set(schema, ofSchema.set(distinguisher, flow));
     this.#count++;
-    return hand;
+    return flow;
   }
 }

@@ -20,6 +20,11 @@ export class DroppedRequests {
     return this.#retryAfter;
   }
 
+  /** How many were counted in the second of the last one. */
+  get inLastSecond(): number {
+    return this.#seconds.at(-1)?.count ?? 0;
+  }
+
   /** Counts a rejection; `now` is in milliseconds. */
   note(now: number): void {
     const second = Math.floor(now / 1000);

@@ -41,12 +41,20 @@ export interface FairnessOptions {
 
 const mostWaitMs = 60_000;
 
+/** Rejections of a level in a second that are told at once, and of all levels that may be held back at a time, for so long. */
+const mostAtOnce = 100;
+const mostHeldBack = 2000;
+const heldBackMs = 1000;
+const heldBackSteps = 50;
+const heldBackStepMs = 20;
+
 export class Fairness implements SeatOwner {
   readonly control: FlowControl;
   readonly #options: FairnessOptions;
   readonly #metrics: FairnessMetrics;
   readonly #watches = new WatchCounts();
   readonly #deadlines: Deadlines;
+  #heldBack = 0;
 
   constructor(options: FairnessOptions) {
     const { clock, metrics, seats } = options;
@@ -148,12 +156,29 @@ export class Fairness implements SeatOwner {
     return undefined;
   }
 
-  #rejected(call: Call, flow: Flow, reason: RejectionReason): CallAnswer {
+  /**
+   * Clients that do not heed when to come back are answered when they should have: to reject them as fast as they come would take the
+   * thread from those who are served.
+   */
+  async #later(answer: CallAnswer): Promise<CallAnswer> {
+    // Not all at the same moment: they come back together, and one turn of the event loop would have to take them all.
+    const ms = heldBackMs + (this.#heldBack++ % heldBackSteps) * heldBackStepMs;
+    await new Promise<void>((resolve) => {
+      this.#deadlines.set(ms, resolve);
+    });
+    this.#heldBack--;
+    return answer;
+  }
+
+  #rejected(call: Call, flow: Flow, reason: RejectionReason): Soon<CallAnswer> {
     const { level } = flow;
     this.#metrics.rejected(flow, reason);
     level.dropped.note(this.#options.clock.now());
     const { retryAfter } = level.dropped;
-    if (call.over) return { type: "http", response: tooManyRequests(retryAfter) };
+    if (call.over) {
+      const answer: CallAnswer = { type: "http", response: tooManyRequests(retryAfter) };
+      return level.dropped.inLastSecond > mostAtOnce && this.#heldBack < mostHeldBack ? this.#later(answer) : answer;
+    }
     throw new ApiError({
       code: 429,
       reason: "TooManyRequests",

@@ -34,16 +34,18 @@ test("a flow whose requests are wide gets no more seats than others", async () =
 
 test("who asks for little is served at once while another floods", async () => {
   const level = new TestLevel(queued(64, 6, 50), 4);
-  level.flood("flood", 250, 20);
+  level.flood("flood", 250, 20, wide(2));
   await level.clock.advance(1000);
   const waits: number[] = [];
   for (let i = 0; i < 50; i++) {
     const request = running(level.start("quiet"));
     const at = level.clock.elapsed();
-    request.decided = () => {
+    const served = () => {
       waits.push(level.clock.elapsed() - at);
       level.clock.after(1, () => level.finish(request));
     };
+    if (request.state === "executing") served();
+    else request.decided = served;
     await level.clock.advance(100);
   }
   assert.equal(waits.length, 50);
@@ -64,8 +66,18 @@ test("requests beyond the queues are rejected, and those of other flows are not"
   const level = new TestLevel(queued(64, 2, 10), 1);
   const results = Array.from({ length: 40 }, () => level.start("flood"));
   assert.equal(results.filter((one) => one === "queue-full").length, 40 - 1 - 20);
-  assert.equal(running(level.start("quiet")).state, "waiting");
+  assert.equal(running(level.start("quiet", wide(2))).state, "waiting");
   assert.equal(level.queues.totals.rejected, 19);
+});
+
+test("who has nothing under way waits for nobody's seats, as long as it asks for one alone", () => {
+  const level = new TestLevel(queued(64, 4, 50), 4);
+  for (let i = 0; i < 20; i++) level.start("flood", wide(4));
+  const first = running(level.start("quiet"));
+  assert.deepEqual([first.state, running(level.start("quiet")).state], ["executing", "waiting"]);
+  assert.equal(running(level.start("other", wide(2))).state, "waiting");
+  const others = Array.from({ length: 20 }, (_, i) => running(level.start(`user ${i}`)).state);
+  assert.equal(others.filter((state) => state === "executing").length, 3, "at most twice the seats are in use");
 });
 
 test("without queues there is a limit alone, and exempt requests have none", () => {

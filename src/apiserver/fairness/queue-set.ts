@@ -3,7 +3,7 @@
 // let go, and put right when it is over. Upstream: staging/src/k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset; what it
 // does and why is in KEP-1040. All is plain state and arithmetic: time is given with each call, in milliseconds that never jump back.
 import type { Clock } from "#base/clock.ts";
-import { Dealer } from "./dealer.ts";
+import { Dealer, type FlowState } from "./dealer.ts";
 import { estimatedSeconds, FairRequest, type RequestArrival, RequestList, RequestQueue } from "./request-list.ts";
 import { type WorkEstimate, widthOf } from "./work-estimate.ts";
 
@@ -47,6 +47,12 @@ export interface QueueSetTotals {
   readonly dispatched: number;
   readonly rejected: number;
   readonly cancelled: number;
+}
+
+/** Where a request belongs. */
+interface Place {
+  readonly flow: FlowState;
+  readonly queue: RequestQueue;
 }
 
 export class QueueSet {
@@ -122,6 +128,7 @@ export class QueueSet {
     }
     this.#restraint = restraint;
     this.#limit = limit;
+    for (const queue of this.#queues.toReversed()) this.#removeIfSuperfluous(queue);
     this.#dispatchAll(now);
   }
 
@@ -134,22 +141,49 @@ export class QueueSet {
       this.#execute(request, this.#unqueued, now);
       return request;
     }
-    const queue = this.#shortestQueue(arrival);
+    const flow = (this.#dealer as Dealer).flowOf(arrival.schema, arrival.distinguisher);
+    const queue = this.#shortestQueue(flow.hand);
+    if (this.#isModest(flow, estimate)) return this.#letGo(arrival, estimate, now, { flow, queue });
     if (this.#seatsInUse >= this.#limit && queue.waiting.length >= this.#restraint.shape.lengthLimit)
       return this.#reject("queue-full");
+    // Most requests come when none waits: to put them into a queue and to look for them in all queues would be most of the work.
+    if (this.#waiting === 0 && this.#seatsInUse < this.#limit && this.#accommodates(widthOf(estimate)))
+      return this.#letGo(arrival, estimate, now, { flow, queue });
     const request = new FairRequest(arrival, estimate, now, this.#currentR);
     request.queue = queue;
-    if (queue.waiting.length === 0 && (!queue.isActive || queue.nextDispatchR < this.#currentR))
-      queue.nextDispatchR = this.#currentR;
-    // Most requests come when none waits: to put them into a queue and to look for them in all queues would be most of the work.
-    if (this.#waiting === 0 && this.#seatsInUse < this.#limit && this.#accommodates(request.width)) {
-      this.#robin = queue.index;
-      this.#leave(queue, request, now);
-      return request;
-    }
+    request.flow = flow;
+    flow.underWay++;
+    this.#beginAt(queue);
     this.#enqueue(queue, request, now);
     this.#dispatchAll(now);
     return request;
+  }
+
+  /**
+   * A narrow request of a flow that has nothing else under way, and has not used what it was allotted, does not wait for seats that
+   * others hold: in the virtual world it would be served now. Upstream makes it wait until one of them is free, which is soon where each
+   * request has a thread. Here one thread serves all, and seats come free late and all at once. At most as many seats again are given out so.
+   */
+  #isModest({ underWay, usedR }: FlowState, estimate: WorkEstimate): boolean {
+    if (underWay > 0 || usedR > this.#currentR || widthOf(estimate) > 1) return false;
+    return this.#limit > 0 && this.#seatsInUse < 2 * this.#limit;
+  }
+
+  #letGo(arrival: RequestArrival, estimate: WorkEstimate, now: number, { flow, queue }: Place): FairRequest {
+    const request = new FairRequest(arrival, estimate, now, this.#currentR);
+    request.queue = queue;
+    request.flow = flow;
+    flow.underWay++;
+    this.#beginAt(queue);
+    this.#robin = queue.index;
+    this.#leave(queue, request, now);
+    return request;
+  }
+
+  /** A queue that had nothing to do begins now in the virtual world. */
+  #beginAt(queue: RequestQueue): void {
+    if (queue.waiting.length === 0 && (!queue.isActive || queue.nextDispatchR < this.#currentR))
+      queue.nextDispatchR = this.#currentR;
   }
 
   /** Takes a request out of its queue that waits no longer; false if it does not wait. */
@@ -158,6 +192,7 @@ export class QueueSet {
     if (request.state !== "waiting" || !queue) return false;
     this.#sync(now);
     request.state = "over";
+    if (request.flow) request.flow.underWay--;
     this.#dequeue(queue, request);
     this.#bound(queue);
     this.#cancelled++;
@@ -180,7 +215,9 @@ export class QueueSet {
     if (queue) {
       queue.executing.remove(request);
       if (!queue.isActive) this.#active--;
-      queue.nextDispatchR -= request.initialSeats * (estimatedSeconds - (now - request.startedAt) / 1000);
+      const spared = request.initialSeats * (estimatedSeconds - (now - request.startedAt) / 1000);
+      queue.nextDispatchR -= spared;
+      if (request.flow) request.flow.usedR -= spared;
       this.#bound(queue);
     } else this.#unqueued.remove(request);
     if (request.additionalMs > 0)
@@ -208,8 +245,7 @@ export class QueueSet {
   }
 
   /** Of the hand that the flow was dealt. Each search begins at another card, so that flows with common cards are not led to the same. */
-  #shortestQueue({ schema, distinguisher }: RequestArrival): RequestQueue {
-    const hand = this.#dealer?.handOf(schema, distinguisher) ?? [0];
+  #shortestQueue(hand: readonly number[]): RequestQueue {
     const offset = this.#enqueued++ % hand.length;
     let best: RequestQueue | undefined;
     for (let i = 0; i < hand.length; i++) {
@@ -308,6 +344,8 @@ export class QueueSet {
     queue.seatsInUse += request.width;
     this.#queuedSeats += request.width;
     queue.nextDispatchR += request.work;
+    const { flow } = request;
+    if (flow) flow.usedR = Math.max(flow.usedR, this.#currentR) + request.work;
   }
 
   #execute(request: FairRequest, among: RequestList, now: number): void {
@@ -330,6 +368,7 @@ export class QueueSet {
     request.tally.executingSeats -= width;
     this.#meters.seats(this.#seatsInUse, now);
     this.#meters.demand(this.#seatsInUse + this.#waitingSeats, now);
+    if (request.flow) request.flow.underWay--;
     if (!queue) return;
     queue.seatsInUse -= width;
     this.#queuedSeats -= width;

@@ -1,5 +1,6 @@
 // A list whose members can leave from its middle at no cost. A request waits or is served, never both, so that one pair of links is enough.
 import type { ResourceAddress, User } from "#wire/api-request.ts";
+import type { FlowState } from "./dealer.ts";
 import type { WorkEstimate } from "./work-estimate.ts";
 
 /** Where a request comes from, and what is shown of it to those who look at the queues. */
@@ -38,6 +39,7 @@ export class FairRequest {
   startedAt = 0;
   state: "waiting" | "executing" | "over" = "waiting";
   queue: RequestQueue | undefined;
+  flow: FlowState | undefined;
   /** Called once if the request has to wait: true lets it go on. */
   decided: ((isExecuted: boolean) => void) | undefined;
   previous: FairRequest | undefined;

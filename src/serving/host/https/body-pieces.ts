@@ -6,8 +6,8 @@ import { turn } from "#base/breathe.ts";
 /** A write for each object of a list would cost more than copying them together; larger pieces would keep others waiting. */
 const pieceBytes = 128 * 1024;
 const mostFree = 16;
-/** So much is handed to all connections together in one turn of the event loop: to encrypt it takes some milliseconds. */
-const turnBytes = 1024 * 1024;
+/** So much is handed to all connections together in one turn of the event loop: to encrypt it takes about a millisecond. */
+const turnBytes = 256 * 1024;
 
 /**
  * Joins small parts in buffers that are used again. To allocate one for each piece of a list took longer than all else about
