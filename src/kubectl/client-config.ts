@@ -13,6 +13,8 @@ export interface ClientConfig {
   readonly server: string;
   readonly cluster: KubeCluster;
   readonly user: KubeUser;
+  /** As the kubeconfig calls it; empty without one. */
+  readonly userName: string;
   readonly contextName: string;
   readonly namespace: string;
   /** Whether the namespace was asked for by a flag. */
@@ -38,9 +40,10 @@ export async function loadClientConfig(io: Io, flags: GlobalFlags): Promise<Clie
   const contextName = flags.context || config["current-context"];
   const context = contextOf(config, contextName, flags);
   const cluster = clusterOf(config, flags.cluster || context.cluster || "", flags);
-  const user = userOf(config, flags.user || context.user || "", flags);
+  const userName = flags.user || context.user || "";
+  const user = userOf(config, userName, flags);
   const server = flags.server || cluster.server || defaultServer;
-  return { server: withScheme(server), cluster, user, contextName, ...namespaceOf(flags, context.namespace) };
+  return { server: withScheme(server), cluster, user, userName, contextName, ...namespaceOf(flags, context.namespace) };
 }
 
 const namespaceOf = (flags: GlobalFlags, usual: string | undefined) => ({
@@ -124,6 +127,7 @@ function inCluster(io: Io, flags: GlobalFlags): ClientConfig {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${io.env.KUBERNETES_SERVICE_PORT}`,
     cluster: { "certificate-authority": join(serviceAccountFolder, "ca.crt") },
     user: { tokenFile: join(serviceAccountFolder, "token"), ...impersonation(flags, {}, "") },
+    userName: "",
     contextName: "",
     ...namespaceOf(flags, io.env.POD_NAMESPACE || own),
   };

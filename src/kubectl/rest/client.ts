@@ -1,13 +1,15 @@
 // What servers say, as they say it: kubectl prints objects with fields it has never heard of, so nothing here knows kinds.
 import type { Clock } from "#base/clock.ts";
+import { formatDuration } from "#base/duration.ts";
 import { ApiError } from "#base/errors.ts";
 import { isObject } from "#base/is-object.ts";
 import { exactValue } from "#schema/structural/exact-integers.ts";
 import { KubectlError } from "../errors.ts";
 import { readAll } from "../io.ts";
+import type { CredentialSource } from "./credentials.ts";
 import type { RestRequest, RestResponse } from "./request.ts";
 import type { RequestLog } from "./request-log.ts";
-import type { RestTransport, UpgradedConnection } from "./transport.ts";
+import type { PassedRequest, RestTransport, UpgradedConnection } from "./transport.ts";
 
 export type KubeObject = Record<string, unknown>;
 
@@ -18,6 +20,8 @@ export interface RestClientOptions {
   readonly signal: AbortSignal;
   /** 0 means no limit. */
   readonly timeoutMs: number;
+  /** Who gives credentials out, where the kubeconfig holds none. */
+  readonly credentials?: CredentialSource;
   /** Called with the text of each warning the server sends. */
   warn(text: string): void;
 }
@@ -57,13 +61,16 @@ export class RestClient {
   }
 
   /** Whatever the server answers, after waiting for as long as it asks to. */
-  async exchange(request: RestRequest): Promise<RestResponse> {
-    const { transport, log, clock } = this.#options;
+  async exchange(asked: RestRequest): Promise<RestResponse> {
+    const { transport, log, clock, credentials } = this.#options;
+    const request = this.#limited(asked);
     const signal = this.#signalOf(request);
     for (let attempt = 0; ; attempt++) {
+      if (credentials) transport.use(await credentials.current());
       const began = clock.elapsed();
       log.request(request, transport);
       const answer = await transport.send(request, signal);
+      if (answer.status === 401) credentials?.refused();
       const logged = log.response(request, transport, answer, clock.elapsed() - began);
       this.#warnings(answer);
       const waitSeconds = Number(answer.headers["retry-after"] ?? Number.NaN);
@@ -76,7 +83,8 @@ export class RestClient {
 
   /** Rejects with ApiError if the server does not agree. */
   async upgrade(request: RestRequest): Promise<UpgradedConnection> {
-    const { transport, log, clock, signal } = this.#options;
+    const { transport, log, clock, signal, credentials } = this.#options;
+    if (credentials) transport.use(await credentials.current());
     const began = clock.elapsed();
     log.request(request, transport);
     const answer = await transport.upgrade(
@@ -88,9 +96,11 @@ export class RestClient {
     throw refusalOf(request, logged, Buffer.from(await readAll(logged.body, answerLimit)).toString("utf8"));
   }
 
-  /** For whom passes on what others ask. */
-  get transport(): RestTransport {
-    return this.#options.transport;
+  /** Passes on what someone else asks. Rejects as `exchange` does. */
+  async pass(passed: PassedRequest, signal: AbortSignal): ReturnType<RestTransport["pass"]> {
+    const { transport, credentials } = this.#options;
+    if (credentials) transport.use(await credentials.current());
+    return transport.pass(passed, signal);
   }
 
   /** The address of the server's path, as logs and messages show it. */
@@ -100,6 +110,13 @@ export class RestClient {
 
   close(): void {
     this.#options.transport.close();
+  }
+
+  /** The server is told how long an answer is waited for, too. */
+  #limited(request: RestRequest): RestRequest {
+    const { timeoutMs } = this.#options;
+    if (timeoutMs === 0) return request;
+    return { ...request, query: [...(request.query ?? []), ["timeout", formatDuration(BigInt(timeoutMs) * 1_000_000n)]] };
   }
 
   #signalOf({ signal, isEndless }: RestRequest): AbortSignal {

@@ -1,34 +1,35 @@
-// What proves who one is: certificates, tokens, passwords, and programs that give them out
-// (upstream: client-go/plugin/pkg/client/auth/exec/exec.go).
-import { execFile } from "node:child_process";
+// What proves who one is: certificates, tokens and passwords of the kubeconfig, and those who give them out.
 import { readFileSync } from "node:fs";
 import { isObject } from "#base/is-object.ts";
 import type { KubeUser } from "#client/kubeconfig.ts";
 import { KubectlError } from "../errors.ts";
-import type { Io } from "../io.ts";
-import { parseAnswer } from "./client.ts";
 
-export interface ClientCredentials {
+/** What proves who one is, for some time. */
+export interface IssuedCredentials {
   readonly cert?: string;
   readonly key?: string;
   /** The value of the Authorization header. */
   readonly authorization?: string;
-  /** Headers by which one acts as another user. */
-  readonly impersonation: Readonly<Record<string, string | readonly string[]>>;
+  /** In milliseconds since 1970; absent if they last. */
+  readonly expiresAt?: number;
 }
 
-export async function credentialsOf(user: KubeUser, server: string, io: Io): Promise<ClientCredentials> {
+export interface CredentialSource {
+  /** Those to use now. Rejects with KubectlError. */
+  current(): Promise<IssuedCredentials>;
+  /** The server did not take them: the next ones are new. */
+  refused(): void;
+}
+
+/** What the kubeconfig itself holds. Throws KubectlError. */
+export function staticCredentials(user: KubeUser): IssuedCredentials {
   const cert = pem(user, "client-certificate");
   const key = pem(user, "client-key");
-  const impersonation = impersonationHeaders(user);
   const authorization = authorizationOf(user);
-  if (authorization === undefined && cert === undefined && isObject(user.exec))
-    return { ...(await fromProgram(user.exec, server, io)), impersonation };
   return {
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     ...(authorization !== undefined && { authorization }),
-    impersonation,
   };
 }
 
@@ -55,7 +56,8 @@ function authorizationOf({ token, tokenFile, username, password }: KubeUser): st
   return undefined;
 }
 
-function impersonationHeaders(user: KubeUser): ClientCredentials["impersonation"] {
+/** Headers by which one acts as another user. */
+export function impersonationHeaders(user: KubeUser): Readonly<Record<string, string | readonly string[]>> {
   if (typeof user.as !== "string" || user.as === "") return {};
   const headers: Record<string, string | readonly string[]> = { "impersonate-user": user.as };
   if (typeof user["as-uid"] === "string") headers["impersonate-uid"] = user["as-uid"];
@@ -66,60 +68,4 @@ function impersonationHeaders(user: KubeUser): ClientCredentials["impersonation"
     for (const [name, values] of Object.entries(extra))
       headers[`impersonate-extra-${encodeURIComponent(name)}`] = [values].flat().map(String);
   return headers;
-}
-
-const programOutputLimit = 16 * 1024 * 1024;
-
-/** Runs the program of an `exec` entry, which prints an ExecCredential. */
-async function fromProgram(
-  exec: Readonly<Record<string, unknown>>,
-  server: string,
-  io: Io,
-): Promise<Omit<ClientCredentials, "impersonation">> {
-  const { command, args = [], env = [], apiVersion, installHint } = exec;
-  if (typeof command !== "string" || command === "") throw new KubectlError("exec plugin: command is not set");
-  const info = { kind: "ExecCredential", apiVersion, spec: { interactive: io.stdin.isTTY === true } };
-  const given = (Array.isArray(env) ? env : [])
-    .filter(isObject)
-    .map(({ name, value }) => [String(name), String(value)]);
-  const output = await new Promise<string>((done, fail) => {
-    const child = execFile(
-      command,
-      (Array.isArray(args) ? args : []).map(String),
-      {
-        cwd: io.cwd,
-        env: { ...io.env, ...Object.fromEntries(given), KUBERNETES_EXEC_INFO: JSON.stringify(info) },
-        maxBuffer: programOutputLimit,
-        signal: io.signal,
-      },
-      (error, stdout) => {
-        if (!error) return done(stdout);
-        const why =
-          error.code === "ENOENT"
-            ? `executable ${command} not found`
-            : `executable ${command} failed with exit code ${error.code}`;
-        const hint = error.code === "ENOENT" && typeof installHint === "string" ? `\n\n${installHint}` : "";
-        fail(new KubectlError(`getting credentials: exec: ${why}${hint}`, { cause: error }));
-      },
-    );
-    child.stderr?.on("data", (text: string) => io.stderr.write(text));
-  });
-  return statusOf(output, server);
-}
-
-function statusOf(output: string, server: string): Omit<ClientCredentials, "impersonation"> {
-  let value: unknown;
-  try {
-    value = parseAnswer(output);
-  } catch (cause) {
-    throw new KubectlError(`getting credentials for ${server}: decoding stdout: ${String(cause)}`, { cause });
-  }
-  const status = isObject(value) && isObject(value.status) ? value.status : undefined;
-  if (!status) throw new KubectlError("getting credentials: exec plugin didn't return a status field");
-  const { token, clientCertificateData: cert, clientKeyData: key } = status;
-  return {
-    ...(typeof token === "string" && { authorization: `Bearer ${token}` }),
-    ...(typeof cert === "string" && { cert }),
-    ...(typeof key === "string" && { key }),
-  };
 }

@@ -8,6 +8,7 @@ import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { createGunzip } from "node:zlib";
 import { dialWords } from "#wire/host/dial-words.ts";
 import { ServerUnreachable } from "../errors.ts";
+import type { IssuedCredentials } from "./credentials.ts";
 import { pathWithQuery, type RestRequest, type RestResponse } from "./request.ts";
 import { tunnel } from "./tunnel.ts";
 
@@ -41,17 +42,38 @@ export interface PassedRequest {
 
 export class RestTransport {
   readonly #options: TransportOptions;
-  readonly #agent: HttpAgent;
+  #agent: HttpAgent;
   readonly #base: string;
+  #issued: IssuedCredentials = {};
 
   constructor(options: TransportOptions) {
     this.#options = options;
     this.#base = options.server.pathname.replace(/\/+$/, "");
-    this.#agent =
-      options.server.protocol === "https:"
-        ? new HttpsAgent({ keepAlive: true, minVersion: "TLSv1.2", ...options.tls })
+    this.#agent = this.#newAgent();
+  }
+
+  /** What proves from now on who asks. Connections that were made with another certificate are not used again. */
+  use(issued: IssuedCredentials): void {
+    const isOther = issued.cert !== this.#issued.cert || issued.key !== this.#issued.key;
+    this.#issued = issued;
+    if (!isOther) return;
+    this.#agent.destroy();
+    this.#agent = this.#newAgent();
+  }
+
+  get #tls() {
+    const { cert, key } = this.#issued;
+    return { ...this.#options.tls, ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+  }
+
+  #newAgent(): HttpAgent {
+    const { server, proxy } = this.#options;
+    const agent =
+      server.protocol === "https:"
+        ? new HttpsAgent({ keepAlive: true, minVersion: "TLSv1.2", ...this.#tls })
         : new HttpAgent({ keepAlive: true });
-    if (options.proxy) this.#throughProxy(options.proxy);
+    if (proxy) this.#throughProxy(agent, proxy);
+    return agent;
   }
 
   /** The full address of a request, for logs. */
@@ -65,9 +87,14 @@ export class RestTransport {
       accept: request.accept ?? "application/json",
       ...(this.#options.compress && { "accept-encoding": "gzip" }),
       ...(request.contentType !== undefined && { "content-type": request.contentType }),
-      ...this.#options.headers,
+      ...this.#ownHeaders,
       ...request.headers,
     };
+  }
+
+  get #ownHeaders(): Readonly<Record<string, string | readonly string[]>> {
+    const { authorization } = this.#issued;
+    return { ...this.#options.headers, ...(authorization !== undefined && { authorization }) };
   }
 
   /** Rejects with ServerUnreachable; the answer may be any. */
@@ -119,7 +146,7 @@ export class RestTransport {
       host: server.hostname.replace(/^\[|\]$/g, ""),
       port: this.#port,
       path: `${passed.isBaseKept ? this.#base : ""}${passed.path}`,
-      headers: { ...(this.#options.headers as Record<string, string>), ...passed.headers, host: server.host },
+      headers: { ...(this.#ownHeaders as Record<string, string>), ...passed.headers, host: server.host },
       agent: passed.headers.upgrade === undefined ? this.#agent : this.#freshAgent(),
       signal,
     });
@@ -168,17 +195,17 @@ export class RestTransport {
   #freshAgent(): HttpAgent {
     if (this.#options.proxy) return this.#agent;
     return this.#options.server.protocol === "https:"
-      ? new HttpsAgent({ keepAlive: false, minVersion: "TLSv1.2", ...this.#options.tls })
+      ? new HttpsAgent({ keepAlive: false, minVersion: "TLSv1.2", ...this.#tls })
       : new HttpAgent({ keepAlive: false });
   }
 
-  #throughProxy(proxy: URL): void {
-    const { server, tls } = this.#options;
+  #throughProxy(agent: HttpAgent, proxy: URL): void {
+    const { server } = this.#options;
     const host = server.hostname.replace(/^\[|\]$/g, "");
-    this.#agent.createConnection = (_options, created) => {
+    agent.createConnection = (_options, created) => {
       tunnel(proxy, host, this.#port).then(
         (socket) =>
-          created?.(null, server.protocol === "https:" ? connectTls({ servername: host, ...tls, socket }) : socket),
+          created?.(null, server.protocol === "https:" ? connectTls({ servername: host, ...this.#tls, socket }) : socket),
         (error: Error) => created?.(error, undefined as never),
       );
       return undefined;

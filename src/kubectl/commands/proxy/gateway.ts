@@ -3,12 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { posix } from "node:path";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { RestTransport, UpgradedConnection } from "../../rest/transport.ts";
+import type { RestClient } from "../../rest/client.ts";
+import type { UpgradedConnection } from "../../rest/transport.ts";
 import type { RequestFilter } from "./filter.ts";
 import { refuse, serveFile } from "./static-files.ts";
 
 export interface GatewayOptions {
-  readonly transport: RestTransport;
+  readonly client: Pick<RestClient, "pass">;
   /** Undefined lets everything through. */
   readonly filter: RequestFilter | undefined;
   /** Ends with a slash. */
@@ -79,7 +80,7 @@ async function serve(options: GatewayOptions, request: IncomingMessage, answer: 
   answer.once("close", () => gone.abort(new Error("the client has left")));
   try {
     const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
-    const got = await options.transport.pass(
+    const got = await options.client.pass(
       {
         method,
         path: routed.path,
@@ -123,7 +124,7 @@ async function serveUpgrade(
   if (routed.type !== "api") return end(socket, routed.type === "refusal" ? routed.code : 400, "");
   try {
     const { upgrade, connection } = headers;
-    const got = await options.transport.pass(
+    const got = await options.client.pass(
       {
         method,
         path: routed.path,

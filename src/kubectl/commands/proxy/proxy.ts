@@ -68,7 +68,7 @@ kubectl proxy --unix-socket=/tmp/api.sock`,
     const folder = resolve(io.cwd, flags.www);
     if (flags.www !== "") checkFolder(flags.www, folder, warn);
     const server = gateway({
-      transport: (await session.client()).transport,
+      client: await session.client(),
       filter,
       apiPrefix: withSlash(flags["api-prefix"]),
       files: flags.www === "" ? undefined : { folder, prefix: withSlash(flags["www-prefix"]) },
