@@ -40,7 +40,7 @@ export class RestClient {
   /** The JSON of the answer. Rejects with ApiError if the server refuses, and ServerUnreachable if it cannot be asked. */
   async json(request: RestRequest): Promise<KubeObject> {
     const text = await this.text(request);
-    const value = parseAnswer(text);
+    const value = answerIn(text, request);
     if (!isObject(value)) throw new KubectlError(`the server's answer is no object: ${text.slice(0, 100)}`);
     return value as KubeObject;
   }
@@ -100,7 +100,9 @@ export class RestClient {
   async pass(passed: PassedRequest, signal: AbortSignal): ReturnType<RestTransport["pass"]> {
     const { transport, credentials } = this.#options;
     if (credentials) transport.use(await credentials.current());
-    return transport.pass(passed, signal);
+    const answer = await transport.pass(passed, signal);
+    if ("statusCode" in answer && answer.statusCode === 401) credentials?.refused();
+    return answer;
   }
 
   /** The address of the server's path, as logs and messages show it. */
@@ -136,6 +138,15 @@ export class RestClient {
     for (const header of [headers.warning ?? []].flat())
       for (const [, text = ""] of header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g))
         this.#options.warn(text.replace(/\\(.)/g, "$1"));
+  }
+}
+
+function answerIn(text: string, { path }: RestRequest): unknown {
+  try {
+    return parseAnswer(text);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new KubectlError(`the server's answer to ${path} is no JSON: ${JSON.stringify(text.slice(0, 100))}`, { cause });
   }
 }
 
