@@ -5,7 +5,12 @@ import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { inBatches } from "#base/collections.ts";
+import { silentLog } from "#base/log.ts";
+import { seededRandom } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
+import { runControllers } from "#client/run-controllers.ts";
+import { claimBinder } from "#controllers/volumes/claim-binder.ts";
+import { volumeBinder } from "#controllers/volumes/volume-binder.ts";
 import { LocalCluster } from "./control-plane/local-cluster.ts";
 import { inLanes, type Report } from "./figure.ts";
 import { processorMs, start } from "./scheduler.ts";
@@ -40,7 +45,7 @@ async function claims(report: Report): Promise<void> {
     const stop = new AbortController();
     const { resourceVersion } = await client.list(PersistentVolumeClaim, { namespace });
     const events = await client.watch(PersistentVolumeClaim, { namespace, resourceVersion, signal: stop.signal });
-    const begun = performance.now();
+    const [begun, cpuBefore] = [performance.now(), cluster.cpuMs()];
     const all = (async () => {
       for await (const batch of events) {
         for (const { object } of batch) if (object.status?.phase === "Bound") done.add(object.metadata.name);
@@ -58,6 +63,13 @@ async function claims(report: Report): Promise<void> {
     report({
       name: "1,000 claims with pods: created to all bound, with the local provisioner",
       value: count / (ms / 1000),
+      unit: "claims/s",
+      goal: { atLeast: 100 },
+    });
+    // Others on the machine do not count here.
+    report({
+      name: "the same per second of the cluster's processor time",
+      value: count / ((cluster.cpuMs() - cpuBefore) / 1000),
       unit: "claims/s",
       goal: { atLeast: 100 },
     });
@@ -80,7 +92,7 @@ async function bound(report: Report): Promise<void> {
   report({ name, value, unit: "pods/s", goal: { atLeast: 1.5 * upstreamFloor } });
 }
 
-/** Pods for which the scheduler chooses among 1,000 volumes, each of which only one node reaches. */
+/** Pods for which the scheduler chooses among 1,000 volumes, each of which only one node reaches; the binder does its part. */
 async function chosen(report: Report): Promise<void> {
   await using cluster = await start();
   const { client } = cluster;
@@ -90,14 +102,24 @@ async function chosen(report: Report): Promise<void> {
     volumeBindingMode: "WaitForFirstConsumer",
   });
   await have(client, "isFree");
+  const stop = new AbortController();
+  const binder = runControllers([claimBinder(), volumeBinder], {
+    client,
+    clock: cluster.clock,
+    random: seededRandom(1),
+    log: silentLog,
+  }).run(stop.signal);
   const before = processorMs();
   cluster.schedule();
-  const chosenVolumes = async () =>
-    (await client.list(PersistentVolume)).items.filter(({ spec }) => spec.claimRef).length;
-  // Nobody binds the claims here: that the volumes are chosen is what the scheduler does.
-  for (let count = 0; count < pods; count = await chosenVolumes()) await cluster.until(() => true);
+  while (cluster.bound() < pods) {
+    await cluster.until(() => true);
+    await cluster.clock.advance(10);
+  }
   const value = (pods * 1000) / (processorMs() - before);
-  report({ name: "volumes of single nodes chosen for pods on 5,000 nodes", value, unit: "pods/s" });
+  stop.abort(new Error("the measurement is over"));
+  await binder;
+  const name = "pods with volumes of single nodes, chosen and bound, on 5,000 nodes";
+  report({ name, value, unit: "pods/s", goal: { atLeast: 1.5 * upstreamFloor } });
 }
 
 async function have(client: Client, how: "isBound" | "isFree"): Promise<void> {

@@ -55,7 +55,16 @@ export const waitsForPod = (storageClass: StorageClass | undefined): boolean =>
   storageClass?.volumeBindingMode === "WaitForFirstConsumer";
 
 export const requestedBytes = ({ spec }: PersistentVolumeClaim): number => bytesOf(spec.resources.requests?.storage);
-export const volumeBytes = ({ spec }: PersistentVolume): number => bytesOf(spec.capacity?.storage);
+
+/** Read once for each state of a volume, since a scheduler with many volumes compares them often. */
+const volumeSizes = new WeakMap<PersistentVolume, number>();
+export function volumeBytes(volume: PersistentVolume): number {
+  const known = volumeSizes.get(volume);
+  if (known !== undefined) return known;
+  const bytes = bytesOf(volume.spec.capacity?.storage);
+  volumeSizes.set(volume, bytes);
+  return bytes;
+}
 
 /** Whether a bound claim asks for more than it has. */
 export const wantsToGrow = (claim: PersistentVolumeClaim): boolean =>
@@ -66,8 +75,14 @@ const bytesOf = (amount = "0"): number => Number(quantityValue(parseQuantity(amo
 /** Whether the volume can be reached from the node. */
 export function isReachable({ spec }: PersistentVolume, { labels }: Selectable): boolean {
   const required = spec.nodeAffinity?.required;
-  return required === undefined || nodeSelector(required)({ labels });
+  if (required === undefined) return true;
+  const matches = reaches.get(required) ?? nodeSelector(required);
+  reaches.set(required, matches);
+  return matches({ labels });
 }
+
+/** Compiled once for each state of a volume. */
+const reaches = new WeakMap<object, ReturnType<typeof nodeSelector>>();
 
 /** Whether the volume is bound to this claim, or reserved for it. */
 export function isFor({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {

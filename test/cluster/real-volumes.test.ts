@@ -111,6 +111,15 @@ test("the data of a stateful set outlives its pods, scaling, growing and a stop,
     /^local \(default\) +knarr\.dev\/local +Delete +WaitForFirstConsumer +true/m,
   );
 
+  const { spec: where } = await cluster.become("db-1", () => true);
+  const summary = JSON.parse(
+    await machine.kubectl("get", "--raw", `/api/v1/nodes/${where.nodeName}/proxy/stats/summary`),
+  );
+  const measured = summary.pods.find((pod: { podRef: { name: string } }) => pod.podRef.name === "db-1").volume;
+  const claimed = measured.find((volume: { name: string }) => volume.name === "data");
+  assert.deepEqual(claimed.pvcRef, { name: "data-db-1", namespace });
+  assert.ok(claimed.capacityBytes >= claimed.usedBytes && claimed.usedBytes > 0);
+
   await machine.kubectl("delete", "pod", "db-0");
   await untilReady(3);
   await scale(1);

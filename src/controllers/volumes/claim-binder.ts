@@ -16,6 +16,7 @@ import {
   defaultStorageClass,
   hasClass,
   storageProvisioner,
+  waitsForPod,
 } from "#rules/volumes.ts";
 import { bind, setClaimStatus, unboundStatus } from "./bind.ts";
 import { type BindingFacts, type ClaimPlan, planClaim } from "./claim-plan.ts";
@@ -44,12 +45,14 @@ function claimsFor(volume: PersistentVolume, cache: CacheView): readonly ObjectK
   if (claimRef) return [...naming, { namespace: claimRef.namespace, name: claimRef.name ?? "" }];
   if (volume.status.phase !== "Available") return naming;
   const name = classOf(volume);
+  if (waitsForPod(cache.get(StorageClass, { name }))) return naming; // for the scheduler to give away
   const waiting = cache.by(unboundClaims, name);
   return [...naming, ...keysOf(waiting), ...(name === "" ? keysOf(cache.by(unboundClaims, anyClass)) : [])];
 }
 
 export function claimBinder() {
   const reservations = new VolumeReservations();
+  const sayings = new Sayings();
   return controller({
     name: "persistentvolume-binder-claims",
     queue: "claims",
@@ -69,7 +72,7 @@ export function claimBinder() {
       const migrated = withMigratedClaim(found);
       const claim = migrated === found ? found : await context.client.update(PersistentVolumeClaim, migrated);
       const plan = planClaim(claim, factsFrom(context.cache, reservations));
-      if (plan.type !== "bind") return carryOut(plan, claim, context);
+      if (plan.type !== "bind") return carryOut(plan, claim, { ...context, event: sayings.about(claim, context) });
       reservations.give(plan.volume);
       try {
         await bind(plan.volume, claim, context.client);
@@ -80,6 +83,26 @@ export function claimBinder() {
       return undefined;
     },
   });
+}
+
+const mostRemembered = 10_000;
+
+/** What was said of each claim last: what it waits for is said once between two looks at it, however often it is woken. */
+class Sayings {
+  readonly #last = new Map<string, { readonly text: string; readonly at: number }>();
+
+  about({ metadata: { uid } }: PersistentVolumeClaim, { clock, event }: Reconcile): Reconcile["event"] {
+    return (type, reason, message) => {
+      const text = `${type} ${reason} ${message}`;
+      const last = this.#last.get(uid);
+      const at = clock.elapsed();
+      if (last?.text === text && at - last.at < againMs) return;
+      this.#last.set(uid, { text, at });
+      const [oldest = ""] = this.#last.keys();
+      if (this.#last.size > mostRemembered) this.#last.delete(oldest);
+      event(type, reason, message);
+    };
+  }
 }
 
 const factsFrom = (cache: CacheView, reservations: VolumeReservations): BindingFacts => ({

@@ -1,13 +1,14 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { timeOf } from "#schema/time.ts";
+import { InputMissing } from "../../inputs/sources.ts";
 import { fsStats, type VolumeStats } from "../../stats/summary.ts";
 import { fileSystem } from "../machine.ts";
 import { exists } from "./files.ts";
 import { folderBytes } from "./folder-bytes.ts";
 import type { Volumes } from "./volumes.ts";
 
-/** Measures the emptyDir volumes of pods. Counting a folder is expensive, so the bytes of each are cached for a few seconds. */
+/** Measures the emptyDir volumes of pods, and folders of the node that claims have got. Counting a folder is expensive, so the bytes of each are cached for a few seconds. */
 export class VolumeMeter {
   readonly #volumes: Volumes;
   readonly #clock: Clock;
@@ -28,6 +29,22 @@ export class VolumeMeter {
       const usedBytes = isEphemeral ? await this.#bytes(folder) : fs.usedBytes;
       measured.push({ volume: { ...fsStats(fs, timeOf(this.#clock.now()), usedBytes), name }, isEphemeral });
     }
+    return [...measured, ...(await this.#claims(pod))];
+  }
+
+  /** As upstream measures local volumes: by their file system, which may hold more than them. */
+  async #claims(pod: Pod): Promise<readonly { readonly volume: VolumeStats; readonly isEphemeral: boolean }[]> {
+    const measured: { readonly volume: VolumeStats; readonly isEphemeral: boolean }[] = [];
+    const { name: podName, namespace = "" } = pod.metadata;
+    for (const volume of pod.spec.volumes ?? []) {
+      const claim = volume.ephemeral ? `${podName}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
+      if (claim === undefined) continue;
+      const folder = await this.#volumes.claimedFolder(pod, volume).catch(unlessMounted);
+      if (folder === undefined || !(await exists(folder))) continue;
+      const stats = fsStats(await fileSystem(folder), timeOf(this.#clock.now()));
+      const pvcRef = { name: claim, namespace };
+      measured.push({ volume: { ...stats, name: volume.name, pvcRef }, isEphemeral: false });
+    }
     return measured;
   }
 
@@ -43,3 +60,8 @@ export class VolumeMeter {
 }
 
 const ttlMs = 5000;
+
+/** A claim that has no volume yet is not measured; its pod is told why. */
+function unlessMounted(error: unknown): undefined {
+  if (!(error instanceof InputMissing)) throw error;
+}

@@ -50,6 +50,9 @@ export class Volumes implements PodVolumes {
   /** The last work on each volume, by pod and name: a start and a refresh at the same time would remove each other's files. */
   readonly #locks = new Map<string, Promise<string>>();
 
+  /** By pod and name, for as long as the pod has volumes. */
+  readonly #claimedFolders = new Map<string, string>();
+
   constructor(options: VolumesOptions) {
     this.#options = { memoryDirectory: options.podsDirectory, clusterDomain: "cluster.local", ...options };
   }
@@ -118,6 +121,7 @@ export class Volumes implements PodVolumes {
 
   /** Removes the volumes of a pod of which nothing runs any more. Its termination messages stay. */
   async tearDown(podUid: string): Promise<void> {
+    for (const key of this.#claimedFolders.keys()) if (key.startsWith(`${podUid}/`)) this.#claimedFolders.delete(key);
     const { podsDirectory, memoryDirectory } = this.#options;
     const folder = join(podsDirectory, podUid);
     // Parts of volumes first, since they keep the volumes busy. What is mounted then was mounted by a container, or by an older kubelet.
@@ -140,6 +144,16 @@ export class Volumes implements PodVolumes {
     const { podsDirectory, memoryDirectory } = this.#options;
     const found = await Promise.all([podsDirectory, memoryDirectory].map(namesIn));
     return [...new Set(found.flat())];
+  }
+
+  /** Where the folder of this node is that a volume's claim has got, which may ask the API once; undefined if it has another, or none. */
+  async claimedFolder(pod: Pod, volume: Volume): Promise<string | undefined> {
+    const key = `${pod.metadata.uid}/${volume.name}`;
+    const known = this.#claimedFolders.get(key);
+    if (known !== undefined) return known;
+    const path = (await claimedVolume(pod, volume, this.#options.sources)).spec.local?.path;
+    if (path !== undefined) this.#claimedFolders.set(key, path);
+    return path;
   }
 
   /** Where an emptyDir of the pod is. */
