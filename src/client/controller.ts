@@ -1,5 +1,5 @@
 // What a controller is: a name, the kinds it looks at, and one function from an object to what should be done about it.
-// How it is run is in run-controllers.ts; how it is tested, in testing.ts.
+// How it is run is in controller-run.ts; how it is tested, in testing.ts.
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { Random } from "#base/random.ts";
