@@ -164,7 +164,6 @@ const wellConnected: Readonly<Record<string, string>> = {
   "src/observe/experts.ts": "a list, one line for each kind",
   "src/serving/host/https/front.ts": "puts a server together",
   "src/scheduler/plugins/list.ts": "a list, one line for each plugin",
-  "src/scheduler/scheduler.ts": "puts a scheduler together; to be cut",
   "src/scheduler/watching.ts": "follows nine kinds",
   "src/store/host/lmdb.ts": "puts the store together; to be cut",
 };
