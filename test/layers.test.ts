@@ -159,7 +159,6 @@ const wellConnected: Readonly<Record<string, string>> = {
   "src/kubelet/host/machine-kubelet.ts": "puts the kubelet of a machine together",
   "src/kubelet/host/volumes/volumes.ts": "to be cut: a table of the kinds of volumes",
   "src/kubelet/kubelet.ts": "puts a kubelet together",
-  "src/kubelet/pods.ts": "to be cut",
   "src/kubelet/simulated/nodes.ts": "puts simulated kubelets together",
   "src/observe/experts.ts": "a list, one line for each kind",
   "src/serving/host/https/front.ts": "puts a server together",

@@ -9,7 +9,7 @@ import type { NodeDescription, NodeHealth } from "./node/description.ts";
 import { healthEvents, statusNews } from "./node/health-events.ts";
 import { NodeAgent } from "./node/node-agent.ts";
 import type { NodeGroup } from "./node-group.ts";
-import type { PodNode, Rejection } from "./pods.ts";
+import type { PodNode, Rejection } from "./pods-context.ts";
 import { configurationOf } from "./server/configuration.ts";
 import { countPods } from "./server/kubelet-metrics.ts";
 import { type KubeletRequest, type KubeletServer, kubeletServer, type ServedPod } from "./server/server.ts";

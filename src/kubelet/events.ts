@@ -3,7 +3,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import type { EventRecorder } from "#client/events.ts";
 import { fieldPathOf } from "./pod/containers.ts";
-import type { RecordEvent } from "./pods.ts";
+import type { RecordEvent } from "./pods-context.ts";
 
 export interface EventRate {
   readonly perSecond: number;

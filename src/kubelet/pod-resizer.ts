@@ -13,7 +13,7 @@ import {
   resizeSummary,
 } from "./pod/resize.ts";
 import type { BeginStop } from "./pod/view.ts";
-import type { PodsContext } from "./pods.ts";
+import type { PodsContext } from "./pods-context.ts";
 
 /** What a resizer needs of the worker of its pod. */
 export interface ResizeHost {

@@ -4,7 +4,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import { ManualClock } from "#base/clock.ts";
 import type { Draft } from "#schema/infer.ts";
 import { PodWorker } from "./pod-worker.ts";
-import type { PodsContext } from "./pods.ts";
+import type { PodsContext } from "./pods-context.ts";
 import { now, podOf } from "./testing.ts";
 
 test("what a worker itself tells of its pod is no news to it; all else is", () => {

@@ -24,7 +24,7 @@ import type {
   Termination,
 } from "./pod/view.ts";
 import { PodResizer } from "./pod-resizer.ts";
-import type { PodsContext, Rejection } from "./pods.ts";
+import type { PodsContext, Rejection } from "./pods-context.ts";
 import { nothingObserved, type PodState } from "./runtime.ts";
 import { StartError, startContainer } from "./start-container.ts";
 import { mountDelays } from "./volume-lifecycle.ts";

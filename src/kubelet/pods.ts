@@ -3,90 +3,23 @@
 import type { Pod } from "#api/core/v1/pod.ts";
 import { aborted } from "#base/aborted.ts";
 import { breathe, turn } from "#base/breathe.ts";
-import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
-import type { Log } from "#base/log.ts";
 import { retry } from "#base/retry.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { TimerQueue } from "#base/timer-queue.ts";
-import type { Client } from "#client/client.ts";
-import type { Informer, InformerChange } from "#client/informer.ts";
+import type { InformerChange } from "#client/informer.ts";
 import { keyOfObject } from "#client/object-key.ts";
 import { hasEnded } from "#rules/pods.ts";
-import type { Hooks } from "./hooks.ts";
-import type { HostResource } from "./host-resource.ts";
 import { outOfPrefix } from "./node/admit.ts";
 import type { ResizeProgress } from "./pod/resize.ts";
 import type { Termination } from "./pod/view.ts";
 import { PodWorker } from "./pod-worker.ts";
-import type { Probes } from "./probes/probes.ts";
-import type { ContainerRuntime, Credentials } from "./runtime.ts";
+import type { PodNode, PodsContext, PodsOptions } from "./pods-context.ts";
 import { Semaphore } from "./semaphore.ts";
 import { removeMirror, writeMirror } from "./static-pods/mirror.ts";
 import { isStatic, mirroredHash } from "./static-pods/static-pod.ts";
 import { writeStatus } from "./status-writer.ts";
 import { WorkerPool } from "./worker-pool.ts";
-
-/** A node as its pods see it. */
-export interface PodNode {
-  readonly name: string;
-  /** Acts as the node. */
-  readonly client: Client;
-  readonly hostIps: readonly string[];
-  /** Uid of the Node object; only mirror pods need it. */
-  readonly uid?: string | undefined;
-  /** False for a node that is switched off: nothing is done for its pods. */
-  readonly isRunning: boolean;
-  /** Why the node does not admit the pod; undefined if it does. */
-  admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
-}
-
-export interface Rejection {
-  readonly reason: string;
-  readonly message: string;
-}
-
-export type RecordEvent = (
-  about: Pod,
-  type: "Normal" | "Warning",
-  reason: string,
-  message: string,
-  container?: string,
-) => void;
-
-export interface PodsOptions {
-  readonly informer: Informer<typeof Pod>;
-  readonly runtime: ContainerRuntime;
-  readonly probes: Probes;
-  readonly hooks: Hooks;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly event: RecordEvent;
-  /** Credentials for the pull of an image. */
-  readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<Credentials | undefined>;
-  /** The node of that name, if it is one of ours. */
-  readonly nodeOf: (name: string) => PodNode | undefined;
-  /** What pods need on the host; released in reverse order. */
-  readonly hostResources?: readonly HostResource[];
-  /** How many pods get a sandbox at the same time; defaults to no limit. */
-  readonly maxConcurrentStarts?: number | undefined;
-}
-
-/** What workers share. */
-export interface PodsContext extends Omit<PodsOptions, "informer" | "madeAtOnce"> {
-  readonly hostResources: readonly HostResource[];
-  /** Whether any host resource has a `release`. */
-  readonly hasReleasable: boolean;
-  readonly timers: TimerQueue<PodWorker>;
-  /** Bounds how many sandboxes are made at the same time. */
-  readonly starts: Semaphore;
-  /** Why the pod cannot be resized to what its spec says; undefined if it can. */
-  readonly resizeRefusal: (worker: PodWorker) => ResizeProgress | undefined;
-  /** Syncs the pod soon. */
-  readonly wake: (worker: PodWorker) => void;
-  /** Syncs the pod after a delay, since something has failed. */
-  readonly retryLater: (worker: PodWorker) => void;
-}
 
 const syncWorkers = 16;
 const statusWorkers = 64;

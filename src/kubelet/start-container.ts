@@ -9,7 +9,7 @@ import { imageNameProblem } from "./images/image-name.ts";
 import { InputMissing } from "./inputs/sources.ts";
 import { type Delay, type DelayLimits, nextDelay } from "./pod/restart.ts";
 import type { StartContainer, StartFailure } from "./pod/view.ts";
-import type { PodsContext } from "./pods.ts";
+import type { PodsContext } from "./pods-context.ts";
 import { rootProblem } from "./root-user.ts";
 import type { Image } from "./runtime.ts";
 

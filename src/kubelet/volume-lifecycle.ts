@@ -12,7 +12,7 @@ import type { AccountTokens } from "./inputs/account-tokens.ts";
 import { fileReferences, isMadeOfObjects, showsPod } from "./inputs/references.ts";
 import { InputMissing, type PodContext } from "./inputs/sources.ts";
 import type { InputWatches } from "./inputs/watched-objects.ts";
-import type { RecordEvent } from "./pods.ts";
+import type { RecordEvent } from "./pods-context.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** The volumes of pods as the host makes them. */

@@ -14,7 +14,7 @@ import {
   quantityValue,
   zeroQuantity,
 } from "#schema/quantity.ts";
-import type { Rejection } from "../pods.ts";
+import type { Rejection } from "../pods-context.ts";
 import type { NodeHealth } from "./description.ts";
 import { admitSysctls } from "./sysctls.ts";
 

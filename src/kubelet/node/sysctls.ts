@@ -1,7 +1,7 @@
 // Sysctls that pods may set: those of their own namespaces that affect no other pod. The list is upstream's.
 // Upstream: pkg/kubelet/sysctl/safe_sysctls.go and pkg/kubelet/sysctl/allowlist.go.
 import type { Pod } from "#api/core/v1/pod.ts";
-import type { Rejection } from "../pods.ts";
+import type { Rejection } from "../pods-context.ts";
 
 /** Parameters of the network's namespace; that of inter-process communication has one. */
 const safe = {

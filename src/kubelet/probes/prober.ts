@@ -11,7 +11,7 @@ import type { Component } from "#base/supervise.ts";
 import { TimerQueue } from "#base/timer-queue.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { ProbeResult, ProbeResults } from "../pod/view.ts";
-import type { RecordEvent } from "../pods.ts";
+import type { RecordEvent } from "../pods-context.ts";
 import type { ContainerState, PodState } from "../runtime.ts";
 import { WorkerPool } from "../worker-pool.ts";
 import type { ProbeCount, ProbeCounts, ProbeKind } from "./probe-counts.ts";

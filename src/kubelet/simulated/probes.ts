@@ -4,7 +4,7 @@ import type { Pod } from "#api/core/v1/pod.ts";
 import type { Probe } from "#api/core/v1/probe.ts";
 import { containersIn } from "../pod/containers.ts";
 import type { ProbeResults } from "../pod/view.ts";
-import type { RecordEvent } from "../pods.ts";
+import type { RecordEvent } from "../pods-context.ts";
 import { hasProbes, noFindings, type ProbeFindings, type Probes } from "../probes/probes.ts";
 import type { PodState } from "../runtime.ts";
 import type { ContainerScript } from "./script.ts";
