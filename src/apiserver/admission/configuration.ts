@@ -50,9 +50,6 @@ export interface AdmissionSettings extends Partial<AdmissionConfiguration> {
   readonly disable?: readonly string[];
 }
 
-/** Plugins of upstream that are not here, and can therefore be asked not to run. */
-const absentPlugins: ReadonlySet<string> = new Set(["NodeDeclaredFeatureValidator"]);
-
 /** The plugins that settings ask for, in order. Throws UsageError for a name that is unknown, or asked for and refused. */
 export function pluginsOf({ enable = [], disable = [], ...given }: AdmissionSettings): readonly AdmissionPlugin[] {
   const known = new Set(allPlugins.map(({ name }) => name));
@@ -61,8 +58,7 @@ export function pluginsOf({ enable = [], disable = [], ...given }: AdmissionSett
     ["disable-admission-plugins", disable],
   ] as const)
     for (const name of names)
-      if (!known.has(name) && !(names === disable && absentPlugins.has(name)))
-        throw new UsageError(`--${flag}: ${JSON.stringify(name)} is not an admission plugin`);
+      if (!known.has(name)) throw new UsageError(`--${flag}: ${JSON.stringify(name)} is not an admission plugin`);
   const both = enable.filter((name) => disable.includes(name));
   if (both.length > 0)
     throw new UsageError(`${both.join(", ")} in enable-admission-plugins and disable-admission-plugins overlapped`);

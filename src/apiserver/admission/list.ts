@@ -2,7 +2,6 @@
 //
 //   PodGroupProtection, PodGroupWorkloadExists, JobValidation   behind gates that are off
 //   ClusterTrustBundleAttest                                    before CertificateSubjectRestriction, behind a gate that is off
-//   NodeDeclaredFeatureValidator                                before PodResizeValidator: nodes declare no features yet
 //
 // Webhooks and policies are directly before ResourceQuota, since quota charges for what they made of the object.
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
@@ -23,6 +22,7 @@ import { limitRanger } from "./limit-ranger.ts";
 import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
 import { namespaceExists } from "./namespace-exists.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { ownerReferencesPermissionEnforcement } from "./owner-references-permission-enforcement.ts";
 import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
@@ -92,6 +92,7 @@ export const allPlugins: readonly ListedPlugin[] = [
   on(defaultIngressClass),
   off(denyServiceExternalIps),
   on(podTopologyLabels),
+  on(nodeDeclaredFeatureValidator),
   on(podResizeValidator),
   on(mutatingAdmissionPolicy()),
   {

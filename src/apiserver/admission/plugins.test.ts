@@ -23,6 +23,7 @@ import { limitRanger } from "./limit-ranger.ts";
 import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
 import { namespaceExists } from "./namespace-exists.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
 import { persistentVolumeClaimResize } from "./persistent-volume-claim-resize.ts";
 import { podResizeValidator } from "./pod-resize-validator.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
@@ -476,6 +477,36 @@ test("AlwaysDeny refuses everything, by the name that will be generated if there
     spec: {},
   });
   assert.equal(refusal, 'pods "web-" is forbidden: admission control is denying all modifications');
+});
+
+test("NodeDeclaredFeatureValidator refuses changes that the kubelet of the pod's node does not know", async () => {
+  const world = new AdmissionWorld();
+  const all = ["InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers"];
+  world.have(Node, { metadata: { name: "new" }, status: { declaredFeatures: all } });
+  world.have(Node, { metadata: { name: "old" } });
+  const cpu = (amount: string) => ({ requests: { cpu: amount } });
+  const pod = (nodeName: string, generation: number, whole: string, init: string, restartPolicy?: "Always") =>
+    podWith(
+      {
+        nodeName,
+        resources: cpu(whole),
+        initContainers: [{ name: "i", image: "i", resources: cpu(init), ...(restartPolicy && { restartPolicy }) }],
+        containers: [{ name: "c", image: "i" }],
+      },
+      { generation },
+    );
+  const refusal = async (next: object, old: object) =>
+    (await world.admit(nodeDeclaredFeatureValidator, Pod, next, { old, subresource: "resize" })).refusal;
+  assert.equal(await refusal(pod("new", 2, "2", "2"), pod("new", 1, "1", "1")), "");
+  assert.equal(
+    await refusal(pod("old", 2, "2", "2"), pod("old", 1, "1", "1")),
+    `pods "p" is forbidden: pod update requires features ${all.join(", ")} which are not available on node "old"`,
+  );
+  assert.match(await refusal(pod("old", 2, "1", "2"), pod("old", 1, "1", "1")), /features InPlacePodVertical\S+ which/);
+  assert.equal(await refusal(pod("old", 2, "1", "2", "Always"), pod("old", 1, "1", "1", "Always")), "");
+  assert.equal(await refusal(pod("old", 1, "2", "2"), pod("old", 1, "1", "1")), "");
+  assert.equal(await refusal(pod("", 2, "2", "2"), pod("", 1, "1", "1")), "");
+  assert.match(await refusal(pod("gone", 2, "2", "2"), pod("gone", 1, "1", "1")), /node "gone" not found/);
 });
 
 test("PodResizeValidator keeps a pod within what its node has", async () => {

@@ -1,4 +1,4 @@
-// The certificates of the port on which a part that runs alone serves its health and metrics.
+// The certificates of a part that runs alone, followed while it serves.
 import { X509Certificate } from "node:crypto";
 import { hostname } from "node:os";
 import type { Clock } from "#base/clock.ts";
@@ -13,7 +13,7 @@ import type { AloneSettings } from "./flags.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The configured certificate, or else a self-signed one: clients of these ports do not verify it. */
+/** The pair that was given; else one that nobody can check, and nobody needs to. */
 export function partCertificates(settings: AloneSettings, clock: Clock, log: Log): LiveCertificates<FrontCertificates> {
   const [cert, key, ca] = [settings["tls-cert-file"], settings["tls-private-key-file"], settings["client-ca-file"]];
   if ((cert === undefined) !== (key === undefined))
