@@ -2,6 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type TestServer, testServer } from "#apiserver/testing.ts";
+import { measurePolicy, measureWebhook } from "./extension/admission.ts";
 import { inLanes, median, type Report } from "./figure.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -12,6 +13,8 @@ const rounds = 5;
 export async function run(report: Report): Promise<void> {
   await measureBurst(report);
   await measureObjects(report);
+  await measurePolicy(report);
+  await measureWebhook(report);
 }
 
 /** A definition about as large as those of operators: some dozen fields, with descriptions. */

@@ -75,6 +75,8 @@ export function check(expr: Expr, size: number, declarations: Declarations, prob
 
 class Checker {
   readonly #declarations: Declarations;
+  /** How many calls of `format` are around what is being checked. */
+  #formats = 0;
   readonly #problems: CelProblem[];
   readonly #types: (CelType | undefined)[];
   readonly #references = new Map<number, NameReference>();
@@ -225,6 +227,12 @@ class Checker {
       this.#checkOptionalSelect(expr);
       return;
     }
+    if (expr.name === "format") this.#formats++;
+    this.#checkParts(expr);
+    if (expr.name === "format") this.#formats--;
+  }
+
+  #checkParts(expr: CallExpr): void {
     for (const arg of expr.args) this.check(arg);
     const { functions } = this.#declarations;
     if (expr.target === undefined) {
@@ -319,10 +327,11 @@ class Checker {
 
   // — literals —
 
-  /** The type of elements so far and one more. Elements of different types are an error in Kubernetes. */
+  /** The type of elements so far and one more. Elements of different types are an error in Kubernetes, but for what is formatted. */
   #join(place: Expr, before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type;
     if (this.#isAssignable(before, type)) return mostGeneral(before, type);
+    if (this.#formats > 0) return dynType;
     this.#report(mismatch(before, type), place);
     return errorType;
   }

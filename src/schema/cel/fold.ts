@@ -40,30 +40,32 @@ function growing(start: CelValue): CelValue {
 
 /** `goesOn`: whether a later element can make up for one that failed, as it can for `all` and `exists`. */
 function iterate(fold: Fold, frame: Frame, over: CelValue, goesOn: boolean): void {
-  const { condition, step, accumulator, variable, variable2 } = fold;
-  for (const [first, second] of pairs(over, variable2 !== undefined)) {
-    frame.locals[variable] = first;
-    if (variable2 !== undefined) frame.locals[variable2] = second;
-    if (condition.constant !== true && condition.step(frame) === false) return;
-    try {
-      frame.locals[accumulator] = step(frame);
-    } catch (failure) {
-      if (!(failure instanceof EvaluationFailure) || failure.isFinal) throw failure;
-      frame.locals[accumulator] = failure;
-      if (!goesOn) return;
-    }
-  }
-}
-
-/** Elements, or keys; with two variables indices and elements, or keys and values. */
-function* pairs(over: CelValue, isForTwo: boolean): Generator<readonly [CelValue, CelValue]> {
-  if (typeof over !== "object" || over === null || over instanceof Uint8Array) return noSuchOverload();
+  if (typeof over !== "object" || over === null || over instanceof Uint8Array) noSuchOverload();
+  const isForTwo = fold.variable2 !== undefined;
   if (over.kind === "list") {
+    // Without an iterator: a list in an object has a handful of elements, and is gone through for each request.
     for (let i = 0; i < over.size; i++) {
       const element = over.at(i) ?? null;
-      yield isForTwo ? [i, element] : [element, null];
+      if (!(isForTwo ? takes(fold, frame, i, element, goesOn) : takes(fold, frame, element, null, goesOn))) return;
     }
   } else if (over.kind === "map") {
-    for (const key of over.keys()) yield [key, isForTwo ? (over.find(key) ?? null) : null];
+    for (const key of over.keys())
+      if (!takes(fold, frame, key, isForTwo ? (over.find(key) ?? null) : null, goesOn)) return;
   } else noSuchOverload();
+}
+
+/** One element or key; with two variables an index and its element, or a key and its value. Whether there is to be another. */
+function takes(fold: Fold, frame: Frame, first: CelValue, second: CelValue, goesOn: boolean): boolean {
+  const { condition, step, accumulator, variable, variable2 } = fold;
+  frame.locals[variable] = first;
+  if (variable2 !== undefined) frame.locals[variable2] = second;
+  if (condition.constant !== true && condition.step(frame) === false) return false;
+  try {
+    frame.locals[accumulator] = step(frame);
+    return true;
+  } catch (failure) {
+    if (!(failure instanceof EvaluationFailure) || failure.isFinal) throw failure;
+    frame.locals[accumulator] = failure;
+    return goesOn;
+  }
 }

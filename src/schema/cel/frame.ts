@@ -16,7 +16,9 @@ export class Frame {
 
   constructor(variables: Activation, localCount: number, limit: number) {
     this.variables = variables;
-    this.locals = new Array(localCount).fill(null);
+    const locals: CelValue[] = [];
+    for (let i = 0; i < localCount; i++) locals.push(null);
+    this.locals = locals;
     this.#limit = limit;
   }
 

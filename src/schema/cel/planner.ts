@@ -22,6 +22,7 @@ import { isEqual } from "./values/equality.ts";
 import { EvaluationFailure, fail, noSuchOverload } from "./values/failure.ts";
 import { ArrayList } from "./values/list.ts";
 import { EntryMap } from "./values/map.ts";
+import { none } from "./values/optional.ts";
 import { type CelValue, isOfType } from "./values/value.ts";
 
 /** Makes the value of a struct from its fields. */
@@ -187,6 +188,8 @@ export class Planner {
         return { step: logical(this.plan(first).step, this.plan(second).step, false) };
       if (expr.name === "@not_strictly_false") return { step: notStrictlyFalse(this.plan(first).step) };
     }
+    if (expr.target && first && (expr.name === "or" || expr.name === "orValue"))
+      return { step: alternative(this.plan(expr.target).step, this.plan(first).step, expr.name === "or") };
     const reference = this.#checked.referenceOf(expr);
     if (reference?.kind !== "function") throw new Error(`call of ${expr.name} was not resolved`);
     const operands = expr.target && !reference.isQualified ? [expr.target, ...expr.args] : expr.args;
@@ -252,11 +255,11 @@ export class Planner {
   #planMap({ entries }: MapLiteral): PlanPart {
     const keys = entries.map(({ key }) => this.plan(key));
     const values = entries.map(({ value }) => this.plan(value));
-    const make = (key: (i: number) => CelValue, value: (i: number) => CelValue) => {
+    const make = (key: (i: number) => CelValue, value: (i: number) => CelValue, replaces = false) => {
       const map = new EntryMap();
       for (const [i, { isOptional }] of entries.entries()) {
         const kept = isOptional ? unwrapped(value(i)) : value(i);
-        if (kept !== undefined) map.insert(key(i), kept);
+        if (kept !== undefined) map.insert(key(i), kept, replaces);
       }
       return map;
     };
@@ -266,6 +269,7 @@ export class Planner {
         make(
           (i) => constants[i] ?? null,
           (i) => constants[keys.length + i] ?? null,
+          true, // cel-go does not look at keys of a map of constants that stand twice
         ),
       );
     const step: Step = (frame) => {
@@ -334,6 +338,12 @@ function qualified(operand: Step, key: PlanPart, readKey: (value: CelValue, key:
       const value = operand(frame);
       return readKey(value, step(frame));
     };
+  if (readKey === readOptional)
+    return (frame) => {
+      const value = readOptional(operand(frame), constant);
+      if (value !== none) frame.charge(baseCosts.selectAndIdent);
+      return value;
+    };
   return (frame) => {
     const value = operand(frame);
     frame.charge(baseCosts.selectAndIdent);
@@ -379,6 +389,17 @@ function truthOrFailure(step: Step, frame: Frame): boolean | EvaluationFailure {
   }
 }
 
+/** `optional.or(other)` and `optional.orValue(value)`, which cost nothing: what stands for the absent is only evaluated then. */
+function alternative(step: Step, otherwise: Step, isOptional: boolean): Step {
+  return (frame) => {
+    const value = step(frame);
+    if (typeof value !== "object" || value === null || !("kind" in value) || value.kind !== "optional")
+      return noSuchOverload();
+    if (value.value === undefined) return otherwise(frame);
+    return isOptional ? value : value.value;
+  };
+}
+
 function notStrictlyFalse(step: Step): Step {
   return (frame) => {
     const value = truthOrFailure(step, frame);
@@ -407,7 +428,8 @@ function constantMembership([value, list]: readonly PlanPart[]): Step | undefine
 
 function strictCall(steps: readonly Step[], evaluate: Overload["evaluate"], cost: CallCost): Step {
   const [first, second] = steps;
-  const price = typeof cost === "number" ? () => cost : cost;
+  if (typeof cost === "number") return cheapCall(steps, evaluate, cost);
+  const price = cost;
   if (first && steps.length === 1)
     return (frame) => {
       const value = first(frame);
@@ -424,6 +446,29 @@ function strictCall(steps: readonly Step[], evaluate: Overload["evaluate"], cost
   return (frame) => {
     const args = steps.map((step) => step(frame));
     frame.charge(price(args));
+    return evaluate(...args);
+  };
+}
+
+/** A call whose cost is always the same: most operators. */
+function cheapCall(steps: readonly Step[], evaluate: Overload["evaluate"], cost: number): Step {
+  const [first, second] = steps;
+  if (first && steps.length === 1)
+    return (frame) => {
+      const value = first(frame);
+      frame.charge(cost);
+      return evaluate(value);
+    };
+  if (first && second && steps.length === 2)
+    return (frame) => {
+      const left = first(frame);
+      const right = second(frame);
+      frame.charge(cost);
+      return evaluate(left, right);
+    };
+  return (frame) => {
+    const args = steps.map((step) => step(frame));
+    frame.charge(cost);
     return evaluate(...args);
   };
 }

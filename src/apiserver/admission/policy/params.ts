@@ -1,6 +1,7 @@
 // The parameters that a binding brings along: objects of any kind that is served, custom ones included.
 // Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go (CollectParams).
 import type { ParamKind, ParamRef } from "#api/admissionregistration/v1/params.ts";
+import type { Soon } from "#base/soon.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject } from "#schema/object.ts";
 import { selectorMatcher } from "#schema/selector.ts";
@@ -14,12 +15,21 @@ export class ConfigurationError extends Error {
 }
 
 /** Each of them is a run of the policy; one that is undefined is a run without parameters. Throws ConfigurationError. */
-export async function paramsOf(
+export function paramsOf(
   request: ReviewedRequest,
   paramKind: ParamKind | undefined,
   paramRef: ParamRef | undefined,
-): Promise<readonly (ApiObject | undefined)[]> {
-  if (!paramKind || !paramRef) return [undefined];
+): Soon<readonly (ApiObject | undefined)[]> {
+  return paramKind && paramRef ? someParams(request, paramKind, paramRef) : noParams;
+}
+
+const noParams = [undefined];
+
+async function someParams(
+  request: ReviewedRequest,
+  paramKind: ParamKind,
+  paramRef: ParamRef,
+): Promise<readonly ApiObject[]> {
   const kind = kindOf(request, paramKind);
   const namespace = namespaceOf(request, kind, paramRef);
   const found = await foundParams(request, kind, namespace, paramRef);

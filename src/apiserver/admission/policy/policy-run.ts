@@ -1,7 +1,8 @@
 import { Namespace } from "#api/core/v1/namespace.ts";
+import { type Soon, soon } from "#base/soon.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { MatchedVersion, ReviewedRequest } from "../matching/reviewed-request.ts";
-import { AuthorizationPending, RequestAuthority, RequestVariables } from "./request-variables.ts";
+import { AuthorizationPending, RequestAuthority, RequestVariables, type VariableSources } from "./request-variables.ts";
 
 /** How many different questions one evaluation may have to wait for. */
 const mostWaits = 100;
@@ -18,32 +19,45 @@ export class PolicyRun {
     this.#authority = new RequestAuthority(request);
   }
 
-  /** Expressions do not wait: where an authorizer takes its time, they are evaluated again once it has answered. */
-  async evaluate<T>(
+  /**
+   * Expressions do not wait: where an authorizer takes its time, they are evaluated again once it has answered. At once, if nothing has to
+   * be waited for: that is a fifth of what a policy costs.
+   */
+  evaluate<T>(
     matched: MatchedVersion,
     params: ApiObject | undefined,
     work: (variables: RequestVariables) => T,
-  ): Promise<T> {
-    const namespace = await this.#namespaceObject();
-    const request = this.#request;
-    const [shown, before] = [request.object(matched), request.old(matched)];
-    const object = shown instanceof Promise ? await shown : shown;
-    const old = before instanceof Promise ? await before : before;
-    for (let waits = 0; ; waits++)
-      try {
-        const sources = { request, matched, authority: this.#authority, params, namespace, object, old };
-        return work(new RequestVariables(sources));
-      } catch (error) {
-        if (!(error instanceof AuthorizationPending) || waits === mostWaits) throw error;
-        await error.answer;
-      }
+  ): Soon<T> {
+    const [namespace, object, old] = [
+      this.#namespaceObject(),
+      this.#request.object(matched),
+      this.#request.old(matched),
+    ];
+    if (namespace instanceof Promise || object instanceof Promise || old instanceof Promise)
+      return Promise.all([namespace, object, old]).then(([known, shown, before]) =>
+        this.#evaluate({ matched, params, namespace: known, object: shown, old: before }, work),
+      );
+    return this.#evaluate({ matched, params, namespace, object, old }, work);
+  }
+
+  #evaluate<T>(known: KnownVariables, work: (variables: RequestVariables) => T, waits = 0): Soon<T> {
+    try {
+      return work(new RequestVariables({ ...known, request: this.#request, authority: this.#authority }));
+    } catch (error) {
+      if (!(error instanceof AuthorizationPending) || waits === mostWaits) throw error;
+      return error.answer.then(() => this.#evaluate(known, work, waits + 1));
+    }
   }
 
   /** A namespace is not in one, although requests about it are. */
-  async #namespaceObject(): Promise<Namespace | undefined> {
-    if (!this.#hasNamespace && this.#request.asked.kind !== Namespace)
-      this.#namespace = await this.#request.namespaceObject();
-    this.#hasNamespace = true;
-    return this.#namespace;
+  #namespaceObject(): Soon<Namespace | undefined> {
+    if (this.#hasNamespace || this.#request.asked.kind === Namespace) return this.#namespace;
+    return soon(this.#request.namespaceObject(), (namespace) => {
+      this.#namespace = namespace;
+      this.#hasNamespace = true;
+      return namespace;
+    });
   }
 }
+
+type KnownVariables = Omit<VariableSources, "request" | "authority">;

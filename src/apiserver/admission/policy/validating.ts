@@ -3,6 +3,7 @@
 import { ValidatingAdmissionPolicy } from "#api/admissionregistration/v1/validating-admission-policy.ts";
 import { ValidatingAdmissionPolicyBinding } from "#api/admissionregistration/v1/validating-admission-policy-binding.ts";
 import { ApiError } from "#base/errors.ts";
+import type { Soon } from "#base/soon.ts";
 import { type AnyAdmissionRequest, type MatchedVersion, ReviewedRequest } from "../matching/reviewed-request.ts";
 import { type AdmissionPlugin, admissionPlugin, refused } from "../plugin.ts";
 import type { AdmissionServer } from "../server.ts";
@@ -60,7 +61,8 @@ class Judgement {
 
   async of(policies: readonly Policy[]): Promise<undefined> {
     for (const policy of policies) {
-      const matched = await this.#configured(policy, undefined, () => policy.matcher.match(this.#request));
+      const matching = this.#configured(policy, undefined, () => policy.matcher.match(this.#request));
+      const matched = matching instanceof Promise ? await matching : matching;
       if (matched) await this.#policy(policy, matched);
     }
     if (this.#audited.length > 0)
@@ -78,11 +80,13 @@ class Judgement {
         (await this.#configured(policy, binding, () => binding.matcher?.match(this.#request))) !== undefined;
       if (!isMeant) continue;
       const { paramKind } = policy.object.spec;
-      const params = await this.#configured(policy, binding, () =>
+      const finding = this.#configured(policy, binding, () =>
         paramsOf(this.#request, paramKind, binding.object.spec.paramRef),
       );
+      const params = finding instanceof Promise ? await finding : finding;
       for (const param of params ?? []) {
-        const verdict = await this.#run.evaluate(matched, param, (variables) => judge(policy.compiled, variables));
+        const judging = this.#run.evaluate(matched, param, (variables) => judge(policy.compiled, variables));
+        const verdict = judging instanceof Promise ? await judging : judging;
         for (const failure of verdict.failures) this.#act(policy, binding, failure);
         for (const message of verdict.problems) this.#deny(policy, binding, message, "Invalid");
         for (const [key, value] of verdict.annotations) {
@@ -96,23 +100,19 @@ class Judgement {
   }
 
   /** Undefined where something is wrong with the policy or the binding, which is then dealt with. */
-  async #configured<T>(
-    policy: Policy,
-    binding: Binding | undefined,
-    find: () => T | Promise<T>,
-  ): Promise<T | undefined> {
-    try {
-      return await find();
-    } catch (error) {
+  #configured<T>(policy: Policy, binding: Binding | undefined, find: () => Soon<T>): Soon<T | undefined> {
+    const misconfigured = (error: unknown): undefined => {
       if (!(error instanceof ConfigurationError || error instanceof ApiError)) throw error;
+      const what = binding ? "binding" : "policy";
       if (policy.compiled.failurePolicy !== "Ignore")
-        this.#deny(
-          policy,
-          binding,
-          `failed to configure ${binding ? "binding" : "policy"}: ${error.message}`,
-          "Invalid",
-        );
+        this.#deny(policy, binding, `failed to configure ${what}: ${error.message}`, "Invalid");
       return undefined;
+    };
+    try {
+      const found = find();
+      return found instanceof Promise ? found.catch(misconfigured) : found;
+    } catch (error) {
+      return misconfigured(error);
     }
   }
 

@@ -11,7 +11,7 @@ import {
   uintType,
 } from "../types.ts";
 import { Double } from "../values/double.ts";
-import { type Duration, formatSeconds, parseDuration, toDuration } from "../values/duration.ts";
+import { type Duration, formatSeconds, parseDuration } from "../values/duration.ts";
 import { conversionFailure, fail } from "../values/failure.ts";
 import { formatDouble } from "../values/format-double.ts";
 import { type Int, intOfDouble, toInt } from "../values/int.ts";
@@ -149,7 +149,7 @@ export const conversions: Library = {
     fn(
       "duration",
       global("duration_to_duration", [durationType], durationType, same),
-      global("int64_to_duration", [intType], durationType, (value: Int) => toDuration(BigInt(value))),
+      global("int64_to_duration", [intType], durationType, () => conversionFailure("int", durationType.name)),
       global(
         "string_to_duration",
         [stringType],

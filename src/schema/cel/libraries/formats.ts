@@ -53,11 +53,11 @@ const named: readonly (readonly [string, number, TextCheck])[] = [
   ["dns1123SubdomainPrefix", 60, asPrefix(dns1123Subdomain)],
   ["dns1035LabelPrefix", 30, asPrefix(dns1035Label)],
   ["labelValue", 40, labelValue],
-  ["uri", 1112, (text) => (isRequestUri(text) ? [] : [urlProblem(text)])],
-  ["uuid", 75, ofSchema("uuid", "does not match the UUID format")],
+  ["uri", 1103, (text) => (isRequestUri(text) ? [] : [urlProblem(text)])],
+  ["uuid", 70, ofSchema("uuid", "does not match the UUID format")],
   ["byte", 84, ofSchema("byte", "invalid base64")],
-  ["date", 127, ofSchema("date", "invalid date")],
-  ["datetime", 127, ofSchema("date-time", "invalid datetime")],
+  ["date", 71, ofSchema("date", "invalid date")],
+  ["datetime", 71, ofSchema("date-time", "invalid datetime")],
 ];
 
 const formats: ReadonlyMap<string, FormatValue> = new Map(

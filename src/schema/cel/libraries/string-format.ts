@@ -189,7 +189,7 @@ function shown(value: CelValue): string {
     case "list":
       return `[${[...elementsOf(value)].map(nested).join(", ")}]`;
     case "map": {
-      const entries = [...value.keys()].map((key) => `${nested(key)}: ${nested(value.find(key) ?? null)}`);
+      const entries = [...value.keys()].map((key) => `${nested(key)}:${nested(value.find(key) ?? null)}`);
       return `{${entries.sort().join(", ")}}`;
     }
     default:
@@ -202,6 +202,7 @@ function nested(value: CelValue): string {
   const text = shown(value);
   if (typeof value === "string") return JSON.stringify(text);
   if (value instanceof Uint8Array) return `b${JSON.stringify(text)}`;
+  if (value instanceof Double) return Number.isFinite(value.value) ? fixedPoint(value.value, 6) : JSON.stringify(text);
   const isTime =
     typeof value === "object" && value !== null && "kind" in value && /^(duration|timestamp)$/.test(value.kind);
   if (isTime && typeof value === "object" && value !== null && "kind" in value)

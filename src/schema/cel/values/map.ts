@@ -36,12 +36,12 @@ export class EntryMap implements MapValue {
     for (const [key, value] of entries) this.insert(key, value);
   }
 
-  /** Only while nobody else sees the map. Fails if the key is there already, or cannot be one. */
-  insert(key: CelValue, value: CelValue): this {
+  /** Only while nobody else sees the map. Fails if the key is there already, unless it `replaces`, or cannot be one. */
+  insert(key: CelValue, value: CelValue, replaces = false): this {
     const lookup =
       typeof key === "object" && key !== null && "kind" in key && key.kind === "double" ? undefined : lookupKey(key);
     if (lookup === undefined) fail("unsupported key type");
-    if (this.#entries.has(lookup)) fail(`Failed with repeated key`);
+    if (!replaces && this.#entries.has(lookup)) fail(`Failed with repeated key`);
     this.#entries.set(lookup, { key, value });
     return this;
   }
