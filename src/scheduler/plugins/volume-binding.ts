@@ -87,7 +87,7 @@ export function volumeBinding({ bindTimeoutSeconds = 600 }: VolumeBindingArgs, {
         )
       )
         return unbound;
-      return { state: { bound: all.filter(isFullyBound), waiting, candidates: new Map(), chosen: undefined } };
+      return { state: { bound: all.filter(isFullyBound), waiting, chosen: undefined } };
     },
     filter(_pod, node, state: Volumes) {
       const choice = chooseVolumes(state, node, source);

@@ -23,8 +23,16 @@ export interface ClaimsToPlace {
   readonly bound: readonly PersistentVolumeClaim[];
   /** Their volumes are chosen with the node. */
   readonly waiting: readonly PersistentVolumeClaim[];
-  /** What each of these could have, once that has been looked up. */
-  readonly candidates: Map<PersistentVolumeClaim, VolumeCandidates>;
+  /** The same, once it was looked up what they could have: the smallest first, so that each gets the smallest volume that will do. */
+  prepared?: readonly PreparedClaim[];
+}
+
+interface PreparedClaim {
+  readonly claim: PersistentVolumeClaim;
+  /** Where a volume is being made for it. */
+  readonly selected: string | undefined;
+  readonly candidates: VolumeCandidates;
+  readonly storageClass: StorageClass | undefined;
 }
 
 export interface VolumeSource {
@@ -43,45 +51,54 @@ const lost: Refusal = {
   stuck: true,
 };
 
+const nothing: VolumeChoice = { bindings: [], provisions: [] };
+
 export function chooseVolumes(claims: ClaimsToPlace, node: Selectable, source: VolumeSource): VolumeChoice | Refusal {
   for (const { spec } of claims.bound) {
     const volume = source.volume(spec.volumeName ?? "");
     if (!volume) return lost;
     if (!isReachable(volume, node)) return unreachable;
   }
-  const provisions: PersistentVolumeClaim[] = [];
-  const open: PersistentVolumeClaim[] = [];
-  for (const claim of claims.waiting) {
-    const elsewhere = claim.metadata.annotations?.[selectedNode];
-    if (elsewhere === undefined) open.push(claim);
-    else if (elsewhere === node.name) provisions.push(claim);
-    else return noneToBind;
-  }
+  if (claims.waiting.length === 0) return nothing;
+  claims.prepared ??= prepare(claims.waiting, source);
+  for (const { selected } of claims.prepared) if (selected !== undefined && selected !== node.name) return noneToBind;
   const taken = new Set<string>();
+  const provisions: PersistentVolumeClaim[] = [];
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
-  // The smallest claims first, so that each gets the smallest volume that will do.
-  for (const claim of open.toSorted((a, b) => requestedBytes(a) - requestedBytes(b))) {
-    const candidates = claims.candidates.get(claim) ?? new VolumeCandidates(claim, source.volumesFor(claim));
-    claims.candidates.set(claim, candidates);
-    const volume = candidates.smallestOn(node, taken);
+  for (const prepared of claims.prepared) {
+    const { claim, selected, candidates } = prepared;
+    const volume = selected === undefined ? candidates.smallestOn(node, taken) : undefined;
     if (volume) {
       taken.add(volume.metadata.name);
       bindings.push({ claim, volume });
-    } else provisions.push(claim);
-  }
-  for (const claim of provisions) {
-    const refusal = provisionRefusal(claim, node, source.cache);
+      continue;
+    }
+    const refusal = provisionRefusal(prepared, node, source.cache);
     if (refusal) return refusal;
+    provisions.push(claim);
   }
   return { bindings, provisions };
 }
 
+const prepare = (waiting: readonly PersistentVolumeClaim[], source: VolumeSource): readonly PreparedClaim[] =>
+  waiting
+    .toSorted((a, b) => requestedBytes(a) - requestedBytes(b))
+    .map((claim) => ({
+      claim,
+      selected: claim.metadata.annotations?.[selectedNode],
+      candidates: new VolumeCandidates(claim, source.volumesFor(claim)),
+      storageClass: source.cache.get(StorageClass, { name: classOf(claim) }),
+    }));
+
 /** Why no volume can be made for a claim on the node. */
-function provisionRefusal(claim: PersistentVolumeClaim, node: Selectable, cache: CacheView): Refusal | undefined {
+function provisionRefusal(
+  { claim, storageClass }: PreparedClaim,
+  node: Selectable,
+  cache: CacheView,
+): Refusal | undefined {
   const className = classOf(claim);
-  const storage = cache.get(StorageClass, { name: className });
-  if (!storage) throw new Error(`failed to find storage class "${className}"`);
-  const { provisioner, allowedTopologies = [] } = storage;
+  if (!storageClass) throw new Error(`failed to find storage class "${className}"`);
+  const { provisioner, allowedTopologies = [] } = storageClass;
   if (!provisioner || provisioner === noProvisioner) return noneToBind;
   const isAllowed =
     allowedTopologies.length === 0 ||
