@@ -10,20 +10,29 @@ import { withPreferences } from "./kuberc/apply.ts";
 import type { PluginPolicy } from "./kuberc/preference.ts";
 import { Session } from "./session.ts";
 
-/** Runs one command line and returns its exit code. Whatever goes wrong is told on the standard error. */
-export async function kubectl(args: readonly string[], io: Io): Promise<number> {
+/**
+ * Runs one command line and returns its exit code. Whatever goes wrong is told on the standard error. Additions are commands that a
+ * kubectl for any server does not have.
+ */
+export async function kubectl(
+  args: readonly string[],
+  io: Io,
+  additions: readonly KubectlCommandEntry[] = [],
+): Promise<number> {
   try {
-    const { args: line, preference } = await withPreferences(args, io, findCommand);
+    const all = additions.length === 0 ? commands : [...commands, ...additions];
+    const find = (words: readonly string[]) => findCommand(words, all);
+    const { args: line, preference } = await withPreferences(args, io, find);
     const [first] = line;
     if (first === "__complete" || first === "__completeNoDesc") {
       const { complete } = await import("./completion/complete.ts");
-      const root = { commands, find: findCommand };
+      const root = { commands: all, find };
       return await complete(line.slice(1), io, root, first === "__complete");
     }
-    const found = await commandOrPlugin(line, io);
+    const found = await commandOrPlugin(line, io, find);
     if (typeof found === "number") return found;
     if (!found) {
-      io.stdout.write(rootHelp(commands));
+      io.stdout.write(rootHelp(all));
       return 0;
     }
     return await runCommand(found, io, preference?.pluginPolicy);
@@ -36,9 +45,13 @@ export async function kubectl(args: readonly string[], io: Io): Promise<number> 
   }
 }
 
-async function commandOrPlugin(args: readonly string[], io: Io): Promise<FoundCommand | number | undefined> {
+async function commandOrPlugin(
+  args: readonly string[],
+  io: Io,
+  find: (args: readonly string[]) => Promise<FoundCommand | undefined>,
+): Promise<FoundCommand | number | undefined> {
   try {
-    const found = await findCommand(args);
+    const found = await find(args);
     return (found && (await subcommandPlugin(found, args, io))) ?? found;
   } catch (error) {
     if (!(error instanceof UnknownCommand)) throw error;
@@ -124,16 +137,19 @@ function refuseOrHelp(
 }
 
 /** Undefined if there is no command but help of all. Throws KubectlError for a name that no command has. */
-export async function findCommand(args: readonly string[]): Promise<FoundCommand | undefined> {
+export async function findCommand(
+  args: readonly string[],
+  known: readonly KubectlCommandEntry[] = commands,
+): Promise<FoundCommand | undefined> {
   const first = nextWord(args, 0);
   if (first === undefined) {
     checkGlobals(args);
     return undefined;
   }
   const name = args[first] as string;
-  if (name === "help") return helpRequest(args.toSpliced(first, 1));
-  const entry = named(commands, name);
-  if (!entry) throw unknownCommand(name);
+  if (name === "help") return helpRequest(args.toSpliced(first, 1), known);
+  const entry = named(known, name);
+  if (!entry) throw unknownCommand(name, known);
   return descend(entry, await entry.load(), "kubectl", args.toSpliced(first, 1));
 }
 
@@ -160,8 +176,11 @@ async function descend(
   return descend(child, await child.load(), path, args.toSpliced(next, 1));
 }
 
-const helpRequest = async (args: readonly string[]): Promise<FoundCommand | undefined> => {
-  const found = await findCommand(args);
+const helpRequest = async (
+  args: readonly string[],
+  known: readonly KubectlCommandEntry[],
+): Promise<FoundCommand | undefined> => {
+  const found = await findCommand(args, known);
   return found && { ...found, args: ["--help"] };
 };
 
@@ -186,8 +205,8 @@ function nextWord(args: readonly string[], from: number, command?: AnyKubectlCom
 }
 
 /** Suggests what is near, as cobra does: two letters off, or the beginning of a name. */
-function unknownCommand(name: string): UnknownCommand {
-  const near = commands
+function unknownCommand(name: string, entries: readonly KubectlCommandEntry[]): UnknownCommand {
+  const near = entries
     .filter((entry) => !entry.isHidden)
     .map((entry) => entry.name)
     .filter((known) => edits(name.toLowerCase(), known) <= 2 || known.startsWith(name.toLowerCase()))

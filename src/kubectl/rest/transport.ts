@@ -1,6 +1,12 @@
 // Requests over HTTP/1.1 and TLS to any API server. HTTP/1.1 is what every server and every proxy in between speaks, and what
 // connections that are upgraded to streams need anyway.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -102,10 +108,11 @@ export class RestTransport {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const sent = this.#begin(request, signal, {});
     sent.once("response", resolve);
-    sent.once("error", reject);
+    sent.on("error", reject); // also when it is given up later, which whoever reads the answer learns from that
     sent.end(request.body);
     try {
       const answer = await promise;
+      answer.on("error", () => undefined); // told to whoever reads it, if anyone does
       return {
         status: answer.statusCode ?? 0,
         statusText: answer.statusMessage ?? "",
@@ -128,7 +135,7 @@ export class RestTransport {
       const { statusCode: status = 0, statusMessage: statusText = "", headers } = answer;
       resolve({ status, statusText, headers, body: this.#bodyOf(answer, signal) });
     });
-    sent.once("error", reject);
+    sent.on("error", reject);
     sent.end(request.body);
     try {
       return await promise;
@@ -150,11 +157,11 @@ export class RestTransport {
       agent: passed.headers.upgrade === undefined ? this.#agent : this.#freshAgent(),
       signal,
     });
-    sent.once("response", resolve);
+    minded(sent).once("response", resolve);
     sent.once("upgrade", (answer, socket, head) =>
       resolve({ socket: socket as Socket, head, headers: answer.headers }),
     );
-    sent.once("error", reject);
+    sent.on("error", reject);
     if (passed.body) passed.body.pipe(sent);
     else sent.end();
     try {
@@ -171,7 +178,7 @@ export class RestTransport {
   #begin(request: RestRequest, signal: AbortSignal, more: RequestOptions) {
     const { server } = this.#options;
     const begin = server.protocol === "https:" ? httpsRequest : httpRequest;
-    return begin({
+    const sent = begin({
       method: request.method ?? "GET",
       host: server.hostname.replace(/^\[|\]$/g, ""),
       port: this.#port,
@@ -184,6 +191,7 @@ export class RestTransport {
       signal,
       ...more,
     });
+    return minded(sent);
   }
 
   get #port(): number {
@@ -205,7 +213,10 @@ export class RestTransport {
     agent.createConnection = (_options, created) => {
       tunnel(proxy, host, this.#port).then(
         (socket) =>
-          created?.(null, server.protocol === "https:" ? connectTls({ servername: host, ...this.#tls, socket }) : socket),
+          created?.(
+            null,
+            server.protocol === "https:" ? connectTls({ servername: host, ...this.#tls, socket }) : socket,
+          ),
         (error: Error) => created?.(error, undefined as never),
       );
       return undefined;
@@ -232,4 +243,15 @@ export class RestTransport {
     const address = (first as { readonly address?: string }).address ?? hostname;
     return new ServerUnreachable(this.#options.server.host, dialWords(first, address, this.#port), { cause: error });
   }
+}
+
+const mindedSockets = new WeakSet<Socket>();
+
+/** A request that is given up in the moment its socket goes back to the pool leaves an error there that nobody else listens for. */
+function minded(sent: ClientRequest): ClientRequest {
+  return sent.once("socket", (socket) => {
+    if (mindedSockets.has(socket)) return;
+    mindedSockets.add(socket);
+    socket.on("error", () => undefined); // the request itself fails with it
+  });
 }

@@ -33,6 +33,11 @@ export const getFlags = {
   "sort-by": { type: "string", help: "Sort by this field, a JSONPath such as .metadata.name." },
   subresource: { type: "string", help: "Get this part of the object: status, scale, resize." },
   template: { type: "string", help: "The template, or its file, for -o go-template and go-template-file." },
-  watch: { type: "bool", short: "w", help: "After the list, show changes as they happen." },
+  tree: { type: "bool", help: "Show each object with all that it owns below it." },
+  watch: {
+    type: "bool",
+    short: "w",
+    help: "After the list, show changes as they happen; of several types at once on a terminal.",
+  },
   "watch-only": { type: "bool", help: "Show changes as they happen, without the list." },
 } as const satisfies FlagDeclarations;

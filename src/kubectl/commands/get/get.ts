@@ -32,7 +32,10 @@ kubectl get deployment web -o yaml
 kubectl get rc,services
 
 # Follow changes of pods with a label
-kubectl get pods -l app=web --watch`,
+kubectl get pods -l app=web --watch
+
+# A deployment with its replica sets and their pods
+kubectl get deployment web --tree`,
   flags: getFlags,
   async run(session, args, flags, { commandPath }) {
     const asTable = isTableOutput(flags);
@@ -48,6 +51,11 @@ kubectl get pods -l app=web --watch`,
       throw resourceMissing(session, commandPath);
     validate(flags);
     if (flags.raw !== "") return getRaw(session, flags.raw);
+    if (flags.tree) {
+      const { checkTree, printTree } = await import("./tree.ts");
+      checkTree(flags);
+      return printTree(session, queryOptions(args, flags));
+    }
     if (flags.watch || flags["watch-only"]) return watchObjects(session, args, flags);
     const query = await ResourceQuery.of(session, queryOptions(args, flags));
     return asTable ? printTables(session, query, flags) : printGeneric(session, query, flags);

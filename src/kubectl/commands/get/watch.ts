@@ -14,6 +14,10 @@ import { eventPrinter, getPrinter } from "./printers.ts";
 type EventWriter = (object: KubeObject, eventType: string) => void;
 
 export async function watchObjects(session: Session, args: readonly string[], flags: GetFlags): Promise<void> {
+  if (isTableOutput(flags) && !flags["output-watch-events"]) {
+    const { isLiveView, showLive } = await import("./live-view.ts");
+    if (isLiveView(session, args)) return showLive(session, args, flags);
+  }
   const options = { ...queryOptions(args, flags), flatten: false, continueOnError: false, singleResourceType: true };
   const query = await ResourceQuery.of(session, options);
   let infos: ResourceInfo[];
