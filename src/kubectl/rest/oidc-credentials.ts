@@ -4,6 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { isObject } from "#base/is-object.ts";
 import { KubectlError } from "../errors.ts";
 import { type Io, readAll } from "../io.ts";
+import { parseAnswer } from "./client.ts";
 import { type CredentialSource, type IssuedCredentials, pem } from "./credentials.ts";
 
 type OidcConfig = Readonly<Record<string, string>>;
@@ -43,7 +44,7 @@ export function oidcCredentials(
 /** When a token ends, in milliseconds; 0 for what is no token. */
 function expiryOf(token: string): number {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
+    const claims: unknown = parseAnswer(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
     return isObject(claims) && typeof claims.exp === "number" ? claims.exp * 1000 : 0;
   } catch {
     return 0; // whatever it is, the server would not take it
@@ -113,7 +114,7 @@ async function ask(url: URL, ca: string | undefined, io: Io, sent?: TokenRequest
         : `oidc: failed to query metadata endpoint ${status}: ${JSON.stringify(text)}`,
     );
   try {
-    return JSON.parse(text);
+    return parseAnswer(text);
   } catch (cause) {
     throw new KubectlError(`oidc: failed to decode provider discovery object: ${(cause as Error).message}`, { cause });
   }
