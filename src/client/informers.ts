@@ -21,7 +21,7 @@ export class Informers implements Component {
     this.#context = context;
   }
 
-  /** The informer of a kind. One that is asked for while the others run is started at once. */
+  /** The informer of a kind. One that is created while the others run is started at once. */
   of<K extends AnyKind>(kind: K, selection?: Selection): Informer<K> {
     if (selection) return this.#selected(kind, selection);
     const whole = this.#whole.get(kind) as Informer<K> | undefined;

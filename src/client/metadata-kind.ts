@@ -20,8 +20,8 @@ export interface DiscoveredResource {
 const somewhere: ScalePaths = { replicas: "", current: "" };
 
 /**
- * A kind that was not known when this was written. Of its objects only the metadata is asked for, as upstream's metadata client
- * does it: enough to delete them, to count them and to find out who owns them.
+ * A kind without a declaration, known by discovery. Of its objects only the metadata is requested, as upstream's metadata client
+ * does: enough to delete them, to count them and to find out who owns them.
  */
 export function metadataKind({ verbs, subresources, ...rules }: DiscoveredResource): AnyKind {
   const others = Object.entries(subresources).map(([name, its]): [string, Subresource | ScalePaths] => [

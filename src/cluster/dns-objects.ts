@@ -1,4 +1,4 @@
-// The objects by which pods find the cluster's DNS: a service at an address that every pod is told.
+// The objects by which pods find the cluster's DNS: a service whose address is in the resolv.conf of every pod.
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { SystemObject } from "#apiserver/bootstrap/objects.ts";

@@ -1,4 +1,4 @@
-// Proxies in front of this server that say who asks, and this server as such a proxy in front of others.
+// Authenticating proxies in front of this server, and this server as such a proxy in front of aggregated ones.
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";

@@ -14,7 +14,7 @@ import { asPrivateKey, asPublicKey, flagFile } from "#cli/host/flag-file.ts";
 import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
 import { type CertificateFlags, certificateFolder } from "./serving-certificates.ts";
 
-/** How the API server knows who asks, by the names of its flags. */
+/** The options of authentication, by the names of the flags. */
 export const identityFlags = {
   "token-auth-file": { type: "string", value: "FILE", help: 'Lines of token,user,uid,"group,group"' },
   "basic-auth-file": {

@@ -95,7 +95,7 @@ async function empty(
   return { ...failed, failures, objects, finalizers, estimateSeconds };
 }
 
-/** Pods first. A kind that is served in several versions is asked for once. */
+/** The kinds to delete, pods first, each in one version only. */
 function deletable(kinds: readonly AnyKind[]): readonly AnyKind[] {
   const unique = new Map<string, AnyKind>();
   for (const kind of kinds)

@@ -82,7 +82,7 @@ export interface SchedulerPlugin<F = unknown, S = unknown> {
   unreserve?(pod: PodView, node: NodeState, state: F): void;
   permit?(pod: PodView, node: NodeState, binding: BindingContext): Promise<Refusal | undefined> | Refusal | undefined;
   preBind?(pod: PodView, node: NodeState, binding: BindingContext, state: F): Promise<void>;
-  /** Whether it has bound the pod; if not, the next plugin is asked. */
+  /** Whether it has bound the pod; if not, the next plugin is called. */
   bind?(pod: PodView, node: NodeState, binding: BindingContext): Promise<boolean>;
   postBind?(pod: PodView, node: NodeState, state: F): void;
 }

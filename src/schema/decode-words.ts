@@ -98,7 +98,7 @@ export function goType(type: Type): string {
 
 const newlines = new Set(["\n", "\r"]);
 
-/** Where Go's decoder gives up on a text that is no base64: a group that is cut off is told by its start. */
+/** Where Go's decoder gives up on a text that is no base64: a truncated group is reported by its start. */
 export function base64Fault(text: string): number {
   let inGroup = 0;
   let at = 0;

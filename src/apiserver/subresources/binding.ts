@@ -7,12 +7,12 @@ import { timeOf } from "#schema/time.ts";
 import { annotationProblems, labelProblems } from "#schema/validate-metadata.ts";
 import { badRequest, conflict, createdStatus, invalidObject, methodNotAllowed } from "#wire/status.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
-import { admit, askedOf } from "./asked.ts";
+import { admit, sentObject } from "./sent-object.ts";
 
 /** Gives a pod its node, once and for all: what a scheduler does in the end. */
 export const binding: SubresourceHandler = async (request, { registry }) => {
   if (request.verb !== "create") throw methodNotAllowed();
-  const { object, dryRun } = await askedOf(request, Binding);
+  const { object, dryRun } = await sentObject(request, Binding);
   if ((object.metadata?.name ?? "") !== request.name)
     throw badRequest("name in URL does not match name in Binding object");
   refuseTarget(object);

@@ -15,9 +15,9 @@ import { type DeletionOptions, deletionOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
 import { deleteObject } from "../verbs/delete.ts";
-import { admit, askedOf } from "./asked.ts";
 import { mayDisrupt, tooManyRequests } from "./disruption.ts";
 import type { Find } from "./list.ts";
+import { admit, sentObject } from "./sent-object.ts";
 
 const mostTries = 20;
 
@@ -73,7 +73,7 @@ const isOff = (error: unknown, { resourceVersion }: DeletionOptions): boolean =>
 
 async function optionsOf(request: ApiRequest, pods: Registry): Promise<DeletionOptions> {
   const { name = "" } = request;
-  const { object, dryRun } = await askedOf(ofAnyVersion(request), Eviction);
+  const { object, dryRun } = await sentObject(ofAnyVersion(request), Eviction);
   if ((object.metadata.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object");
   if (object.deleteOptions?.ignoreStoreReadErrorWithClusterBreakingPotential)
     throw invalidObject(Eviction, name, [

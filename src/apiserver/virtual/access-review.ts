@@ -16,7 +16,7 @@ import { badRequest } from "#wire/status.ts";
 import { readFieldSelector } from "../authorization/authorizer.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
-import { answered, askedAndOwned, refuseInvalid } from "./review.ts";
+import { decodeOwnedReview, refuseInvalid, reviewResponse } from "./review.ts";
 
 type Parts = Pick<VirtualParts, "authorize" | "clock">;
 
@@ -24,25 +24,25 @@ type Parts = Pick<VirtualParts, "authorize" | "clock">;
 export const selfSubjectAccessReview =
   ({ authorize, clock }: Parts): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = await askedAndOwned(request, SelfSubjectAccessReview, clock);
+    const { object, warnings } = await decodeOwnedReview(request, SelfSubjectAccessReview, clock);
     refuseInvalid(SelfSubjectAccessReview, object);
     const status = statusOf(await authorize(questionOf(request.user, object.spec)));
-    return answered(SelfSubjectAccessReview, { ...object, status }, warnings);
+    return reviewResponse(SelfSubjectAccessReview, { ...object, status }, warnings);
   };
 
 export const subjectAccessReview =
   ({ authorize, clock }: Parts): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = await askedAndOwned(request, SubjectAccessReview, clock);
+    const { object, warnings } = await decodeOwnedReview(request, SubjectAccessReview, clock);
     refuseInvalid(SubjectAccessReview, object);
     const status = statusOf(await authorize(questionOf(subjectOf(object.spec), object.spec)));
-    return answered(SubjectAccessReview, { ...object, status }, warnings);
+    return reviewResponse(SubjectAccessReview, { ...object, status }, warnings);
   };
 
 export const localSubjectAccessReview =
   ({ authorize, clock }: Parts): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = await askedAndOwned(request, LocalSubjectAccessReview, clock);
+    const { object, warnings } = await decodeOwnedReview(request, LocalSubjectAccessReview, clock);
     const namespace = request.namespace ?? "";
     if (namespace === "") throw badRequest(`namespace is required on this type: ${namespace}`);
     const located = { ...object, metadata: { ...object.metadata, namespace: object.metadata.namespace || namespace } };
@@ -50,7 +50,7 @@ export const localSubjectAccessReview =
     if (located.metadata.namespace !== namespace)
       throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
     const status = statusOf(await authorize(questionOf(subjectOf(object.spec), object.spec)));
-    return answered(LocalSubjectAccessReview, { ...located, status }, warnings);
+    return reviewResponse(LocalSubjectAccessReview, { ...located, status }, warnings);
   };
 
 const subjectOf = ({ user = "", uid, groups = [], extra }: SubjectAccessReviewSpec): User => ({

@@ -16,14 +16,14 @@ export interface ReviewRequest {
   readonly warnings: readonly string[];
 }
 
-/** Throws ApiError 400 or 422 for an invalid review. */
-export async function asked(request: ApiRequest, kind: AnyKind): Promise<ReviewRequest> {
+/** The review in a request. Throws ApiError 400 or 422 if it is invalid. */
+export async function decodeReview(request: ApiRequest, kind: AnyKind): Promise<ReviewRequest> {
   const { object, warnings } = await decodeBody(request, kind, parseWriteOptions(request, "CreateOptions"));
   return { object: object as ApiObject, warnings };
 }
 
 /** The same with managedFields: the client owns its fields, as the creator of a stored object does. */
-export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<ReviewRequest> {
+export async function decodeOwnedReview(request: ApiRequest, kind: AnyKind, clock: Clock): Promise<ReviewRequest> {
   const options = parseWriteOptions(request, "CreateOptions");
   const { object, warnings } = await decodeBody(request, kind, options);
   if (kind.scope === "Cluster") delete object.metadata.namespace;
@@ -31,7 +31,7 @@ export async function askedAndOwned(request: ApiRequest, kind: AnyKind, clock: C
   return { object: object as ApiObject, warnings };
 }
 
-/** Notes who made what is answered and not stored. */
+/** Notes the owner of the fields in managedFields, as for a stored object. */
 export async function noteOwner({
   object,
   clock,
@@ -55,7 +55,7 @@ export function refuseInvalid(kind: AnyKind, object: ApiObject): void {
     throw invalidObject({ group: kind.group, kind: "" }, "", shownAsUpstream(kind.struct, problems));
 }
 
-export const answered = (kind: AnyKind, object: object, warnings: readonly string[] = []): ApiResponse => ({
+export const reviewResponse = (kind: AnyKind, object: object, warnings: readonly string[] = []): ApiResponse => ({
   type: "plain",
   code: 201,
   kind,

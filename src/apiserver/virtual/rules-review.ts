@@ -5,7 +5,7 @@ import { badRequest } from "#wire/status.ts";
 import type { Rule } from "../authorization/rbac/rules.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
-import { answered, asked } from "./review.ts";
+import { decodeReview, reviewResponse } from "./review.ts";
 
 const all = ["*"];
 const allObjects = { verbs: all, apiGroups: all, resources: all };
@@ -22,7 +22,7 @@ const withAll = (rules: readonly object[], everything: object | false): readonly
 export const selfSubjectRulesReview =
   ({ authorize, rulesFor }: Pick<VirtualParts, "authorize" | "rulesFor">): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = await asked(request, SelfSubjectRulesReview);
+    const { object, warnings } = await decodeReview(request, SelfSubjectRulesReview);
     const namespace: string = object.spec?.namespace ?? "";
     if (namespace === "") throw badRequest("no namespace on request");
     const { user } = request;
@@ -34,7 +34,7 @@ export const selfSubjectRulesReview =
       incomplete: incomplete && !(resources && paths),
       ...(errors.length > 0 && { evaluationError: errors.join(", ") }),
     };
-    return answered(SelfSubjectRulesReview, { metadata: {}, spec: {}, status }, warnings);
+    return reviewResponse(SelfSubjectRulesReview, { metadata: {}, spec: {}, status }, warnings);
 
     async function mayAllObjects(user: User, namespace: string): Promise<boolean> {
       const anything = { verb: "*", group: "*", version: "*", resource: "*" };

@@ -3,17 +3,17 @@ import { TokenError } from "#serving/authentication.ts";
 import { badRequest } from "#wire/status.ts";
 import type { VirtualHandler } from "../served-resource.ts";
 import type { VirtualParts } from "./list.ts";
-import { answered, askedAndOwned, refuseInvalid, userInfo } from "./review.ts";
+import { decodeOwnedReview, refuseInvalid, reviewResponse, userInfo } from "./review.ts";
 
 /** Whose token it is, as the server's own authenticators see it. */
 export const tokenReview =
   ({ authenticateToken, clock }: Pick<VirtualParts, "authenticateToken" | "clock">): VirtualHandler =>
   async (request) => {
-    const { object, warnings } = await askedAndOwned(request, TokenReview, clock);
+    const { object, warnings } = await decodeOwnedReview(request, TokenReview, clock);
     if (!object.spec?.token) throw badRequest("token is required for TokenReview in authentication");
     refuseInvalid(TokenReview, object);
     const status = await statusOf(object.spec.token, object.spec.audiences ?? []);
-    return answered(TokenReview, { ...object, status }, warnings);
+    return reviewResponse(TokenReview, { ...object, status }, warnings);
 
     async function statusOf(token: string, wanted: readonly string[]): Promise<object> {
       try {

@@ -61,7 +61,7 @@ export const trace: Command = {
   },
 };
 
-/** Only which write hangs under which: the writes are told beside it. */
+/** The tree of causes, without the writes themselves, which are listed separately. */
 const treeOf = (steps: readonly TraceStep[]): readonly object[] =>
   steps.map(({ write, effects }) => ({ revision: write.revision, effects: treeOf(effects) }));
 

@@ -65,7 +65,7 @@ const programs: Readonly<Record<string, { readonly machine: number; readonly cod
 
 const base = 0x400000n;
 const headBytes = 120;
-/** What the kernel is told of SIGCHLD: ignore it, no flags, nothing blocked. */
+/** The action for SIGCHLD: ignore it, no flags, nothing blocked. */
 const action = [1n, 0n, 0n, 0n];
 /** A bit for each signal: SIGINT is 2, SIGTERM 15. */
 const ends = (1n << 1n) | (1n << 14n);

@@ -7,7 +7,7 @@ import { blobName, type NamedManifest } from "./image.ts";
 
 export const registryHost = "knarr.local";
 
-/** What containerd is told, in `<config_path>/knarr.local/hosts.toml`. It reads this at every pull. */
+/** The configuration of containerd in `<config_path>/knarr.local/hosts.toml`, which it reads at every pull. */
 export const registryHosts = (url: string): string => `server = ${JSON.stringify(url)}
 [host.${JSON.stringify(url)}]
   capabilities = ["pull", "resolve"]

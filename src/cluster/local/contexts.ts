@@ -7,7 +7,7 @@ import { type Kubeconfig, parseKubeconfig, withEntry, withoutEntry } from "#clie
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { readSettings } from "./settings.ts";
 
-/** Puts the cluster into the kubeconfig that is asked for, or that kubectl would use, as its current context. Returns the file. */
+/** Puts the cluster into the given kubeconfig, or the one that kubectl would use, as its current context. Returns the file. */
 export async function addContext(
   place: ClusterFolder,
   explicit: string | undefined,

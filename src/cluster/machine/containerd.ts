@@ -77,7 +77,7 @@ export class NodeContainerd {
       throw new Error(`containerd of ${location.name} does not answer: ${this.#lastWords()}`);
   }
 
-  /** Starts it again whenever it ends, until told to stop. What it runs goes on meanwhile. */
+  /** Starts it again whenever it ends, until the signal aborts. Its containers go on meanwhile. */
   async keepRunning(log: Log, signal: AbortSignal): Promise<never> {
     const { location, clock } = this.#options;
     for (let failures = 0; ; failures++) {

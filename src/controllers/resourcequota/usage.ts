@@ -52,7 +52,7 @@ export function givesBack(
 export interface RecountResult {
   readonly status: ResourceQuotaStatus;
   readonly isChanged: boolean;
-  /** Whether less is used than the status says, as far as can be told by now. */
+  /** Whether less is used than the status says, by what the caches show now. */
   readonly isHeld: boolean;
 }
 

@@ -90,7 +90,7 @@ export function disruptionOf(pod: Pod): { readonly by: string; readonly evidence
   return { by, evidence: conditionEvidence(target) };
 }
 
-/** A pod that is asked to end, and has not yet. */
+/** A pod that is being deleted and has not ended yet. */
 export const terminating: PodRule = ({ pod, node, now, deletedBy, events }) => {
   const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = pod.metadata;
   if (deletionTimestamp === undefined) return undefined;

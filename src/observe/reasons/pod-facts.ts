@@ -11,9 +11,9 @@ export interface PodFacts {
   readonly pod: Pod;
   /** About the pod, oldest first. */
   readonly events: readonly Event[];
-  /** The node it is bound to: gone if that does not exist, unread if it has none, or if whoever asks may not read nodes. */
+  /** The node it is bound to: gone if that does not exist, unread if it has none, or if the user may not read nodes. */
   readonly node: Node | "gone" | "unread";
-  /** All nodes, for a pod that has none yet; none if whoever asks may not read them. */
+  /** All nodes, for a pod that has none yet; none if the user may not read them. */
   readonly nodes: readonly Node[];
   /** The claims it mounts: undefined for one that does not exist. */
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim | undefined>;

@@ -32,7 +32,7 @@ export function nodeResourcesBalancedAllocation({ resources = cpuAndMemory }: No
 function gain(node: NodeState, scored: readonly ScoredResource[]): number {
   const one = scored[0];
   const other = scored[1];
-  // Nearly always there are two, processor and memory, and this is asked of hundreds of nodes for each pod.
+  // Nearly always there are two, processor and memory, and this runs for hundreds of nodes for each pod.
   if (one && other && scored.length === 2) {
     const ofOne = capacityOf(node, one.name);
     const ofOther = capacityOf(node, other.name);

@@ -111,7 +111,7 @@ function actionsOf(kind: AnyKind): readonly Action[] {
   return names.flatMap(([name, at, there]) => (there ? [{ name, at }] : []));
 }
 
-/** How an action is asked for and answered: method, first word of its id, words about it. */
+/** An action: its method, the first word of its id, and its description. */
 const forms: Readonly<Record<ActionName, { method: Method; id: string; doc: string }>> = {
   list: { method: "get", id: "list", doc: "List or watch objects of kind" },
   post: { method: "post", id: "create", doc: "Create an object of kind" },

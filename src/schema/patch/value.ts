@@ -1,4 +1,4 @@
-// JSON values as patches see them: told apart by kind, never changed in place, and not nested without end.
+// JSON values as patches see them: distinguished by type, never changed in place, and of limited depth.
 
 import { setOwn } from "#base/collections.ts";
 import { isObject } from "#base/is-object.ts";

@@ -16,7 +16,7 @@ export function checkValue(node: SchemaNode, value: unknown, place: string, befo
   return found.problems;
 }
 
-/** What has been found so far; each problem is told once. */
+/** The problems so far, without repetitions. */
 class Findings {
   readonly problems: Problem[] = [];
   readonly place: string;
@@ -68,7 +68,7 @@ class Findings {
     return this.place === "" ? name : `${this.place}.${name}`;
   }
 
-  /** A problem that names no field: it tells of the schema as much as of the value. */
+  /** A problem without a field, which is as much about the schema as about the value. */
   addGeneral(text: string): void {
     this.add(invalid(this.field(""), text, ""));
   }
@@ -85,8 +85,8 @@ export const mostText = 2 ** 20;
 const nameOf = (path: string): string => path.replace(/^\./, "");
 
 /**
- * Adds the problems of a value. The result tells how much of the value was as the schema says: of several alternatives that fail,
- * upstream tells of the one where that is most.
+ * Adds the problems of a value. The result is a score of how much of the value fits the schema: of several alternatives that fail, upstream
+ * reports the one with the highest score.
  */
 function check(node: SchemaNode, value: unknown, path: string, before: Before | undefined, found: Findings): number {
   const start = found.problems.length;

@@ -1,5 +1,5 @@
 // Which part of the stored object a part of the new one was: fields and entries by name, items of lists by their keys. Follows
-// apiserver/pkg/cel/common/equality.go. Other lists have no such parts, so theirs are new whenever the list is.
+// apiserver/pkg/cel/common/equality.go. Items of other lists have no counterpart.
 import { equal, own } from "#base/collections.ts";
 import type { JsonMap } from "../apply/value.ts";
 import { itemFinder } from "../correlate.ts";

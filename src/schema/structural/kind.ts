@@ -4,7 +4,7 @@ import { type AnyKind, type KindRules, resource } from "../kind.ts";
 import { structural } from "./model.ts";
 import type { ValidationOptions } from "./validation.ts";
 
-/** What follows from the schema, or is asked together with it. */
+/** What follows from the schema, or is validated together with it. */
 type DerivedRule = "fields" | "model" | "anyFinalizers" | "complete" | "check" | "checkStatus";
 
 export interface StructuralKindRules extends Omit<KindRules<Record<never, never>>, DerivedRule>, ValidationOptions {

@@ -1,5 +1,5 @@
 // The model of objects whose schema comes at run time, as that of a CustomResourceDefinition does. Nothing that the schema keeps is
-// dropped, and nothing is the same as absent but what is absent: Go's rules for structs hold in metadata only.
+// dropped, and a zero value is not the same as an absent one: Go's rules for structs hold in metadata only.
 import { shapeOf } from "../apply/declared.ts";
 import { objectShape } from "../apply/json-schema.ts";
 import type { ApplyShape } from "../apply/shape.ts";

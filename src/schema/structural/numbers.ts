@@ -19,7 +19,7 @@ export function isNearlyInteger(value: number): boolean {
   return whole !== 0 && Math.abs(value - whole) / Math.abs(value + whole) < 1e-9;
 }
 
-/** A problem of a number: one that names the value, or one that tells of the schema as much as of the value. */
+/** A problem of a number: one that names the value, or one that is as much about the schema. */
 export interface NumberProblem {
   /** Given the way to the value, which may be long, and is put together only when something is wrong. */
   textFor(name: string): string;

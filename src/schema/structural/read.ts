@@ -8,7 +8,7 @@ export interface JsonRead {
   readonly keys: number;
 }
 
-/** Works in place on what the parser just made. Throws DecodeError for numbers beyond all numbers, and for what no text should hold. */
+/** Works in place on what the parser made. Throws DecodeError for numbers that overflow, malformed keys, and too much nesting. */
 export function readJson(value: unknown): JsonRead {
   const reader = new Reader();
   return { value: reader.read(value, 0), keys: reader.keys };

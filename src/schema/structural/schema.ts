@@ -21,7 +21,7 @@ export interface SchemaNode {
   /** Whether the value is an object of the API, with apiVersion, kind and metadata, and whether any is in it. */
   readonly isResource: boolean;
   readonly leadsToResource: boolean;
-  /** What is asked of values that are kept. */
+  /** The keywords that values are validated against. */
   readonly rest: Rest;
 }
 

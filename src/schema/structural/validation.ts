@@ -1,4 +1,4 @@
-// All that is asked of an object of a schema, in the order in which upstream asks it
+// The validation of an object of a schema, in upstream's order
 // (apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy}.go).
 import type { JsonMap } from "../apply/value.ts";
 import type { WarnOfProblem } from "../model.ts";

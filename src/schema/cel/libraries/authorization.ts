@@ -10,7 +10,7 @@ export const groupCheckType = structType("kubernetes.authorization.GroupCheck");
 export const resourceCheckType = structType("kubernetes.authorization.ResourceCheck");
 export const decisionType = structType("kubernetes.authorization.Decision");
 
-/** What is asked for: a path, or a resource. */
+/** The subject of a check: a path, or a resource. */
 export interface AuthorizationQuestion {
   readonly verb: string;
   readonly path?: string;

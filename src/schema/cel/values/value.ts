@@ -97,7 +97,7 @@ export function typeOf(value: CelValue): CelType {
   }
 }
 
-/** Whether a value may be passed where the type is asked for. What is in lists and maps is not looked at. */
+/** Whether a value may be passed as a parameter of the type. The contents of lists and maps are not checked. */
 export function isOfType(value: CelValue, type: CelType): boolean {
   switch (type.kind) {
     case "dyn":

@@ -6,10 +6,10 @@ import type { Registry } from "../registry/registry.ts";
 import { decodeBody } from "../verbs/body.ts";
 
 /**
- * What a subresource is asked to do by an object of another kind, such as a binding of a pod: the object, still to be admitted once
- * it has been looked at, and whether it shall only be tried.
+ * The body of a request to a subresource that takes an object of another kind, such as the Binding of a pod. The caller checks it and then
+ * has it admitted.
  */
-export async function askedOf(
+export async function sentObject(
   request: ApiRequest,
   kind: AnyKind,
 ): Promise<{ readonly object: DraftObject; readonly dryRun: boolean }> {
