@@ -14,7 +14,7 @@ const following = [
   "src/api/**/*check{s,}.ts",
   "src/api/**/checks/*.ts",
   "src/apiserver/admission/**/*.ts",
-  "src/apiserver/strategies/**/*.ts",
+  "src/apiserver/{strategies,subresources,virtual,warnings}/**/*.ts",
   "src/controllers/**/*.ts",
   "src/kubelet/{eviction,storage-limits}.ts",
   "src/kubelet/{cgroups,images,inputs,node,pod,probes,static-pods}/*.ts",
@@ -33,6 +33,9 @@ const ours: Readonly<Record<string, string>> = {
   "src/apiserver/admission/server.ts": "what our plugins see of our server",
   "src/apiserver/admission/webhook/per-server.ts": "our plugins are made before the server is",
   "src/apiserver/strategies/service/holdings.ts": "upstream stores which addresses are taken; we look at the services",
+  "src/apiserver/subresources/part.ts": "the strategy of the kind decides",
+  "src/apiserver/subresources/sent-object.ts": "how our subresources decode and admit",
+  "src/apiserver/virtual/review.ts": "how our reviews decode and respond",
   "src/controllers/cronjob/zone.ts": "time zones as the platform knows them",
   "src/controllers/local-storage/local-provisioner.ts":
     "follows the library of external provisioners, which is another repository",

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/pod/storage/storage.go.
 import { Binding } from "#api/core/v1/binding.ts";
 import { ApiError } from "#base/errors.ts";
 import { dns1123Subdomain } from "#schema/formats.ts";

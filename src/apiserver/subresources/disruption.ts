@@ -1,4 +1,5 @@
 // Charges a disruption budget with one eviction.
+// Upstream: pkg/registry/core/pod/storage/eviction.go.
 import type { PodDisruptionBudget } from "#api/policy/v1/pod-disruption-budget.ts";
 import { ApiError } from "#base/errors.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";

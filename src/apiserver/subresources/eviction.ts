@@ -1,5 +1,6 @@
 // Deletes a pod, unless a disruption budget forbids it just now. The budget is charged first, under the store's protection, so
 // that of many evictions at once no more succeed than it allows; its controller sees to it that the charge does not last for ever.
+// Upstream: pkg/registry/core/pod/storage/eviction.go.
 import type { Pod } from "#api/core/v1/pod.ts";
 import { selects } from "#api/label-selection.ts";
 import { Eviction } from "#api/policy/v1/eviction.ts";

@@ -1,5 +1,6 @@
 // The size of anything that has one, in the same form for all kinds. Who writes it is noted in the managedFields of the object, under
-// the name of the subresource; see upstream's pkg/registry/apps/*/storage.
+// the name of the subresource.
+// Upstream: pkg/registry/apps/deployment/storage/storage.go and pkg/registry/apps/statefulset/storage/storage.go.
 import { Scale } from "#api/autoscaling/v1/scale.ts";
 import { applyObject, trackUpdate } from "#schema/apply/apply.ts";
 import { parentManagedFields, type ReplicasPaths, scaleManagedFields } from "#schema/apply/scale.ts";

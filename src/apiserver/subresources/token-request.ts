@@ -1,5 +1,5 @@
 // `serviceaccounts/NAME/token`: makes a token of the account. Nothing is stored.
-
+// Upstream: pkg/registry/core/serviceaccount/storage/token.go.
 import { TokenRequest } from "#api/authentication/v1/token-request.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";

@@ -1,4 +1,6 @@
 // Access reviews: whether a user may do something, by the server's own authorizers.
+// Upstream: pkg/registry/authorization/selfsubjectaccessreview/rest.go, pkg/registry/authorization/subjectaccessreview/rest.go and
+// pkg/registry/authorization/localsubjectaccessreview/rest.go.
 import type {
   FieldSelectorAttributes,
   LabelSelectorAttributes,

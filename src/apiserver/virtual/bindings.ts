@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/core/pod/storage/storage.go.
 import { Binding } from "#api/core/v1/binding.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import { requestWith } from "#wire/api-request.ts";

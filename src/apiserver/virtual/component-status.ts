@@ -1,4 +1,5 @@
 // The health of parts of the control plane, checked on demand: `kubectl get componentstatuses`.
+// Upstream: pkg/registry/core/componentstatus/rest.go.
 import { ComponentStatus } from "#api/core/v1/component-status.ts";
 import { explain } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/authorization/selfsubjectrulesreview/rest.go.
 import { SelfSubjectRulesReview } from "#api/authorization/v1/self-subject-rules-review.ts";
 import { equal } from "#base/collections.ts";
 import type { User } from "#wire/api-request.ts";

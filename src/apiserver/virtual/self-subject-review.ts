@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/authentication/selfsubjectreview/rest.go.
 import { SelfSubjectReview } from "#api/authentication/v1/self-subject-review.ts";
 import { timeOf } from "#schema/time.ts";
 import type { VirtualHandler } from "../served-resource.ts";

@@ -1,3 +1,4 @@
+// Upstream: pkg/registry/authentication/tokenreview/storage.go.
 import { TokenReview } from "#api/authentication/v1/token-review.ts";
 import { TokenError } from "#serving/authentication.ts";
 import { badRequest } from "#wire/status.ts";

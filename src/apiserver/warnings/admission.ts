@@ -1,5 +1,5 @@
-// Names of webhook configurations and admission policies that are meant for those in files; see
-// pkg/apis/admissionregistration/validation/static_suffix.go.
+// Warnings about names of webhook configurations and admission policies that are reserved for those in files.
+// Upstream: pkg/apis/admissionregistration/validation/static_suffix.go.
 import type { ObjectMeta } from "#schema/index.ts";
 
 const suffix = ".static.k8s.io";

@@ -1,5 +1,5 @@
-// Formats in the schemas of custom resources that are taken, but that nothing is checked by.
-// Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go.
+// Warnings about formats in the schemas of custom resources that are accepted, but not checked.
+// Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go.
 import type { CustomResourceDefinition } from "#api/apiextensions/v1/custom-resource-definition.ts";
 import { equal } from "#base/collections.ts";
 import { isObject } from "#base/is-object.ts";

@@ -1,4 +1,5 @@
-// Addresses and networks that are taken, but should be written otherwise; see apimachinery/pkg/util/validation/ip.go.
+// Warnings about addresses and networks that are accepted, but should be written otherwise.
+// Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go.
 import { formatIp, parseCidr, parseIp } from "#schema/ip.ts";
 
 const quoted = JSON.stringify;

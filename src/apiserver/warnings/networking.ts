@@ -1,4 +1,5 @@
-// What a client should know about ingresses and network policies that are taken all the same.
+// Warnings about accepted ingresses and network policies.
+// Upstream: pkg/registry/networking/ingress/strategy.go and pkg/registry/networking/networkpolicy/strategy.go.
 import type { Ingress } from "#api/networking/v1/ingress.ts";
 import type { NetworkPolicy, NetworkPolicyPeer } from "#api/networking/v1/network-policy.ts";
 import { ipWarnings, networkWarnings } from "./ip.ts";

@@ -1,5 +1,5 @@
-// Labels of nodes that have new names, wherever nodes are selected; see pkg/api/node/util.go.
-
+// Warnings about labels of nodes that have new names, wherever nodes are selected.
+// Upstream: pkg/api/node/util.go.
 import type { NodeSelectorTerm } from "#api/core/v1/affinity.ts";
 import type { LabelSelector } from "#api/meta/label-selector.ts";
 import type { RuntimeClass } from "#api/node/v1/runtime-class.ts";

@@ -1,4 +1,5 @@
-// What a client should know about the volumes of pods; see pkg/api/pod/warnings.go.
+// Warnings about the volumes of pods.
+// Upstream: pkg/api/pod/warnings.go.
 import type { Volume } from "#api/core/v1/volume.ts";
 import { claimSpecWarnings } from "./storage.ts";
 

@@ -1,4 +1,5 @@
-// What a client should know about pods, and about what makes pods; see pkg/api/pod/warnings.go.
+// Warnings about pods, and about templates of pods.
+// Upstream: pkg/api/pod/warnings.go.
 import type { PodAffinityTerm } from "#api/core/v1/affinity.ts";
 import type { Container, ContainerPort, EphemeralContainer } from "#api/core/v1/container.ts";
 import type { PodSpec, PodTemplateSpec } from "#api/core/v1/pod-spec.ts";

@@ -1,4 +1,5 @@
-// What a client should know about devices that are taken all the same; see pkg/registry/resource/resourceslice/strategy.go.
+// Warnings about accepted devices.
+// Upstream: pkg/registry/resource/resourceslice/strategy.go.
 import type { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 
 export function* deviceSliceWarnings({ spec: { driver } }: Pick<ResourceSlice, "spec">): Iterable<string> {

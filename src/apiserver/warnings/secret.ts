@@ -1,4 +1,5 @@
-// What a client should know about a secret that is taken all the same; see pkg/registry/core/secret/strategy.go.
+// Warnings about accepted secrets.
+// Upstream: pkg/registry/core/secret/strategy.go.
 import type { Secret } from "#api/core/v1/secret.ts";
 import { fromBase64 } from "#base/base64.ts";
 

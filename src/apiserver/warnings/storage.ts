@@ -1,4 +1,5 @@
-// What a client should know about storage that is taken all the same; see pkg/api/persistentvolume, persistentvolumeclaim and storage.
+// Warnings about accepted storage objects.
+// Upstream: pkg/api/persistentvolume/util.go, pkg/api/persistentvolumeclaim/util.go and pkg/api/storage/util.go.
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "#api/core/v1/persistent-volume-claim.ts";
 import type { CSIDriver } from "#api/storage/v1/csi-driver.ts";

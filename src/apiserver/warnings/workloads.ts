@@ -1,4 +1,5 @@
-// What a client should know about objects that make pods, besides what is told of the pods; see pkg/registry/{apps,batch,core}/*/strategy.go.
+// Warnings about objects that make pods, besides those about the pods.
+// Upstream: pkg/registry/apps/statefulset/strategy.go, pkg/api/job/warnings.go and pkg/registry/batch/cronjob/strategy.go.
 import type { StatefulSet } from "#api/apps/v1/stateful-set.ts";
 import type { CronJob } from "#api/batch/v1/cron-job.ts";
 import type { Job, JobSpec } from "#api/batch/v1/job.ts";
