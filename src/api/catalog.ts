@@ -25,6 +25,7 @@ import { HorizontalPodAutoscaler } from "./autoscaling/v2/horizontal-pod-autosca
 import { CronJob } from "./batch/v1/cron-job.ts";
 import { Job } from "./batch/v1/job.ts";
 import { CertificateSigningRequest } from "./certificates/v1/certificate-signing-request.ts";
+import { ClusterTrustBundle } from "./certificates/v1beta1/cluster-trust-bundle.ts";
 import { Lease } from "./coordination/v1/lease.ts";
 import { Binding } from "./core/v1/binding.ts";
 import { ComponentStatus } from "./core/v1/component-status.ts";
@@ -142,4 +143,4 @@ export const catalog: readonly AnyKind[] = [
 ];
 
 /** Kinds that are only served where they are asked for. */
-export const onRequest: readonly AnyKind[] = [InitializerConfiguration];
+export const onRequest: readonly AnyKind[] = [ClusterTrustBundle, InitializerConfiguration];

@@ -3,6 +3,7 @@
 // plugin/pkg/admission/certificates/subjectrestriction/admission.go.
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { CsrError, csrSubject } from "#api/certificates/v1/request.ts";
+import { ClusterTrustBundle } from "#api/certificates/v1beta1/cluster-trust-bundle.ts";
 import { equal } from "#base/collections.ts";
 import { type AdmissionRequest, admissionPlugin } from "./plugin.ts";
 
@@ -51,6 +52,28 @@ export const certificateSubjectRestriction = admissionPlugin({
     return `use of ${clientSigner} signer with system:masters group is not allowed`;
   },
 });
+
+/** Who tells pods whom to trust for a signer needs the right to speak for it. */
+export const clusterTrustBundleAttest = admissionPlugin({
+  name: "ClusterTrustBundleAttest",
+  on: { kind: ClusterTrustBundle, verbs: ["create", "update"] },
+  async validate(asked) {
+    const { object, old } = asked;
+    const { signerName = "" } = object.spec;
+    if (signerName === "" || (old && isOnlyForCollector(old, object))) return undefined;
+    if (await mayForSigner(asked, "attest", signerName)) return undefined;
+    return `user not permitted to attest for signerName ${JSON.stringify(signerName)}`;
+  },
+});
+
+/** The garbage collector must be able to take any object away, whatever it may not do itself. */
+function isOnlyForCollector(old: ClusterTrustBundle, object: ClusterTrustBundle): boolean {
+  const others = ({ metadata, spec }: ClusterTrustBundle) => {
+    const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managers, ...rest } = metadata;
+    return { rest, spec };
+  };
+  return equal(others(old), others(object));
+}
 
 /** By the name of the signer, or by its domain. */
 async function mayForSigner(

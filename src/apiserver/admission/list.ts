@@ -1,12 +1,16 @@
 // All admission plugins in upstream's order, which is the order they run in. Those that are missing have their places:
 //
 //   PodGroupProtection, PodGroupWorkloadExists, JobValidation   behind gates that are off
-//   ClusterTrustBundleAttest                                    before CertificateSubjectRestriction, behind a gate that is off
 //
 // Webhooks and policies are directly before ResourceQuota, since quota charges for what they made of the object.
 import { alwaysAdmit, alwaysDeny } from "./always.ts";
 import { alwaysPullImages } from "./always-pull-images.ts";
-import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
+import {
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+  clusterTrustBundleAttest,
+} from "./certificates.ts";
 import type { AdmissionConfiguration } from "./configuration.ts";
 import { defaultIngressClass } from "./default-ingress-class.ts";
 import { defaultStorageClass } from "./default-storage-class.ts";
@@ -88,6 +92,7 @@ export const allPlugins: readonly ListedPlugin[] = [
   on(runtimeClass),
   on(certificateApproval),
   on(certificateSigning),
+  on(clusterTrustBundleAttest),
   on(certificateSubjectRestriction),
   on(defaultIngressClass),
   off(denyServiceExternalIps),

@@ -24,7 +24,6 @@ const missing: ReadonlySet<string> = new Set([
   "authentication.k8s.io/v1alpha1",
   "authentication.k8s.io/v1beta1",
   "certificates.k8s.io/v1alpha1",
-  "certificates.k8s.io/v1beta1",
   "coordination.k8s.io/v1alpha2",
   "coordination.k8s.io/v1beta1",
   "flowcontrol.apiserver.k8s.io/v1beta1",
