@@ -72,11 +72,11 @@ test("authorities and certificates that are replaced on disk count without a res
   assert.equal(await whoami(proxy, forUser), "remote");
   assert.equal(await whoami(session(t, server.url, user(after, "jack"))), "Unauthorized");
 
-  replace(clients, after.cert);
-  replace(proxies, proxyAfter.cert);
   const second = serving("second");
   replace(key, second.key);
   replace(cert, second.cert);
+  replace(proxies, proxyAfter.cert);
+  replace(clients, after.cert); // last: once it counts, so do the others
   while ((await whoami(jane)) === "jane") await systemClock.sleep(50, signal);
   assert.equal(await whoami(jane), "Unauthorized");
   assert.equal(await whoami(proxy, forUser), "Unauthorized");
