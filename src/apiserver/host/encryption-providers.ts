@@ -12,7 +12,7 @@ import {
   type PrefixedTransformer,
   type ValueTransformer,
 } from "#store/encryption/value-transformer.ts";
-import { aesCbc, aesGcm, secretbox, seedBytes, seededGcm } from "#store/host/ciphers.ts";
+import { aesCbc, aesGcm, drawnInBulk, secretbox, seedBytes, seededGcm } from "#store/host/ciphers.ts";
 import { EnvelopeTransformer } from "#store/host/kms/envelope.ts";
 import { connectKms } from "#store/host/kms/service.ts";
 import type { CipherType, EncryptionProvider, EncryptionRules, NamedSecret } from "../encryption/configuration.ts";
@@ -107,11 +107,13 @@ class TransformerMaker {
   readonly plugins: KmsPlugin[] = [];
   readonly end = new AbortController();
   readonly #world: EncryptionWorld;
+  readonly #chance: Pick<Random, "bytes">;
   readonly #made = new Map<EncryptionProvider, PrefixedTransformer>();
   timeoutMs = 0;
 
   constructor(world: EncryptionWorld) {
     this.#world = world;
+    this.#chance = drawnInBulk(world.random);
   }
 
   of(providers: readonly EncryptionProvider[]): readonly PrefixedTransformer[] {
@@ -132,7 +134,7 @@ class TransformerMaker {
   }
 
   #keyed(type: CipherType, { name, secret }: NamedSecret): PrefixedTransformer {
-    const transformer = ciphers[type](secret, this.#world.random);
+    const transformer = ciphers[type](secret, this.#chance);
     return { prefix: `${name}:`, transformer, name: `${type} key ${JSON.stringify(name)}` };
   }
 
@@ -140,7 +142,7 @@ class TransformerMaker {
     const { clock, random } = this.#world;
     const service = connectKms({ endpoint, timeoutMs }, clock);
     this.end.signal.addEventListener("abort", () => service.close(), { once: true });
-    const seeded = (seed: Uint8Array) => seededGcm(seed, random);
+    const seeded = (seed: Uint8Array) => seededGcm(seed, this.#chance);
     const plugin = new KmsPlugin({ ...this.#world, name, service, seeded, seedBytes });
     this.plugins.push(plugin);
     this.timeoutMs += timeoutMs;

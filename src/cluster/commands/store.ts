@@ -9,6 +9,7 @@ export const store: Command = {
     "(etcds:// with TLS).",
     "",
     ...storeVerbs.flatMap(({ use, help }) => [`  knarr store ${use}`, ...help.map((line) => `      ${line}`), ""]),
+    "Encrypted values stay as they are in snapshots and copies: keep the key (of knarr up, encryption.yaml) to read them.",
     "Errors name the file and what to do. Exit codes: 0 fine, 1 failed, 2 usage.",
   ].join("\n"),
   async run([name, ...args]) {

@@ -23,6 +23,7 @@ export interface StoreEncryption {
 
 export function encryptedStore(store: StoreEngine, encryption: StoreEncryption): StoreEngine {
   const reader = new EntryReader(encryption);
+  const copies = new SharedMemory();
   const begin = store.begin?.bind(store);
   const newest = store.newest?.bind(store);
   return {
@@ -41,14 +42,16 @@ export function encryptedStore(store: StoreEngine, encryption: StoreEncryption):
     async put(key, value, expected, options) {
       const sealed = reader.sealed(key, value);
       if (sealed === value) return store.put(key, value, expected, options);
-      const entry = await store.put(key, sealed, expected, options).catch((error) => reader.conflict(error, expected));
-      return { ...entry, value };
+      const entry = await store
+        .put(key, sealed.slice(), expected, options)
+        .catch((error) => reader.conflict(error, expected));
+      return reader.written({ ...entry, value });
     },
     ...(begin && {
       begin(key, value, expected, options) {
         const sealed = reader.sealed(key, value);
         const begun = begin(key, sealed, expected, options);
-        return sealed === value ? begun : begun && reader.begun(begun, value.slice(), expected);
+        return sealed === value ? begun : begun && reader.begun(begun, copies.of(value), expected);
       },
     }),
     delete: (key, expected) => store.delete(key, expected).catch((error) => reader.conflict(error, expected)),
@@ -83,8 +86,32 @@ const empty = new Uint8Array();
 const allOf = <T>(list: readonly Soon<T>[]): Soon<readonly T[]> =>
   list.some((one) => one instanceof Promise) ? Promise.all(list) : (list as readonly T[]);
 
+/** Copies of values, many in one piece of memory: a piece for each would make the collector look at everything far more often. */
+class SharedMemory {
+  #piece = empty;
+  #used = 0;
+
+  of(value: Uint8Array): Uint8Array {
+    const { length } = value;
+    if (length > pieceBytes / 8) return value.slice();
+    if (this.#used + length > this.#piece.length) {
+      this.#piece = new Uint8Array(pieceBytes);
+      this.#used = 0;
+    }
+    const copy = this.#piece.subarray(this.#used, this.#used + length);
+    this.#used += length;
+    copy.set(value);
+    return copy;
+  }
+}
+const pieceBytes = 128 * 1024;
+
+/** Writes that are on their way to the disk, and back through a watch. */
+const rememberedWrites = 256;
+
 class EntryReader {
   readonly #encryption: StoreEncryption;
+  readonly #written = new Map<Revision, Entry>();
 
   constructor(encryption: StoreEncryption) {
     this.#encryption = encryption;
@@ -111,7 +138,19 @@ class EntryReader {
   }
 
   begun({ entry, durable }: BegunWrite, value: Uint8Array, expected: Revision): BegunWrite {
-    return { entry: { ...entry, value }, durable: durable.catch((error) => this.conflict(error, expected)) };
+    const written = this.written({ ...entry, value });
+    return { entry: written, durable: durable.catch((error) => this.conflict(error, expected)) };
+  }
+
+  /** Remembers what was just written, which a watch is about to bring back. Revisions are never reused, not even if this one fails. */
+  written(entry: Entry): Entry {
+    this.#written.set(entry.modified, entry);
+    if (this.#written.size > rememberedWrites)
+      for (const oldest of this.#written.keys()) {
+        this.#written.delete(oldest);
+        break;
+      }
+    return entry;
   }
 
   /** What a write failed with; the entry in the way as those see it who may read it. */
@@ -160,7 +199,9 @@ class EntryReader {
   }
 
   #open(entry: Entry): Entry {
-    const { key, value } = entry;
+    const { key, value, modified } = entry;
+    const written = this.#written.get(modified);
+    if (written?.key === key) return written;
     const transformer = this.#encryption.transformerOf(key) ?? plain;
     try {
       const read = transformer.read(value, key).value;

@@ -13,8 +13,11 @@ export interface ValueTransformer {
   prepare?(stored: Uint8Array): Promise<void> | undefined;
   /** Throws an Error that says why the value cannot be read. */
   read(stored: Uint8Array, key: string): ReadValue;
-  /** Throws an Error that says why nothing can be written at present. */
-  write(value: Uint8Array, key: string): Uint8Array;
+  /**
+   * What is to be stored, behind `head`. The bytes are good until the next call: an engine that copies them needs no other copy. Throws
+   * an Error that says why nothing can be written at present.
+   */
+  write(value: Uint8Array, key: string, head?: Uint8Array): Uint8Array;
 }
 
 export interface PrefixedTransformer {
@@ -26,6 +29,7 @@ export interface PrefixedTransformer {
 }
 
 const encoder = new TextEncoder();
+const nothing = new Uint8Array();
 
 /**
  * Writes with the first, reads with all whose prefix fits: two keys of one name may both be tried. `unmatched` says of a value that none
@@ -39,6 +43,8 @@ export function firstOf(
   const [first] = candidates;
   if (!first) throw new Error("there is no transformer to write with");
   const fitting = (stored: Uint8Array) => candidates.filter(({ bytes }) => startsWith(stored, bytes));
+  let outer: Uint8Array = nothing;
+  let inner: Uint8Array = first.bytes;
   const prepares = list.some(({ transformer }) => transformer.prepare);
   return {
     ...(prepares && {
@@ -63,9 +69,11 @@ export function firstOf(
       }
       throw new Error(aggregate(problems) ?? unmatched(stored));
     },
-    write(value, key) {
+    write(value, key, head = nothing) {
+      // Whoever is around this one has always the same head.
+      if (head !== outer) [outer, inner] = [head, joined(head, first.bytes)];
       try {
-        return joined(first.bytes, first.transformer.write(value, key));
+        return first.transformer.write(value, key, inner);
       } catch (error) {
         throw new Error(named(first.name, error), { cause: error });
       }
@@ -102,7 +110,7 @@ export const identity: ValueTransformer = {
     if (isEncrypted(stored)) throw new Error("identity transformer tried to read encrypted data");
     return { value: stored, isStale: false };
   },
-  write: (value) => value,
+  write: (value, _key, head = nothing) => joined(head, value),
 };
 
 function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
@@ -111,11 +119,25 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return true;
 }
 
+/** One behind the other, in new memory unless there is but one. */
 export function joined(...parts: readonly Uint8Array[]): Uint8Array {
   const [only] = parts.filter(({ length }) => length > 0);
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  if (only?.length === length) return only;
-  const bytes = new Uint8Array(length);
+  const length = lengthOf(parts);
+  return only?.length === length ? only : put(parts, new Uint8Array(length));
+}
+
+/** Memory for what is copied at once: a buffer for each value would make the collector look at everything far more often. */
+const scratch = new Uint8Array(128 * 1024);
+
+/** The same in memory that the next call uses again. */
+export function joinedBriefly(...parts: readonly Uint8Array[]): Uint8Array {
+  const length = lengthOf(parts);
+  return put(parts, length > scratch.length ? new Uint8Array(length) : scratch.subarray(0, length));
+}
+
+const lengthOf = (parts: readonly Uint8Array[]): number => parts.reduce((sum, part) => sum + part.length, 0);
+
+function put(parts: readonly Uint8Array[], bytes: Uint8Array): Uint8Array {
   let at = 0;
   for (const part of parts) {
     bytes.set(part, at);

@@ -3,9 +3,10 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey } from "node:crypto";
 import { xsalsa20poly1305 } from "@noble/ciphers/salsa.js";
 import type { Random } from "#base/random.ts";
-import { joined, type ValueTransformer } from "../encryption/value-transformer.ts";
+import { joined, joinedBriefly, type ValueTransformer } from "../encryption/value-transformer.ts";
 
 type Chance = Pick<Random, "bytes">;
+const nothing = new Uint8Array();
 
 const tooShort = () => new Error("the stored data was shorter than the required size");
 
@@ -31,13 +32,13 @@ export function aesGcm(secret: Uint8Array, chance: Chance): ValueTransformer {
       }
       return { value: plainBytes(value), isStale: false };
     },
-    write(value, context) {
+    write(value, context, head = nothing) {
       const nonce = chance.bytes(gcmNonce);
       const cipher = createCipheriv(name, key, nonce, { authTagLength: gcmTag });
       cipher.setAAD(Buffer.from(context));
       const text = cipher.update(value);
       cipher.final();
-      return joined(nonce, text, cipher.getAuthTag());
+      return joinedBriefly(head, nonce, text, cipher.getAuthTag());
     },
   };
 }
@@ -57,10 +58,10 @@ export function aesCbc(secret: Uint8Array, chance: Chance): ValueTransformer {
       decipher.final();
       return { value: unpadded(padded), isStale: false };
     },
-    write(value) {
+    write(value, _context, head = nothing) {
       const vector = chance.bytes(block);
       const cipher = createCipheriv(name, key, vector);
-      return joined(vector, cipher.update(value), cipher.final());
+      return joinedBriefly(head, vector, cipher.update(value), cipher.final());
     },
   };
 }
@@ -88,9 +89,9 @@ export const secretbox = (secret: Uint8Array, chance: Chance): ValueTransformer 
       throw new Error("output array was not large enough for encryption", { cause });
     }
   },
-  write(value) {
+  write(value, _context, head = nothing) {
     const nonce = chance.bytes(boxNonce);
-    return joined(nonce, xsalsa20poly1305(secret, nonce).encrypt(value));
+    return joinedBriefly(head, nonce, xsalsa20poly1305(secret, nonce).encrypt(value));
   },
 });
 
@@ -109,9 +110,9 @@ export function seededGcm(seed: Uint8Array, chance: Chance): ValueTransformer {
       if (stored.length < seedBytes) throw tooShort();
       return cipherOf(stored.subarray(0, seedBytes)).read(stored.subarray(seedBytes), context);
     },
-    write(value, context) {
+    write(value, context, head = nothing) {
       const info = chance.bytes(seedBytes);
-      return joined(info, cipherOf(info).write(value, context));
+      return cipherOf(info).write(value, context, joined(head, info));
     },
   };
 }
@@ -119,3 +120,19 @@ export function seededGcm(seed: Uint8Array, chance: Chance): ValueTransformer {
 /** Without the methods of Buffer, whose `slice` shares memory where that of others copies. */
 const plainBytes = ({ buffer, byteOffset, byteLength }: Buffer): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
+
+/** The same chance, drawn for many writes at a time: to draw twelve bytes takes as long as four thousand. No byte is given twice. */
+export function drawnInBulk(chance: Chance, bulk = 4096): Chance {
+  let drawn = new Uint8Array();
+  let used = 0;
+  return {
+    bytes(count) {
+      if (used + count > drawn.length) {
+        drawn = new Uint8Array(chance.bytes(Math.max(bulk, count)));
+        used = 0;
+      }
+      used += count;
+      return drawn.slice(used - count, used);
+    },
+  };
+}

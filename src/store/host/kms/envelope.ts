@@ -8,7 +8,7 @@ import {
   type KmsPlugin,
   type KmsService,
 } from "../../encryption/kms-plugin.ts";
-import type { ValueTransformer } from "../../encryption/value-transformer.ts";
+import { joined, type ValueTransformer } from "../../encryption/value-transformer.ts";
 import { aesGcm, seededGcm } from "../ciphers.ts";
 import { EncryptedObject, keySource } from "./messages.ts";
 
@@ -21,6 +21,8 @@ export interface EnvelopeOptions {
 
 /** For so long a decrypted key is remembered after it was last learned. There are few: one for each key of the service and each start. */
 const rememberMs = 24 * 60 * 60 * 1000;
+
+const nothing = new Uint8Array();
 
 interface RememberedKey {
   readonly transformer: ValueTransformer;
@@ -61,11 +63,11 @@ export class EnvelopeTransformer implements ValueTransformer {
     return { value, isStale: object.keyId !== encrypted.keyId || object.keySource !== keySource.seed };
   }
 
-  write(value: Uint8Array, key: string): Uint8Array {
+  write(value: Uint8Array, key: string, head = nothing): Uint8Array {
     const { transformer, encrypted } = this.#options.plugin.validWriteKey;
     this.#remember(idOf(encrypted, keySource.seed), transformer);
     const encryptedData = transformer.write(value, key);
-    return EncryptedObject.encode({ ...encrypted, encryptedData, keySource: keySource.seed });
+    return joined(head, EncryptedObject.encode({ ...encrypted, encryptedData, keySource: keySource.seed }));
   }
 
   async #learn(id: string, object: EncryptedObject): Promise<void> {
