@@ -24,8 +24,8 @@ const providers = {
 type Name = keyof typeof providers;
 const names = Object.keys(providers) as Name[];
 
-const writes = 1000;
-const rounds = 9;
+const writes = 500;
+const rounds = 7;
 /** As large as a usual Secret with a certificate and its key. */
 const secrets = "/api/v1/namespaces/default/secrets";
 const secretOf = (i: number, round: number) => ({

@@ -2,6 +2,8 @@
 import { EncryptionFile, type EncryptionFileOptions, unencrypted } from "#apiserver/host/encryption-file.ts";
 import { UsageError } from "#base/errors.ts";
 import type { FlagValues } from "#cli/flags.ts";
+import type { HealthCheck } from "#serving/health.ts";
+import type { StoreEngine } from "#store/engine.ts";
 
 export const encryptionFlags = {
   "encryption-provider-config": {
@@ -18,11 +20,32 @@ export const encryptionFlags = {
 
 type EncryptionSettings = FlagValues<typeof encryptionFlags>;
 
-/** Throws UsageError, and an Error that says what is wrong with the file. */
-export async function encryptionOf(
+type EncryptionWorldOptions = Omit<EncryptionFileOptions, "path" | "reloads">;
+
+export interface EncryptedStore {
+  readonly store: StoreEngine;
+  readonly healthChecks: readonly HealthCheck[];
+}
+
+/** Opens a store and encrypts it as the flags say. Throws UsageError, and an Error that says what is wrong with the file. */
+export async function openEncrypted(
   settings: EncryptionSettings,
-  world: Omit<EncryptionFileOptions, "path" | "reloads">,
-): Promise<Pick<EncryptionFile, "around" | "healthChecks">> {
+  world: EncryptionWorldOptions,
+  open: () => Promise<StoreEngine>,
+): Promise<EncryptedStore> {
+  const { around, healthChecks, close } = await encryptionOf(settings, world);
+  try {
+    return { store: around(await open()), healthChecks };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function encryptionOf(
+  settings: EncryptionSettings,
+  world: EncryptionWorldOptions,
+): Promise<Pick<EncryptionFile, "around" | "healthChecks" | "close">> {
   const path = settings["encryption-provider-config"];
   const reloads = settings["encryption-provider-config-automatic-reload"];
   if (path === undefined) {

@@ -41,7 +41,7 @@ class EncryptedWorld implements AsyncDisposable {
   readonly raw: StoreEngine = new MemoryStore({ clock: this.clock });
   metrics = new MetricRegistry();
   readonly lines: string[] = [];
-  readonly #end = new AbortController();
+  readonly #files: EncryptionFile[] = [];
 
   configure(text: string): void {
     writeFileSync(this.path, text);
@@ -53,7 +53,6 @@ class EncryptedWorld implements AsyncDisposable {
     this.metrics = new MetricRegistry();
     const { clock, path, metrics } = this;
     const log = createLog({ clock, level: "info", write: (line) => this.lines.push(line) });
-    const { signal } = this.#end;
     const encryption = await EncryptionFile.open({
       path,
       clock,
@@ -61,8 +60,8 @@ class EncryptedWorld implements AsyncDisposable {
       log,
       metrics,
       reloads: true,
-      signal,
     });
+    this.#files.push(encryption);
     const open = { ...encryption.around(this.raw), close: async () => undefined };
     return testServer({ store: open, log, healthChecks: encryption.healthChecks });
   }
@@ -72,7 +71,7 @@ class EncryptedWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#end.abort();
+    for (const opened of this.#files) opened.close();
     await this.raw.close();
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -16,8 +16,6 @@ export interface EncryptionFileOptions extends EncryptionWorld {
   readonly reloads: boolean;
   /** Where it is counted how often that was; nowhere by default. */
   readonly metrics?: MetricRegistry;
-  /** Ends the looking, and the connections to key services. */
-  readonly signal: AbortSignal;
 }
 
 /** How often the key services of a new configuration are asked whether they are well, and for how long at least. */
@@ -27,6 +25,7 @@ const healthForMs = 10_000;
 export class EncryptionFile implements StoreEncryption {
   readonly #options: EncryptionFileOptions;
   readonly #count: (status: "success" | "failure") => void;
+  readonly #end = new AbortController();
   #text: string;
   #current: EncryptionProviders;
 
@@ -36,7 +35,6 @@ export class EncryptionFile implements StoreEncryption {
     this.#current = current;
     const { metrics, reloads } = options;
     this.#count = reloads && metrics ? reloadCounter(metrics, options) : () => undefined;
-    options.signal.addEventListener("abort", () => this.#current.close(), { once: true });
   }
 
   /** Throws an Error that says what is wrong with the file. */
@@ -56,8 +54,17 @@ export class EncryptionFile implements StoreEncryption {
     return this.#current.resourceOf(key);
   }
 
-  /** Values are encrypted on their way into the store, and decrypted on their way out. */
-  readonly around = (store: StoreEngine): StoreEngine => encryptedStore(store, this);
+  /** Values are encrypted on their way into the store, and decrypted on their way out. With it this ends, too. */
+  readonly around = (store: StoreEngine): StoreEngine => ({
+    ...encryptedStore(store, this),
+    close: () => store.close().finally(this.close),
+  });
+
+  /** Ends the looking, and the connections to key services. */
+  readonly close = (): void => {
+    this.#end.abort();
+    this.#current.close();
+  };
 
   get healthChecks(): readonly HealthCheck[] {
     const { reloads } = this.#options;
@@ -72,7 +79,8 @@ export class EncryptionFile implements StoreEncryption {
   }
 
   #lookLater(): void {
-    const { clock, signal } = this.#options;
+    const { clock } = this.#options;
+    const { signal } = this.#end;
     const cancel = clock.after(reloadMs, () => {
       signal.removeEventListener("abort", cancel);
       void this.#look().finally(() => {
@@ -84,7 +92,8 @@ export class EncryptionFile implements StoreEncryption {
 
   /** What cannot be used is told in the log, and tried again the next time; what was read last goes on to count. */
   async #look(): Promise<void> {
-    const { path, log, clock, signal } = this.#options;
+    const { path, log, clock } = this.#options;
+    const { signal } = this.#end;
     try {
       const text = readFileSync(path, "utf8");
       if (text === this.#text) return;
@@ -95,6 +104,7 @@ export class EncryptionFile implements StoreEncryption {
         next.close();
         throw error;
       }
+      if (signal.aborted) return next.close();
       const before = this.#current;
       this.#text = text;
       this.#current = next;
@@ -112,7 +122,7 @@ export class EncryptionFile implements StoreEncryption {
   }
 
   async #untilWell(next: EncryptionProviders): Promise<void> {
-    const { clock, signal } = this.#options;
+    const { clock } = this.#options;
     const until = clock.elapsed() + Math.max(next.graceMs, healthForMs);
     for (;;) {
       try {
@@ -123,15 +133,16 @@ export class EncryptionFile implements StoreEncryption {
             `health check for new transformers failed: ${cause instanceof Error ? cause.message : cause}`,
           );
       }
-      await clock.sleep(healthEveryMs, signal);
+      await clock.sleep(healthEveryMs, this.#end.signal);
     }
   }
 }
 
 /** Nothing is encrypted; what was before is not taken for plain text. */
-export const unencrypted: Pick<EncryptionFile, "around" | "healthChecks"> = {
+export const unencrypted: Pick<EncryptionFile, "around" | "healthChecks" | "close"> = {
   around: (store) => encryptedStore(store, { transformerOf: () => undefined, resourceOf: storedResource }),
   healthChecks: [],
+  close: () => undefined,
 };
 
 function configuration(path: string, text: string) {

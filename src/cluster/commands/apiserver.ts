@@ -30,7 +30,7 @@ import { advertisedAddress } from "../advertised-address.ts";
 import { auditFlags, auditOf } from "../audit-settings.ts";
 import { authorizationFlags, authorizationOf, letsEverybodyIn } from "../authorization-settings.ts";
 import { componentProbe } from "../component-probe.ts";
-import { encryptionFlags, encryptionOf } from "../encryption-settings.ts";
+import { encryptionFlags, openEncrypted } from "../encryption-settings.ts";
 import { frontProxyFlags, trusting } from "../front-proxy.ts";
 import { identityFlags, identityOptions } from "../identity-options.ts";
 import { ineffectiveServerFlags, warnOfIneffective } from "../ineffective-flags.ts";
@@ -170,8 +170,9 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
   const served = servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
   const metrics = processMetrics();
   const audit = await auditOf(settings, { clock: systemClock, log, metrics });
-  const encryption = await encryptionOf(settings, { ...world, random: systemRandom, metrics });
-  const store = encryption.around(await openStore(settings, log, metrics));
+  const { store, healthChecks } = await openEncrypted(settings, { ...world, random: systemRandom, metrics }, () =>
+    openStore(settings, log, metrics),
+  );
   try {
     const server = assembleApiServer({
       store,
@@ -199,7 +200,7 @@ async function serve(settings: Settings, log: Log, signal: AbortSignal): Promise
         believed: frontProxy.trust?.names,
       },
       components: [componentProbe("scheduler", 10259), componentProbe("controller-manager", 10257)],
-      healthChecks: encryption.healthChecks,
+      healthChecks,
       version: apiVersionInfo(settings.version),
       flags: flagTexts(settings),
       stopping: signal,

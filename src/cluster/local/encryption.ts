@@ -6,10 +6,8 @@ import { toBase64 } from "#base/base64.ts";
 import { systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { type Random, systemRandom } from "#base/random.ts";
-import type { HealthCheck } from "#serving/health.ts";
-import type { StoreEngine } from "#store/engine.ts";
 import { writeDurably } from "#store/host/write-durably.ts";
-import { encryptionOf } from "../encryption-settings.ts";
+import { type EncryptedStore, openEncrypted } from "../encryption-settings.ts";
 import { openStore } from "../open-store.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { type Settings, storeOf } from "./settings.ts";
@@ -27,25 +25,16 @@ export function ensureEncryption(place: ClusterFolder, settings: Settings, rando
   return remembered;
 }
 
-export interface EncryptedStore {
-  readonly store: StoreEngine;
-  readonly healthChecks: readonly HealthCheck[];
-}
-
 /** The store of a cluster, encrypted as its file says. */
-export async function openEncrypted(
-  place: ClusterFolder,
-  settings: Settings,
-  log: Log,
-  signal: AbortSignal,
-): Promise<EncryptedStore> {
+export function openStoreOf(place: ClusterFolder, settings: Settings, log: Log): Promise<EncryptedStore> {
   const encrypts = settings.encryptsSecrets === true;
   const flags = {
     "encryption-provider-config": encrypts ? place.encryption : undefined,
     "encryption-provider-config-automatic-reload": encrypts,
   };
-  const { around, healthChecks } = await encryptionOf(flags, { clock: systemClock, random: systemRandom, log, signal });
-  return { store: around(await openStore({ ...settings, "data-dir": place.store }, log)), healthChecks };
+  return openEncrypted(flags, { clock: systemClock, random: systemRandom, log }, () =>
+    openStore({ ...settings, "data-dir": place.store }, log),
+  );
 }
 
 /** Identity reads what was written before there was a key. */

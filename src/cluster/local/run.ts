@@ -21,7 +21,7 @@ import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { signingWith } from "../signing-settings.ts";
 import { liveCertificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
-import { ensureEncryption, openEncrypted } from "./encryption.ts";
+import { ensureEncryption, openStoreOf } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
 import { nodesOf } from "./nodes.ts";
 import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
@@ -59,7 +59,7 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
   };
   const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const remote = remoteConnections(() => certificates.current.frontProxy.client);
-  const { store, healthChecks } = await openEncrypted(place, settings, log.with({ component: "store" }), signal);
+  const { store, healthChecks } = await openStoreOf(place, settings, log.with({ component: "store" }));
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
