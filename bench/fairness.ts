@@ -11,14 +11,15 @@ import { Certificates } from "#cluster/certificates.ts";
 import { RawHttp2, type RawRequest } from "#wire/testing/raw-http2.ts";
 import { Clients } from "./apiserver/load.ts";
 import { type Keys, type Measured, makeBundle, makeKeys, startKnarr } from "./apiserver/servers.ts";
+import { stageCost } from "./fairness/stage-cost.ts";
 import { median, type Report } from "./figure.ts";
 import { pod } from "./schema.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-const connections = Number(process.env.CONNS ?? 500);
+const connections = 500;
 const objects = 1000;
-const samples = Number(process.env.SAMPLES ?? 200);
+const samples = 200;
 const pauseMs = 5;
 const mostTimes = 5;
 
@@ -33,6 +34,9 @@ export async function run(report: Report): Promise<void> {
     certificates.issue("flood", { commonName: "flood" });
     certificates.issue("quiet", { commonName: "quiet" });
     certificates.issue("node", { commonName: "system:node:n1", organizations: ["system:nodes"] });
+    const { fair, counted } = await stageCost();
+    report({ name: "a get from memory, without HTTP, with fairness", value: fair, unit: "µs" });
+    report({ name: "a get from memory, without HTTP, without fairness", value: counted, unit: "µs" });
     await contest({ bundle, keys, folder: join(root, "fair"), report, isFair: true });
     await contest({ bundle, keys, folder: join(root, "counted"), report, isFair: false });
     report({ name: "load of the machine at the end, for reference", value: loadavg()[0] ?? 0, unit: "" });
@@ -55,21 +59,16 @@ async function contest({ bundle, keys, folder, report, isFair }: Contest): Promi
   const server = await startKnarr(bundle, keys, [`--data-dir=${folder}`, ...flags]);
   let flood: ChildProcess | undefined;
   try {
-    console.error('fill', Date.now()); await fill(server);
-    console.error('filled', Date.now());
+    await fill(server);
     const people = await probes(server, keys);
     for (const { connection } of Object.values(people)) connection.socket.setMaxListeners(0); // one for each answer
     await measure(people); // until the compiler has settled
-    console.error('warm', Date.now());
     const before = await measure(people);
-    console.error('quiet', Date.now());
     flood = fork(fileURLToPath(new URL("fairness/flood.ts", import.meta.url)), [
       ...[String(server.port), keys.folder, String(connections), pods],
     ]);
     await once(flood, "message");
-    console.error('flooding', Date.now());
     await server.usage("stalls");
-    if (process.env.DBG) { const c = people['get of someone exempt'].connection; for (const t of ['dump_priority_levels']) console.error((await c.fetch({ method: 'GET', path: '/debug/api_priority_and_fairness/' + t })).toString()); }
     const during = await measure(people);
     const { ownMs, usualOwnMs } = await server.usage();
     const counted = once(flood, "message");
@@ -133,7 +132,9 @@ async function probes(server: Measured, keys: Keys): Promise<Readonly<Record<Sub
     method: "PATCH",
     path: `${leases}/n1`,
     headers: { "content-type": "application/merge-patch+json" },
-    body: Buffer.from(JSON.stringify({ spec: { renewTime: new Date(Date.UTC(2026, 0, 1) + i).toISOString().replace("Z", "000Z") } })),
+    body: Buffer.from(
+      JSON.stringify({ spec: { renewTime: new Date(Date.UTC(2026, 0, 1) + i).toISOString().replace("Z", "000Z") } }),
+    ),
   });
   return {
     "get of another user": { connection: await as("quiet"), request: get },
@@ -154,7 +155,6 @@ async function measure(people: Readonly<Record<Subject, Probe>>): Promise<Record
       const start = performance.now();
       const answer = (await connection.fetch(request(i))).toString();
       times[name].push(performance.now() - start);
-      if (process.env.DBG) console.error(name, Math.round(performance.now() - start));
       if (/"kind":"Status"|Too many/.test(answer.slice(0, 300))) throw new Error(`${name}: ${answer}`);
       await systemClock.sleep(pauseMs, new AbortController().signal);
     }

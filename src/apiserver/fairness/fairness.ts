@@ -6,7 +6,6 @@ import type { FlowSchema } from "#api/flowcontrol/v1/flow-schema.ts";
 import type { PriorityLevelConfiguration } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { Clock } from "#base/clock.ts";
 import { DurationError, parseDurationMs } from "#base/duration.ts";
-import { ApiError } from "#base/errors.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Soon } from "#base/soon.ts";
 import { type ResourceAddress, requestWith } from "#wire/api-request.ts";
@@ -90,8 +89,9 @@ export class Fairness implements SeatOwner {
     series.seats.observe(widthOf(estimate));
     const request = flow.level.queues.start(ticket, estimate, now);
     if (typeof request === "string") {
+      if (!call.over) return undefined; // parts of this process wait in turn, but nobody tells them to come back later
       series.rejectedWaits.observe(0);
-      return this.#rejected(call, flow, request);
+      return this.#rejected(flow, request);
     }
     ticket.request = request;
     if (request.state === "waiting") return this.#waited(call, ticket, request);
@@ -147,10 +147,9 @@ export class Fairness implements SeatOwner {
     waiting.add(-1, now);
     (isExecuted ? series.waits : series.rejectedWaits).observe((now - request.arrivedAt) / 1000);
     if (!isExecuted) {
-      const answer = signal?.aborted ? undefined : this.#rejected(call, flow, "time-out");
-      if (answer) return answer;
+      if (!signal?.aborted) return call.over ? this.#rejected(flow, "time-out") : undefined;
       this.#metrics.rejected(flow, "time-out");
-      throw signal?.reason;
+      throw signal.reason;
     }
     this.#begin(call, ticket, now);
     return undefined;
@@ -170,21 +169,13 @@ export class Fairness implements SeatOwner {
     return answer;
   }
 
-  #rejected(call: Call, flow: Flow, reason: RejectionReason): Soon<CallAnswer> {
+  #rejected(flow: Flow, reason: RejectionReason): Soon<CallAnswer> {
     const { level } = flow;
     this.#metrics.rejected(flow, reason);
     level.dropped.note(this.#options.clock.now());
     const { retryAfter } = level.dropped;
-    if (call.over) {
-      const answer: CallAnswer = { type: "http", response: tooManyRequests(retryAfter) };
-      return level.dropped.inLastSecond > mostAtOnce && this.#heldBack < mostHeldBack ? this.#later(answer) : answer;
-    }
-    throw new ApiError({
-      code: 429,
-      reason: "TooManyRequests",
-      message: "Too many requests, please try again later.",
-      details: { retryAfterSeconds: retryAfter },
-    });
+    const answer: CallAnswer = { type: "http", response: tooManyRequests(retryAfter) };
+    return level.dropped.inLastSecond > mostAtOnce && this.#heldBack < mostHeldBack ? this.#later(answer) : answer;
   }
 
   /** A quarter of what the request may take at all. */
