@@ -21,7 +21,7 @@ export class PolicyRun {
 
   /**
    * Expressions do not wait: where an authorizer takes its time, they are evaluated again once it has answered. At once, if nothing has to
-   * be waited for: that is a fifth of what a policy costs.
+   * be waited for.
    */
   evaluate<T>(
     matched: MatchedVersion,
