@@ -3,9 +3,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { kubernetesVersion } from "#api/release.ts";
 import { DurationError, parseDuration } from "#base/duration.ts";
-import { type ClientConfig, loadClientConfig } from "./client-config.ts";
-import { CachedDiscovery, discoveryFolder } from "./discovery/cached-discovery.ts";
-import { RestMapper } from "./discovery/rest-mapper.ts";
+import type { ClientConfig } from "./client-config.ts";
+import type { CachedDiscovery } from "./discovery/cached-discovery.ts";
+import type { RestMapper } from "./discovery/rest-mapper.ts";
 import { KubectlError } from "./errors.ts";
 import type { GlobalFlags } from "./global-flags.ts";
 import type { Io } from "./io.ts";
@@ -70,7 +70,7 @@ export class Session {
   }
 
   config(): Promise<ClientConfig> {
-    this.#config ??= loadClientConfig(this.io, this.globals);
+    this.#config ??= this.#loadConfig();
     return this.#config;
   }
 
@@ -90,15 +90,12 @@ export class Session {
   }
 
   discovery(): Promise<CachedDiscovery> {
-    this.#discovery ??= this.config().then(
-      ({ server }) =>
-        new CachedDiscovery(() => this.client(), discoveryFolder(this.cacheFolder, server), this.io.clock),
-    );
+    this.#discovery ??= this.#loadDiscovery();
     return this.#discovery;
   }
 
   mapper(): Promise<RestMapper> {
-    this.#mapper ??= this.discovery().then((discovery) => new RestMapper(discovery, (text) => this.warn(text)));
+    this.#mapper ??= this.#loadMapper();
     return this.#mapper;
   }
 
@@ -124,6 +121,23 @@ export class Session {
 
   async close(): Promise<void> {
     if (this.#client) (await this.#client.catch(() => undefined))?.close();
+  }
+
+  // Each is loaded when it is first needed: many commands need none of it, and people wait for them to start.
+  async #loadConfig(): Promise<ClientConfig> {
+    const { loadClientConfig } = await import("./client-config.ts");
+    return loadClientConfig(this.io, this.globals);
+  }
+
+  async #loadDiscovery(): Promise<CachedDiscovery> {
+    const { CachedDiscovery, discoveryFolder } = await import("./discovery/cached-discovery.ts");
+    const { server } = await this.config();
+    return new CachedDiscovery(() => this.client(), discoveryFolder(this.cacheFolder, server), this.io.clock);
+  }
+
+  async #loadMapper(): Promise<RestMapper> {
+    const { RestMapper } = await import("./discovery/rest-mapper.ts");
+    return new RestMapper(await this.discovery(), (text) => this.warn(text));
   }
 
   async #connect(): Promise<RestClient> {

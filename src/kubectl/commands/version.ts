@@ -1,6 +1,5 @@
 // Upstream: kubectl/pkg/cmd/version.
 import { kubernetesVersion } from "#api/release.ts";
-import { printYaml } from "#wire/yaml/write.ts";
 import { command } from "../command.ts";
 import { KubectlError } from "../errors.ts";
 import type { KubeObject } from "../rest/client.ts";
@@ -31,7 +30,7 @@ export const version = command({
       }
     const all = { clientVersion, kustomizeVersion, ...(serverVersion && { serverVersion }) };
     if (output === "json") session.print(JSON.stringify(all, undefined, 2));
-    else if (output === "yaml") session.print(printYaml(all));
+    else if (output === "yaml") session.print((await import("#wire/yaml/write.ts")).printYaml(all));
     else {
       session.print(`Client Version: ${clientVersion.gitVersion}`);
       session.print(`Kustomize Version: ${kustomizeVersion}`);

@@ -21,7 +21,7 @@ export type CommandFinder = (
 /** Throws KubectlError for preferences that cannot be. */
 export async function withPreferences(args: readonly string[], io: Io, find: CommandFinder): Promise<PreferredLine> {
   if (args.length === 0 || ["false", "0"].includes(io.env.KUBECTL_KUBERC ?? "")) return { args, preference: undefined };
-  const preference = loadPreference(io, kubercFlag(args));
+  const preference = await loadPreference(io, kubercFlag(args));
   if (!preference) return { args, preference };
   const found = await find(args).catch(isUnknown);
   if (!found) return { args: await expanded(args, preference, find), preference };

@@ -5,7 +5,6 @@ import { join, resolve } from "node:path";
 import { isObject } from "#base/is-object.ts";
 import { KubectlError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { manifestDocuments } from "../resources/manifest-files.ts";
 
 export interface FlagDefault {
   readonly name: string;
@@ -55,12 +54,12 @@ export function preferencePlace(io: Io, flag: string): PreferencePlace | undefin
 }
 
 /** Undefined if there are none. Throws KubectlError where a file was named; of the usual one what is wrong is only told. */
-export function loadPreference(io: Io, flag: string): Preference | undefined {
+export async function loadPreference(io: Io, flag: string): Promise<Preference | undefined> {
   const place = preferencePlace(io, flag);
   if (!place) return undefined;
   const { path, isExplicit } = place;
   try {
-    return parsePreference(readFileSync(path, "utf8"), path);
+    return await parsePreference(readFileSync(path, "utf8"), path);
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
     if (isMissing && !isExplicit) return undefined;
@@ -74,7 +73,9 @@ export function loadPreference(io: Io, flag: string): Preference | undefined {
 const group = "kubectl.config.k8s.io";
 
 /** The first document of a version that is known; undefined for an empty file. Throws KubectlError. */
-export function parsePreference(text: string, path: string): Preference | undefined {
+async function parsePreference(text: string, path: string): Promise<Preference | undefined> {
+  // Most people have no such file, and reading YAML takes a while to load.
+  const { manifestDocuments } = await import("../resources/manifest-files.ts");
   const documents = manifestDocuments(text, path).filter((document) => document !== null && document !== undefined);
   for (const document of documents) {
     if (!isObject(document) || document.kind !== "Preference") continue;

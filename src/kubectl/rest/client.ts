@@ -6,7 +6,7 @@ import { isObject } from "#base/is-object.ts";
 import { exactValue } from "#schema/structural/exact-integers.ts";
 import { KubectlError } from "../errors.ts";
 import { readAll } from "../io.ts";
-import type { RequestCredentialSource } from "./credentials.ts";
+import type { CredentialIssuer } from "./credentials.ts";
 import type { RestRequest, RestResponse } from "./request.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { PassedRequest, RestTransport, UpgradedConnection } from "./transport.ts";
@@ -21,7 +21,7 @@ export interface RestClientOptions {
   /** 0 means no limit. */
   readonly timeoutMs: number;
   /** Who gives credentials out, where the kubeconfig holds none. */
-  readonly credentials?: RequestCredentialSource;
+  readonly credentials?: CredentialIssuer;
   /** Called with the text of each warning the server sends. */
   warn(text: string): void;
 }
@@ -118,10 +118,7 @@ export class RestClient {
   #limited(request: RestRequest): RestRequest {
     const { timeoutMs } = this.#options;
     if (timeoutMs === 0) return request;
-    return {
-      ...request,
-      query: [...(request.query ?? []), ["timeout", formatDuration(BigInt(timeoutMs) * 1_000_000n)]],
-    };
+    return { ...request, query: [...(request.query ?? []), ["timeout", formatDuration(BigInt(timeoutMs) * 1_000_000n)]] };
   }
 
   #signalOf({ signal, isEndless }: RestRequest): AbortSignal {
@@ -149,9 +146,7 @@ function answerIn(text: string, { path }: RestRequest): unknown {
     return parseAnswer(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    throw new KubectlError(`the server's answer to ${path} is no JSON: ${JSON.stringify(text.slice(0, 100))}`, {
-      cause,
-    });
+    throw new KubectlError(`the server's answer to ${path} is no JSON: ${JSON.stringify(text.slice(0, 100))}`, { cause });
   }
 }
 

@@ -4,7 +4,7 @@ import type { ClientConfig } from "../client-config.ts";
 import { KubectlError } from "../errors.ts";
 import { type Session, userAgent } from "../session.ts";
 import { RestClient } from "./client.ts";
-import { impersonationHeaders, pem, type RequestCredentialSource, staticCredentials } from "./credentials.ts";
+import { type CredentialIssuer, impersonationHeaders, pem, staticCredentials } from "./credentials.ts";
 import { RequestLog } from "./request-log.ts";
 import { RestTransport } from "./transport.ts";
 import { proxyFor } from "./tunnel.ts";
@@ -50,7 +50,7 @@ export async function connect(session: Session, config: ClientConfig): Promise<R
 }
 
 /** Where the kubeconfig names someone who gives credentials out. Loaded when needed: few do. */
-async function credentialSource(session: Session, config: ClientConfig): Promise<RequestCredentialSource | undefined> {
+async function credentialSource(session: Session, config: ClientConfig): Promise<CredentialIssuer | undefined> {
   const { user, cluster, server } = config;
   const { io, pluginPolicy: policy } = session;
   if (isObject(user.exec)) {
@@ -65,8 +65,7 @@ async function credentialSource(session: Session, config: ClientConfig): Promise
   return oidcCredentials(isObject(provider.config) ? provider.config : {}, io, async (changed) => {
     const { writeEntry } = await import("../commands/config/config-files.ts");
     const { userName } = config;
-    if (userName !== "")
-      await writeEntry(session, "users", userName, { ...user, "auth-provider": { ...provider, config: changed } });
+    if (userName !== "") await writeEntry(session, "users", userName, { ...user, "auth-provider": { ...provider, config: changed } });
   });
 }
 

@@ -14,7 +14,7 @@ export interface IssuedCredentials {
   readonly expiresAt?: number;
 }
 
-export interface RequestCredentialSource {
+export interface CredentialIssuer {
   /** Those to use now. Rejects with KubectlError. */
   current(): Promise<IssuedCredentials>;
   /** The server did not take them: the next ones are new. */

@@ -9,7 +9,7 @@ import { type Io, readAll } from "../io.ts";
 import type { PluginPolicy } from "../kuberc/preference.ts";
 import { isProgram } from "../plugins.ts";
 import { parseAnswer } from "./client.ts";
-import type { IssuedCredentials, RequestCredentialSource } from "./credentials.ts";
+import type { CredentialIssuer, IssuedCredentials } from "./credentials.ts";
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ const group = "client.authentication.k8s.io";
 const outputLimit = 16 * 1024 * 1024;
 
 /** Runs the program when credentials are first needed, when they have expired, and when the server refused them. */
-export function execCredentials(options: ExecOptions): RequestCredentialSource {
+export function execCredentials(options: ExecOptions): CredentialIssuer {
   const { apiVersion } = options.exec;
   if (apiVersion !== `${group}/v1` && apiVersion !== `${group}/v1beta1`)
     throw new KubectlError(`exec plugin: invalid apiVersion ${JSON.stringify(apiVersion ?? "")}`);
@@ -56,10 +56,7 @@ async function runProgram(options: ExecOptions): Promise<IssuedCredentials> {
   if (path === undefined) throw fail(`exec: executable ${command} not found${hintOf(exec)}`);
   const output = await outputOf(path, options, isInteractive).catch((error: unknown) => {
     if (io.signal.aborted) throw io.signal.reason;
-    throw fail(
-      `exec: ${error instanceof ExitCode ? `executable ${command} failed with exit code ${error.code}` : (error as Error).message}`,
-      error,
-    );
+    throw fail(`exec: ${error instanceof ExitCode ? `executable ${command} failed with exit code ${error.code}` : (error as Error).message}`, error);
   });
   return issuedIn(output, String(exec.apiVersion), fail);
 }
@@ -78,7 +75,9 @@ function interactive({ interactiveMode, apiVersion }: Entry, { stdin }: Io): boo
       if (!stdin.isTTY) throw new KubectlError(`${why}standard input is not a terminal`);
       return true;
     case "":
-      throw new KubectlError(`interactiveMode must be specified for to use exec authentication plugin`);
+      throw new KubectlError(
+        `interactiveMode must be specified for to use exec authentication plugin`,
+      );
     default:
       throw new KubectlError(`${why}unknown interactiveMode: ${JSON.stringify(mode)}`);
   }
@@ -147,10 +146,7 @@ async function outputOf(path: string, options: ExecOptions, isInteractive: boole
     child.once("error", fail);
     child.once("close", done);
   });
-  const [code, bytes] = await Promise.all([
-    ended,
-    child.stdout ? readAll(child.stdout, outputLimit) : new Uint8Array(),
-  ]);
+  const [code, bytes] = await Promise.all([ended, child.stdout ? readAll(child.stdout, outputLimit) : new Uint8Array()]);
   if (code !== 0) throw new ExitCode(code);
   return Buffer.from(bytes).toString("utf8");
 }
@@ -181,22 +177,17 @@ function authority(cluster: KubeCluster): string | undefined {
   return typeof file === "string" && file !== "" ? readFileSync(file).toString("base64") : undefined;
 }
 
-function issuedIn(
-  output: string,
-  apiVersion: string,
-  fail: (why: string, cause?: unknown) => Error,
-): IssuedCredentials {
+function issuedIn(output: string, apiVersion: string, fail: (why: string, cause?: unknown) => Error): IssuedCredentials {
   let value: unknown;
   try {
     value = parseAnswer(output);
   } catch (cause) {
     throw fail(`decoding stdout: ${cause instanceof Error ? cause.message : cause}`, cause);
   }
-  if (!isObject(value) || value.kind !== "ExecCredential") throw fail("decoding stdout: it is no ExecCredential");
+  if (!isObject(value) || value.kind !== "ExecCredential")
+    throw fail("decoding stdout: it is no ExecCredential");
   if (value.apiVersion !== apiVersion)
-    throw fail(
-      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${value.apiVersion}`,
-    );
+    throw fail(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${value.apiVersion}`);
   if (!isObject(value.status)) throw fail("exec plugin didn't return a status field");
   const { token = "", clientCertificateData: cert = "", clientKeyData: key = "", expirationTimestamp } = value.status;
   if (token === "" && cert === "" && key === "") throw fail("exec plugin didn't return a token or cert/key pair");
