@@ -103,7 +103,12 @@ async function runCommand(
   if (!command.run) return refuseOrHelp(entry, command, path, parsed.args, io);
   const session = new Session(io, globalsOf(parsed.flags, command), parsed.changed, path, pluginPolicy);
   try {
-    const code = await command.run(session, parsed.args, parsed.flags, { ...parsed, commandPath: path });
+    const { globals } = session;
+    const perform = async () => command.run?.(session, parsed.args, parsed.flags, { ...parsed, commandPath: path });
+    const code =
+      globals.profile === "none"
+        ? await perform()
+        : await (await import("./profile.ts")).withProfile(globals.profile, globals["profile-output"], io, perform);
     const { warningCount } = session;
     if (session.globals["warnings-as-errors"] && warningCount > 0)
       throw new KubectlError(`${warningCount} warning${warningCount === 1 ? "" : "s"} received`);

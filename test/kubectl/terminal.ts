@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { image } from "../kubelet/containerd.ts";
-import type { ServedNode } from "../kubelet/served-node.ts";
+import { type ServedNode, said } from "../kubelet/served-node.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
 
 /** Draws on the other screen, tells its size whenever it changes, shows what is typed byte by byte, and goes back on q. */
@@ -75,5 +75,38 @@ export async function terminalTests(t: TestContext, node: ServedNode, kubectl: s
     await terminal.until(/Session ended, resume using 'kubectl attach left -c c -n default -i -t' command\r\ncode 0/);
     const { stdout } = await node.run(kubectl, ["get", "pod", "left", "-o", "jsonpath={.status.phase}"]);
     assert.equal(String(stdout), "Running");
+  });
+
+  await t.test("run -it --rm shows what a pod does, ends as it does, and leaves nothing", async () => {
+    const overrides = JSON.stringify({ spec: { nodeName: "n1", automountServiceAccountToken: false } });
+    const program = "sh -c 'echo begun; read word; echo got $word; exit 4'";
+    const flags = `--image=${image} --image-pull-policy=IfNotPresent --restart=Never --overrides='${overrides}'`;
+    using terminal = open(`${kubectl} run once -it --rm ${flags} --command -- ${program}; echo "code $?"`);
+    await terminal.until(/begun/);
+    terminal.type("it\r");
+    await terminal.until(
+      /got it[\s\S]*pod "once" deleted from default namespace[\s\S]*terminated \(Error\)[\s\S]*code 4/,
+    );
+  });
+
+  await t.test("port-forward goes on with the pod that takes the place of another", async () => {
+    const serving = `while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nhello' | perl -e '
+      socket(S, 2, 1, 6); setsockopt(S, 1, 2, pack("l", 1)); bind(S, pack("S n a4 x8", 2, 8080, "\\0\\0\\0\\0")) or die;
+      listen(S, 9); while (accept(C, S)) { sysread(C, my $in, 999); syswrite(C, "HTTP/1.0 200 OK\\r\\n\\r\\nhello"); close C }'; done`;
+    const spec = {
+      containers: [{ name: "c", image, command: ["sh", "-c", serving] }],
+      terminationGracePeriodSeconds: 0,
+    };
+    await node.pod("moved", spec);
+    const child = node.start(kubectl, ["port-forward", "moved", ":8080", "--address", "127.0.0.1"]);
+    const [, port] = await said(child, /Forwarding from 127\.0\.0\.1:(\d+)/);
+    const ask = async () => (await fetch(`http://127.0.0.1:${port}/`)).text();
+    await node.machine.until(async () => (await ask().catch(() => "")) === "hello", "the first answers");
+    const again = said(child, /connected to a pod of moved again/);
+    assert.equal((await node.run(kubectl, ["delete", "pod", "moved", "--force"])).code, 0);
+    await node.pod("moved", spec);
+    await again;
+    await node.machine.until(async () => (await ask().catch(() => "")) === "hello", "the second answers");
+    child.kill("SIGINT");
   });
 }

@@ -1,4 +1,6 @@
 // Starts a cluster of this machine for a person: shows how far it is, puts it into their kubeconfig, and says what to type next.
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
@@ -176,7 +178,19 @@ export async function makeKnown(
   if (settings && settings.kubeconfig !== kubeconfig) writeSettings(place, { ...settings, kubeconfig });
 }
 
-export const nextWords = (place: ClusterFolder): string => {
+/** A link makes our own kubectl the machine's, where there is none. */
+function linkWords(env: NodeJS.ProcessEnv): readonly string[] {
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  if (folders.some((folder) => existsSync(join(folder, "kubectl")))) return [];
+  return [
+    "",
+    "There is no kubectl on the PATH. knarr kubectl is one; as kubectl, too, with a link:",
+    "",
+    `  ln -s ${env.KNARR_LAUNCHER ?? "$PWD/knarr"} /usr/local/bin/kubectl`,
+  ];
+}
+
+export const nextWords = (place: ClusterFolder, env = process.env): string => {
   const { context, name } = place;
   const image = readSettings(place)?.runtime === "containerd" ? "knarr.local/nginx" : "nginx";
   const which = name === "knarr" ? "" : ` --name=${name}`;
@@ -188,5 +202,6 @@ export const nextWords = (place: ClusterFolder): string => {
     `  knarr status${which}      how it is`,
     `  knarr logs -f${which}     what it says`,
     `  knarr down${which}        ends it and removes all that is left of it`,
+    ...linkWords(env),
   ].join("\n");
 };
