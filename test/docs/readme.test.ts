@@ -136,4 +136,6 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\(\w+ ago\)/g, "(<age> ago)"],
   [/\[\d\d\/\w{3}\/\d{4}:[\d:]+ \+0000\]/g, "[<time>]"],
   [/curl\/[\d.]+/g, "curl/<version>"],
+  // A page tells its pod's address, which is as long as it is.
+  [/(?<=HTTP\/1\.1" 200 )\d+/g, "<size>"],
 ];

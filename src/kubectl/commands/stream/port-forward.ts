@@ -1,13 +1,16 @@
 // Upstream: kubectl/pkg/cmd/portforward/portforward.go and client-go/tools/portforward. Upstream ends when the pod does; ours finds
 // the pod that took its place.
 import type { Server } from "node:net";
+import { ApiError } from "#base/errors.ts";
 import { command } from "../../command.ts";
 import { KubectlError, ServerUnreachable, usageError } from "../../errors.ts";
 import { metadataOf, resourcePath, stringIn } from "../../resources/resource-info.ts";
 import { ResourceQuery } from "../../resources/resource-query.ts";
+import { watchResource } from "../../resources/watch-resource.ts";
 import type { KubeObject } from "../../rest/client.ts";
 import type { Session } from "../../session.ts";
 import { podFor, podMapping, statusOf } from "../../workloads/pods.ts";
+import { hasEnded } from "./attach-created.ts";
 import { isSwitchedOff, overSpdy, overTunnel, withFallback } from "./connection.ts";
 import { type ForwardedPort, listenAddresses, parsePort } from "./forwarded-ports.ts";
 import { listenOnPorts, type PodConnection } from "./port-listeners.ts";
@@ -97,10 +100,13 @@ async function keepForwarding(
   const request = { path: resourcePath(podMapping, stringIn(namespace), stringIn(name), "portforward") };
   const serve = async (spdy: PodConnection["spdy"], over: Promise<void>) => {
     way.spdy = spdy;
+    const done = new AbortController();
     try {
       await connected();
-      await over;
+      // The node keeps the connection open when the pod is gone.
+      await Promise.race([over, untilGone(session, pod, done.signal)]);
     } finally {
+      done.abort();
       way.spdy = undefined;
     }
   };
@@ -113,6 +119,25 @@ async function keepForwarding(
   } catch (error) {
     if (error instanceof KubectlError || !(error instanceof Error) || error === session.io.signal.reason) throw error;
     throw new KubectlError(`error upgrading connection: ${error.message}`, { cause: error });
+  }
+}
+
+/** Resolves when the pod is gone or has ended. Whoever may not watch pods learns it from the connection. */
+async function untilGone(session: Session, pod: KubeObject, signal: AbortSignal): Promise<void> {
+  const { uid, name, namespace } = metadataOf(pod);
+  const request = { mapping: podMapping, namespace: stringIn(namespace), name: stringIn(name), signal };
+  const { clock } = session.io;
+  while (!signal.aborted) {
+    try {
+      for await (const { type, object } of watchResource(await session.client(), request)) {
+        if (type === "ERROR") break;
+        if (type === "DELETED" || metadataOf(object).uid !== uid || hasEnded(object)) return;
+      }
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 403)
+        return new Promise((done) => signal.addEventListener("abort", () => done(), { once: true }));
+    }
+    await clock.sleep(retryMs, signal).catch(() => undefined); // over
   }
 }
 
