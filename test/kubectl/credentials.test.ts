@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, connect, createServer, type Server as SocketServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket, type Server as SocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -56,7 +56,11 @@ class Place implements AsyncDisposable {
   }
 
   run(line: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const home = { HOME: this.folder, PATH: `${this.folder}:${process.env.PATH}`, KUBECONFIG: join(this.folder, "config") };
+    const home = {
+      HOME: this.folder,
+      PATH: `${this.folder}:${process.env.PATH}`,
+      KUBECONFIG: join(this.folder, "config"),
+    };
     return run(line, { env: { ...home, ...env }, cwd: this.folder });
   }
 
@@ -85,7 +89,10 @@ test("a credential plugin of either version gives a token, and is told of the cl
   await using place = new Place();
   const port = await place.serve();
   for (const version of ["v1", "v1beta1"]) {
-    place.program("helper", `echo "$KUBERNETES_EXEC_INFO" > info; echo "$A $1" >&2; echo '${credential(version, { token: `t-${version}` })}'`);
+    place.program(
+      "helper",
+      `echo "$KUBERNETES_EXEC_INFO" > info; echo "$A $1" >&2; echo '${credential(version, { token: `t-${version}` })}'`,
+    );
     const apiVersion = `client.authentication.k8s.io/${version}`;
     const more = { apiVersion, args: ["arg"], env: [{ name: "A", value: "set" }], provideClusterInfo: true };
     const extensions = [{ name: "client.authentication.k8s.io/exec", extension: { audience: "x" } }];
@@ -138,10 +145,16 @@ test("what is wrong with a plugin is told", async () => {
     return stderr;
   };
   const printing = (text: string) => exec(place.program("helper", `echo '${text}'`));
-  assert.match(await told(exec("no-such-helper", { installHint: "buy one" })), /executable no-such-helper not found[\s\S]*buy one\n$/);
+  assert.match(
+    await told(exec("no-such-helper", { installHint: "buy one" })),
+    /executable no-such-helper not found[\s\S]*buy one\n$/,
+  );
   assert.match(await told(exec(place.program("bad", "exit 3"))), /executable .*bad failed with exit code 3\n$/);
   assert.match(await told(printing("nothing")), /decoding stdout/);
-  assert.match(await told(printing(credential("v1beta1", { token: "t" }))), /configured to use API version .*v1, plugin returned version .*v1beta1/);
+  assert.match(
+    await told(printing(credential("v1beta1", { token: "t" }))),
+    /configured to use API version .*v1, plugin returned version .*v1beta1/,
+  );
   assert.match(await told(printing(credential("v1", {}))), /didn't return a token or cert\/key pair/);
   assert.match(await told(printing(credential("v1", { clientKeyData: "x" }))), /only certificate or key, not both/);
   assert.match(await told(exec("x", { apiVersion: "client.authentication.k8s.io/v1alpha1" })), /invalid apiVersion/);
@@ -161,8 +174,14 @@ test("preferences decide which plugins may run", async () => {
     writeFileSync(path, JSON.stringify({ apiVersion: "kubectl.config.k8s.io/v1beta1", kind: "Preference", ...policy }));
     return place.run(raw, { KUBERC: path });
   };
-  assert.match((await withPolicy({ credentialPluginPolicy: "DenyAll" })).stderr, /not allowed: policy set to "DenyAll"/);
-  const allowing = (command: string) => ({ credentialPluginPolicy: "Allowlist", credentialPluginAllowlist: [{ command }] });
+  assert.match(
+    (await withPolicy({ credentialPluginPolicy: "DenyAll" })).stderr,
+    /not allowed: policy set to "DenyAll"/,
+  );
+  const allowing = (command: string) => ({
+    credentialPluginPolicy: "Allowlist",
+    credentialPluginAllowlist: [{ command }],
+  });
   assert.match((await withPolicy(allowing("other"))).stderr, /not permitted by the credential plugin allowlist/);
   assert.match((await withPolicy(allowing("/elsewhere/helper"))).stderr, /not permitted/);
   assert.equal((await withPolicy(allowing("helper"))).code, 0);
@@ -189,7 +208,12 @@ test("a token of an OpenID Connect provider is renewed, and kept", async () => {
     });
   });
   const server = await place.serve();
-  const config = { "idp-issuer-url": `http://127.0.0.1:${issuer}`, "client-id": "me", "client-secret": "s", "refresh-token": "r" };
+  const config = {
+    "idp-issuer-url": `http://127.0.0.1:${issuer}`,
+    "client-id": "me",
+    "client-secret": "s",
+    "refresh-token": "r",
+  };
   const provider = (more: object) => ({ "auth-provider": { name: "oidc", config: { ...config, ...more } } });
   const path = place.config(`http://127.0.0.1:${server}`, provider({ "id-token": token(1) }));
   const { code, stderr } = await place.run(raw);
@@ -290,11 +314,16 @@ test("a server that hangs, cuts its answer, or lies about it is told of, and not
   await using place = new Place();
   const told = async (answer: (asked: IncomingMessage, response: ServerResponse) => void, ...line: string[]) => {
     const port = await place.serve(answer);
-    const { code, stderr, stdout } = await place.run([...line, "-s", `http://127.0.0.1:${port}`], { KUBECONFIG: "/dev/null" });
+    const { code, stderr, stdout } = await place.run([...line, "-s", `http://127.0.0.1:${port}`], {
+      KUBECONFIG: "/dev/null",
+    });
     assert.notEqual(code, 0, stdout);
     return stderr;
   };
-  assert.match(await told(() => undefined, "get", "pods", "--request-timeout=200ms"), /request canceled|Client\.Timeout/);
+  assert.match(
+    await told(() => undefined, "get", "pods", "--request-timeout=200ms"),
+    /request canceled|Client\.Timeout/,
+  );
   const cut = (_asked: IncomingMessage, response: ServerResponse) => {
     response.writeHead(200, { "content-length": "1000" });
     response.write("{");
@@ -303,6 +332,12 @@ test("a server that hangs, cuts its answer, or lies about it is told of, and not
   assert.match(await told(cut, ...raw), /connection reset/);
   assert.match(await told((_asked, response) => response.end("<html>"), "get", "pods"), /is no JSON: "<html>"/);
   assert.match(await told((_asked, response) => response.writeHead(418).end("tea"), ...raw), /tea|418/);
-  const running = new Running(["get", "--raw", "/x", "-s", `http://127.0.0.1:${await place.serve(() => running.interrupt())}`]);
+  const running = new Running([
+    "get",
+    "--raw",
+    "/x",
+    "-s",
+    `http://127.0.0.1:${await place.serve(() => running.interrupt())}`,
+  ]);
   assert.equal(await running.code, 130);
 });

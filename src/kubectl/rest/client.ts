@@ -118,7 +118,10 @@ export class RestClient {
   #limited(request: RestRequest): RestRequest {
     const { timeoutMs } = this.#options;
     if (timeoutMs === 0) return request;
-    return { ...request, query: [...(request.query ?? []), ["timeout", formatDuration(BigInt(timeoutMs) * 1_000_000n)]] };
+    return {
+      ...request,
+      query: [...(request.query ?? []), ["timeout", formatDuration(BigInt(timeoutMs) * 1_000_000n)]],
+    };
   }
 
   #signalOf({ signal, isEndless }: RestRequest): AbortSignal {
@@ -146,7 +149,9 @@ function answerIn(text: string, { path }: RestRequest): unknown {
     return parseAnswer(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    throw new KubectlError(`the server's answer to ${path} is no JSON: ${JSON.stringify(text.slice(0, 100))}`, { cause });
+    throw new KubectlError(`the server's answer to ${path} is no JSON: ${JSON.stringify(text.slice(0, 100))}`, {
+      cause,
+    });
   }
 }
 

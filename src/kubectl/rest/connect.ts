@@ -65,7 +65,8 @@ async function credentialSource(session: Session, config: ClientConfig): Promise
   return oidcCredentials(isObject(provider.config) ? provider.config : {}, io, async (changed) => {
     const { writeEntry } = await import("../commands/config/config-files.ts");
     const { userName } = config;
-    if (userName !== "") await writeEntry(session, "users", userName, { ...user, "auth-provider": { ...provider, config: changed } });
+    if (userName !== "")
+      await writeEntry(session, "users", userName, { ...user, "auth-provider": { ...provider, config: changed } });
   });
 }
 

@@ -56,7 +56,10 @@ async function runProgram(options: ExecOptions): Promise<IssuedCredentials> {
   if (path === undefined) throw fail(`exec: executable ${command} not found${hintOf(exec)}`);
   const output = await outputOf(path, options, isInteractive).catch((error: unknown) => {
     if (io.signal.aborted) throw io.signal.reason;
-    throw fail(`exec: ${error instanceof ExitCode ? `executable ${command} failed with exit code ${error.code}` : (error as Error).message}`, error);
+    throw fail(
+      `exec: ${error instanceof ExitCode ? `executable ${command} failed with exit code ${error.code}` : (error as Error).message}`,
+      error,
+    );
   });
   return issuedIn(output, String(exec.apiVersion), fail);
 }
@@ -75,9 +78,7 @@ function interactive({ interactiveMode, apiVersion }: Entry, { stdin }: Io): boo
       if (!stdin.isTTY) throw new KubectlError(`${why}standard input is not a terminal`);
       return true;
     case "":
-      throw new KubectlError(
-        `interactiveMode must be specified for to use exec authentication plugin`,
-      );
+      throw new KubectlError(`interactiveMode must be specified for to use exec authentication plugin`);
     default:
       throw new KubectlError(`${why}unknown interactiveMode: ${JSON.stringify(mode)}`);
   }
@@ -146,7 +147,10 @@ async function outputOf(path: string, options: ExecOptions, isInteractive: boole
     child.once("error", fail);
     child.once("close", done);
   });
-  const [code, bytes] = await Promise.all([ended, child.stdout ? readAll(child.stdout, outputLimit) : new Uint8Array()]);
+  const [code, bytes] = await Promise.all([
+    ended,
+    child.stdout ? readAll(child.stdout, outputLimit) : new Uint8Array(),
+  ]);
   if (code !== 0) throw new ExitCode(code);
   return Buffer.from(bytes).toString("utf8");
 }
@@ -177,17 +181,22 @@ function authority(cluster: KubeCluster): string | undefined {
   return typeof file === "string" && file !== "" ? readFileSync(file).toString("base64") : undefined;
 }
 
-function issuedIn(output: string, apiVersion: string, fail: (why: string, cause?: unknown) => Error): IssuedCredentials {
+function issuedIn(
+  output: string,
+  apiVersion: string,
+  fail: (why: string, cause?: unknown) => Error,
+): IssuedCredentials {
   let value: unknown;
   try {
     value = parseAnswer(output);
   } catch (cause) {
     throw fail(`decoding stdout: ${cause instanceof Error ? cause.message : cause}`, cause);
   }
-  if (!isObject(value) || value.kind !== "ExecCredential")
-    throw fail("decoding stdout: it is no ExecCredential");
+  if (!isObject(value) || value.kind !== "ExecCredential") throw fail("decoding stdout: it is no ExecCredential");
   if (value.apiVersion !== apiVersion)
-    throw fail(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${value.apiVersion}`);
+    throw fail(
+      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${value.apiVersion}`,
+    );
   if (!isObject(value.status)) throw fail("exec plugin didn't return a status field");
   const { token = "", clientCertificateData: cert = "", clientKeyData: key = "", expirationTimestamp } = value.status;
   if (token === "" && cert === "" && key === "") throw fail("exec plugin didn't return a token or cert/key pair");

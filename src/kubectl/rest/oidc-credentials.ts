@@ -20,8 +20,7 @@ export function oidcCredentials(
   save: (config: OidcConfig) => Promise<void>,
 ): CredentialIssuer {
   let config: OidcConfig = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
-  for (const name of ["idp-issuer-url", "client-id"])
-    if (!config[name]) throw new KubectlError(`Must provide ${name}`);
+  for (const name of ["idp-issuer-url", "client-id"]) if (!config[name]) throw new KubectlError(`Must provide ${name}`);
   let known: IssuedCredentials | undefined;
   return {
     async current() {
@@ -67,7 +66,7 @@ async function refreshed(config: OidcConfig, io: Io): Promise<OidcConfig> {
   const { id_token: idToken, refresh_token: next } = isObject(answer) ? answer : {};
   if (typeof idToken !== "string")
     throw new KubectlError(
-      'token response did not contain an id_token, either the scope "openid" wasn\'t requested upon login, or the provider doesn\'t support id_tokens as part of the refresh response',
+      "token response did not contain an id_token, either the scope \"openid\" wasn't requested upon login, or the provider doesn't support id_tokens as part of the refresh response",
     );
   return {
     ...config,
