@@ -137,9 +137,10 @@ export function webSocket(
     try {
       for await (const bytes of stream.input) {
         for (const { opcode, fin, payload } of reader.feed(bytes)) {
-          if (opcode === "ping") await send("pong", payload);
+          // Whoever has said all may be gone before it hears us; what it said still counts.
+          if (opcode === "ping") await send("pong", payload).catch(() => undefined);
           else if (opcode === "pong") onPong?.();
-          else if (opcode === "close") return await close(1000);
+          else if (opcode === "close") return await close(1000).catch(() => undefined);
           else {
             if ((opcode === "continuation") === (parts === undefined))
               throw new WebSocketError(1002, `a frame of type ${opcode} came out of turn`);
