@@ -32,6 +32,7 @@ const mostRetries = 10;
 
 export class RestClient {
   readonly #options: RestClientOptions;
+  readonly #timers: (() => void)[] = [];
 
   constructor(options: RestClientOptions) {
     this.#options = options;
@@ -111,6 +112,7 @@ export class RestClient {
   }
 
   close(): void {
+    for (const cancel of this.#timers) cancel(); // or the process would wait for them
     this.#options.transport.close();
   }
 
@@ -132,6 +134,7 @@ export class RestClient {
       const text = "net/http: request canceled (Client.Timeout exceeded while awaiting headers)";
       const cancel = clock.after(timeoutMs, () => late.abort(new KubectlError(text)));
       own.addEventListener("abort", cancel, { once: true });
+      this.#timers.push(cancel);
       signals.push(late.signal);
     }
     return signals.length === 1 ? own : AbortSignal.any(signals);
