@@ -178,6 +178,8 @@ export function words(line: string): LineWords {
 }
 
 type Ran = Omit<LineResult, "requests">;
+/** No line is meant to go on for ever; one that does fails. */
+const longestLineMs = 120_000;
 
 async function runOurs(
   args: readonly string[],
@@ -196,7 +198,7 @@ async function runOurs(
     cwd: files,
     clock: systemClock,
     random: seededRandom(1),
-    signal: new AbortController().signal,
+    signal: AbortSignal.timeout(longestLineMs),
   });
   return { stdout: Buffer.concat(out).toString("utf8"), stderr: Buffer.concat(err).toString("utf8"), code };
 }
@@ -208,7 +210,7 @@ function runReal(
   input: string,
 ): Promise<Ran> {
   return new Promise((done, fail) => {
-    const child = spawn(program, args, { cwd: files, env });
+    const child = spawn(program, args, { cwd: files, env, timeout: longestLineMs, killSignal: "SIGKILL" });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
@@ -314,6 +316,7 @@ export function steady(text: string, urls: readonly string[]): string {
       // Files that are made for a moment.
       .replace(/\/[\w./-]*\/(kubectl-edit-|LIVE-|MERGED-)\w+/g, "<$1file>")
       .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, "<time>")
+      .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} UTC/g, "<time>")
       .replace(/^[IWE]\d{4} \S+ +\d+ (\w+\.go):\d+\]/gm, "<log $1>")
       .replace(/X509SHA256=[0-9a-f]{64}/g, "<certificate>")
       // Logs of what a client does in the background.

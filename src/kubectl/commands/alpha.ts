@@ -4,8 +4,7 @@ import { command } from "../command.ts";
 export const alpha = command({
   use: "alpha",
   long: "Commands that are being tried out. There are none at present.",
-  run: async (session) =>
-    session.print(
-      "These commands correspond to alpha features that are not enabled in Kubernetes clusters by default.",
-    ),
+  run: async (session) => {
+    session.io.stderr.write("No alpha commands are available in this version of kubectl");
+  },
 });

@@ -87,7 +87,7 @@ function autoscalerFor(
 ): KubeObject {
   if (!mapping || !scalable.includes(`${mapping.kind}.${mapping.group}`))
     throw new KubectlError(
-      `cannot autoscale a ${mapping?.kind}${mapping?.group ? `.${mapping.group}` : ""}: no autoscaler has been implemented for it`,
+      `cannot autoscale a ${mapping?.kind}${mapping?.group ? `.${mapping.group}` : ""}: could not find scale subresource for ${mapping?.group ?? ""}/${mapping?.version}, Resource=${mapping?.resource} in discovery information`,
     );
   return {
     apiVersion: "autoscaling/v2",

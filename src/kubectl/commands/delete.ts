@@ -65,10 +65,12 @@ export const deleteCommand = command({
     const deleted: { info: ResourceInfo; uid: unknown }[] = [];
     let count = 0;
     const visit = async (info: ResourceInfo) => {
+      const entry: { info: ResourceInfo; uid: unknown } = { info, uid: undefined };
+      deleted.push(entry);
       try {
         const answer = await deleteOne(session, info, deletion);
         count++;
-        if (answer) deleted.push({ info, uid: uidIn(answer) });
+        if (answer) entry.uid = uidIn(answer);
       } catch (error) {
         if (!ignoresMissing || !isNotFound(error)) throw withSource("deleting", info.source, error);
       }

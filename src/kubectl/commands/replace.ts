@@ -79,7 +79,7 @@ export const replace = command({
       info.object = wanted;
       try {
         if (flags.force) {
-          await removeFirst(session, info, flags["grace-period"], flags.cascade);
+          await removeFirst(session, info, flags);
           info.object = wanted;
           refreshInfo(info, await createInfo(client, info, settings.options));
         } else if (settings.dryRun !== "client")
@@ -115,7 +115,18 @@ const policies: Readonly<Record<string, string>> = {
 /** How often it is looked whether an object is still there. */
 const lookMs = 500;
 
-async function removeFirst(session: Session, info: ResourceInfo, graceSeconds: number, cascade: string): Promise<void> {
+/** How long to wait for an object to go, unless `--timeout` says otherwise. */
+const usualWaitMs = 5 * 60 * 1000;
+
+interface RemovalFlags {
+  readonly "grace-period": number;
+  readonly cascade: string;
+  readonly timeout: bigint;
+}
+
+async function removeFirst(session: Session, info: ResourceInfo, flags: RemovalFlags): Promise<void> {
+  const { "grace-period": graceSeconds, cascade, timeout } = flags;
+  const { clock, signal } = session.io;
   const propagationPolicy = policies[cascade];
   if (propagationPolicy === undefined)
     throw new KubectlError(`invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`);
@@ -128,9 +139,11 @@ async function removeFirst(session: Session, info: ResourceInfo, graceSeconds: n
     session.print(
       `${info.mapping?.kind.toLowerCase()}${info.mapping?.group ? `.${info.mapping.group}` : ""} "${info.name}" deleted`,
     );
+    const until = clock.elapsed() + (Number(timeout) / 1e6 || usualWaitMs);
     for (;;) {
       await client.json({ path: infoPath(info) });
-      await session.io.clock.sleep(lookMs, session.io.signal);
+      if (clock.elapsed() > until) throw new KubectlError("timed out waiting for the condition");
+      await clock.sleep(lookMs, signal);
     }
   } catch (error) {
     if (!isNotFound(error)) throw error;

@@ -23,6 +23,7 @@ import {
   changeCauseAnnotation,
   dryRunFlag,
   fieldManagerFlag,
+  filenameFlags,
   printObject,
   recordFlag,
   saveConfigFlag,
@@ -32,7 +33,8 @@ import {
 import { checkName } from "./check-name.ts";
 import { commandLine } from "./command-line.ts";
 import { inNamespace, sendGenerated } from "./create-generated.ts";
-import { attachToRun, checkRunAttach, isAttached, runAttachFlags } from "./run-attach.ts";
+import { cascadeFlags, deletionOptions, propagationOf } from "./delete-flags.ts";
+import { attachedFlags, followPod, removeMade } from "./run-attached.ts";
 
 const runFlags = {
   ...printFlags,
@@ -40,7 +42,10 @@ const runFlags = {
   ...fieldManagerFlag("kubectl-run"),
   ...recordFlag,
   ...saveConfigFlag,
-  ...runAttachFlags,
+  ...filenameFlags,
+  ...cascadeFlags,
+  ...attachedFlags,
+  wait: { type: "bool", help: "With --rm, wait until the pod is gone." },
   annotations: { type: "stringArray", help: "Annotation of the pod, as key=value; can be repeated." },
   command: { type: "bool", help: "The arguments are the command of the container, not arguments of the image's." },
   env: { type: "stringArray", help: "Environment variable of the container, as NAME=value; can be repeated." },
@@ -87,7 +92,7 @@ export const run = command({
   flags: runFlags,
   run: async (session, args, flags, invocation) => {
     const { name, command: words } = namedArguments(args, flags, invocation);
-    checkRunAttach(flags, invocation);
+    checkAttached(flags, invocation);
     const isOld = name === undefined || oldFlags.some((flag) => invocation.changed.has(flag));
     const request = podRequest(name ?? imageBaseName(flags.image), words, flags, invocation);
     checkName(request.name, "Pod");
@@ -121,9 +126,38 @@ async function createAll(
     );
   const created: KubeObject[] = [];
   for (const one of objects) created.push(await sendGenerated(session, settings, one));
-  const [first] = created;
-  if (first && isAttached(flags, invocation)) return attachToRun(session, first, created, flags);
-  for (const one of created) printObject(session, settings.printer, one);
+  const [pod] = created;
+  if (isAttached(flags, invocation) && pod) return follow(session, flags, request, pod);
+  for (const one of created.toReversed()) printObject(session, settings.printer, one);
+}
+
+/** To be typed into is to be attached to. */
+const isAttached = ({ attach, stdin }: RunFlags, { changed }: Invocation<typeof runFlags>): boolean =>
+  changed.has("attach") ? attach : stdin;
+
+async function follow(session: Session, flags: RunFlags, request: PodArguments, pod: KubeObject): Promise<void> {
+  const { stdin, tty, quiet, rm, cascade, "grace-period": grace } = flags;
+  const { leaveStdinOpen, restartPolicy } = request;
+  const timeout = flags["pod-running-timeout"];
+  try {
+    await followPod(session, { pod, stdin, tty, quiet, leaveStdinOpen, restartPolicy, timeout });
+  } finally {
+    if (rm) await removeMade(session, pod, deletionOptions(grace, propagationOf(session, cascade)));
+  }
+}
+
+/** Throws KubectlError for flags that make no sense together. */
+function checkAttached(flags: RunFlags, invocation: Invocation<typeof runFlags>): void {
+  const { commandPath } = invocation;
+  if (flags.tty && !flags.stdin)
+    throw usageError("-i/--stdin is required for containers with -t/--tty=true", commandPath);
+  const attaches = isAttached(flags, invocation);
+  if (flags.rm && !attaches) throw usageError("--rm should only be used for attached containers", commandPath);
+  if (attaches && flags["dry-run"] !== "none")
+    throw usageError(
+      "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)",
+      commandPath,
+    );
 }
 
 /** The name, and the command of the container. Throws KubectlError. */

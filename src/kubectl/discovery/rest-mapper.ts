@@ -45,10 +45,7 @@ export class RestMapper {
   async mappingFor(arg: string): Promise<RestMapping> {
     const found = await this.#search((apis) => this.#byArgument(apis, arg));
     if (found) return found;
-    const { resource, group } = splitFirst(arg);
-    throw new KubectlError(
-      `the server doesn't have a resource type ${JSON.stringify(resource)}${group === "" ? "" : ` in group ${JSON.stringify(group)}`}`,
-    );
+    throw new KubectlError(`the server doesn't have a resource type ${JSON.stringify(splitFirst(arg).resource)}`);
   }
 
   /** The same for commands that say what is missing without calling it an error: as upstream does it. */

@@ -35,7 +35,7 @@ export function manifestSources(io: Io, filenames: readonly string[], isRecursiv
     if (filename === "-") {
       if (usesStdin) errors.push(new KubectlError("standard input cannot be used for multiple arguments"));
       usesStdin = true;
-      sources.push({ name: "STDIN", read: async () => textOf(await readAll(io.stdin)) });
+      sources.push({ name: "STDIN", read: async () => textOf(await readAll(io.stdin), "STDIN") });
     } else if (/^https?:\/\//.test(filename)) {
       sources.push({ name: filename, read: () => readAddress(io, filename) });
     } else {
@@ -43,7 +43,7 @@ export function manifestSources(io: Io, filenames: readonly string[], isRecursiv
       if (found.error) errors.push(found.error);
       if (found.files.length > 1) isFolder = true;
       sources.push(
-        ...found.files.map((name) => ({ name, read: async () => textOf(readFile(resolve(io.cwd, name), name)) })),
+        ...found.files.map((name) => ({ name, read: async () => textOf(readFile(resolve(io.cwd, name), name), name) })),
       );
     }
   }
@@ -98,7 +98,7 @@ function readFile(path: string, name: string): Uint8Array {
 async function readAddress(io: Io, address: string): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     const answer = await fetch(address, { signal: io.signal });
-    if (answer.status === 200) return textOf(new Uint8Array(await answer.arrayBuffer()));
+    if (answer.status === 200) return textOf(new Uint8Array(await answer.arrayBuffer()), address);
     await answer.body?.cancel();
     const error = new KubectlError(
       `unable to read URL ${JSON.stringify(address)}, server reported ${answer.status} ${answer.statusText}, status code=${answer.status}`,
@@ -109,10 +109,15 @@ async function readAddress(io: Io, address: string): Promise<string> {
 }
 
 /** UTF-8, or UTF-16 with a byte order mark. */
-function textOf(bytes: Uint8Array): string {
+function textOf(bytes: Uint8Array, source: string): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  return decodeUtf8(bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes);
+  try {
+    return decodeUtf8(bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes);
+  } catch (cause) {
+    if (!(cause instanceof DecodeError)) throw cause;
+    throw new KubectlError(`error parsing ${source}: it is not valid UTF-8`, { cause });
+  }
 }
 
 /** The documents of a text in JSON or YAML; empty ones are left out. Throws KubectlError that names the source. */
@@ -123,15 +128,31 @@ export function manifestDocuments(text: string, source: string): readonly unknow
       .map((document) => document.exactValue())
       .filter((value) => value !== null && value !== undefined);
   } catch (cause) {
+    if (cause instanceof RangeError) throw new KubectlError(`error parsing ${source}: nested too deeply`, { cause });
     if (!(cause instanceof DecodeError) && !(cause instanceof SyntaxError)) throw cause;
     throw new KubectlError(`error parsing ${source}: ${cause.message}`, { cause });
   }
 }
 
+/** YAML has the same limit. */
+const mostDepth = 500;
+
+/** Goes down level by level: what is nested without end would break a recursion. */
+function isDeeper(value: unknown, levels: number): boolean {
+  let level = [value];
+  for (let left = levels; level.length > 0; left--) {
+    if (left < 0) return true;
+    level = level.flatMap((one) => (one !== null && typeof one === "object" ? Object.values(one) : []));
+  }
+  return false;
+}
+
 /** One object after another, with or without whitespace between; what begins as JSON and is none may be YAML. */
 function jsonDocuments(text: string): readonly unknown[] {
   try {
-    return [parseAnswer(text)];
+    const value = parseAnswer(text);
+    if (isDeeper(value, mostDepth)) throw new RangeError(`nested deeper than ${mostDepth} levels`);
+    return [value];
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

@@ -62,7 +62,7 @@ async function servedResource(
   if (resource === "") throw new KubectlError("resource must be specified if apiGroup/subresource specified");
   const suffix = sub.length > 0 ? `/${sub.join("/")}` : "";
   if (resource === "*") return { group: group.join("."), name: `*${suffix}` };
-  const mapping = await (await session.mapper()).mappingFor(whole);
+  const mapping = await (await session.mapper()).resourceFor(whole);
   return { group: mapping.group, name: `${mapping.resource}${suffix}` };
 }
 

@@ -46,8 +46,7 @@ export const create = command({
   subcommands: createSubcommands,
   run: async (session, args, flags, invocation) => {
     if (flags.filename.length === 0 && flags.kustomize === "") {
-      if (args.length > 0)
-        throw usageError(`unknown command ${JSON.stringify(args.join(" "))}`, invocation.commandPath);
+      if (args.length > 0) throw usageError(`Unexpected args: [${args.join(" ")}]`, invocation.commandPath);
       throw new KubectlError("must specify one of -f and -k");
     }
     if (flags.raw !== "" && flags.edit) throw new KubectlError("--raw and --edit are mutually exclusive");

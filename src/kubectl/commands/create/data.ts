@@ -1,4 +1,6 @@
 // Upstream: kubectl/pkg/cmd/create/create_configmap.go, create_secret.go and create_secret_docker.go.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { textToBase64, toBase64 } from "#base/base64.ts";
 import { command } from "../../command.ts";
 import { KubectlError } from "../../errors.ts";
@@ -23,7 +25,7 @@ function hashed(object: KubeObject, isWanted: boolean): KubeObject {
   const { kind, data, binaryData, type } = object;
   const { name } = metadataOf(object);
   const more = kind === "Secret" ? { type: type ?? "" } : { ...(binaryData !== undefined && { binaryData }) };
-  return { ...object, metadata: { name: `${name}-${nameHash({ kind, name, data: data ?? null, ...more })}` } };
+  return { ...object, metadata: { name: `${name}-${nameHash({ kind, name, data: data ?? {}, ...more })}` } };
 }
 
 const sourceFlags = {
@@ -106,6 +108,9 @@ const tls = command({
   run: async (session, _, flags, invocation) => {
     const name = oneName(invocation);
     if (flags.key === "" || flags.cert === "") throw new KubectlError("key and cert must be specified");
+    for (const file of [flags.cert, flags.key])
+      if (!existsSync(resolve(session.io.cwd, file)))
+        throw new KubectlError(`Cannot read file ${file}, open ${file}: no such file or directory`);
     const files = [`tls.crt=${flags.cert}`, `tls.key=${flags.key}`];
     const values = keyValues({ name, files, literals: [], envFiles: [] }, "Secret", session.io);
     const object = hashed(secretOf(name, "kubernetes.io/tls", values), flags["append-hash"]);

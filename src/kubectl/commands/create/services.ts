@@ -1,4 +1,5 @@
 // Upstream: kubectl/pkg/cmd/create/create_service.go.
+import { dns1123Subdomain } from "#schema/formats.ts";
 import { command } from "../../command.ts";
 import { KubectlError } from "../../errors.ts";
 import { serviceOf } from "../../generators/services.ts";
@@ -17,8 +18,6 @@ const clusterIp = command({
   },
   run: async (session, _, flags, invocation) => {
     const name = oneName(invocation);
-    if (flags.clusterip === "None" && flags.tcp.length > 0)
-      throw new KubectlError("can not map ports with clusterip=None");
     if (flags.clusterip !== "None" && flags.tcp.length === 0) throw needsPort();
     const object = serviceOf({ name, type: "ClusterIP", tcp: flags.tcp, clusterIp: flags.clusterip });
     await createGenerated(session, flags, object, "failed to create ClusterIP service: ");
@@ -53,6 +52,8 @@ const externalName = command({
   run: async (session, _, flags, invocation) => {
     if (flags["external-name"] === "") throw new KubectlError('required flag(s) "external-name" not set');
     const name = oneName(invocation);
+    if (dns1123Subdomain(flags["external-name"]).length > 0)
+      throw new KubectlError(`invalid service external name ${flags["external-name"]}`);
     const object = serviceOf({ name, type: "ExternalName", tcp: flags.tcp, externalName: flags["external-name"] });
     await createGenerated(session, flags, object, "failed to create ExternalName service: ");
   },

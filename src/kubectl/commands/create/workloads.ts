@@ -17,8 +17,8 @@ export const createDeployment = command({
     replicas: { type: "int", short: "r", default: 1, help: "Pods that should run." },
   },
   run: async (session, args, flags, invocation) => {
-    const name = oneName(invocation);
     if (flags.image.length === 0) throw new KubectlError('required flag(s) "image" not set');
+    const name = oneName(invocation);
     const words = args.slice(1);
     if (flags.image.length > 1 && words.length > 0)
       throw new KubectlError("cannot specify multiple --image options and command");
@@ -50,7 +50,7 @@ async function fromCronJob(session: Session, name: string, from: string): Promis
   const query = await ResourceQuery.of(session, { args: [from], flatten: true, latest: true });
   const [info, ...others] = await query.infos();
   if (!info?.object || others.length > 0) throw new KubectlError("from must be an existing cronjob");
-  if (info.object.kind !== "CronJob") throw new KubectlError(`unknown object type ${info.object.kind}`);
+  if (info.object.kind !== "CronJob") throw new KubectlError(`unknown object type *v1.${info.object.kind}`);
   return jobOfCronJob(name, info.object);
 }
 

@@ -231,8 +231,6 @@ function validate(flags: GetFlags): void {
   if (raw !== "" && output !== "") throw new KubectlError("--raw and --output are mutually exclusive");
   if (flags["show-labels"] && output !== "" && output !== "wide")
     throw new KubectlError(`--show-labels option cannot be used with ${output} printer`);
-  if (flags["label-columns"].length > 0 && output.startsWith("custom-columns"))
-    throw new KubectlError(`--label-columns option cannot be used with ${output} printer`);
   if (flags["output-watch-events"] && !watch && !watchOnly)
     throw new KubectlError("--output-watch-events option can only be used with --watch or --watch-only");
 }

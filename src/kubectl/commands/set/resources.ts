@@ -55,7 +55,7 @@ function quantitiesIn(text: string): Quantities | undefined {
   const entries = text.split(",").map((statement) => {
     const [name = "", value = "", ...more] = statement.split("=");
     if (!statement.includes("=") || more.length > 0)
-      throw new KubectlError(`invalid argument syntax ${statement}, expected <resource>=<value>`);
+      throw new KubectlError(`Invalid argument syntax ${statement}, expected <resource>=<value>`);
     try {
       return [name, canonicalQuantity(value)] as const;
     } catch (error) {

@@ -14,20 +14,12 @@ export const describeStatefulSet: Describer<StatefulSet> = async (set, context, 
   w.line(0, "CreationTimestamp:", timeText(metadata.creationTimestamp));
   w.line(0, "Selector:", selectorText(spec.selector));
   writeTags(w, metadata);
-  if (spec.serviceName) w.line(0, "Service Name:", spec.serviceName);
-  if (spec.podManagementPolicy) w.line(0, "Pod Management Policy:", spec.podManagementPolicy);
   w.line(0, "Replicas:", `${spec.replicas} desired | ${status.replicas ?? 0} total`);
   const { type = "", rollingUpdate } = spec.updateStrategy;
   w.line(0, "Update Strategy:", type);
   if (rollingUpdate?.partition !== undefined) {
     w.line(1, "Partition:", rollingUpdate.partition);
     if (rollingUpdate.maxUnavailable !== undefined) w.line(1, "MaxUnavailable:", rollingUpdate.maxUnavailable);
-  }
-  const { persistentVolumeClaimRetentionPolicy: retention } = spec;
-  if (retention) {
-    w.line(0, "Persistent Volume Claim Retention Policy:");
-    w.line(1, "WhenDeleted:", retention.whenDeleted ?? "");
-    w.line(1, "WhenScaled:", retention.whenScaled ?? "");
   }
   w.line(0, "Pods Status:", pods);
   writePodTemplate(w, spec.template);
