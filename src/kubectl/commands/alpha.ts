@@ -5,6 +5,6 @@ export const alpha = command({
   use: "alpha",
   long: "Commands that are being tried out. There are none at present.",
   run: async (session) => {
-    session.io.stderr.write("No alpha commands are available in this version of kubectl");
+    session.io.stderr.write("No alpha commands are available in this version of kubectl\n");
   },
 });

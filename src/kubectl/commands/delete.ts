@@ -4,7 +4,14 @@ import { command } from "../command.ts";
 import { KubectlError, withSource } from "../errors.ts";
 import type { FlagDeclarations, ParsedFlags } from "../flags.ts";
 import { readAll } from "../io.ts";
-import { deleteInfo, infoPath, isNamespaced, metadataOf, type ResourceInfo } from "../resources/resource-info.ts";
+import {
+  deleteInfo,
+  infoPath,
+  isNamespaced,
+  metadataOf,
+  printedName,
+  type ResourceInfo,
+} from "../resources/resource-info.ts";
 import { ResourceQuery } from "../resources/resource-query.ts";
 import type { KubeObject } from "../rest/client.ts";
 import type { Session } from "../session.ts";
@@ -132,7 +139,7 @@ function deletionText(info: ResourceInfo, { dryRun, graceSeconds, flags }: Delet
 async function confirmed(session: Session, query: ResourceQuery): Promise<readonly ResourceInfo[]> {
   const infos = await query.infos();
   session.print(`You are about to delete the following ${infos.length} resource(s):`);
-  for (const { mapping, name } of infos) session.print(`${mapping?.resource ?? ""}/${name}`);
+  for (const { mapping, name } of infos) session.print(mapping ? printedName(mapping, name) : name);
   session.io.stdout.write("Do you want to continue? (y/N): ");
   const typed = Buffer.from(await readAll(session.io.stdin, 1024)).toString();
   if (/^\s*y\s*$/im.test(typed.split("\n")[0] ?? "")) return infos;

@@ -8,7 +8,7 @@ import {
   createInfo,
   deleteInfo,
   getInfo,
-  infoPath,
+  isNamespaced,
   metadataOf,
   type ResourceInfo,
   refreshInfo,
@@ -32,7 +32,7 @@ import {
   writtenFlags,
 } from "../write-options.ts";
 import { commandLine } from "./command-line.ts";
-import { cascadeFlags } from "./delete-flags.ts";
+import { cascadeFlags, deletionOptions } from "./delete-flags.ts";
 import { optionalValidate } from "./manifest-infos.ts";
 import { rawFlag, sendRaw } from "./raw-request.ts";
 
@@ -132,16 +132,15 @@ async function removeFirst(session: Session, info: ResourceInfo, flags: RemovalF
     throw new KubectlError(`invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`);
   const client = await session.client();
   try {
-    await deleteInfo(client, info, {
-      gracePeriodSeconds: Math.max(0, graceSeconds),
-      propagationPolicy,
-    });
+    // As with delete, 0 would leave running what the API no longer shows.
+    await deleteInfo(client, info, deletionOptions(graceSeconds === 0 ? 1 : graceSeconds, propagationPolicy));
+    const where = isNamespaced(info) ? ` from ${info.namespace} namespace` : "";
     session.print(
-      `${info.mapping?.kind.toLowerCase()}${info.mapping?.group ? `.${info.mapping.group}` : ""} "${info.name}" deleted`,
+      `${info.mapping?.kind.toLowerCase()}${info.mapping?.group ? `.${info.mapping.group}` : ""} "${info.name}" deleted${where}`,
     );
     const until = clock.elapsed() + (Number(timeout) / 1e6 || usualWaitMs);
     for (;;) {
-      await client.json({ path: infoPath(info) });
+      await getInfo(client, info);
       if (clock.elapsed() > until) throw new KubectlError("timed out waiting for the condition");
       await clock.sleep(lookMs, signal);
     }

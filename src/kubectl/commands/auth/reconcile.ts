@@ -127,6 +127,7 @@ async function reconcileOnce(session: Session, info: ResourceInfo, options: Reco
     const notes = ["\treconciliation required recreate"];
     if (options.isDry) return { object: wanted, notes };
     await deleteInfo(client, info, { preconditions: { uid: metadataOf(current).uid } });
+    await makeNamespace(session, info.namespace);
     return { object: await createInfo(client, info, {}), notes };
   }
   const { object, notes } = merged(current, wanted, isBinding, options);
@@ -142,6 +143,12 @@ async function makeNamespace(session: Session, name: string): Promise<void> {
   if (name === "") return;
   const client = await session.client();
   const body = JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  try {
+    await client.json({ path: `/api/v1/namespaces/${name}` });
+    return;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
   try {
     await client.json({ method: "POST", path: "/api/v1/namespaces", body, contentType: "application/json" });
   } catch (error) {
