@@ -317,10 +317,10 @@ export function steady(text: string, urls: readonly string[]): string {
       .replace(/\/[\w./-]*\/(kubectl-edit-|LIVE-|MERGED-)\w+/g, "<$1file>")
       .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, "<time>")
       .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} UTC/g, "<time>")
-      .replace(/^[IWE]\d{4} \S+ +\d+ (\w+\.go):\d+\]/gm, "<log $1>")
       .replace(/X509SHA256=[0-9a-f]{64}/g, "<certificate>")
       // Logs of what a client does in the background.
       .replace(/^[IWE]\d{4} .* (memcache|reflector)\.go:.*\n/gm, "")
+      .replace(/^[IWE]\d{4} \S+ +\d+ (\w+\.go):\d+\]/gm, "<log $1>")
       .replace(/\bcontinue=[\w%-]+/g, "continue=<token>")
       // A real one puts the terms in the order of a map, another each time.
       .replace(/\binvolvedObject\.[^&\s]+/g, (terms) => terms.split("%2C").sort().join("%2C"))
