@@ -126,8 +126,7 @@ async function createAll(
     );
   const created: KubeObject[] = [];
   for (const one of objects) created.push(await sendGenerated(session, settings, one));
-  const [pod] = created;
-  if (isAttached(flags, invocation) && pod) return follow(session, flags, request, pod);
+  if (isAttached(flags, invocation)) return follow(session, flags, request, created);
   for (const one of created.toReversed()) printObject(session, settings.printer, one);
 }
 
@@ -135,14 +134,20 @@ async function createAll(
 const isAttached = ({ attach, stdin }: RunFlags, { changed }: Invocation<typeof runFlags>): boolean =>
   changed.has("attach") ? attach : stdin;
 
-async function follow(session: Session, flags: RunFlags, request: PodArguments, pod: KubeObject): Promise<void> {
-  const { stdin, tty, quiet, rm, cascade, "grace-period": grace } = flags;
-  const { leaveStdinOpen, restartPolicy } = request;
-  const timeout = flags["pod-running-timeout"];
+async function follow(
+  session: Session,
+  flags: RunFlags,
+  { leaveStdinOpen, restartPolicy }: PodArguments,
+  created: readonly KubeObject[],
+): Promise<void> {
+  const { stdin, tty, quiet, rm, cascade, "grace-period": grace, "detach-keys": detachKeys } = flags;
+  const [object] = created;
+  if (!object) return;
+  const timeoutMs = Number(flags["pod-running-timeout"]) / 1e6;
   try {
-    await followPod(session, { pod, stdin, tty, quiet, leaveStdinOpen, restartPolicy, timeout });
+    await followPod(session, { object, stdin, tty, quiet, detachKeys, leaveStdinOpen, restartPolicy, timeoutMs });
   } finally {
-    if (rm) await removeMade(session, pod, deletionOptions(grace, propagationOf(session, cascade)));
+    if (rm) await removeMade(session, created, deletionOptions(grace, propagationOf(session, cascade)), quiet);
   }
 }
 
