@@ -149,11 +149,15 @@ export class LmdbHistory {
   }
 
   /**
-   * The revisions whose records nobody can reach any more, as far as the next `limit` changes after `after` tell, and how far that is. A change
-   * at or before the compacted revision makes the one before it of the same key unreachable; a delete there is unreachable itself.
+   * The revisions whose records nobody can reach once history before `target` is forgotten, as far as the next `limit` changes after `after`
+   * tell, and how far that is. A change at or before `target` makes the one before it of the same key unreachable; a delete there is
+   * unreachable itself.
    */
-  unreachable(after: Revision, limit: number): { readonly revisions: readonly Revision[]; readonly upTo: Revision } {
-    const target = this.#compacted;
+  unreachable(
+    after: Revision,
+    target: Revision,
+    limit: number,
+  ): { readonly revisions: readonly Revision[]; readonly upTo: Revision } {
     if (after >= this.#trail.start) {
       const upTo = Math.min(target, after + limit);
       const revisions = this.#trail.unreachable(after, upTo);

@@ -166,7 +166,11 @@ function lockIfFree(folder: string): FolderLock | FolderHeld | undefined {
 async function checkFile(path: string, onProgress: Progress): Promise<CheckReport> {
   const file = await verifyFile(path);
   return await reading(path, async (databases) => {
-    const { index } = await load(databases);
+    const { index, checkpoint, compacted, swept } = await load(databases);
+    if (swept > compacted || compacted > checkpoint)
+      throw new Damaged(
+        `store file ${path} is damaged (history removed up to ${swept}, forgotten up to ${compacted}, indexed up to ${checkpoint}); restore it from a snapshot`,
+      );
     const { log } = databases;
     const total = file.entries.log ?? 0;
     const pause = breathe();

@@ -46,6 +46,8 @@ export class LmdbUpkeep {
   #dirty: Map<string, IndexEntry | undefined>;
   #checkpointed: Revision;
   #checkpointing: Promise<void> | undefined;
+  /** As the file has it, and as the newest transaction under way leaves it. History in memory may be ahead of both. */
+  #compacted: { onDisk: Revision; underWay: Revision };
   #swept: Revision;
   #sweeping: Promise<void> | undefined;
   #measuredAt = Number.NEGATIVE_INFINITY;
@@ -62,6 +64,7 @@ export class LmdbUpkeep {
     this.#reserve = reserve;
     this.#dirty = loaded.dirty;
     this.#checkpointed = loaded.checkpoint;
+    this.#compacted = { onDisk: loaded.compacted, underWay: loaded.compacted };
     this.#swept = loaded.swept;
     if (loaded.swept < loaded.compacted) this.#inBackground(this.#sweepTo());
   }
@@ -92,11 +95,11 @@ export class LmdbUpkeep {
 
   /** Forgets what is before a revision, and removes it from the file. */
   async forget(revision: Revision): Promise<void> {
-    if (revision > this.#history.oldest()) {
-      this.#history.forget(revision);
+    if (revision > this.#history.oldest()) this.#history.forget(revision);
+    if (revision > this.#compacted.onDisk) {
       // Without this, a record that is needed to bring up the index could be removed.
       if (this.#checkpointed < revision) await this.checkpoint();
-      await this.#committer.write(64, () => this.#putNumber("compacted", this.#history.oldest()));
+      await this.#putCompacted(revision);
     }
     while (this.#swept < revision) await this.#sweepTo();
   }
@@ -155,6 +158,7 @@ export class LmdbUpkeep {
     await flush();
     this.#history.beginAt(revision);
     this.#checkpointed = this.#swept = revision;
+    this.#compacted = { onDisk: revision, underWay: revision };
     await this.#committer.write(256, () => {
       for (const name of ["checkpoint", "compacted", "swept"] as const) this.#putNumber(name, revision);
       void this.#databases.meta.remove(Buffer.from("adopting"));
@@ -195,6 +199,15 @@ export class LmdbUpkeep {
     }
   }
 
+  async #putCompacted(revision: Revision): Promise<void> {
+    const compacted = this.#compacted;
+    await this.#committer.write(64, () => {
+      compacted.underWay = Math.max(compacted.underWay, revision);
+      this.#putNumber("compacted", compacted.underWay);
+    });
+    compacted.onDisk = Math.max(compacted.onDisk, revision);
+  }
+
   #sweepTo(): Promise<void> {
     this.#sweeping ??= this.#sweep().finally(() => {
       this.#sweeping = undefined;
@@ -202,12 +215,13 @@ export class LmdbUpkeep {
     return this.#sweeping;
   }
 
-  /** Removes what compaction has made unreachable. */
+  /** Removes what compaction has made unreachable, once the file says so: else a watch from before would miss it after a crash. */
   async #sweep(): Promise<void> {
     const { log } = this.#databases;
-    while (this.#swept < this.#history.oldest()) {
-      const isHurried = this.#history.oldest() - this.#swept > sweepHurry.behind;
-      const { revisions, upTo } = this.#history.unreachable(this.#swept, isHurried ? sweepHurry.chunk : sweepChunk);
+    while (this.#swept < this.#compacted.onDisk) {
+      const target = this.#compacted.onDisk;
+      const limit = target - this.#swept > sweepHurry.behind ? sweepHurry.chunk : sweepChunk;
+      const { revisions, upTo } = this.#history.unreachable(this.#swept, target, limit);
       await this.#committer.write(revisions.length * 64, () => {
         for (const revision of revisions) void log.remove(encodeRevision(revision));
         this.#putNumber("swept", upTo);

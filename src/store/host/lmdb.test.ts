@@ -8,6 +8,7 @@ import { engineSuite } from "../engine.suite.ts";
 import { Compacted, Conflict, type StoreEngine } from "../engine.ts";
 import { follow } from "../testing.ts";
 import { openLmdbStore } from "./lmdb.ts";
+import { checkStore } from "./lmdb-operate.ts";
 
 engineSuite("embedded", async () => {
   const clock = new ManualClock("2026-01-01T00:00:00Z");
@@ -35,12 +36,12 @@ function scratch(t: TestContext): string {
 const value = new Uint8Array(100).fill(1);
 
 /** Overwrites a key many times, with many writes under way at once on others. */
-async function overwrite(store: StoreEngine, times: number): Promise<number> {
+async function overwrite(store: StoreEngine, times: number, prefix = ""): Promise<number> {
   const modified = new Map<number, number>();
   for (let i = 0; i < times; i += 50)
     await Promise.all(
       Array.from({ length: 50 }, async (_, key) => {
-        modified.set(key, (await store.put(`/${key}`, value, modified.get(key) ?? 0)).modified);
+        modified.set(key, (await store.put(`${prefix}/${key}`, value, modified.get(key) ?? 0)).modified);
       }),
     );
   return await store.revision();
@@ -72,6 +73,23 @@ test("embedded forgets old history by itself, also in the file, and stays so aft
   assert.equal(watcher.changes.length, 100);
   assert.ok(watcher.changes.every(({ previous }) => previous));
   await store.close();
+});
+
+test("embedded removes nothing from the file before the file says that it is forgotten", async (t) => {
+  const folder = scratch(t);
+  const store = await openLmdbStore({ folder, clock: new ManualClock() });
+  t.after(() => store.close());
+  const forgetting: Promise<void>[] = [];
+  // Each begins while the one before it is removing records; what a crash would leave behind is in the snapshots.
+  for (let i = 0; i < 30; i++) {
+    await overwrite(store, 500, `/${i}`);
+    const newest = await store.revision();
+    forgetting.push(store.compact(newest - 100), store.compact(newest - 100));
+    const snapshot = join(folder, `snapshot-${i}`);
+    await store.snapshot(snapshot);
+    await checkStore(snapshot);
+  }
+  await Promise.all(forgetting);
 });
 
 test("embedded lists the past far behind what it has in memory", async (t) => {
