@@ -75,11 +75,18 @@ async function* run(
   await using stage = await open(kubectl);
   for (const step of steps) {
     if (!concerns(step, kubectl)) continue;
-    const type = async () => stage.steady(await runCommand(step.command, stage));
+    const type = async () => {
+      const output = await runCommand(step.command, stage);
+      return stage.steady(losesStreams(output) ? await runCommand(step.command, stage) : output);
+    };
     const mayRepeat = stage.takesTime && onlyLooks(step.command);
     yield { step, output: await (mayRepeat ? typedAgain(type, (output) => isRight(step, output)) : type()) };
   }
 }
+
+/** Before 1.34 a kubectl that is busy throws away what a WebSocket brings in the moment before it is ready for it, and says so. */
+const losesStreams = (output: string): boolean =>
+  /websocket\.go.*Unknown stream id \d+, discarding message/.test(output);
 
 const onlyLooks = (command: string): boolean =>
   /^(kubectl (get|describe|logs|rollout history)|knarr (trace|why)) /.test(command) && !/ (&&|>) /.test(command);
