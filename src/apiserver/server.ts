@@ -49,6 +49,16 @@ export function apiServer(options: ApiServerOptions): ApiServer & { stop(): void
   };
 }
 
+/** A request over HTTP, with what names it. */
+interface Exchange {
+  readonly sent: HttpRequest;
+  readonly call: Call;
+  /** Made for this request. */
+  readonly uuid: string;
+  /** The name that logs know it by. */
+  readonly auditId: string;
+}
+
 class Entrance implements ApiServer {
   readonly #options: ApiServerOptions;
   readonly #stages: readonly Stage[];
@@ -69,33 +79,25 @@ class Entrance implements ApiServer {
     this.#audit = options.audit && auditor({ ...options.audit, clock, resources });
   }
 
-  async handle(sent: HttpRequest): Promise<HttpResponse> {
+  handle(sent: HttpRequest): Soon<HttpResponse> {
     const uuid = this.#options.random.uuid();
     const call = Call.overHttp(sent, this.#traceOf(sent, uuid));
-    const auditId = sent.headers["audit-id"] || uuid;
+    const exchange: Exchange = { sent, call, uuid, auditId: sent.headers["audit-id"] || uuid };
     this.#metrics.begin(call);
-    this.#audit?.(call, auditId);
-    const answered = (response: HttpResponse) =>
-      recorded(call, this.#answered(call, sent, named(response, auditId, call, traceparentOf(call, uuid))));
+    this.#audit?.(call, exchange.auditId);
     try {
       const passed = passAll(this.#stages, call);
       const response =
         passed instanceof Promise
           ? this.#inTime(this.#answerLater(passed, call, sent), call)
           : this.#responseTo(passed, call, sent);
-      return answered(response instanceof Promise ? await response : response);
-    } catch (error) {
-      if (sent.signal.aborted) {
-        call.life.ended("aborted");
-        throw error;
-      }
-      call.failure = error instanceof DecodeError ? badRequest(error.message) : asError(error);
-      const refusal = respondError(
-        this.#asApiError(call.failure, sent),
-        call.wanted ?? wantedOfRefusal(sent),
-        call.warnings.texts,
+      if (!(response instanceof Promise)) return this.#answered(exchange, response);
+      return response.then(
+        (late) => this.#answered(exchange, late),
+        (error: unknown) => this.#refused(exchange, error),
       );
-      return answered(sniffable.has(call.stage) ? withHeaders(refusal, nosniff) : refusal);
+    } catch (error) {
+      return this.#refused(exchange, error);
     }
   }
 
@@ -117,13 +119,28 @@ class Entrance implements ApiServer {
   }
 
   /** An answer that is read too slowly is cut off. */
-  #answered(call: Call, sent: HttpRequest, response: HttpResponse): HttpResponse {
+  #answered(exchange: Exchange, response: HttpResponse): Soon<HttpResponse> {
+    const { call, sent } = exchange;
     const { life } = call;
-    const answer = life.answeredOverHttp(response, sent);
-    if (life.hasEnded || isLasting(call)) return answer;
-    const settle = this.#deadlines.set(timeoutOf(call, this.#timeoutMs), () => sent.cutOff?.());
-    life.follow({ ended: settle });
-    return answer;
+    const answer = life.answeredOverHttp(named(response, exchange), sent);
+    if (!life.hasEnded && !isLasting(call)) {
+      const settle = this.#deadlines.set(timeoutOf(call, this.#timeoutMs), () => sent.cutOff?.());
+      life.follow({ ended: settle });
+    }
+    return recorded(call, answer);
+  }
+
+  /** Throws what it was given if the client is gone. */
+  #refused(exchange: Exchange, error: unknown): Soon<HttpResponse> {
+    const { call, sent } = exchange;
+    if (sent.signal.aborted) {
+      call.life.ended("aborted");
+      throw error;
+    }
+    call.failure = error instanceof DecodeError ? badRequest(error.message) : asError(error);
+    const form = call.wanted ?? wantedOfRefusal(sent);
+    const refusal = respondError(this.#asApiError(call.failure, sent), form, call.warnings.texts);
+    return this.#answered(exchange, sniffable.has(call.stage) ? withHeaders(refusal, nosniff) : refusal);
   }
 
   async request(request: ApiRequest): Promise<ApiResponse> {
@@ -197,17 +214,21 @@ function traceparentOf({ trace, isTraced, over }: Call, uuid: string): string | 
   return `00-${trace.id}-${part.slice(16)}-01`;
 }
 
-/** Every answer names the request, by the name the client gave it or by a new one, so that logs of both sides can be joined. */
-function named(
-  response: HttpResponse,
-  auditId: string,
-  { ticket }: Call,
-  traceparent: string | undefined,
-): HttpResponse {
-  const { headers } = response;
-  const added = traceparent === undefined ? headers : { ...headers, traceparent };
-  return {
-    ...response,
-    headers: { ...added, ...ticket?.flow.headers, "audit-id": headers?.["audit-id"] ?? auditId },
-  };
+/**
+ * Every answer names the request, by the name the client gave it or by a new one, so that logs of both sides can be joined. Headers are
+ * copied once and added one by one: to spread a second object into a new one takes ten times as long.
+ */
+function named(response: HttpResponse, { auditId, call, uuid }: Exchange): HttpResponse {
+  const headers: Record<string, string | readonly string[]> = { ...response.headers };
+  const traceparent = traceparentOf(call, uuid);
+  if (traceparent !== undefined) headers.traceparent = traceparent;
+  if (call.ticket) {
+    // By uid: the names would show how requests of others are rated.
+    const { uid, level } = call.ticket.flow;
+    headers["x-kubernetes-pf-flowschema-uid"] = uid;
+    headers["x-kubernetes-pf-prioritylevel-uid"] = level.uid;
+  }
+  headers["audit-id"] ??= auditId;
+  const { code, body, upgraded } = response;
+  return upgraded ? { code, headers, body, upgraded } : { code, headers, body };
 }

@@ -1,4 +1,5 @@
 // HTTP as the server sees it, free of Node: what a front must understand to serve the API.
+import type { Soon } from "#base/soon.ts";
 import type { ByteStream } from "./streams/byte-stream.ts";
 
 export interface HttpRequest {
@@ -52,7 +53,8 @@ export interface Parts extends Iterable<Uint8Array> {
   readonly size: number;
 }
 
-export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;
+/** Answers at once where nothing has to be waited for. */
+export type HttpHandler = (request: HttpRequest) => Soon<HttpResponse>;
 
 /** Uint8Array is checked first: an `in` test on bytes takes as long as all other work on the headers of a response. */
 const isBytes = (body: HttpResponse["body"]): body is Uint8Array => body instanceof Uint8Array;

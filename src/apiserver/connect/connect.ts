@@ -55,7 +55,7 @@ const connectors: Readonly<Record<string, Connector>> = {
 /** The connector of a subresource, if it is one. */
 export const connectorOf = (address: ResourcePath): Connector | undefined => {
   const { group, version, resource, name, subresource, rest = "/" } = address;
-  if (group !== "" || version !== "v1" || name === undefined) return undefined;
+  if (group !== "" || version !== "v1" || name === undefined || subresource === undefined) return undefined;
   return rest === "/" || subresource === "proxy" ? connectors[`${resource}/${subresource}`] : undefined;
 };
 

@@ -17,8 +17,6 @@ export interface Flow {
   readonly level: PriorityLevel;
   readonly distinguisher: "ByUser" | "ByNamespace" | undefined;
   readonly tally: FlowTally;
-  /** What every answer tells of the flow: by uid, since the names would show how requests of others are rated. */
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Whether the level of a schema is missing. */
@@ -138,8 +136,7 @@ export class FlowControl {
     const { name: schema = "", uid = "" } = metadata;
     const type = spec.distinguisherMethod?.type;
     const distinguisher = type === "ByUser" || type === "ByNamespace" ? type : undefined;
-    const headers = { "x-kubernetes-pf-flowschema-uid": uid, "x-kubernetes-pf-prioritylevel-uid": level.uid };
-    return { schema, uid, level, distinguisher, tally: this.#tally(`${level.name}/${schema}`), headers };
+    return { schema, uid, level, distinguisher, tally: this.#tally(`${level.name}/${schema}`) };
   }
 
   #tally(key: string): FlowTally {

@@ -90,7 +90,7 @@ test("a client that leaves while its body is read ends its request, which is not
     remoteAddress: "127.0.0.1",
     signal: gone.signal,
   });
-  await assert.rejects(reading, { message: "the client is gone" });
+  await assert.rejects(async () => await reading, { message: "the client is gone" });
   assert.equal(await series("apiserver_request_total", 'verb="POST"', 'resource="configmaps"'), undefined);
   assert.equal(await series("apiserver_current_inflight_requests", 'request_kind="mutating"'), "0");
 });

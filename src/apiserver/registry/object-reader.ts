@@ -57,11 +57,15 @@ export class ObjectReader {
     return this.#options.cache.keepsObjects;
   }
 
-  /** The object as of now: at least as new as every write acknowledged before the call. At once, if memory is known to be current. */
-  current(key: string, { signal }: { readonly signal: AbortSignal }): Soon<StoredObject | undefined> {
+  /**
+   * The object as of now: at least as new as every write acknowledged before the call. At once, if memory is known to be current. Then the
+   * signal of the request is not even looked at: one that came over HTTP makes it for whoever does.
+   */
+  current(key: string, request: { readonly signal: AbortSignal }): Soon<StoredObject | undefined> {
     const { follower, cache, store, form } = this.#options;
-    if (!cache.keepsObjects) return store.get(key, signal).then((entry) => entry && form.of(entry), refuseUnreadable);
-    return follower.isCurrent ? this.inMemory(key) : follower.current(signal).then(() => this.inMemory(key));
+    if (!cache.keepsObjects)
+      return store.get(key, request.signal).then((entry) => entry && form.of(entry), refuseUnreadable);
+    return follower.isCurrent ? this.inMemory(key) : follower.current(request.signal).then(() => this.inMemory(key));
   }
 
   /** Waits until memory has every write that was acknowledged before the call. */

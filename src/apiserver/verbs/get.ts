@@ -16,7 +16,7 @@ export const get: SubresourceHandler = (request, served) =>
  */
 export function getObject(registry: Registry, request: ApiRequest): Soon<StoredObject> {
   const { objects } = registry;
-  const { name = "", namespace, query, signal } = request;
+  const { name = "", namespace, query } = request;
   const key = registry.keyOf(namespace, name);
   const present = (stored: StoredObject | undefined): StoredObject => {
     const isHidden = stored && registry.hides?.(stored.object) && !includesUninitialized(request);
@@ -26,7 +26,7 @@ export function getObject(registry: Registry, request: ApiRequest): Soon<StoredO
   const minimum = parseRevision(query.get("resourceVersion") ?? "", "get");
   if (minimum === undefined) return soon(objects.current(key, request), present);
   return objects
-    .reached(minimum, signal)
+    .reached(minimum, request.signal)
     .then(() => (objects.areInMemory ? objects.inMemory(key) : objects.current(key, request)))
     .then(present);
 }

@@ -23,8 +23,8 @@ export const locateStage: Stage = {
 };
 
 /** No answer takes as long as any client would wait, so the parameter is only checked. */
-export function checkTimeout({ query }: HttpRequest): void {
-  const timeout = query.get("timeout");
+export function checkTimeout({ url, query }: HttpRequest): void {
+  const timeout = url.includes("timeout") ? query.get("timeout") : undefined;
   if (!timeout) return;
   try {
     parseDuration(timeout);

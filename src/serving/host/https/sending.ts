@@ -91,14 +91,23 @@ export async function sendUpgrade(
 
 export function sendHttp2(stream: ServerHttp2Stream, { code, headers, body }: Sendable): Promise<void> | undefined {
   if (stream.destroyed || stream.closed) return undefined;
-  // In this order the copy is made in half the time; Node puts the status first anyway.
-  const head = { ...headers, [constants.HTTP2_HEADER_STATUS]: code } as Record<string, string | number | string[]>;
-  stream.respond(head);
+  stream.respond(fieldsOf(code, headers));
   if (typeof body === "string" || body instanceof Uint8Array) {
     stream.end(body);
     return undefined;
   }
   return pump(stream, body).then(() => void stream.end());
+}
+
+/** Names and values in turn: of an object Node would make two others first. */
+function fieldsOf(code: number, headers: Sendable["headers"]): string[] {
+  const fields = [constants.HTTP2_HEADER_STATUS, String(code)];
+  for (const name in headers) {
+    const value = headers[name];
+    if (typeof value === "string") fields.push(name, value);
+    else for (const one of value ?? []) fields.push(name, one);
+  }
+  return fields;
 }
 
 /** Whether the client has left meanwhile, which is no failure of the server. */
