@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Histogram } from "#base/metrics.ts";
 import { seededRandom } from "#base/random.ts";
 import { allocateSeats } from "./allocation.ts";
 import { deal, flowHash } from "./dealer.ts";
 import { DemandIntegral, demandAfter, noDemand } from "./demand.ts";
 import { DroppedRequests } from "./dropped-requests.ts";
+import { TimedRatio } from "./timed-ratio.ts";
 import { WatchCounts } from "./watch-counts.ts";
 import { estimateList, estimateWrite, oneSeat } from "./work-estimate.ts";
 
@@ -164,4 +166,20 @@ test("watches are counted that may hear of a write", () => {
   );
   for (const end of ends) end();
   assert.equal(watches.interestedIn(at("a", "web")), 0);
+});
+
+test("a number over time is counted by how long it was so much, also when its limit changes", () => {
+  const histogram = new Histogram([0, 0.5, 1]);
+  const ratio = new TimedRatio(histogram, 100);
+  ratio.set(1, 102); // 2 ms of 0 of 1
+  ratio.set(2, 102.5); // half of 1 of 1
+  ratio.setLimit(4, 103.5); // 1 ms of 2 of 1
+  ratio.set(0, 104.5); // 1 ms of 2 of 4
+  ratio.advance(105.5); // 1 ms of 0
+  const { upTo, sum } = histogram.read();
+  assert.deepEqual(
+    upTo.map(([, nanoseconds]) => nanoseconds / 1e6),
+    [3, 4, 4.5, 5.5],
+  );
+  assert.equal(sum / 1e6, 0.5 + 2 + 0.5);
 });

@@ -82,9 +82,9 @@ export class Fairness implements SeatOwner {
     const now = this.#options.clock.elapsed();
     const target = targetOf(call);
     const flow = this.control.classifier.flowOf(call.user, target);
-    const ticket = new Ticket(call, flow, distinguisherOf(flow, call, target), this);
-    call.ticket = ticket;
     const series = this.#metrics.seriesOf(flow);
+    const ticket = new Ticket(call, { flow, series, distinguisher: distinguisherOf(flow, call, target) }, this);
+    call.ticket = ticket;
     const estimate = this.#estimate(call, flow, target);
     series.seats.observe(widthOf(estimate));
     const request = flow.level.queues.start(ticket, estimate, now);
@@ -102,10 +102,9 @@ export class Fairness implements SeatOwner {
 
   /** Gives the seats back; the first call counts. */
   finished(ticket: Ticket): void {
-    const { request, flow, isWatch } = ticket;
+    const { request, flow, series, isWatch } = ticket;
     if (request?.state !== "executing") return;
     const now = this.#options.clock.elapsed();
-    const series = this.#metrics.seriesOf(flow);
     (isWatch ? series.watchExecutions : series.executions).observe((now - request.startedAt) / 1000);
     this.#metrics.kinds.executing[kindOf(ticket)].add(-1, now);
     flow.level.queues.finish(request, now);
@@ -116,7 +115,7 @@ export class Fairness implements SeatOwner {
   }
 
   #begin(call: Call, ticket: Ticket, now: number): void {
-    this.#metrics.seriesOf(ticket.flow).dispatched.add();
+    ticket.series.dispatched.add();
     this.#metrics.kinds.executing[kindOf(ticket)].add(1, now);
     if (ticket.isWatch && call.target.type === "resource") {
       ticket.forget = this.#watches.begin(call.target.address, queryOf(call)?.get("fieldSelector") ?? "");
@@ -127,9 +126,8 @@ export class Fairness implements SeatOwner {
 
   async #waited(call: Call, ticket: Ticket, request: FairRequest): Promise<CallAnswer | undefined> {
     const { clock } = this.#options;
-    const { flow } = ticket;
+    const { flow, series } = ticket;
     const { queues } = flow.level;
-    const series = this.#metrics.seriesOf(flow);
     const waiting = this.#metrics.kinds.waiting[kindOf(ticket)];
     const signal = call.over?.http.signal ?? call.request?.signal;
     series.queueLength.observe(request.queue?.waiting.length ?? 0);

@@ -2,6 +2,7 @@ import type { ResourceAddress, User } from "#wire/api-request.ts";
 import type { Call } from "../pipeline/call.ts";
 import type { AnswerFacts, LifeListener } from "../pipeline/request-life.ts";
 import type { Flow } from "./flow-control.ts";
+import type { FlowSeries } from "./metrics.ts";
 import type { FairRequest, FlowTally, RequestArrival } from "./request-list.ts";
 
 /** Where the seats of a request go back to. */
@@ -9,9 +10,17 @@ export interface SeatOwner {
   finished(ticket: Ticket): void;
 }
 
+/** Which requests it stands among, and where they are counted. */
+export interface TicketPlace {
+  readonly flow: Flow;
+  readonly series: FlowSeries;
+  readonly distinguisher: string;
+}
+
 /** A request that has its place: what its level knows of it, and when it gives its seats back. A class and not closures: it is made for every request. */
 export class Ticket implements RequestArrival, LifeListener {
   readonly flow: Flow;
+  readonly series: FlowSeries;
   readonly distinguisher: string;
   readonly isRead: boolean;
   readonly isWatch: boolean;
@@ -21,9 +30,10 @@ export class Ticket implements RequestArrival, LifeListener {
   /** Takes a watch out of the count of those who hear of writes. */
   forget: (() => void) | undefined;
 
-  constructor(call: Call, flow: Flow, distinguisher: string, owner: SeatOwner) {
+  constructor(call: Call, { flow, series, distinguisher }: TicketPlace, owner: SeatOwner) {
     this.#call = call;
     this.flow = flow;
+    this.series = series;
     this.distinguisher = distinguisher;
     this.#owner = owner;
     const { target } = call;
@@ -68,8 +78,10 @@ export class Ticket implements RequestArrival, LifeListener {
     this.forget?.();
   }
 
-  /** Called when a watch has begun. */
-  readonly began = (): void => this.#owner.finished(this);
+  /** To be called when a watch has begun. */
+  get began(): () => void {
+    return () => this.#owner.finished(this);
+  }
 }
 
 const isReadMethod = ({ over }: Call): boolean => over?.http.method === "GET" || over?.http.method === "HEAD";
