@@ -54,7 +54,7 @@ export class ReviewedRequest {
   readonly #sentKind: ReviewedKind | undefined;
   readonly #versions: readonly AnyKind[];
   /** What was converted already: several may ask for the same. */
-  readonly #conversions = new Map<AnyKind, Map<ApiObject, Soon<ApiObject>>>();
+  #conversions: Map<AnyKind, Map<ApiObject, Soon<ApiObject>>> | undefined;
 
   constructor(asked: AnyAdmissionRequest) {
     const { kind, object, server, requestedGroup, requestedVersion } = asked;
@@ -92,6 +92,7 @@ export class ReviewedRequest {
     if (object === undefined || this.#sentKind) return object;
     const from = this.versionOf(object);
     if (from === version) return object;
+    this.#conversions ??= new Map();
     const known = this.#conversions.get(version) ?? new Map<ApiObject, Soon<ApiObject>>();
     this.#conversions.set(version, known);
     const result = known.get(object) ?? converted(from, version, object);
@@ -106,7 +107,7 @@ export class ReviewedRequest {
 
   /** The object is another than before. */
   changed(): void {
-    this.#conversions.clear();
+    this.#conversions = undefined;
   }
 
   /** The kind that the object is decoded as in a version; undefined of what is only passed on, as options of an exec are. */

@@ -3,7 +3,7 @@
 import { ValidatingAdmissionPolicy } from "#api/admissionregistration/v1/validating-admission-policy.ts";
 import { ValidatingAdmissionPolicyBinding } from "#api/admissionregistration/v1/validating-admission-policy-binding.ts";
 import { ApiError } from "#base/errors.ts";
-import type { Soon } from "#base/soon.ts";
+import { eachInTurn, type Soon, soon } from "#base/soon.ts";
 import { type AnyAdmissionRequest, type MatchedVersion, ReviewedRequest } from "../matching/reviewed-request.ts";
 import { type AdmissionPlugin, admissionPlugin, refused } from "../plugin.ts";
 import type { AdmissionServer } from "../server.ts";
@@ -12,7 +12,7 @@ import { perServer } from "../webhook/per-server.ts";
 import { ConfigurationError, paramsOf } from "./params.ts";
 import { type ActiveBinding, type ActivePolicy, PolicySource } from "./policies.ts";
 import { PolicyRun } from "./policy-run.ts";
-import { type CompiledPolicy, compilePolicy, judge, type PolicyFailure } from "./validation.ts";
+import { type CompiledPolicy, compilePolicy, judge, type PolicyFailure, type PolicyVerdict } from "./validation.ts";
 
 type Policy = ActivePolicy<ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, CompiledPolicy>;
 type Binding = ActiveBinding<ValidatingAdmissionPolicyBinding>;
@@ -40,6 +40,9 @@ export function validatingAdmissionPolicy(): AdmissionPlugin {
   });
 }
 
+/** Values for the audit log, by key. */
+type Annotations = Map<string, Set<string>>;
+
 interface Denial {
   readonly policy: string;
   readonly binding: string | undefined;
@@ -59,61 +62,79 @@ class Judgement {
     this.#run = new PolicyRun(request);
   }
 
-  async of(policies: readonly Policy[]): Promise<undefined> {
-    for (const policy of policies) {
+  /** At once, unless something has to be waited for: promises would cost as much as the expressions. */
+  of(policies: readonly Policy[]): Soon<undefined> {
+    const judged = eachInTurn(policies, (policy) => {
       const matching = this.#configured(policy, undefined, () => policy.matcher.match(this.#request));
-      const matched = matching instanceof Promise ? await matching : matching;
-      if (matched) await this.#policy(policy, matched);
-    }
+      return soon(matching, (matched) => (matched ? this.#policy(policy, matched) : undefined));
+    });
+    return soon(judged, () => this.#conclude());
+  }
+
+  #conclude(): undefined {
     if (this.#audited.length > 0)
       this.#request.asked.annotate(failureKey, JSON.stringify(this.#audited.slice(0, most.failures)));
     const [first] = this.#denials;
     if (first) throw this.#refusal(first);
-    return undefined;
   }
 
-  async #policy(policy: Policy, matched: MatchedVersion): Promise<void> {
+  #policy(policy: Policy, matched: MatchedVersion): Soon<void> {
     const annotations = new Map<string, Set<string>>();
-    for (const binding of policy.bindings) {
-      const isMeant =
-        !binding.matcher ||
-        (await this.#configured(policy, binding, () => binding.matcher?.match(this.#request))) !== undefined;
-      if (!isMeant) continue;
-      const { paramKind } = policy.object.spec;
-      const finding = this.#configured(policy, binding, () =>
-        paramsOf(this.#request, paramKind, binding.object.spec.paramRef),
+    const judged = eachInTurn(policy.bindings, (binding) => {
+      const { matcher } = binding;
+      if (!matcher) return this.#binding(policy, binding, matched, annotations);
+      return soon(
+        this.#configured(policy, binding, () => matcher.match(this.#request)),
+        (meant) => (meant ? this.#binding(policy, binding, matched, annotations) : undefined),
       );
-      const params = finding instanceof Promise ? await finding : finding;
-      for (const param of params ?? []) {
-        const judging = this.#run.evaluate(matched, param, (variables) => judge(policy.compiled, variables));
-        const verdict = judging instanceof Promise ? await judging : judging;
-        for (const failure of verdict.failures) this.#act(policy, binding, failure);
-        for (const message of verdict.problems) this.#deny(policy, binding, message, "Invalid");
-        for (const [key, value] of verdict.annotations) {
-          const values = annotations.get(key) ?? new Set();
-          annotations.set(key, values.add(value.slice(0, most.annotationLength)));
-        }
-      }
+    });
+    return soon(judged, () => {
+      for (const [key, values] of annotations)
+        this.#request.asked.annotate(`${policy.name}/${key}`, [...values].join(", "));
+    });
+  }
+
+  #binding(policy: Policy, binding: Binding, matched: MatchedVersion, annotations: Annotations): Soon<void> {
+    const { paramKind } = policy.object.spec;
+    const finding = this.#configured(policy, binding, () =>
+      paramsOf(this.#request, paramKind, binding.object.spec.paramRef),
+    );
+    return soon(finding, (params = []) =>
+      eachInTurn(params, (param) =>
+        soon(
+          this.#run.evaluate(matched, param, (variables) => judge(policy.compiled, variables)),
+          (verdict) => this.#note(policy, binding, verdict, annotations),
+        ),
+      ),
+    );
+  }
+
+  #note(policy: Policy, binding: Binding, verdict: PolicyVerdict, annotations: Annotations): void {
+    for (const failure of verdict.failures) this.#act(policy, binding, failure);
+    for (const message of verdict.problems) this.#deny(policy, binding, message, "Invalid");
+    for (const [key, value] of verdict.annotations) {
+      const values = annotations.get(key) ?? new Set();
+      annotations.set(key, values.add(value.slice(0, most.annotationLength)));
     }
-    for (const [key, values] of annotations)
-      this.#request.asked.annotate(`${policy.name}/${key}`, [...values].join(", "));
   }
 
   /** Undefined where something is wrong with the policy or the binding, which is then dealt with. */
   #configured<T>(policy: Policy, binding: Binding | undefined, find: () => Soon<T>): Soon<T | undefined> {
-    const misconfigured = (error: unknown): undefined => {
-      if (!(error instanceof ConfigurationError || error instanceof ApiError)) throw error;
-      const what = binding ? "binding" : "policy";
-      if (policy.compiled.failurePolicy !== "Ignore")
-        this.#deny(policy, binding, `failed to configure ${what}: ${error.message}`, "Invalid");
-      return undefined;
-    };
     try {
       const found = find();
-      return found instanceof Promise ? found.catch(misconfigured) : found;
+      return found instanceof Promise
+        ? found.catch((error: unknown) => this.#misconfigured(policy, binding, error))
+        : found;
     } catch (error) {
-      return misconfigured(error);
+      return this.#misconfigured(policy, binding, error);
     }
+  }
+
+  #misconfigured(policy: Policy, binding: Binding | undefined, error: unknown): undefined {
+    if (!(error instanceof ConfigurationError || error instanceof ApiError)) throw error;
+    const what = binding ? "binding" : "policy";
+    if (policy.compiled.failurePolicy !== "Ignore")
+      this.#deny(policy, binding, `failed to configure ${what}: ${error.message}`, "Invalid");
   }
 
   #act(policy: Policy, binding: Binding, { index, message, reason = "Invalid" }: PolicyFailure): void {
