@@ -38,6 +38,8 @@ import { type ControllerManagerSettings, controllerManager } from "./controller-
 import * as identities from "./identities.ts";
 import { identityBindings } from "./identity-bindings.ts";
 import { localStorage, localStorageAccount, localStorageObjects } from "./local-storage.ts";
+import { metricsApi } from "./metrics-api.ts";
+import { metricsObjects } from "./metrics-objects.ts";
 import { throughProcess } from "./nodes-in-process.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { untilCached } from "./until-cached.ts";
@@ -143,6 +145,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   const { signal: always } = new AbortController();
   const served = Promise.withResolvers<void>();
   const metrics = processMetrics();
+  const toNodes = throughProcess(() => nodes, connection);
   const server = assembleApiServer({
     store,
     clock,
@@ -153,7 +156,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     bootstrapPolicy: true,
     admission: admissionOf(withNodeRestriction(config.admission)),
     ...config.served,
-    nodes: throughProcess(() => nodes, connection),
+    nodes: toNodes,
     network: config.network,
     components: [
       synced("controller-manager", () => informers.hasSynced),
@@ -220,6 +223,14 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     }),
   ];
 
+  const usage = metricsApi({
+    ...partOf("metrics-server"),
+    apis: server.apis,
+    remote: server.aggregator.apis,
+    informers,
+    connection: toNodes,
+  });
+
   /** Everything but the server waits until it serves: each part would find its way, but only after some refusals. */
   const whenServed: Component = {
     name: "cluster",
@@ -228,13 +239,13 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       try {
         await server.ready(signal);
         // Once in each start and not in every round, so that a binding can be removed to take away its rights.
-        const once = [...identityBindings, ...(volumes ? localStorageObjects : [])];
+        const once = [...identityBindings, ...metricsObjects, ...(volumes ? localStorageObjects : [])];
         await server.system(advertised, once).attempt(signal);
         const system = server.system(advertised, config.objects);
         await system.attempt(signal);
         served.resolve();
         await supervise(
-          [system, server.aggregator, informers, controllers, scheduler, nodes, ...(volumes ?? [])],
+          [system, server.aggregator, informers, controllers, scheduler, nodes, usage, ...(volumes ?? [])],
           signal,
         );
       } finally {

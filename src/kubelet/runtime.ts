@@ -87,6 +87,8 @@ export interface RuntimeUsage {
   readonly cpuSeconds: number;
   /** What it cannot do without. */
   readonly memoryBytes: number;
+  /** When this was so, in milliseconds, where the runtime tells it. */
+  readonly at?: number;
 }
 
 /** What a command in a container gives back. */

@@ -89,6 +89,8 @@ export function goType(type: Type): string {
     case "time":
     case "microTime":
       return "v1.Time";
+    case "duration":
+      return "v1.Duration";
     case "json":
       return "v1.JSON";
     default:

@@ -2,6 +2,7 @@
 // "" and empty lists in fields that are not pointers. Works in place on what the parser just made; an object is copied
 // only when a field must go, because deleting would turn it into a slow dictionary.
 import { setOwn } from "#base/collections.ts";
+import { formatDuration, parseDuration } from "#base/duration.ts";
 import { base64Fault, goName, goType, mismatchMessage } from "./decode-words.ts";
 import type { FieldSpec, Type } from "./field.ts";
 import { DecodeError, keyPaths, maxDepth, type ParsedJson, parseJson, WrittenNumber } from "./json.ts";
@@ -234,6 +235,8 @@ function typeDecoder(type: Type): Decoder {
       return (value, at) => guarded(value, at, canonicalTime);
     case "microTime":
       return (value, at) => guarded(value, at, canonicalMicroTime);
+    case "duration":
+      return (value, at) => guarded(value, at, canonicalDuration);
     case "quantity":
       return decodeQuantity;
     case "intOrString":
@@ -336,6 +339,8 @@ function guarded(value: unknown, at: DecodePath, canonical: (text: string) => st
     throw at.unreadable(cause);
   }
 }
+
+const canonicalDuration = (text: string): string => formatDuration(parseDuration(text));
 
 /** Base64 with padding, as Go reads it: line breaks are allowed, everything else must be exact. */
 const decodeBytes: Decoder = (value, at) => {

@@ -22,6 +22,8 @@ export type Scalar =
   /** RFC 3339 in whole seconds, and with microseconds. */
   | "time"
   | "microTime"
+  /** A span of time as Go prints it: 1m30s. */
+  | "duration"
   | "quantity"
   | "intOrString"
   /** A JSON object of a kind not known here, and any JSON value at all. */
@@ -38,6 +40,7 @@ export interface ScalarTypes {
   bytes: string;
   time: string;
   microTime: string;
+  duration: string;
   quantity: string;
   intOrString: number | string;
   rawExtension: Readonly<Record<string, unknown>>;
@@ -318,6 +321,7 @@ export const scalars = Object.fromEntries(
       "bytes",
       "time",
       "microTime",
+      "duration",
       "quantity",
       "intOrString",
       "rawExtension",
@@ -335,6 +339,7 @@ export const double = scalarField("double");
 export const bytes = scalarField("bytes");
 export const time = scalarField("time");
 export const microTime = scalarField("microTime");
+export const duration = scalarField("duration");
 export const quantity = scalarField("quantity");
 export const intOrString = scalarField("intOrString");
 export const rawExtension = scalarField("rawExtension");

@@ -66,6 +66,11 @@ export class RemoteApis {
     return byName.get(`${version}.${group}`);
   }
 
+  /** Whether there is an object of this name, whoever answers. */
+  isRegistered(name: string): boolean {
+    return this.#cache.get(`${this.#cache.prefix}${name}`) !== undefined;
+  }
+
   byName(name: string): RemoteApi | undefined {
     return this.#state().byName.get(name);
   }

@@ -34,9 +34,16 @@ export interface KubeletLocation extends KubeletEndpoint {
 }
 
 export async function kubeletOf(call: ConnectCall, node: string): Promise<KubeletLocation> {
-  const { status = {} } = await call.read("nodes", node);
+  return kubeletAt(await call.read("nodes", node), call.connection.addressTypes);
+}
+
+/** Where the kubelet of a node is, as the node tells it. Throws ApiError for one without an address. */
+export function kubeletAt(
+  { metadata: { name: node = "" }, status = {} }: ApiObject,
+  addressTypes: readonly string[] = usualAddressTypes,
+): KubeletLocation {
   const addresses: readonly { readonly type: string; readonly address: string }[] = status.addresses ?? [];
-  const host = (call.connection.addressTypes ?? usualAddressTypes)
+  const host = addressTypes
     .map((type) => addresses.find((one) => one.type === type)?.address)
     .find((address) => address !== undefined);
   if (host === undefined)

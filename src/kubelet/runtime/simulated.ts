@@ -21,7 +21,8 @@ import {
   type SandboxConfig,
 } from "../runtime.ts";
 import { answerCommand } from "../simulated/command.ts";
-import { type ContainerScript, scriptOf } from "../simulated/script.ts";
+import { type ContainerScript, scriptedUse, scriptOf } from "../simulated/script.ts";
+import { SimulatedUse } from "../simulated/use.ts";
 import { ChangeFeed } from "./change-feed.ts";
 
 export interface SimulatedRuntimeOptions {
@@ -31,6 +32,8 @@ export interface SimulatedRuntimeOptions {
   readonly release: (node: string, ips: readonly string[]) => void;
   /** Rejects if an input of a container is missing; by default none is. */
   readonly inputs?: (pod: Pod, container: ContainerConfig["container"]) => Promise<void>;
+  /** A pod as it is now, by its uid: its annotations may change what its containers use. */
+  readonly podOf?: (uid: string) => Pod | undefined;
   /** What a container does; defaults to what its pod's annotations say. */
   readonly script?: (config: Pick<ContainerConfig, "pod" | "container" | "kind">) => ContainerScript;
 }
@@ -45,8 +48,7 @@ interface SimulatedContainer {
   readonly uid: string;
   readonly script: ContainerScript;
   /** What it uses while it runs. */
-  readonly cpuCores: number;
-  readonly memoryBytes: number;
+  readonly use: SimulatedUse;
   /** The end that is coming, if any. */
   end: ScheduledEnd | undefined;
 }
@@ -170,7 +172,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const { requests = {} } = config.container.resources;
     const cpuCores = script.cpuCores ?? tenthOf(requests.cpu);
     const memoryBytes = script.memoryBytes ?? tenthOf(requests.memory);
-    this.#containers.set(id, { uid, script, cpuCores, memoryBytes, end: undefined });
+    this.#containers.set(id, { uid, script, use: new SimulatedUse({ cpuCores, memoryBytes }), end: undefined });
     const { sandboxes, containers } = this.#pods.get(uid) ?? nothingObserved;
     const { container, attempt, imageId } = config;
     const state: ContainerState = {
@@ -205,7 +207,8 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (!reported?.state.running || containers.some(({ name }) => name === container.name)) return [];
     const id = reported.containerID?.replace(`${this.name}://`, "") ?? "";
     if (id === "" || this.#containers.has(id)) return [];
-    this.#containers.set(id, { uid, script: this.#script(config), cpuCores: 0, memoryBytes: 0, end: undefined });
+    const use = new SimulatedUse({ cpuCores: 0, memoryBytes: 0 });
+    this.#containers.set(id, { uid, script: this.#script(config), use, end: undefined });
     const { startedAt } = reported.state.running;
     return [
       {
@@ -273,8 +276,8 @@ export class SimulatedRuntime implements ContainerRuntime {
       const container = this.#containers.get(id);
       const state = this.find(id);
       if (!container || state?.phase !== "running") continue;
-      const { cpuCores, memoryBytes } = container;
-      usage.set(id, { cpuSeconds: (cpuCores * (now - state.startedAt)) / 1000, memoryBytes });
+      const pod = this.#options.podOf?.(container.uid);
+      usage.set(id, container.use.read(state.startedAt, now, pod && scriptedUse(pod, state.name)));
     }
     return usage;
   }

@@ -1,4 +1,6 @@
 // What pods use, as metrics-server asks for it at /metrics/resource.
+// Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go.
+import type { Clock } from "#base/clock.ts";
 import type { ContainerRuntime } from "../runtime.ts";
 import type { ServedPod } from "./server.ts";
 
@@ -13,6 +15,7 @@ interface Sample {
 export async function resourceMetrics(
   pods: Iterable<ServedPod>,
   runtime: Pick<ContainerRuntime, "usage">,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<string> {
   const running = [...pods].map(({ pod, state }) => ({
@@ -23,6 +26,7 @@ export async function resourceMetrics(
     running.flatMap(({ containers }) => containers.map(({ id }) => id)),
     signal,
   );
+  const now = Math.round(clock.now());
   const [containerCpu, podCpu, nodeCpu] = ["container", "pod", "node"].map((what) =>
     sample(`${what}_cpu_usage_seconds_total`, `Cumulative cpu time consumed by the ${what} in core-seconds`, "counter"),
   );
@@ -34,28 +38,31 @@ export async function resourceMetrics(
     "Start time of the container since unix epoch in seconds",
     "gauge",
   );
-  const node = { cpuSeconds: 0, memoryBytes: 0 };
+  const node = { cpuSeconds: 0, memoryBytes: 0, at: now };
   for (const { pod, containers } of running) {
     const podLabels = { namespace: pod.metadata.namespace ?? "", pod: pod.metadata.name };
-    const total = { cpuSeconds: 0, memoryBytes: 0 };
+    const total = { cpuSeconds: 0, memoryBytes: 0, at: now };
     for (const { id, name, startedAt } of containers) {
       const used = usage.get(id);
       if (!used) continue;
       const labels = { container: name, ...podLabels };
-      add(containerCpu, labels, used.cpuSeconds);
-      add(containerMemory, labels, used.memoryBytes);
+      const at = used.at ?? now;
+      add(containerCpu, labels, used.cpuSeconds, at);
+      add(containerMemory, labels, used.memoryBytes, at);
       add(starts, labels, startedAt / 1000);
       total.cpuSeconds += used.cpuSeconds;
       total.memoryBytes += used.memoryBytes;
+      total.at = at;
     }
     if (containers.length === 0) continue;
-    add(podCpu, podLabels, total.cpuSeconds);
-    add(podMemory, podLabels, total.memoryBytes);
+    add(podCpu, podLabels, total.cpuSeconds, total.at);
+    add(podMemory, podLabels, total.memoryBytes, total.at);
     node.cpuSeconds += total.cpuSeconds;
     node.memoryBytes += total.memoryBytes;
+    node.at = total.at;
   }
-  add(nodeCpu, {}, node.cpuSeconds);
-  add(nodeMemory, {}, node.memoryBytes);
+  add(nodeCpu, {}, node.cpuSeconds, node.at);
+  add(nodeMemory, {}, node.memoryBytes, node.at);
   const errors = sample(
     "resource_scrape_error",
     "1 if there was an error while getting container metrics, 0 otherwise",
@@ -67,9 +74,12 @@ export async function resourceMetrics(
 
 const sample = (name: string, help: string, type: Sample["type"]): Sample => ({ name, help, type, lines: [] });
 
-function add(to: Sample | undefined, labels: Readonly<Record<string, string>>, value: number): void {
+/** `at` is when it was measured, in milliseconds: upstream tells it of what changes, and not of the rest. */
+function add(to: Sample | undefined, labels: Readonly<Record<string, string>>, value: number, at?: number): void {
   const pairs = Object.entries(labels).map(([key, text]) => `${key}=${JSON.stringify(text)}`);
-  to?.lines.push(`${to.name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`);
+  to?.lines.push(
+    `${to.name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}${at === undefined ? "" : ` ${at}`}\n`,
+  );
 }
 
 const textOf = (one: Sample | undefined): string =>

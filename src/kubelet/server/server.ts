@@ -130,7 +130,7 @@ async function metrics({ words, signal }: RouteRequest, options: KubeletServerOp
     case "":
       return metricsText((await options.metrics?.text()) ?? "");
     case "resource":
-      return metricsText(await resourceMetrics(list(), runtime, signal));
+      return metricsText(await resourceMetrics(list(), runtime, clock, signal));
     case "probes":
       return metricsText((await options.probeMetrics?.text()) ?? "");
     case "cadvisor":

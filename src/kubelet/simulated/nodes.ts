@@ -128,6 +128,7 @@ function simulatedGroup(
   });
   const runtime = new SimulatedRuntime({
     clock,
+    podOf: (uid) => group.pods.workerOf(uid)?.pod,
     inputs: (pod, container) => inputs.check(pod, container),
     allocate: (node) => [(addresses.get(node) ?? unknownNode(node)).take()],
     release: (node, ips) => {

@@ -27,6 +27,8 @@
 // | logs           | text     | lines it writes when it starts                                       | one line                  |
 // | cpu, memory    | quantity | what it uses                                                         | a tenth of its requests   |
 //
+// What is used may be changed while the container runs; everything else counts when it is created.
+//
 // A container that is always restarted runs forever; one that is not (of a Job) ends with 0 after a second; an init container ends
 // with 0 at once. An annotation that makes no sense keeps the container from being created, with a message that says so.
 import { isSidecar } from "#api/core/v1/amounts.ts";
@@ -34,9 +36,10 @@ import type { Container } from "#api/core/v1/container.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { own } from "#base/collections.ts";
 import { parseDurationMs } from "#base/duration.ts";
-import { parseQuantity, quantityToNumber } from "#schema/quantity.ts";
+import { parseQuantity, QuantityError, quantityToNumber } from "#schema/quantity.ts";
 import { restartPolicyOf } from "../pod/restart.ts";
 import type { ContainerKind } from "../pod/view.ts";
+import type { UseRate } from "./use.ts";
 
 export interface ContainerScript {
   readonly pullDelayMs: number;
@@ -108,6 +111,27 @@ export function scriptOf(pod: Pod, container: Container, kind: ContainerKind): C
     }
   }
   return script;
+}
+
+/** What the annotations say now that a container uses. Those that make no sense count for nothing: it runs already. */
+export function scriptedUse(pod: Pod, container: string): Partial<UseRate> {
+  const { annotations } = pod.metadata;
+  if (!annotations) return {};
+  const read = (name: "cpu" | "memory"): number | undefined => {
+    const text = own(annotations, `${container}.${domain}${name}`) ?? own(annotations, `${domain}${name}`);
+    return text !== undefined && isQuantity(text) ? quantityToNumber(parseQuantity(text)) : undefined;
+  };
+  const [cpuCores, memoryBytes] = [read("cpu"), read("memory")];
+  return { ...(cpuCores !== undefined && { cpuCores }), ...(memoryBytes !== undefined && { memoryBytes }) };
+}
+
+function isQuantity(text: string): boolean {
+  try {
+    return quantityToNumber(parseQuantity(text)) >= 0;
+  } catch (error) {
+    if (error instanceof QuantityError) return false;
+    throw error;
+  }
 }
 
 export function defaultScript({ spec }: Pod, container: Container, kind: ContainerKind): ContainerScript {

@@ -93,6 +93,7 @@ export const scalarShapes: Readonly<Record<Scalar, ApplyShape>> = {
   double: scalarShape("numeric"),
   time: untyped,
   microTime: untyped,
+  duration: untyped,
   quantity: untyped,
   intOrString: untyped,
   rawExtension: anyObject,

@@ -222,6 +222,11 @@ const special: Partial<Record<Scalar, Special>> = {
     doc: "A moment, with microseconds: 2006-01-02T15:04:05.000000Z.",
     v2: { format: "date-time", type: "string" },
   },
+  duration: {
+    name: "meta/v1.Duration",
+    doc: "A span of time: 1m30s.",
+    v2: { type: "string" },
+  },
   quantity: {
     name: "api/resource.Quantity",
     doc: "A number with a suffix: 500m is half of one, 1Ki is 1024, 1M a million, 12e6 twelve million.",

@@ -5,6 +5,7 @@ import type { AnyKind } from "../kind.ts";
 const elsewhere: Readonly<Record<string, string>> = {
   meta: "io.k8s.apimachinery.pkg.apis.meta",
   apiextensions: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+  metrics: "io.k8s.metrics.pkg.apis.metrics",
   apiregistration: "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 };
 

@@ -1,5 +1,6 @@
 // How one value is encoded, in any field, list or map. Scalars here; what is made of structs is in message.ts.
 import { fromBase64, toBase64 } from "#base/base64.ts";
+import { formatDuration, parseDuration } from "#base/duration.ts";
 import type { ProtobufWriter } from "#base/protobuf-writer.ts";
 import type { Scalar } from "../field.ts";
 import { htmlSafe } from "../go-json.ts";
@@ -141,6 +142,28 @@ function number(text: string, start: number, end: number): number {
   return value;
 }
 
+/** Nanoseconds in field 1 of a message. */
+const duration: Value = {
+  wire: lengthDelimited,
+  write(writer, value: string) {
+    const before = writer.length;
+    writer.int64(Number(parseDuration(value)));
+    writer.byte(0x08);
+    writer.uint32(writer.length - before);
+  },
+  writeZero: (writer) => duration.write(writer, "0s"),
+  read(reader, limit) {
+    const end = reader.end(limit);
+    let nanos = 0;
+    for (let tag = reader.tag(end); tag !== 0; tag = reader.tag(end)) {
+      if (tag === 0x08) nanos = reader.int64();
+      else reader.skip(tag, end, 1);
+    }
+    return formatDuration(BigInt(nanos));
+  },
+  empty: () => "0s",
+};
+
 /** Quantities that are surely in the form upstream answers with. Most are, and parsing takes its time. */
 const plainQuantity = /^(?:0|[1-9]\d{0,2}(?:[mkMGTP]|[KMGTP]i)?)$/;
 
@@ -252,6 +275,7 @@ export const scalarValues: Readonly<Record<Scalar, Value>> = {
   bytes,
   time: instant(1_000_000_000, formatTime),
   microTime: instant(1000, formatMicroTime),
+  duration,
   quantity,
   intOrString,
   // Clients compare its bytes with what Go's encoder makes.

@@ -3,6 +3,7 @@
 
 import fc from "fast-check";
 import { toBase64 } from "#base/base64.ts";
+import { formatDuration } from "#base/duration.ts";
 import type { AnyField } from "../any.ts";
 import type { FieldSpec, Scalar, Type } from "../field.ts";
 import type { Infer } from "../infer.ts";
@@ -151,6 +152,7 @@ const scalarArbitraries: Readonly<Record<Scalar, () => fc.Arbitrary<unknown>>> =
     fc
       .tuple(seconds(), fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 999_999 })))
       .map(([second, micros]) => `${rfc3339(second)}.${String(micros).padStart(6, "0")}Z`),
+  duration: () => fc.integer({ min: 0, max: 10 ** 9 }).map((one) => formatDuration(BigInt(one) * 1_000_000n)),
   quantity,
   intOrString: () => fc.oneof(int32(), fc.constantFrom("25%", "100%", "http"), text()),
   rawExtension: jsonObject,

@@ -161,6 +161,7 @@ const scalars: Readonly<Record<Exclude<Scalar, "string">, (i: number) => unknown
   bytes: () => "AAAA",
   time: () => "2026-01-02T03:04:05Z",
   microTime: () => "2026-01-02T03:04:05.000006Z",
+  duration: (i) => `${(i % 3600) + 1}ms`,
   quantity: (i) => `${i + 1}`,
   intOrString: (i) => (i % 65_535) + 1,
   rawExtension: () => ({}),
