@@ -44,7 +44,14 @@ export interface ClientWrite {
 }
 
 /** The subresource something is sent to. With `of`, what is sent is of another kind than what it is sent to: a Binding to a Pod. */
-export type RequestTarget = string | { readonly of: AnyKind; readonly subresource: string };
+export type RequestTarget =
+  | string
+  | {
+      readonly of: AnyKind;
+      /** Without one, it is an object of that kind which is answered as another. */
+      readonly subresource?: string;
+      readonly query?: Readonly<Record<string, string>>;
+    };
 
 export interface Selection {
   readonly namespace?: string | undefined;
@@ -220,8 +227,13 @@ export class Client {
 
   #send(verb: RequestVerb, kind: AnyKind, call: Call): Promise<ApiResponse> {
     const { transport, user, userAgent, because, steps, signal } = this.#options;
-    const { namespace, name, target, query = new URLSearchParams(), body } = call;
-    const { of, subresource } = typeof target === "object" ? target : { of: kind, subresource: target };
+    const { namespace, name, target, body } = call;
+    const {
+      of,
+      subresource,
+      query: asked,
+    } = typeof target === "object" ? target : { of: kind, subresource: target, query: undefined };
+    const query = call.query ?? new URLSearchParams(asked);
     const isRead = verb === "get" || verb === "list" || verb === "watch";
     return transport({
       user,

@@ -18,6 +18,8 @@ import { staleDisruptionController } from "./disruption/stale-targets.ts";
 import { endpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceController } from "./endpointslice/endpointslice.ts";
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts";
+import { horizontalPodAutoscalerController } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts";
+import type { AutoscalerSettings } from "./horizontal-pod-autoscaler/settings.ts";
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
 import { legacyTokenCleaner } from "./legacy-token-cleaner.ts";
@@ -70,6 +72,8 @@ export interface ControllerSettings {
   readonly nodeIpam?: NodeIpamSettings;
   /** How long nodes may be silent, and how fast those are emptied that do not work; defaults to upstream's numbers. */
   readonly nodeLifecycle?: Partial<NodeLifecycleSettings>;
+  /** How often and how carefully autoscalers act; defaults to upstream's numbers. */
+  readonly autoscaler?: Partial<AutoscalerSettings>;
   /** From which services of type LoadBalancer get addresses: networks or ranges. Without, they wait for someone else to give them. */
   readonly loadBalancerAddresses?: readonly string[];
 }
@@ -82,6 +86,7 @@ export const controllers = ({
   unusedTokenMs,
   nodeIpam,
   nodeLifecycle,
+  autoscaler,
   loadBalancerAddresses,
 }: ControllerSettings): readonly ListedController[] => [
   listed("bootstrap-signer-controller", bootstrapSignerController, "bootstrap-signer"),
@@ -100,6 +105,11 @@ export const controllers = ({
   listed("endpointslice-controller", endpointSliceController()),
   listed("endpointslice-mirroring-controller", endpointSliceMirroringController, "endpointslicemirroring-controller"),
   listed("ephemeral-volume-controller", ephemeralVolumeController),
+  listed(
+    "horizontal-pod-autoscaler-controller",
+    horizontalPodAutoscalerController(discovery, autoscaler),
+    "horizontal-pod-autoscaler",
+  ),
   listed("job-controller", jobController()),
   listed("job-controller", jobOrphanController),
   listed(

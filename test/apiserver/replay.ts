@@ -89,7 +89,7 @@ const losesStreams = (output: string): boolean =>
   /websocket\.go.*Unknown stream id \d+, discarding message/.test(output);
 
 const onlyLooks = (command: string): boolean =>
-  /^(kubectl (get|describe|logs|rollout history)|knarr (trace|why)) /.test(command) && !/ (&&|>) /.test(command);
+  /^(kubectl (get|describe|logs|top|rollout history)|knarr (trace|why)) /.test(command) && !/ (&&|>) /.test(command);
 
 /** A home for the commands, and what is the same wherever they run. */
 export function makeHome(folder: string, kubectl: Kubectl): Shell {

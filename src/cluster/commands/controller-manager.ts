@@ -1,7 +1,7 @@
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
-import { durationFlag } from "#cli/duration-flag.ts";
+import { delayFlag, durationFlag } from "#cli/duration-flag.ts";
 import { type Flags, type FlagValues, flagsHelp, parseFlags } from "#cli/flags.ts";
 import { asCertificates, asPrivateKey, flagFile } from "#cli/host/flag-file.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
@@ -92,6 +92,36 @@ const flags = {
     help: "From which share on there are too many",
   },
   "large-cluster-size-threshold": { type: "int", default: 50, help: "With how many nodes a zone counts as large" },
+  "horizontal-pod-autoscaler-sync-period": {
+    type: "string",
+    value: "DURATION",
+    default: "15s",
+    help: "How often each autoscaler is looked at",
+  },
+  "horizontal-pod-autoscaler-tolerance": {
+    type: "string",
+    value: "SHARE",
+    default: "0.1",
+    help: "By how much a metric may miss its target before anything is scaled",
+  },
+  "horizontal-pod-autoscaler-downscale-stabilization": {
+    type: "string",
+    value: "DURATION",
+    default: "5m0s",
+    help: "For how long nothing is scaled below what was recommended before",
+  },
+  "horizontal-pod-autoscaler-cpu-initialization-period": {
+    type: "string",
+    value: "DURATION",
+    default: "5m0s",
+    help: "How long after its start a pod's use of processors may not count yet",
+  },
+  "horizontal-pod-autoscaler-initial-readiness-delay": {
+    type: "string",
+    value: "DURATION",
+    default: "30s",
+    help: "A pod that became unready this soon after its start has never been ready",
+  },
   "kube-api-content-type": { type: "string", value: "TYPE", help: unusedYet },
   "cluster-name": { type: "string", default: "kubernetes", help: unusedYet },
   ...signingFlags,
@@ -159,6 +189,7 @@ export const controllerManagerCommand: Command = {
           ...(signing && { signing }),
           unusedTokenMs,
           ...nodeSettings(settings),
+          autoscaler: autoscalerSettings(settings),
           terminatedPodThreshold: settings["terminated-pod-gc-threshold"],
           isOn,
           workers: (name) => workers.get(name),
@@ -189,9 +220,29 @@ function nodeSettings(settings: Settings): Pick<ControllerSettings, "nodeIpam" |
   };
 }
 
+const autoscalerFlag = <Name extends string>(name: Name) => `horizontal-pod-autoscaler-${name}` as const;
+
+function autoscalerSettings(settings: Settings): NonNullable<ControllerSettings["autoscaler"]> {
+  const sync = autoscalerFlag("sync-period");
+  const stabilization = autoscalerFlag("downscale-stabilization");
+  const initialization = autoscalerFlag("cpu-initialization-period");
+  const readiness = autoscalerFlag("initial-readiness-delay");
+  return {
+    syncMs: durationFlag(sync, settings[sync]),
+    tolerance: numberFlag(settings, autoscalerFlag("tolerance")),
+    downscaleStabilizationMs: delayFlag(stabilization, settings[stabilization]),
+    cpuInitializationMs: delayFlag(initialization, settings[initialization]),
+    initialReadinessMs: delayFlag(readiness, settings[readiness]),
+  };
+}
+
 function numberFlag(
   settings: Settings,
-  name: "node-eviction-rate" | "secondary-node-eviction-rate" | "unhealthy-zone-threshold",
+  name:
+    | "horizontal-pod-autoscaler-tolerance"
+    | "node-eviction-rate"
+    | "secondary-node-eviction-rate"
+    | "unhealthy-zone-threshold",
 ): number {
   const number = Number(settings[name]);
   if (settings[name].trim() === "" || !(number >= 0) || number === Number.POSITIVE_INFINITY)

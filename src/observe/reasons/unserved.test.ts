@@ -8,7 +8,7 @@ const table: readonly (readonly [string, object, RegExp | undefined])[] = [
   ["CustomResourceDefinition", { status: { conditions: [] } }, /no API server has looked at it/],
   ["CustomResourceDefinition", established, undefined],
   ["APIService", { spec: { service: { name: "metrics" } } }, undefined],
-  ["HorizontalPodAutoscaler", { status: {} }, /nobody scales by it: Knarr has no controller for it yet/],
+  ["HorizontalPodAutoscaler", { status: {} }, /nobody scales by it: no controller manager has looked at it/],
   ["HorizontalPodAutoscaler", { status: { conditions: [{ type: "AbleToScale" }] } }, undefined],
   ["Ingress", { status: { loadBalancer: {} } }, /no ingress controller has taken it up/],
   ["Ingress", { status: { loadBalancer: { ingress: [{ ip: "10.0.0.1" }] } } }, undefined],

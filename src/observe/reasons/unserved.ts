@@ -12,7 +12,7 @@ export interface UnservedFacts {
 }
 
 /** A controller that acts on such objects has written the status by then. */
-const patienceMs = 15_000;
+const patienceMs = 30_000;
 
 interface Rule {
   isServed(object: Json): boolean;
@@ -35,8 +35,11 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   HorizontalPodAutoscaler: {
     isServed: (object) => hasConditions(object) || object.status?.observedGeneration !== undefined,
-    says: "is stored, but nobody scales by it: Knarr has no controller for it yet",
-    remedies: () => ["set the number of replicas by hand: kubectl scale"],
+    says: "is stored, but nobody scales by it: no controller manager has looked at it",
+    remedies: () => [
+      "see whether a controller manager runs: knarr status",
+      "set the number of replicas by hand: kubectl scale",
+    ],
   },
   Ingress: {
     isServed: (object) => (object.status?.loadBalancer?.ingress?.length ?? 0) > 0,
