@@ -85,13 +85,13 @@ test("what runs, what is used and what is asked is counted", async () => {
 
 test("stats and configuration come from those who know them", async () => {
   const ask = server({
-    stats: async (only) => ({ node: { nodeName: only } }),
+    stats: async (only) => ({ node: { nodeName: only, startTime: "" }, pods: [] }),
     configuration: () => ({ kind: "KubeletConfiguration" }),
   });
-  assert.equal((await ask("/stats/summary")).text, '{"node":{"nodeName":"all"}}');
+  assert.equal((await ask("/stats/summary")).text, '{"node":{"nodeName":"all","startTime":""},"pods":[]}');
   assert.equal(
     (await ask("/stats/summary?only_cpu_and_memory=true", "POST")).text,
-    '{"node":{"nodeName":"cpu and memory"}}',
+    '{"node":{"nodeName":"cpu and memory","startTime":""},"pods":[]}',
   );
   assert.equal((await ask("/configz")).text, '{"kubeletconfig":{"kind":"KubeletConfiguration"}}');
   assert.equal((await server()("/stats/summary")).code, 404);
@@ -106,4 +106,41 @@ test("a command is run to its end, and its failure told", async () => {
   });
   assert.equal((await ask("/run/default/over/web?cmd=x", "POST")).text, 'container not found ("web")');
   assert.equal((await ask("/run/default/web/web?cmd=x")).code, 405);
+});
+
+test("what the summary tells of a pod is told under cAdvisor's names, too", async () => {
+  const time = "2026-01-01T00:00:00Z";
+  const cpu = { time, usageCoreNanoSeconds: 2_500_000_000 };
+  const memory = { time, workingSetBytes: 100, usageBytes: 150, rssBytes: 80, pageFaults: 7, majorPageFaults: 1 };
+  const disk = { time, availableBytes: 1, capacityBytes: 1000, usedBytes: 30, inodesFree: 1, inodes: 1 };
+  const traffic = { name: "eth0", rxBytes: 11, rxErrors: 0, txBytes: 22, txErrors: 1 };
+  const ask = server({
+    stats: async () => ({
+      node: { nodeName: "n", startTime: time, cpu, memory },
+      pods: [
+        {
+          podRef: { name: "web", namespace: "default", uid: "uid-web" },
+          startTime: time,
+          cpu,
+          memory,
+          network: { time, ...traffic, interfaces: [traffic] },
+          containers: [{ name: "web", startTime: time, cpu, memory, rootfs: disk, logs: disk }],
+        },
+      ],
+    }),
+  });
+  const { text } = await ask("/metrics/cadvisor");
+  const place = 'namespace="default",pod="web"';
+  const container = `container="web",id="/kubepods/poduid-web/c1",image="nginx",name="c1",${place}`;
+  const pod = 'container="",id="/kubepods/poduid-web",image="",';
+  for (const line of [
+    'container_cpu_usage_seconds_total{container="",cpu="total",id="/",image="",name="",namespace="",pod=""} 2.5',
+    `container_memory_rss{${container}} 80`,
+    `container_memory_working_set_bytes{${pod}name="",${place}} 100`,
+    `container_network_transmit_bytes_total{${pod}interface="eth0",name="",${place}} 22`,
+    `container_spec_memory_limit_bytes{${container}} 0`,
+  ])
+    assert.ok(text.includes(`${line}\n`), `${line} is not in\n${text}`);
+  assert.match(text, /^container_fs_usage_bytes\{.*device="".*\} 60$/m);
+  assert.match(text, /^container_memory_failures_total\{.*failure_type="pgmajfault".*\} 1$/m);
 });

@@ -6,6 +6,7 @@ import { type MetricRegistry, metricsMediaType } from "#base/metrics.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import type { SpdyCompression } from "#wire/streams/spdy.ts";
 import type { ContainerRuntime, PodState } from "../runtime.ts";
+import type { Summary } from "../stats/summary.ts";
 import { cadvisorMetrics } from "./cadvisor-metrics.ts";
 import { containerLogs } from "./container-logs.ts";
 import { countRequests } from "./request-counts.ts";
@@ -41,7 +42,7 @@ export interface KubeletServerOptions {
   /** What probes came to, shown at /metrics/probes. */
   readonly probeMetrics?: MetricRegistry;
   /** The Summary of what the node and its pods use, for /stats/summary. */
-  readonly stats?: (only: "all" | "cpu and memory", signal: AbortSignal) => Promise<unknown>;
+  readonly stats?: (only: "all" | "cpu and memory", signal: AbortSignal) => Promise<Summary>;
   /** The configuration in effect, for /configz. */
   readonly configuration?: () => object;
 }
@@ -134,7 +135,9 @@ async function metrics({ words, signal }: RouteRequest, options: KubeletServerOp
     case "probes":
       return metricsText((await options.probeMetrics?.text()) ?? "");
     case "cadvisor":
-      return metricsText(await cadvisorMetrics(list(), runtime, clock.now(), signal));
+      return metricsText(
+        await cadvisorMetrics(list(), runtime, clock.now(), signal, await options.stats?.("all", signal)),
+      );
     default:
       return notFound();
   }

@@ -1,10 +1,26 @@
 // What a node and its pods use, as /stats/summary tells it. Names are those of upstream's stats/v1alpha1.
 import type { FileSystemState } from "../node/pressure.ts";
 
+/** How long processes have waited: all of them, and at least one. */
+export interface PressureStats {
+  readonly full: StallTimes;
+  readonly some: StallTimes;
+}
+
+export interface StallTimes {
+  /** In nanoseconds. */
+  readonly total: number;
+  /** In percent, over as many seconds. */
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+
 export interface CpuStats {
   readonly time: string;
   readonly usageNanoCores?: number;
   readonly usageCoreNanoSeconds: number;
+  readonly psi?: PressureStats;
 }
 
 export interface MemoryStats {
@@ -15,6 +31,12 @@ export interface MemoryStats {
   readonly rssBytes?: number;
   readonly pageFaults?: number;
   readonly majorPageFaults?: number;
+  readonly psi?: PressureStats;
+}
+
+export interface IoStats {
+  readonly time: string;
+  readonly psi: PressureStats;
 }
 
 export interface FsStats {
@@ -49,6 +71,7 @@ interface TimedStats {
   readonly startTime: string;
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly io?: IoStats;
 }
 
 export interface ContainerStats extends TimedStats {

@@ -10,6 +10,7 @@ import {
   type ContainerStats,
   type CpuStats,
   fsStats,
+  type IoStats,
   type MemoryStats,
   type NetworkStats,
   type NodeStats,
@@ -23,6 +24,7 @@ import {
 import type { Hierarchy } from "../cgroups/hierarchy.ts";
 import { fileSystem } from "../machine.ts";
 import { type GroupUsage, groupProcesses, groupUsage, machineUsage } from "./group-usage.ts";
+import { groupPressures, machinePressures, type Pressures } from "./pressure.ts";
 
 /** What the runtime tells of a container. */
 export interface ContainerUsage extends Partial<Omit<GroupUsage, "cpuNanos" | "workingSetBytes">> {
@@ -78,7 +80,11 @@ export class MachineStats {
   async #node(imageFs: FileSystemState, which: WhichStats): Promise<NodeStats> {
     const { node, startedAt, folder, procNet = "/proc/net" } = this.#options;
     const time = this.#now;
-    const measured = { nodeName: node, startTime: timeOf(startedAt), ...this.#measured("node", await machineUsage()) };
+    const measured = {
+      nodeName: node,
+      startTime: timeOf(startedAt),
+      ...this.#measured("node", await machineUsage(), await machinePressures()),
+    };
     if (which === "cpu and memory") return measured;
     const network = networkStats(await readFile(`${procNet}/dev`, "utf8"), time);
     const [maxpid, curproc] = await processes();
@@ -119,7 +125,11 @@ export class MachineStats {
       podRef: { name, namespace, uid },
       startTime: pod.status.startTime ?? timeOf(sandbox.createdAt),
       containers,
-      ...this.#measured(uid, (await this.#group(pod)) ?? sumOf(running.flatMap(({ id }) => usage.get(id) ?? []))),
+      ...this.#measured(
+        uid,
+        (await this.#group(pod)) ?? sumOf(running.flatMap(({ id }) => usage.get(id) ?? [])),
+        await this.#pressures(pod),
+      ),
       ...(which === "all" && (await this.#rest(pod, containers, imageFs))),
     };
   }
@@ -156,12 +166,25 @@ export class MachineStats {
     return cgroupRoot === undefined ? undefined : groupUsage(hierarchy, podGroup(cgroupRoot, pod));
   }
 
-  #measured(key: string, used: Measurable): { readonly cpu: CpuStats; readonly memory: MemoryStats } {
+  /** Only control groups of version 2 tell them. */
+  async #pressures(pod: Pod): Promise<Pressures> {
+    const { hierarchy, cgroupRoot } = this.#options;
+    if (cgroupRoot === undefined || !hierarchy.isUnified) return {};
+    const folder = hierarchy.folderOf("cpu", podGroup(cgroupRoot, pod));
+    return folder === undefined ? {} : groupPressures(folder);
+  }
+
+  #measured(key: string, used: Measurable, pressures: Pressures = {}): MeasuredStats {
     const time = this.#now;
     const { cpuNanos, workingSetBytes, availableBytes, usageBytes, rssBytes, pageFaults, majorPageFaults } = used;
     const usageNanoCores = this.#rates.of(key, this.#options.clock.elapsed(), cpuNanos);
     return {
-      cpu: { time, ...(usageNanoCores !== undefined && { usageNanoCores }), usageCoreNanoSeconds: cpuNanos },
+      cpu: {
+        time,
+        ...(usageNanoCores !== undefined && { usageNanoCores }),
+        usageCoreNanoSeconds: cpuNanos,
+        ...(pressures.cpu && { psi: pressures.cpu }),
+      },
       memory: {
         time,
         ...(availableBytes !== undefined && { availableBytes }),
@@ -170,9 +193,17 @@ export class MachineStats {
         ...(rssBytes !== undefined && { rssBytes }),
         ...(pageFaults !== undefined && { pageFaults }),
         ...(majorPageFaults !== undefined && { majorPageFaults }),
+        ...(pressures.memory && { psi: pressures.memory }),
       },
+      ...(pressures.io && { io: { time, psi: pressures.io } }),
     };
   }
+}
+
+interface MeasuredStats {
+  readonly cpu: CpuStats;
+  readonly memory: MemoryStats;
+  readonly io?: IoStats;
 }
 
 type Measurable = Pick<ContainerUsage, "cpuNanos" | "workingSetBytes"> &
