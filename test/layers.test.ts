@@ -156,6 +156,7 @@ const wellConnected: Readonly<Record<string, string>> = {
   "src/controllers/garbage/collector.ts": "watches and deletes objects of all kinds",
   "src/controllers/list.ts": "a list, one line for each controller",
   "src/controllers/resourcequota/controller.ts": "counts objects of all kinds",
+  "src/kubelet/host/csi/csi-storage.ts": "puts the storage drivers of a node together",
   "src/kubelet/host/machine-kubelet.ts": "puts the kubelet of a machine together",
   "src/kubelet/host/volumes/volumes.ts": "to be cut: a table of the kinds of volumes",
   "src/kubelet/kubelet.ts": "puts a kubelet together",

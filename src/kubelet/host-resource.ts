@@ -20,7 +20,7 @@ export interface HostResource {
 /** Keeps a pod from starting, and is shown as an event with this reason. */
 export class HostResourceError extends Error {
   override readonly name = "GroundError";
-  /** Of the event. */
+  /** Of the event; empty if there is none, since all it takes is time. */
   readonly reason: string;
 
   constructor(reason: string, message: string, cause?: unknown) {

@@ -55,6 +55,8 @@ export interface KubeletOptions {
   readonly staticPods?: StaticPodSource & Component;
   /** Called when the node has been registered. */
   readonly registered?: () => void;
+  /** Called with the node each time it has changed in the API. */
+  readonly nodeChanged?: (node: Node) => void;
   /** What else runs as long as the kubelet does. */
   readonly parts?: readonly Component[];
   readonly clock: Clock;
@@ -100,6 +102,7 @@ export function kubelet(options: KubeletOptions): Kubelet {
     random,
     log,
   });
+  group.options.nodes.onChange(({ object }) => object && options.nodeChanged?.(object));
   const node = assembleNode(group, { description, client });
   return {
     name: `kubelet ${name}`,

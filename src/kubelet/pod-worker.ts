@@ -322,7 +322,7 @@ export class PodWorker {
     } catch (error) {
       if (signal.aborted || !(error instanceof HostResourceError)) throw error;
       work.sandboxRetryAt = clock.now() + backoffMs(mountDelays, work.prepareFailures++);
-      this.#event("Warning", error.reason, error.message);
+      if (error.reason) this.#event("Warning", error.reason, error.message);
       return;
     }
     if (attempt > 0) this.#event("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");

@@ -19,10 +19,17 @@ import { WorkerPool } from "./worker-pool.ts";
 export interface PodVolumes {
   /** Rejects with VolumeFailed. */
   setUp(pod: Pod, context: PodContext): Promise<void>;
-  refresh(pod: Pod, context: PodContext): Promise<void>;
+  /** Resolves with the milliseconds until the volumes want to be looked at again; Infinity for never. */
+  refresh(pod: Pod, context: PodContext): Promise<number>;
   tearDown(podUid: string): Promise<void>;
   remove(podUid: string): Promise<void>;
   pods(): Promise<readonly string[]>;
+  /** When a pod's volumes are looked at for the first time after they were made; defaults to a minute. */
+  readonly firstRefreshMs?: number | undefined;
+  /** Called with each pod whose volumes may be there now. */
+  changed?: (podUid: string) => void;
+  /** Tells a pod of something. */
+  event?: RecordEvent;
 }
 
 /** A volume that could not be made, and why. */
@@ -41,6 +48,11 @@ export class ClaimFailed extends InputMissing {
   override readonly name: string = "ClaimFailed";
 }
 
+/** A volume that somebody else is about to attach to this node. */
+export class NotAttached extends InputMissing {
+  override readonly name: string = "NotAttached";
+}
+
 export interface VolumeLifecycleOptions extends Omit<PodContext, "podIps"> {
   readonly volumes: PodVolumes;
   readonly objects: InputWatches;
@@ -57,6 +69,8 @@ interface TrackedPod {
 }
 
 const workers = 4;
+/** Whether volumes of claims want to be looked at is found out at the first look. */
+const defaultRefreshMs = 60_000;
 /** As upstream retries what failed to be mounted. */
 export const mountDelays = { firstMs: 500, maxMs: 122_000 };
 
@@ -75,6 +89,8 @@ export class VolumeLifecycle implements HostResource, Component {
     this.#workers = new WorkerPool({ name: this.name, count: workers, work: (tracked) => this.#refresh(tracked) });
     this.#timers = new TimerQueue(options.clock, (tracked) => this.#workers.add(tracked));
     options.objects.changed = (uid) => this.#changed(uid);
+    options.volumes.changed = (uid) => options.changed(uid);
+    options.volumes.event = options.event;
   }
 
   async prepare(pod: Pod): Promise<void> {
@@ -84,7 +100,8 @@ export class VolumeLifecycle implements HostResource, Component {
     } catch (error) {
       throw failedMount(error);
     }
-    if (tracked) this.#scheduleRefresh(tracked);
+    const { firstRefreshMs = defaultRefreshMs } = this.#options.volumes;
+    if (tracked) this.#scheduleRefresh(tracked, hasClaims(pod) ? firstRefreshMs : Number.POSITIVE_INFINITY);
   }
 
   update(pod: Pod): void {
@@ -122,7 +139,7 @@ export class VolumeLifecycle implements HostResource, Component {
 
   /** Undefined for a pod whose volumes never change. */
   #track(pod: Pod): TrackedPod | undefined {
-    if (!pod.spec.volumes?.some(isMadeOfObjects)) return undefined;
+    if (!pod.spec.volumes?.some(isMadeOfObjects) && !hasClaims(pod)) return undefined;
     const uid = pod.metadata.uid ?? "";
     const tracked = this.#tracked.get(uid) ?? { pod, failures: 0 };
     tracked.pod = pod;
@@ -154,13 +171,13 @@ export class VolumeLifecycle implements HostResource, Component {
     const { volumes, event } = this.#options;
     const { pod } = tracked;
     try {
-      await volumes.refresh(pod, this.#podContext);
+      const nextMs = await volumes.refresh(pod, this.#podContext);
       tracked.failures = 0;
-      this.#scheduleRefresh(tracked);
+      this.#scheduleRefresh(tracked, nextMs);
     } catch (error) {
       if (this.#isTracked(tracked)) {
         const { reason, message } = failedMount(error);
-        if (tracked.failures === 0) event(pod, "Warning", reason, message);
+        if (tracked.failures === 0 && !isQuiet(error)) event(pod, "Warning", reason, message);
         this.#timers.set(tracked, backoffMs(mountDelays, tracked.failures++));
       }
     }
@@ -172,11 +189,19 @@ export class VolumeLifecycle implements HostResource, Component {
     return this.#tracked.get(tracked.pod.metadata.uid ?? "") === tracked;
   }
 
-  #scheduleRefresh(tracked: TrackedPod): void {
+  #scheduleRefresh(tracked: TrackedPod, withinMs: number): void {
     const { tokens, clock } = this.#options;
-    if (this.#isTracked(tracked)) this.#timers.set(tracked, tokens.dueAt(tracked.pod.metadata.uid ?? "") - clock.now());
+    if (!this.#isTracked(tracked)) return;
+    this.#timers.set(tracked, Math.min(tokens.dueAt(tracked.pod.metadata.uid ?? "") - clock.now(), withinMs));
   }
 }
+
+/** Volumes that others than the kubelet provide: they may have to be published again, or to be made larger. */
+const hasClaims = ({ spec }: Pod): boolean =>
+  spec.volumes?.some(({ persistentVolumeClaim, ephemeral, csi }) => persistentVolumeClaim ?? ephemeral ?? csi) === true;
+
+/** What is only a matter of time is not told. */
+const isQuiet = (error: unknown): boolean => error instanceof VolumeFailed && error.cause instanceof NotAttached;
 
 const hasDownwardFiles = ({ spec }: Pod): boolean => spec.volumes?.some(showsPod) === true;
 
@@ -190,6 +215,7 @@ export function failedMount(error: unknown): HostResourceError {
   if (!(error instanceof VolumeFailed)) return new HostResourceError("FailedMount", explain(error), error);
   const { volume, cause } = error;
   const why = explain(cause);
+  if (isQuiet(error)) return new HostResourceError("", why, error);
   return cause instanceof ClaimFailed
     ? new HostResourceError(
         "FailedMount",

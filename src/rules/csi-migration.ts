@@ -24,6 +24,9 @@ const sources = {
   vsphereVolume: "kubernetes.io/vsphere-volume",
 } as const;
 
+/** The in-tree drivers whose place a CSI driver has taken. */
+export const migratedDrivers: readonly string[] = Object.keys(drivers).toSorted();
+
 /** The CSI driver that does the work of an in-tree one; undefined for all other names. */
 export const csiNameOf = (inTreeName: string): string | undefined => own(drivers, inTreeName);
 

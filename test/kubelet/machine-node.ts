@@ -1,5 +1,6 @@
 // A node of this machine in a test: a containerd of the test's own, and kubelets that come and go on it.
 
+import { Event } from "#api/core/v1/event.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
 import type { PodSpec } from "#api/core/v1/pod-spec.ts";
@@ -129,7 +130,8 @@ export class MachineNode implements AsyncDisposable {
         return last && isDone(last) ? last : undefined;
       }, `what is expected of pod ${name}`);
     } catch (cause) {
-      throw new Error(`pod ${name} stays as it is: ${JSON.stringify(last?.status)}`, { cause });
+      const said = (await this.client.list(Event, { namespace })).items.map(({ message }) => message);
+      throw new Error(`pod ${name} stays as it is: ${JSON.stringify([last?.status, said])}`, { cause });
     }
   }
 

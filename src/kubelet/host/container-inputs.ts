@@ -16,5 +16,6 @@ export const containerInputs =
     const context = { ...node, podIps };
     const fileOf = (volume: string, path: string) => volumes.read(pod, volume, path, context);
     const env = await environmentOf(pod, container, sources, { ...context, fileOf });
-    return { env, mounts: await volumes.mountsOf(pod, container, context, env) };
+    const mounts = await volumes.mountsOf(pod, container, context, env);
+    return { env, mounts, devices: await volumes.devicesOf(pod, container, context) };
   };

@@ -18,7 +18,7 @@ import { bytesOf, millisOf } from "../cgroups/limits.ts";
 import { podGroup } from "../cgroups/tree.ts";
 import { Evictor } from "../eviction.ts";
 import { ImageCollector, type ImageThresholds } from "../images/image-collector.ts";
-import { apiSources } from "../inputs/api-sources.ts";
+import { type ApiSources, apiSources } from "../inputs/api-sources.ts";
 import { type Kubelet, kubelet } from "../kubelet.ts";
 import type { NodeSensors } from "../node/node-health-monitor.ts";
 import { evictionThresholds } from "../node/pressure.ts";
@@ -30,6 +30,7 @@ import { PodCgroups } from "./cgroups/pod-cgroups.ts";
 import { containerInputs } from "./container-inputs.ts";
 import { CriRuntime, type CriRuntimeOptions } from "./cri/runtime.ts";
 import { criStreams, type DialRuntime } from "./cri/streams.ts";
+import { CsiStorage } from "./csi/csi-storage.ts";
 import { PodLogs } from "./logs/pod-logs.ts";
 import {
   describeMachine,
@@ -75,6 +76,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly procNet?: string;
   /** Other nodes of this machine, whose pods take from the same memory and disk. */
   readonly peers?: () => Iterable<Kubelet>;
+  /** How often volumes of storage drivers are looked at again; defaults to upstream's minute. */
+  readonly volumeRefreshMs?: number;
   /** A folder of static pod manifests; defaults to none. */
   readonly staticPodsFolder?: string;
   readonly clock: Clock;
@@ -84,18 +87,12 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
 
 /** Rejects if the runtime does not answer. What the pods run goes on when it ends, and is found by the next. */
 export async function machineKubelet(options: MachineKubeletOptions, signal: AbortSignal): Promise<Kubelet> {
-  const { folder, memoryFolder, client, clock, random, log, services, clusterDomain, cgroupRoot } = options;
+  const { folder, memoryFolder, client, clock, random, log, services, cgroupRoot } = options;
   const podsDirectory = join(folder, "pods");
   await mkdir(podsDirectory, { recursive: true, mode: 0o750 });
   await ensureInMemory(memoryFolder);
   const sources = apiSources({ client, clock, random, log, ...(services && { services }) });
-  const volumes = new Volumes({
-    podsDirectory,
-    memoryDirectory: memoryFolder,
-    sources,
-    stamp: () => random.uuid(),
-    ...(clusterDomain !== undefined && { clusterDomain }),
-  });
+  const { volumes, storage } = volumesOf(options, podsDirectory, sources);
   const { capacity, allocatable } = await machineCapacity(options);
   const hierarchy = new Hierarchy();
   const hostIps = options.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
@@ -118,7 +115,11 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const node: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
-    ...(options.registered && { registered: options.registered }),
+    registered: () => {
+      storage.registered();
+      options.registered?.();
+    },
+    nodeChanged: (changed) => storage.nodeChanged(changed),
     runtime,
     probes: probeHandlers,
     streams: criStreams(runtime, clock, options.dialRuntime),
@@ -129,12 +130,34 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     stats: (which, stop) => stats.summary(which, stop),
     hostResources: [...cgroups, logs],
     maxConcurrentStarts: podsAtOnce,
-    parts: [connectionOf(runtime), logs, images, storageLimits(options, { stats, kubelet: () => node })],
+    parts: [connectionOf(runtime), storage, logs, images, storageLimits(options, { stats, kubelet: () => node })],
     clock,
     random,
     log,
   });
   return node;
+}
+
+/** The volumes of the node's pods, and the storage drivers that provide some of them. */
+function volumesOf(
+  { name, folder, memoryFolder, client, clusterDomain, volumeRefreshMs, clock, random, log }: MachineKubeletOptions,
+  podsDirectory: string,
+  sources: ApiSources,
+): { readonly volumes: Volumes; readonly storage: CsiStorage } {
+  const { tokens } = sources;
+  const places = { node: name, root: folder, podsDirectory };
+  const storage = new CsiStorage({ ...places, client, tokens, refreshMs: volumeRefreshMs, clock, random, log });
+  const volumes = new Volumes({
+    podsDirectory,
+    memoryDirectory: memoryFolder,
+    sources,
+    stamp: () => random.uuid(),
+    moreKinds: [storage.volumes],
+    firstRefreshMs: volumeRefreshMs,
+    ...(clusterDomain !== undefined && { clusterDomain }),
+  });
+  storage.volumes.changed = (uid) => volumes.changed(uid);
+  return { volumes, storage };
 }
 
 /** How many pods a node makes at once. */

@@ -6,12 +6,20 @@ import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
 import type { Client } from "#client/client.ts";
-import { millisOf } from "#schema/time.ts";
+import { millisOf, timeOf } from "#schema/time.ts";
 
 interface CachedToken {
   readonly text: string;
   readonly dueAt: number;
   readonly endsAt: number;
+  /** It is in a file of the pod, which must be written again in time. */
+  isInFile?: boolean;
+}
+
+/** A token as storage drivers get it. */
+export interface TokenGrant {
+  readonly token: string;
+  readonly expirationTimestamp: string;
 }
 
 const renewAt = 0.8;
@@ -30,26 +38,39 @@ export class AccountTokens {
 
   /** A token that need not be renewed yet. If renewal fails, the old token is used until it expires. */
   async of(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<string> {
+    const token = await this.#current(pod, audience, expirationSeconds);
+    token.isInFile = true;
+    return token.text;
+  }
+
+  /** The same, for somebody who asks again when it wants another. */
+  async grant(pod: Pod, audience: string, expirationSeconds: number): Promise<TokenGrant> {
+    const { text, endsAt } = await this.#current(pod, audience, expirationSeconds);
+    return { token: text, expirationTimestamp: timeOf(endsAt) };
+  }
+
+  async #current(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<CachedToken> {
     const { clock } = this.#options;
     const uid = pod.metadata.uid ?? "";
     const key = `${expirationSeconds} ${audience ?? ""}`;
     const cached = this.#cache.get(uid)?.get(key);
-    if (cached && clock.now() < cached.dueAt) return cached.text;
+    if (cached && clock.now() < cached.dueAt) return cached;
     try {
       const fresh = await this.#request(pod, audience, expirationSeconds);
       const tokens = this.#cache.get(uid) ?? new Map<string, CachedToken>();
       this.#cache.set(uid, tokens.set(key, fresh));
-      return fresh.text;
+      return fresh;
     } catch (error) {
-      if (cached && clock.now() < cached.endsAt) return cached.text;
+      if (cached && clock.now() < cached.endsAt) return cached;
       throw error;
     }
   }
 
-  /** When the first of the pod's tokens is due; Infinity if it has none. */
+  /** When the first of the pod's tokens that are in files is due; Infinity if it has none. */
   dueAt(podUid: string): number {
     let first = Number.POSITIVE_INFINITY;
-    for (const { dueAt } of this.#cache.get(podUid)?.values() ?? []) first = Math.min(first, dueAt);
+    for (const { dueAt, isInFile } of this.#cache.get(podUid)?.values() ?? [])
+      if (isInFile) first = Math.min(first, dueAt);
     return first;
   }
 

@@ -45,6 +45,13 @@ export interface ContainerInputs {
     readonly readonly: boolean;
     readonly propagation: number;
   }[];
+  /** Block devices. */
+  readonly devices?: readonly {
+    readonly containerPath: string;
+    readonly hostPath: string;
+    /** Of `m`, `r` and `w`: whether it may be made, read and written. */
+    readonly permissions: string;
+  }[];
   /** Id of the container whose processes it is to see. */
   readonly target?: string | undefined;
 }
@@ -112,6 +119,7 @@ export function criContainer(config: ContainerConfig, inputs: ContainerInputs, s
     workingDir: container.workingDir ?? "",
     envs: inputs.env.map(({ name, value }) => ({ key: name, value })),
     mounts: inputs.mounts,
+    ...(inputs.devices && inputs.devices.length > 0 && { devices: inputs.devices }),
     labels: { ...labelsOf(pod), [criLabels.containerName]: container.name },
     annotations: {
       [criAnnotations.restartCount]: String(attempt),

@@ -1,4 +1,4 @@
-// gRPC to a container runtime over its socket.
+// gRPC to a container runtime, or to a plugin, over its socket.
 import type { Socket } from "node:net";
 import { type ChannelCredentials, Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { Clock } from "#base/clock.ts";
@@ -60,9 +60,13 @@ export class CriConnection {
   readonly #metadata = new Metadata();
 
   /** `unix:///run/containerd/containerd.sock`. Each socket that is opened is passed to a callback. */
-  constructor(endpoint: string, clock: Clock, onSocket?: (socket: Socket) => void) {
-    if (!/^unix:\/\/\/./.test(endpoint))
-      throw new Error(`runtime endpoint ${JSON.stringify(endpoint)} is no unix:///path`);
+  constructor(
+    endpoint: string,
+    clock: Clock,
+    onSocket?: (socket: Socket) => void,
+    metadata: Readonly<Record<string, string>> = { "containerd-namespace": "k8s.io" },
+  ) {
+    if (!/^unix:\/\/\/./.test(endpoint)) throw new Error(`endpoint ${JSON.stringify(endpoint)} is no unix:///path`);
     this.#client = new Client(endpoint, onSocket ? seeing(onSocket) : credentials.createInsecure(), {
       "grpc.max_receive_message_length": 16 * 1024 * 1024,
       "grpc.use_local_subchannel_pool": 1,
@@ -72,7 +76,7 @@ export class CriConnection {
       "grpc.max_reconnect_backoff_ms": 3000,
       "grpc.default_authority": "localhost",
     });
-    this.#metadata.set("containerd-namespace", "k8s.io");
+    for (const [key, value] of Object.entries(metadata)) this.#metadata.set(key, value);
     this.#clock = clock;
   }
 

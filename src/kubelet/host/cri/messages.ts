@@ -119,6 +119,7 @@ const ContainerConfigMessage = message("ContainerConfig", {
   workingDir: text(5),
   envs: many(6, message("KeyValue", { key: text(1), value: text(2) })),
   mounts: many(7, Mount),
+  devices: many(8, message("Device", { containerPath: text(1), hostPath: text(2), permissions: text(3) })),
   labels: pairs(9),
   annotations: pairs(10),
   logPath: text(11),

@@ -7,7 +7,7 @@ import { ClaimFailed } from "../../volume-lifecycle.ts";
 
 /** The persistent volume that the pod's claim is bound to. Messages are those of upstream's volume manager. */
 export async function claimedVolume(
-  { metadata }: Pod,
+  { metadata, spec }: Pod,
   volume: Volume,
   sources: Pick<InputSources, "claim" | "persistentVolume">,
 ): Promise<PersistentVolume> {
@@ -29,8 +29,14 @@ export async function claimedVolume(
   if (!persistentVolume) throw failed(`failed to fetch PV ${volumeName} from API server: it is not there`);
   if (persistentVolume.spec.claimRef?.uid !== claim.metadata.uid)
     throw failed(`PV ${volumeName} is bound to another claim than ${namespace}/${name}`);
-  if (persistentVolume.spec.volumeMode === "Block")
-    throw failed("volumes of mode Block cannot be mounted by this kubelet");
+  const { volumeMode } = persistentVolume.spec;
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const isNamed = (uses: readonly { readonly name: string }[] | undefined) =>
+    uses?.some((use) => use.name === volume.name);
+  if (volumeMode === "Block" && containers.some(({ volumeMounts }) => isNamed(volumeMounts)))
+    throw new ClaimFailed(`volume ${volume.name} has volumeMode Block, but is specified in volumeMounts`);
+  if (volumeMode !== "Block" && containers.some(({ volumeDevices }) => isNamed(volumeDevices)))
+    throw new ClaimFailed(`volume ${volume.name} has volumeMode ${volumeMode}, but is specified in volumeDevices`);
   return persistentVolume;
 }
 

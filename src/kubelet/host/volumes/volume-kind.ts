@@ -11,6 +11,7 @@ import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
 import type { InputSources, PodContext } from "../../inputs/sources.ts";
+import type { FileSystemState } from "../../node/pressure.ts";
 
 /** A volume of a pod, with the persistent volume that its claim is bound to. */
 export interface VolumeSpec {
@@ -26,6 +27,14 @@ export interface VolumeRequest extends VolumeSpec {
   readonly sources: InputSources;
   /** Makes a name that no earlier state of the volume has had. */
   readonly stamp: () => string;
+  /** Tells the pod of something. */
+  readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
+}
+
+/** A block device of the node, which a container is given instead of a folder. */
+export interface DeviceRequest extends VolumeRequest {
+  /** Where the kubelet keeps a link to the device, below `PODS/UID/volumeDevices`: whoever has the volume is found by it. */
+  readonly link: string;
 }
 
 export interface VolumeKind {
@@ -43,4 +52,14 @@ export interface VolumeKind {
   publish?(path: string, request: VolumeRequest): Promise<void>;
   /** Ends what `provide` and `publish` have done outside of the folder, such as mounts. The folder itself is removed afterwards. */
   unpublish?(folder: string): Promise<void>;
+  /** As `provide`, for a volume of mode Block: returns the path of the device. */
+  provideDevice?(request: DeviceRequest): Promise<string>;
+  /** As `unpublish`, for a device. */
+  unpublishDevice?(link: string): Promise<void>;
+  /** The pod has no volumes any more. */
+  forget?(podUid: string): void;
+  /** Brings a volume up to date that a pod has. Resolves with the milliseconds until the next time; Infinity for never. */
+  refresh?(request: VolumeRequest): Promise<number>;
+  /** How full the volume is; undefined if nobody can tell. */
+  measure?(request: VolumeRequest): Promise<FileSystemState | undefined>;
 }

@@ -3,6 +3,7 @@ import type { Clock } from "#base/clock.ts";
 import { timeOf } from "#schema/time.ts";
 import { InputMissing } from "../../inputs/sources.ts";
 import { fsStats, type VolumeStats } from "../../stats/summary.ts";
+import { CriError } from "../cri/connection.ts";
 import { fileSystem } from "../machine.ts";
 import { exists } from "./files.ts";
 import { folderBytes } from "./folder-bytes.ts";
@@ -32,18 +33,18 @@ export class VolumeMeter {
     return [...measured, ...(await this.#claims(pod))];
   }
 
-  /** As upstream measures local volumes: by their file system, which may hold more than them. */
+  /** As their kinds measure them: local volumes by their file system, which may hold more than them. */
   async #claims(pod: Pod): Promise<readonly { readonly volume: VolumeStats; readonly isEphemeral: boolean }[]> {
     const measured: { readonly volume: VolumeStats; readonly isEphemeral: boolean }[] = [];
     const { name: podName, namespace = "" } = pod.metadata;
     for (const volume of pod.spec.volumes ?? []) {
       const claim = volume.ephemeral ? `${podName}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
-      if (claim === undefined) continue;
-      const folder = await this.#volumes.claimedFolder(pod, volume).catch(unlessMounted);
-      if (folder === undefined || !(await exists(folder))) continue;
-      const stats = fsStats(await fileSystem(folder), timeOf(this.#clock.now()));
-      const pvcRef = { name: claim, namespace };
-      measured.push({ volume: { ...stats, name: volume.name, pvcRef }, isEphemeral: false });
+      if (claim === undefined && !volume.csi) continue;
+      const state = await this.#volumes.measure(pod, volume, nowhere).catch(unlessMounted);
+      if (!state) continue;
+      const stats = fsStats(state, timeOf(this.#clock.now()));
+      const pvcRef = claim === undefined ? {} : { pvcRef: { name: claim, namespace } };
+      measured.push({ volume: { ...stats, name: volume.name, ...pvcRef }, isEphemeral: false });
     }
     return measured;
   }
@@ -60,8 +61,10 @@ export class VolumeMeter {
 }
 
 const ttlMs = 5000;
+/** A volume is measured without knowing more of its pod. */
+const nowhere = { podIps: [], hostIps: [], allocatable: {} };
 
-/** A claim that has no volume yet is not measured; its pod is told why. */
+/** A claim that has no volume yet is not measured, and one whose driver does not answer; its pod is told why. */
 function unlessMounted(error: unknown): undefined {
-  if (!(error instanceof InputMissing)) throw error;
+  if (!(error instanceof InputMissing) && !(error instanceof CriError)) throw error;
 }
