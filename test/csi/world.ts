@@ -9,9 +9,11 @@ import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import { testUser } from "#apiserver/testing.ts";
+import { hex } from "#base/hex.ts";
 import { mounts } from "#base/host/mounts.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
+import { sha256 } from "#base/sha256.ts";
 import { supervise } from "#base/supervise.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
@@ -102,6 +104,11 @@ export class CsiWorld implements AsyncDisposable {
         ...spec,
       },
     });
+  }
+
+  /** Where a volume is staged, below the kubelet's folder. */
+  stagedPath(handle: string): string {
+    return `plugins/kubernetes.io/csi/${driverName}/${hex(sha256(handle))}/globalmount`;
   }
 
   /** What is mounted in the kubelet's folder by the driver, without the folder's own name. */
