@@ -15,6 +15,7 @@ import { type Again, type CacheView, controller, type Reconcile, watching } from
 import { keyOf, type ObjectKey } from "#client/object-key.ts";
 import { unlessGone } from "#client/unless-gone.ts";
 import { isReady } from "#rules/conditions.ts";
+import { csiSourceOf } from "#rules/csi-translation.ts";
 import { hasEnded } from "#rules/pods.ts";
 import {
   type AttachPlan,
@@ -109,7 +110,8 @@ function planFor(
     attachments: cache.by(attachmentsByNode, node),
     isInUse: (name) => inUse.includes(name),
     uniqueNameOf({ spec }) {
-      const { csi } = cache.get(PersistentVolume, { name: spec.source.persistentVolumeName ?? "" })?.spec ?? {};
+      const volume = cache.get(PersistentVolume, { name: spec.source.persistentVolumeName ?? "" });
+      const csi = volume && csiSourceOf(volume);
       return csi && uniqueVolumeName(csi.driver, csi.volumeHandle);
     },
     othersOf: ({ metadata }) =>
@@ -129,7 +131,7 @@ function wantedOn(node: string, cache: CacheView): readonly WantedVolume[] {
     for (const key of claimsOf(pod)) {
       const claim = cache.get(PersistentVolumeClaim, key);
       const volume = cache.get(PersistentVolume, { name: claim?.spec.volumeName ?? "" });
-      const csi = volume?.spec.csi;
+      const csi = volume && csiSourceOf(volume);
       if (!volume || !csi || volume.spec.claimRef?.uid !== claim?.metadata.uid) continue;
       // Volumes of a driver that nobody describes must be attached.
       if (cache.get(CSIDriver, { name: csi.driver })?.spec.attachRequired === false) continue;

@@ -6,6 +6,7 @@ import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import { index } from "#client/cache.ts";
 import type { CacheView } from "#client/controller.ts";
+import { csiSourceOf } from "#rules/csi-translation.ts";
 import { claimKey, classOf } from "#rules/volumes.ts";
 import { type PluginContext, type Refusal, schedulerPlugin } from "../framework.ts";
 import type { PodView } from "../pod-view.ts";
@@ -84,7 +85,7 @@ function volumesOf(pod: PodView, cache: CacheView): Volumes {
     if (!claim) continue;
     const volume = cache.get(PersistentVolume, { name: claim.spec.volumeName ?? "" });
     if (volume) {
-      const { csi } = volume.spec;
+      const csi = csiSourceOf(volume);
       if (csi) volumes.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
       continue;
     }
@@ -98,6 +99,7 @@ function volumesOf(pod: PodView, cache: CacheView): Volumes {
 function* attachedTo(node: string, cache: CacheView): Iterable<readonly [string, string]> {
   for (const { spec } of cache.by(attachmentsByNode, node)) {
     const volume = cache.get(PersistentVolume, { name: spec.source.persistentVolumeName ?? "" });
-    if (volume?.spec.csi) yield [`${spec.attacher}/${volume.spec.csi.volumeHandle}`, spec.attacher];
+    const csi = volume && csiSourceOf(volume);
+    if (csi) yield [`${spec.attacher}/${csi.volumeHandle}`, spec.attacher];
   }
 }

@@ -2,6 +2,7 @@
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Volume } from "#api/core/v1/volume.ts";
+import { translatedVolume } from "#rules/csi-translation.ts";
 import type { InputSources } from "../../inputs/sources.ts";
 import { ClaimFailed } from "../../volume-lifecycle.ts";
 
@@ -37,7 +38,7 @@ export async function claimedVolume(
     throw new ClaimFailed(`volume ${volume.name} has volumeMode Block, but is specified in volumeMounts`);
   if (volumeMode !== "Block" && containers.some(({ volumeDevices }) => isNamed(volumeDevices)))
     throw new ClaimFailed(`volume ${volume.name} has volumeMode ${volumeMode}, but is specified in volumeDevices`);
-  return persistentVolume;
+  return translatedVolume(persistentVolume);
 }
 
 const inUse = "kubernetes.io/pvc-protection";
