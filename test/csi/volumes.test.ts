@@ -13,7 +13,8 @@ import { impossible } from "../kubelet/containerd.ts";
 import { isReady, namespace, shell } from "../kubelet/machine-node.ts";
 import { grpcCode, mountsAt } from "./driver.ts";
 import { GrpcFault } from "./grpc-server.ts";
-import { CsiWorld, canLoop, driverName } from "./world.ts";
+import { driverName } from "./volume-churn.ts";
+import { CsiWorld, canLoop } from "./world.ts";
 
 const forever = "trap 'exit 0' TERM; sleep 1000 & wait";
 const claimed = (claimName: string, more: object = {}) => ({

@@ -9,11 +9,8 @@ import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import { StorageClass } from "#api/storage/v1/storage-class.ts";
 import { VolumeAttachment } from "#api/storage/v1/volume-attachment.ts";
 import { testUser } from "#apiserver/testing.ts";
-import { hex } from "#base/hex.ts";
-import { mounts } from "#base/host/mounts.ts";
 import { silentLog } from "#base/log.ts";
 import { seededRandom } from "#base/random.ts";
-import { sha256 } from "#base/sha256.ts";
 import { supervise } from "#base/supervise.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
@@ -25,9 +22,7 @@ import { volumeBinder } from "../../src/controllers/volumes/volume-binder.ts";
 import { MachineNode, namespace } from "../kubelet/machine-node.ts";
 import { TestDriver, type TestDriverOptions } from "./driver.ts";
 import { Sidecars } from "./sidecars.ts";
-
-export const driverName = "test.csi.knarr.dev";
-export const className = "test";
+import { className, driverName, mountedIn } from "./volume-churn.ts";
 
 /** Nobody shows these tokens to anyone. */
 const keys = {
@@ -106,19 +101,9 @@ export class CsiWorld implements AsyncDisposable {
     });
   }
 
-  /** Where a volume is staged, below the kubelet's folder. */
-  stagedPath(handle: string): string {
-    return `plugins/kubernetes.io/csi/${driverName}/${hex(sha256(handle))}/globalmount`;
-  }
-
   /** What is mounted in the kubelet's folder by the driver, without the folder's own name. */
   mounted(): readonly string[] {
-    const root = `${this.kubeletFolder}/`;
-    return mounts()
-      .map(({ path }) => path)
-      .filter((path) => path.startsWith(root) && /kubernetes\.io[~/]csi/.test(path))
-      .map((path) => path.slice(root.length))
-      .toSorted();
+    return mountedIn(this.kubeletFolder);
   }
 
   /** Nothing of volumes is left: no mount, no folder, no attachment. */
