@@ -38,6 +38,7 @@ test("a volume is attached, staged and published for a pod, shared by the next, 
   const { metadata } = (await node.node()) ?? assert.fail();
   assert.equal(metadata.annotations?.["csi.volume.kubernetes.io/nodeid"], `{"${driverName}":"test-node"}`);
   assert.equal(metadata.labels?.["test.dev/zone"], "z1");
+  await node.until(async () => driver.told.length > 0, "a word for the driver"); // it comes after the CSINode
   assert.deepEqual(driver.told, [{ pluginRegistered: true, error: "" }]);
 
   const claim = await world.claim("data");

@@ -21,6 +21,7 @@ import { PluginFolder } from "../plugins/plugin-folder.ts";
 import type { CsiContext } from "./csi-context.ts";
 import { CsiDrivers } from "./csi-drivers.ts";
 import { CsiVolumes } from "./csi-volumes.ts";
+import { DriverLimits } from "./driver-limits.ts";
 import { StagedVolumes } from "./staged-volumes.ts";
 import { CsiPaths } from "./volume-data.ts";
 
@@ -48,6 +49,7 @@ export class CsiStorage implements Component {
   readonly #drivers: CsiDrivers;
   readonly #staged: StagedVolumes;
   readonly #inUse: VolumesInUse;
+  readonly #limits: DriverLimits;
   readonly #csiNode: CsiNodeObject;
   readonly #registered = Promise.withResolvers<void>();
   readonly #ready = Promise.withResolvers<void>();
@@ -77,6 +79,7 @@ export class CsiStorage implements Component {
       log,
     };
     this.#staged = new StagedVolumes(context);
+    this.#limits = new DriverLimits(context);
     this.volumes = new CsiVolumes(context, this.#staged, { refreshMs: options.refreshMs });
     this.#drivers.came = (driver) => this.#came(driver.name);
     descriptions.onChange(() => this.volumes.wake());
@@ -105,7 +108,7 @@ export class CsiStorage implements Component {
     });
     const beginning = { name: "beginning", run: (stop: AbortSignal) => this.#begin(stop) };
     try {
-      await supervise([this.#informers, this.#staged, plugins, beginning], signal);
+      await supervise([this.#informers, this.#staged, this.#limits, plugins, beginning], signal);
     } finally {
       this.#drivers.close();
     }
