@@ -17,6 +17,7 @@ import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
 import type { WebhookTransport } from "#apiserver/webhook/transport.ts";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
+import type { Metrics } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, outlive, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
@@ -69,6 +70,7 @@ export interface NodeParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: Metrics;
   /** Shared by all parts of the process. */
   readonly informers: Informers;
   /** Acts as `system:node:NAME`. */

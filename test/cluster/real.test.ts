@@ -41,6 +41,17 @@ spec:
       - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}
 `;
 
+const policy = `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: web}
+spec:
+  podSelector: {matchLabels: {app: web}}
+  ingress:
+  - from: [{podSelector: {matchLabels: {role: friend}}}]
+    ports: [{port: 80}]
+`;
+
 test("the tour on real containers", { skip: impossible }, async (t) => {
   await using machine = new Machine();
   const knarr = (...args: readonly string[]) => machine.ok(...args, `--name=${name}`);
@@ -119,6 +130,25 @@ test("the tour on real containers", { skip: impossible }, async (t) => {
         ),
         new RegExp(`^${second[1].replaceAll(".", "\\.")} `, "m"),
       );
+    });
+
+    await t.test("a network policy keeps pods apart, and does not hurt probes", async () => {
+      const own = await jsonpath("{.spec.clusterIP}", "service", "web");
+      const ask = ["exec", "client", "--", "wget", "-qO-", "-T2", `http://${own}/`];
+      const answer = () => kubectl(...ask).catch(() => "nobody");
+      await until(answer, (text) => text.includes("Welcome"));
+      writeFileSync(join(machine.home, "policy.yaml"), policy);
+      assert.doesNotMatch(await kubectl("apply", `--filename=${join(machine.home, "policy.yaml")}`), /Warning/);
+      await until(answer, (text) => text === "nobody");
+      await kubectl("label", "pod", "client", "role=friend");
+      await until(answer, (text) => text.includes("Welcome"));
+      await kubectl("rollout", "restart", "deployment/web");
+      await kubectl("rollout", "status", "deployment/web", "--timeout=120s"); // pods become ready by probes
+      await until(answer, (text) => text.includes("Welcome"));
+      await kubectl("label", "pod", "client", "role-");
+      await until(answer, (text) => text === "nobody");
+      await kubectl("delete", "networkpolicy", "web");
+      await until(answer, (text) => text.includes("Welcome"));
     });
 
     await t.test("a rolling update fails no request", async () => {

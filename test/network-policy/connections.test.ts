@@ -9,7 +9,7 @@ import { Peer } from "../network/peer.ts";
 import { impossible, namespace, PodNetwork, runIn } from "./kernel.ts";
 import { type Connection, isAllowed, type ModelWorld } from "./model.ts";
 import { portNumbers, situationPods, strangerAddresses, worldsOfSituations } from "./situations.ts";
-import { nodes, policyOf, tableFor } from "./worlds.ts";
+import { nodes, policyOf, policyPod, tableFor } from "./worlds.ts";
 
 const { signal } = new AbortController();
 const everybody = [...situationPods.flatMap(({ addresses }) => addresses), ...strangerAddresses];
@@ -179,6 +179,28 @@ test("a node reaches its own pods whatever policies say, and they reach it; othe
     { from: own, to: "10.0.1.1", port: 8080, protocol: "TCP", isExpected: true },
   ]);
   assert.equal(answered, true);
+});
+
+test("whoever is where the kubelet is gets in, and nobody gets out to there", { skip: impossible }, async () => {
+  await using network = await makeNetwork();
+  const [stranger] = strangerAddresses;
+  const table = new PolicyTable([...strangerAddresses]);
+  const pod = situationPods.find(({ addresses }) => addresses[0] === at("x", "a"));
+  assert.ok(pod);
+  table.setPod("x/a", policyPod(pod, "n1"));
+  table.setPolicy("x/deny", policyOf("deny", "x", { policyTypes: ["Ingress", "Egress"] }));
+  await runIn(network.nodes.n1)(["nft", "-f", "-"], { input: table.rewrite(), signal });
+  const probe = (from: string, to: string, isExpected: boolean) =>
+    ({ from, to, port: 80, protocol: "TCP", isExpected }) as const;
+  const probes = [
+    probe(stranger, at("x", "a"), true),
+    probe(at("x", "a"), stranger, false),
+    probe(at("y", "b"), at("x", "a"), false),
+  ];
+  assert.deepEqual(
+    await network.round(probes),
+    probes.map(({ isExpected }) => isExpected),
+  );
 });
 
 test("what others have in the kernel stays as it is, and nothing of ours is left after cleaning up", {

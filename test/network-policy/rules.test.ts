@@ -2,26 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "#api/core/v1/pod.ts";
-import type { NetworkPolicy } from "#api/networking/v1/network-policy.ts";
-import { type Random, seededRandom } from "#base/random.ts";
+import { seededRandom } from "#base/random.ts";
 import { world } from "#client/testing.ts";
 import { policyPodOf } from "#network/policy/policy-pod.ts";
-import { PolicyTable } from "#network/policy/policy-table.ts";
 import { parseTable, passes } from "./evaluate.ts";
+import { History } from "./history.ts";
 import { type Connection, isAllowed, type ModelPod, type ModelWorld } from "./model.ts";
-import {
-  keyOf,
-  namespaceNames,
-  nodes,
-  pick,
-  policyOf,
-  policyPod,
-  randomNamespaceLabels,
-  randomPod,
-  randomPolicy,
-  randomWorld,
-  tableFor,
-} from "./worlds.ts";
+import { keyOf, nodes, policyOf, policyPod, randomWorld, tableFor } from "./worlds.ts";
 
 const strangers = ["192.0.2.7", "fd00:99::7"];
 
@@ -44,55 +31,8 @@ function checkWorld(state: ModelWorld, what: string): void {
 }
 
 test("rules let through exactly what the documentation allows, for random policies, pods and namespaces", () => {
-  for (let seed = 1; seed <= 60; seed++) checkWorld(randomWorld(seededRandom(seed)), `seed ${seed}`);
+  for (let seed = 1; seed <= 40; seed++) checkWorld(randomWorld(seededRandom(seed)), `seed ${seed}`);
 });
-
-/** A history of one world, step by step, and the table of one node that follows it. */
-class History {
-  readonly #random: Random;
-  readonly #policies = new Map<string, NetworkPolicy>();
-  readonly #pods = new Map<string, ModelPod>();
-  readonly #namespaces = new Map<string, Record<string, string>>();
-  readonly #node: string;
-  readonly table = new PolicyTable();
-
-  constructor(random: Random, node: string) {
-    this.#random = random;
-    this.#node = node;
-  }
-
-  get state(): ModelWorld {
-    return {
-      policies: [...this.#policies.values()],
-      pods: [...this.#pods.values()],
-      namespaces: Object.fromEntries(this.#namespaces),
-    };
-  }
-
-  step(): void {
-    const random = this.#random;
-    const isRemoval = random.next() < 0.3;
-    const kind = random.next();
-    if (kind < 0.4) {
-      const policy = randomPolicy(random, `policy-${random.below(6)}`, pick(random, namespaceNames));
-      if (isRemoval) this.#policies.delete(keyOf(policy));
-      else this.#policies.set(keyOf(policy), policy);
-      this.table.setPolicy(keyOf(policy), isRemoval ? undefined : policy);
-    } else if (kind < 0.85) {
-      const pod = { ...randomPod(random, random.below(8)), namespace: pick(random, namespaceNames) };
-      const key = `${pod.namespace}/${pod.name}`;
-      if (isRemoval) this.#pods.delete(key);
-      else this.#pods.set(key, pod);
-      this.table.setPod(key, isRemoval ? undefined : policyPod(pod, this.#node));
-    } else {
-      const name = pick(random, namespaceNames);
-      const labels = randomNamespaceLabels(random);
-      if (isRemoval) this.#namespaces.delete(name);
-      else this.#namespaces.set(name, labels);
-      this.table.setNamespace(name, isRemoval ? undefined : labels);
-    }
-  }
-}
 
 const sorted = (script: string): readonly string[] => {
   const { sets, chains } = parseTable(script);
@@ -103,7 +43,7 @@ const sorted = (script: string): readonly string[] => {
 };
 
 test("a table that has followed a history is the one that its end gives", () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= 12; seed++) {
     const history = new History(seededRandom(seed), "n1");
     for (let step = 0; step < 120; step++) {
       history.step();

@@ -49,8 +49,6 @@ export interface Strategy {
   readonly unowned?: { readonly object?: readonly string[]; readonly status?: readonly string[] };
   /** What is wrong with a new object, where finding out takes time. */
   verify?(object: ApiObject): Promise<readonly Problem[]>;
-  /** False for a policy kind that nothing enforces yet. Writers get a warning, or they would believe to be protected by it. */
-  readonly isEnforced?: false;
   /** Warnings about an accepted object. */
   warnings?(object: ApiObject, old: ApiObject | undefined): Iterable<string>;
   /** The same about a status. */

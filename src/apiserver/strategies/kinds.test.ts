@@ -352,17 +352,3 @@ test("the templates of a daemon set are counted in an annotation, whatever a cli
   });
   assert.deepEqual([odd.code, odd.json.message], [400, 'strconv.ParseInt: parsing "x": invalid syntax']);
 });
-
-test("a policy that is not enforced says so to whoever writes it, and not to who only tries", async () => {
-  await using s = await testServer();
-  const path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
-  const write = (query: string) =>
-    s.call("POST", `${path}${query}`, { metadata: { name: "x" }, spec: { podSelector: {} } });
-  const tried = await write("?dryRun=All");
-  assert.deepEqual([tried.code, tried.headers?.warning], [201, undefined]);
-  const made = await write("");
-  assert.equal(made.code, 201);
-  assert.match(String(made.headers?.warning), / is stored but not enforced by this server/);
-  const other = await s.call("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "x" } });
-  assert.equal(other.headers?.warning, undefined);
-});

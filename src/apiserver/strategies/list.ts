@@ -44,8 +44,6 @@ const statusAlone: Strategy = { statusKeeps: ["metadata"] };
 /** A busy cluster has tens of thousands, and hardly anyone reads them. */
 const event: Strategy = { createOnUpdate: true, ttlSeconds: 3600, keepsObjects: false };
 
-const notEnforced: Strategy = { isEnforced: false };
-
 const admissionPlan: Strategy = { ...countedAndVersioned, ...warnsOf(staticNameWarnings) };
 
 /** The warnings of a kind, written for its type. */
@@ -86,7 +84,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations": { ...counted, ...statusAlone },
   "networking.k8s.io/ingressclasses": counted,
   "networking.k8s.io/ingresses": { ...counted, ...warnsOf(ingressWarnings), ...warnsOfStatus(ingressStatusWarnings) },
-  "networking.k8s.io/networkpolicies": { ...counted, ...warnsOf(networkPolicyWarnings), ...notEnforced },
+  "networking.k8s.io/networkpolicies": { ...counted, ...warnsOf(networkPolicyWarnings) },
   "networking.k8s.io/servicecidrs": statusAlone,
   "node.k8s.io/runtimeclasses": { ...createdByUpdate, ...versioned, ...warnsOf(runtimeClassWarnings) },
   "policy/poddisruptionbudgets": countedAndVersioned,

@@ -23,6 +23,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
           connected,
           dnsAddress: dnsAddressIn(services),
           podRanges: [settings["cluster-cidr"]],
+          doesEnforcePolicies: !settings["no-network-policy"],
           podPidsLimit: settings["pod-max-pids"],
           clientCa,
           imageCache: place.imageCache,

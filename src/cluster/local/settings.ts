@@ -49,6 +49,7 @@ export const settingFlags = {
   },
   "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
+  "no-network-policy": { type: "bool", help: "Let real nodes ignore network policies" },
   ...pluginFlags,
   "runtime-config": upstreamFlags["runtime-config"],
   "pod-max-pids": {
@@ -70,6 +71,7 @@ export type Settings = UpFlags & {
   readonly "load-balancer-range": string;
   readonly "node-range": string;
   readonly "no-egress": boolean;
+  readonly "no-network-policy": boolean;
   /** Without limit if it is negative, as upstream's kubelet has it. */
   readonly "pod-max-pids": number;
   /** Undefined until one has been chosen. */
@@ -97,6 +99,7 @@ export const usual: Settings = {
   "load-balancer-range": "172.31.255.0/24",
   "node-range": "172.31.0.0/24",
   "no-egress": false,
+  "no-network-policy": false,
   "enable-admission-plugins": [],
   "disable-admission-plugins": [],
   "runtime-config": [],
@@ -106,6 +109,7 @@ export const usual: Settings = {
 const changeable: ReadonlySet<Name> = new Set<Name>([
   "port",
   "bind-address",
+  "no-network-policy",
   "pod-max-pids",
   "enable-admission-plugins",
   "disable-admission-plugins",

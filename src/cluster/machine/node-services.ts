@@ -13,7 +13,7 @@ import type { LocalNodes } from "./local-nodes.ts";
 import { type RunNodeOptions, runNode } from "./run-node.ts";
 
 export interface NodeServicesOptions
-  extends Pick<RunNodeOptions, "podRanges" | "podPidsLimit" | "certificate" | "clientCa"> {
+  extends Pick<RunNodeOptions, "podRanges" | "doesEnforcePolicies" | "podPidsLimit" | "certificate" | "clientCa"> {
   readonly local: LocalNodes;
   /** Address of the DNS service. */
   readonly dnsAddress: string;
@@ -58,6 +58,7 @@ export function nodeServices(options: NodeServicesOptions, parts: NodeParts): No
   });
   return {
     components: [dns, routes, supply],
-    runNode: (own, signal) => runNode({ ...options, ...own, parts, resolver, supply }, signal),
+    runNode: (own, signal) =>
+      runNode({ ...options, ...own, hostAddress: local.network.hostAddress, parts, resolver, supply }, signal),
   };
 }

@@ -8,6 +8,7 @@ import { type MachineKubeletOptions, machineKubelet } from "#kubelet/host/machin
 import { type ClusterResolver, resolverConfigOf } from "#kubelet/inputs/resolver-config.ts";
 import type { Kubelet } from "#kubelet/kubelet.ts";
 import { evictionThresholds } from "#kubelet/node/pressure.ts";
+import { PolicyEnforcer, removePolicyRules } from "#network/policy/enforcer.ts";
 import { HealthPorts } from "#proxy/health-ports.ts";
 import { conntrack } from "#proxy/host/conntrack.ts";
 import { chooseMode } from "#proxy/modes/list.ts";
@@ -43,6 +44,10 @@ export interface RunNodeOptions {
   readonly resolver: ClusterResolver;
   /** Networks of all pods. */
   readonly podRanges: readonly string[];
+  /** Whether connections of its pods are limited as network policies say. */
+  readonly doesEnforcePolicies: boolean;
+  /** Address of the machine, from which this process reaches pods. */
+  readonly hostAddress: string;
   /** Processes that a pod may have; negative for no limit. */
   readonly podPidsLimit: number;
   /** The serving certificate of the kubelet's port. */
@@ -92,7 +97,8 @@ export async function runNode(options: RunNodeOptions, signal: AbortSignal): Pro
   });
   const daemon: Component = { name: "containerd", run: (inner) => containerd.keepRunning(log, inner) };
   options.onKubelet(kubelet);
-  await supervise([daemon, kubelet, ...proxyOf(options, log), port, images], signal);
+  const policies = await policiesOf(options, log, signal);
+  await supervise([daemon, kubelet, ...proxyOf(options, log), ...policies, port, images], signal);
 }
 
 function kubeletOptions(options: RunNodeOptions, client: Client, log: Log): MachineKubeletOptions {
@@ -127,6 +133,28 @@ function kubeletOptions(options: RunNodeOptions, client: Client, log: Log): Mach
     random,
     log,
   };
+}
+
+/** What enforces network policies on the node. Where nothing is to, rules of an earlier run are removed. */
+async function policiesOf(
+  { node, parts, doesEnforcePolicies, hostAddress }: RunNodeOptions,
+  log: Log,
+  signal: AbortSignal,
+): Promise<readonly Component[]> {
+  const { run } = node.location;
+  if (!doesEnforcePolicies) {
+    await removePolicyRules(run, signal);
+    return [];
+  }
+  return [
+    new PolicyEnforcer({
+      ...parts,
+      node: node.name,
+      kubeletAddresses: [hostAddress],
+      run,
+      log: log.with({ component: "network-policy" }),
+    }),
+  ];
 }
 
 /** The proxy of the node, and the health of services that it tells load balancers. */

@@ -23,6 +23,8 @@ export interface PolicyEnforcerOptions {
   readonly informers: Informers;
   /** The name of the node. */
   readonly node: string;
+  /** Where its kubelet connects to pods from, if that is not the node itself. */
+  readonly kubeletAddresses?: readonly string[];
   readonly run: RunInNetwork;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,7 +36,7 @@ const retryMs = { first: 1_000, most: 30_000 };
 export class PolicyEnforcer implements Component {
   readonly name = "network-policy";
   readonly #options: PolicyEnforcerOptions;
-  readonly #table = new PolicyTable();
+  readonly #table: PolicyTable;
   /** What has changed since the kernel was last told, by key. */
   readonly #policies = new Set<string>();
   readonly #pods = new Set<string>();
@@ -44,6 +46,7 @@ export class PolicyEnforcer implements Component {
 
   constructor(options: PolicyEnforcerOptions) {
     this.#options = options;
+    this.#table = new PolicyTable(options.kubeletAddresses);
   }
 
   /** Whether the node has had rules for all policies that were there when it began. */

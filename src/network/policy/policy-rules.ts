@@ -14,7 +14,7 @@ import type {
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import type { SelectorStruct } from "#schema/selector.ts";
-import { type PolicyFamily, addressesIn } from "./ip-blocks.ts";
+import { addressesIn, type PolicyFamily } from "./ip-blocks.ts";
 
 export type PolicyDirection = "ingress" | "egress";
 

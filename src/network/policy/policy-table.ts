@@ -27,8 +27,8 @@ interface PolicyEntry {
 const directions: readonly PolicyDirection[] = ["ingress", "egress"];
 
 export class PolicyTable {
-  readonly #table = new NftTable(policyTableName, policySkeleton, policyMaps);
-  readonly #sets = new PodSets(this.#table);
+  readonly #table: NftTable;
+  readonly #sets: PodSets;
   /** By namespace, then by `namespace/name`. */
   readonly #policies = new Map<string, Map<string, PolicyEntry>>();
   /** Which pods of this node have an address. Two have the same for a moment when one is on its way out. */
@@ -43,6 +43,12 @@ export class PolicyTable {
   readonly #fixedUsers = new Map<string, number>();
   /** Addresses of this node whose policies may have changed. */
   readonly #dirty = new Map<string, PodAddress>();
+
+  /** Connections from the addresses of kubelets are let in whatever policies say. */
+  constructor(kubeletAddresses: readonly string[] = []) {
+    this.#table = new NftTable(policyTableName, policySkeleton(kubeletAddresses), policyMaps);
+    this.#sets = new PodSets(this.#table);
+  }
 
   /** Undefined for a policy that is gone. */
   setPolicy(key: string, policy: NetworkPolicy | undefined): void {
