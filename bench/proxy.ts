@@ -16,6 +16,7 @@ import { inLanes, type Report } from "./figure.ts";
 
 const services = 10_000;
 const changes = 200;
+const additions = 20;
 const namespace = "default";
 
 export async function run(report: Report): Promise<void> {
@@ -23,13 +24,17 @@ export async function run(report: Report): Promise<void> {
   const netns = `knarr-bench-${process.pid}`;
   execFileSync("ip", ["netns", "add", netns]);
   try {
-    await measure(netns, report);
+    await measure("nftables", netns, report);
+    await measure("iptables", netns, report);
   } finally {
     execFileSync("ip", ["netns", "del", netns]);
   }
 }
 
-async function measure(netns: string, report: Report): Promise<void> {
+/** A change may take the kernel so long, and the first sync. */
+const goals = { nftables: { change: 50, first: 15 }, iptables: { change: 400, first: 60 } };
+
+async function measure(modeName: keyof typeof goals, netns: string, report: Report): Promise<void> {
   await using server = await testServer();
   const { signal } = new AbortController();
   const client = new Client({ transport: server.server.request, user: testUser, userAgent: "bench/1", signal });
@@ -37,7 +42,9 @@ async function measure(netns: string, report: Report): Promise<void> {
 
   const run: RunOnNode = (command, options) => runProgram(["ip", "netns", "exec", netns, ...command], options);
   const families = ["IPv4"] as const;
-  const { mode } = chooseMode("nftables", { run, families, podRanges: ["10.244.0.0/16"] });
+  /** Figures of the mode that is the default have had these names from the beginning. */
+  const prefix = modeName === "nftables" ? "" : `${modeName}, `;
+  const { mode } = chooseMode(modeName, { run, families, podRanges: ["10.244.0.0/16"] });
   let applied = Promise.withResolvers<void>();
   const parts = { client, clock: server.clock, random: seededRandom(1), log: silentLog };
   const informers = new Informers(parts);
@@ -64,10 +71,10 @@ async function measure(netns: string, report: Report): Promise<void> {
   const running = Promise.allSettled([informers.run(stop.signal), proxy.run(stop.signal)]);
   await applied.promise;
   report({
-    name: "10,000 services: first sync",
+    name: `${prefix}10,000 services: first sync`,
     value: (performance.now() - begun) / 1000,
     unit: "s",
-    goal: { atMost: 15 },
+    goal: { atMost: goals[modeName].first },
   });
 
   const times: number[] = [];
@@ -79,16 +86,27 @@ async function measure(netns: string, report: Report): Promise<void> {
     await applied.promise;
     times.push(performance.now() - asked);
   }
+  const added: number[] = [];
+  for (let i = 0; i < additions; i++) {
+    applied = Promise.withResolvers<void>();
+    const asked = performance.now();
+    await client.create(Service, { metadata: { name: `more-${i}`, namespace }, spec: { ports: [{ port: 80 }] } });
+    await applied.promise;
+    added.push(performance.now() - asked);
+  }
   stop.abort(new Error("over"));
   await running;
+  await mode.cleanup(signal);
+  added.sort((a, b) => a - b);
   times.sort((a, b) => a - b);
-  report({ name: "one endpoint change among 10,000 services: median", value: at(times, 0.5), unit: "ms" });
+  report({ name: `${prefix}one endpoint change among 10,000 services: median`, value: at(times, 0.5), unit: "ms" });
   report({
-    name: "one endpoint change among 10,000 services: 99 %",
+    name: `${prefix}one endpoint change among 10,000 services: 99 %`,
     value: at(times, 0.99),
     unit: "ms",
-    goal: { atMost: 50 },
+    goal: { atMost: goals[modeName].change },
   });
+  report({ name: `${prefix}one service more among 10,000: median`, value: at(added, 0.5), unit: "ms" });
 }
 
 const at = (sorted: readonly number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;

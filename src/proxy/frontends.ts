@@ -8,6 +8,9 @@ import { clusterAddresses } from "#rules/services.ts";
 export type FrontendFamily = "IPv4" | "IPv6";
 export type Protocol = "tcp" | "udp" | "sctp";
 
+/** What the address is to the service: its own, one that others lead here, a load balancer's, or every address of the node. */
+export type FrontendRole = "cluster" | "external" | "balancer" | "node-port";
+
 export interface FrontendTarget {
   readonly address: string;
   readonly port: number;
@@ -20,8 +23,11 @@ export interface Frontend {
   readonly address: string | undefined;
   readonly port: number;
   readonly protocol: Protocol;
-  /** Whether it is the service's own address, which only the cluster knows. */
-  readonly isClusterAddress: boolean;
+  readonly role: FrontendRole;
+  /** The name of the service's port, empty for one without. */
+  readonly portName: string;
+  /** The traffic policy that chose the targets: the internal one at a cluster address, else the external one. */
+  readonly policy: "Cluster" | "Local";
   readonly targets: readonly FrontendTarget[];
   /** Targets of traffic that comes from inside the cluster, if they differ: the policy Local only restricts traffic from outside. */
   readonly insideTargets?: readonly FrontendTarget[];
@@ -33,6 +39,8 @@ export interface Frontend {
   readonly without: "reject" | "drop";
   /** Networks that may send; defaults to all. */
   readonly sources?: readonly string[];
+  /** The port at which load balancers ask how the service is on this node; only with the service's own address. */
+  readonly healthPort?: number;
 }
 
 export interface NodeView {
@@ -73,9 +81,13 @@ interface Targets {
 
 const affinityDefaultSeconds = 10_800;
 
-function commonOf(spec: Service["spec"], port: ServicePort): Pick<Frontend, "protocol" | "affinitySeconds"> {
+function commonOf(
+  spec: Service["spec"],
+  port: ServicePort,
+): Pick<Frontend, "portName" | "protocol" | "affinitySeconds"> {
   const timeout = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinityDefaultSeconds;
   return {
+    portName: port.name ?? "",
     protocol: port.protocol.toLowerCase() as Protocol, // one of the three, by validation
     ...(spec.sessionAffinity === "ClientIP" && { affinitySeconds: timeout }),
   };
@@ -88,15 +100,25 @@ function clusterFrontend(
   { everywhere, here }: Targets,
 ): Frontend {
   const isLocal = spec.internalTrafficPolicy === "Local";
+  const healthPort = healthPortOf(spec);
   return {
     ...commonOf(spec, port),
     address,
     port: port.port,
-    isClusterAddress: true,
+    role: "cluster",
+    policy: isLocal ? "Local" : "Cluster",
+    ...(healthPort !== undefined && { healthPort }),
     targets: isLocal ? here : everywhere,
     masquerades: false,
     without: isLocal && everywhere.length > 0 ? "drop" : "reject",
   };
+}
+
+/** The port that says how a service is on a node, if there is one. */
+export function healthPortOf(spec: Service["spec"] | undefined): number | undefined {
+  const { type, externalTrafficPolicy, healthCheckNodePort = 0 } = spec ?? {};
+  const isChecked = type === "LoadBalancer" && externalTrafficPolicy === "Local" && healthCheckNodePort > 0;
+  return isChecked ? healthCheckNodePort : undefined;
 }
 
 /** At external IPs, at addresses of load balancers, and at the node port. */
@@ -107,11 +129,12 @@ function externalFrontends(
   family: FrontendFamily,
 ): readonly Frontend[] {
   const isLocal = spec.externalTrafficPolicy === "Local";
-  const frontend = (address: string | undefined, at: number): Frontend => ({
+  const frontend = (role: FrontendRole, address: string | undefined, at = port.port): Frontend => ({
     ...commonOf(spec, port),
     address,
     port: at,
-    isClusterAddress: false,
+    role,
+    policy: isLocal ? "Local" : "Cluster",
     targets: isLocal ? here : everywhere,
     ...(isLocal && { insideTargets: everywhere }),
     masquerades: !isLocal,
@@ -124,9 +147,9 @@ function externalFrontends(
     ({ ip, ipMode = "VIP" }) => ip !== undefined && ipMode === "VIP" && isOf(ip, family),
   );
   return [
-    ...(spec.externalIPs ?? []).filter((ip) => isOf(ip, family)).map((ip) => frontend(ip, port.port)),
-    ...balanced.map(({ ip }) => ({ ...frontend(ip, port.port), ...(sources.length > 0 && { sources }) })),
-    ...(port.nodePort ? [frontend(undefined, port.nodePort)] : []),
+    ...(spec.externalIPs ?? []).filter((ip) => isOf(ip, family)).map((ip) => frontend("external", ip)),
+    ...balanced.map(({ ip }) => ({ ...frontend("balancer", ip), ...(sources.length > 0 && { sources }) })),
+    ...(port.nodePort ? [frontend("node-port", undefined, port.nodePort)] : []),
   ];
 }
 

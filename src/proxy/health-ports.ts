@@ -12,6 +12,7 @@ import { index } from "#client/cache.ts";
 import type { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/object-key.ts";
 import { slicesOf } from "#client/service-slices.ts";
+import { healthPortOf } from "./frontends.ts";
 
 /** A server on one port, until it is closed. */
 export interface PortServer {
@@ -129,9 +130,4 @@ export class HealthPorts implements Component {
   }
 }
 
-/** The port that says how a service is on a node, if there is one. */
-function portOf(service: Service | undefined): number | undefined {
-  const { type, externalTrafficPolicy, healthCheckNodePort = 0 } = service?.spec ?? {};
-  const isChecked = type === "LoadBalancer" && externalTrafficPolicy === "Local" && healthCheckNodePort > 0;
-  return isChecked ? healthCheckNodePort : undefined;
-}
+const portOf = (service: Service | undefined): number | undefined => healthPortOf(service?.spec);

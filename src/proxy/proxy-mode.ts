@@ -21,6 +21,8 @@ export interface ProxyMode {
   rewrite(changes: readonly FrontendChange[], signal: AbortSignal): Promise<void>;
   /** Takes over the changes, and changes no more on the node than they need. */
   change(changes: readonly FrontendChange[], signal: AbortSignal): Promise<void>;
+  /** Whether nobody else has removed what this mode put there; absent for a mode that does not need to look. */
+  isIntact?(signal: AbortSignal): Promise<boolean>;
   /** Removes all that this mode may have left on the node, in this process or an earlier one. */
   cleanup(signal: AbortSignal): Promise<void>;
 }
@@ -37,6 +39,16 @@ export interface ProxyModeOptions {
   readonly families: readonly FrontendFamily[];
   /** Networks of pods: traffic from elsewhere to a cluster address is masqueraded. */
   readonly podRanges: readonly string[];
+  /** Whether traffic from pods to a cluster address is masqueraded as well. */
+  readonly masqueradeAll?: boolean;
+  /** The bit that is set on packets whose sender is to be replaced; defaults to 0x4000. */
+  readonly markBit?: number;
+  /** Whether node ports answer at the loopback addresses of the node, where the mode can have it so. */
+  readonly localhostNodePorts?: boolean;
+  /** Networks: only addresses of the node in these have node ports. None means all addresses do. */
+  readonly nodePortRanges?: readonly string[];
+  /** Addresses of the node. */
+  readonly nodeAddresses?: readonly string[];
 }
 
 export type MakeProxyMode = (options: ProxyModeOptions) => ProxyMode;

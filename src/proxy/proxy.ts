@@ -7,6 +7,7 @@ import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
+import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Informers } from "#client/informers.ts";
 import { slicesOf } from "#client/service-slices.ts";
 import { serviceKeyOf } from "#rules/services.ts";
@@ -29,6 +30,8 @@ export interface ProxyOptions {
 
 const foreignProxy = "service.kubernetes.io/service-proxy-name";
 const zoneLabel = "topology.kubernetes.io/zone";
+/** How often it is looked whether the rules are still there. */
+const lookMs = 30_000;
 const retryMs = { first: 1_000, most: 30_000 };
 
 export class ServiceProxy implements Component {
@@ -81,20 +84,20 @@ export class ServiceProxy implements Component {
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
-    const { clock, log, mode, others = [], connections } = this.#options;
+    const { clock, log, mode, connections } = this.#options;
+    await this.#cleanOthers(signal);
     let isNodeKnown = false;
     for (let waitMs = retryMs.first; ; ) {
       const services = [...this.#changed];
       this.#changed.clear();
       const { changes, stale } = this.#changesOf(services);
       try {
-        if (!this.#isSynced) for (const other of others) await other.cleanup(signal);
         if (isNodeKnown) await mode.change(changes, signal);
         else await mode.rewrite(changes, signal);
         isNodeKnown = this.#isSynced = true;
         if (stale.length > 0) await connections.forget(stale, signal);
         waitMs = retryMs.first;
-        if (this.#changed.size === 0) await this.#nextChange(signal);
+        if (this.#changed.size === 0) isNodeKnown = await this.#nextChange(signal);
       } catch (error) {
         signal.throwIfAborted();
         isNodeKnown = false;
@@ -107,6 +110,18 @@ export class ServiceProxy implements Component {
         waitMs = Math.min(waitMs * 2, retryMs.most);
       }
     }
+  }
+
+  /** What other modes left would carry traffic to endpoints of old. */
+  async #cleanOthers(signal: AbortSignal): Promise<void> {
+    const { log, others = [] } = this.#options;
+    for (const other of others)
+      try {
+        await other.cleanup(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn("what another proxy mode may have left is not removed", { mode: other.name, error: explain(error) });
+      }
   }
 
   #changesOf(services: readonly string[]): {
@@ -130,13 +145,14 @@ export class ServiceProxy implements Component {
     return frontendsOf(service, slicesOf(informers.of(EndpointSlice).cache, key), { name: node, zone }, family);
   }
 
-  #nextChange(signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => reject(signal.reason);
-    signal.throwIfAborted();
-    signal.addEventListener("abort", abort, { once: true });
-    this.#wake = resolve;
-    return promise.finally(() => signal.removeEventListener("abort", abort));
+  /** Resolves when there is something to do, with whether what the mode put on the node is still there. */
+  async #nextChange(signal: AbortSignal): Promise<boolean> {
+    const { clock, mode } = this.#options;
+    const wake = Promise.withResolvers<"changed" | "late">();
+    this.#wake = () => wake.resolve("changed");
+    const cancel = mode.isIntact ? clock.after(lookMs, () => wake.resolve("late")) : () => undefined;
+    const why = await unlessAborted(wake.promise, signal).finally(cancel);
+    return why === "changed" || !mode.isIntact || (await mode.isIntact(signal));
   }
 }
 

@@ -8,8 +8,10 @@ import { fileURLToPath } from "node:url";
 export const impossible: string | false =
   process.getuid?.() !== 0
     ? "only root may make network namespaces"
-    : ["/usr/sbin/nft", "/usr/sbin/ip", "/usr/sbin/conntrack"].find((path) => !existsSync(path)) !== undefined
-      ? "nftables, iproute2 or conntrack is not installed"
+    : ["/usr/sbin/nft", "/usr/sbin/ip", "/usr/sbin/conntrack", "/usr/sbin/iptables"].find(
+          (path) => !existsSync(path),
+        ) !== undefined
+      ? "nftables, iptables, iproute2 or conntrack is not installed"
       : false;
 
 export type Answer = string;

@@ -156,5 +156,5 @@ test("proxy removes once what other modes have left, before its first rules", as
 
 test("a proxy mode that is not in the list is refused by name", () => {
   const options = { run: async () => "", families: ["IPv4"] as const, podRanges: [] };
-  assert.throws(() => chooseMode("wires", options), /proxy mode "wires" is unknown; there are nftables/);
+  assert.throws(() => chooseMode("wires", options), /proxy mode "wires" is unknown; there are nftables, iptables/);
 });

@@ -25,6 +25,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
           podRanges: [settings["cluster-cidr"]],
           doesEnforcePolicies: !settings["no-network-policy"],
           podPidsLimit: settings["pod-max-pids"],
+          proxyMode: settings["proxy-mode"],
           clientCa,
           imageCache: place.imageCache,
           keptImages: place.images,

@@ -8,6 +8,7 @@ import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { FlagValues } from "#cli/flags.ts";
+import { proxyModeNames } from "#proxy/modes/list.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import { pluginFlags } from "../admission-settings.ts";
@@ -52,6 +53,11 @@ export const settingFlags = {
   "no-network-policy": { type: "bool", help: "Let real nodes ignore network policies" },
   ...pluginFlags,
   "runtime-config": upstreamFlags["runtime-config"],
+  "proxy-mode": {
+    type: "string",
+    value: proxyModeNames.join("|"),
+    help: "How nodes of real containers carry traffic for services (default nftables)",
+  },
   "pod-max-pids": {
     type: "int",
     help: "Processes that a pod may have (default -1: as many as the machine allows)",
@@ -72,6 +78,8 @@ export type Settings = UpFlags & {
   readonly "node-range": string;
   readonly "no-egress": boolean;
   readonly "no-network-policy": boolean;
+  /** A proxy mode of the nodes. */
+  readonly "proxy-mode": string;
   /** Without limit if it is negative, as upstream's kubelet has it. */
   readonly "pod-max-pids": number;
   /** Undefined until one has been chosen. */
@@ -103,6 +111,7 @@ export const usual: Settings = {
   "enable-admission-plugins": [],
   "disable-admission-plugins": [],
   "runtime-config": [],
+  "proxy-mode": "nftables",
   "pod-max-pids": -1,
 };
 /** What may differ the next time a cluster is started, besides that it may have more nodes. */
@@ -111,6 +120,7 @@ const changeable: ReadonlySet<Name> = new Set<Name>([
   "bind-address",
   "no-network-policy",
   "pod-max-pids",
+  "proxy-mode",
   "enable-admission-plugins",
   "disable-admission-plugins",
   "runtime-config",
@@ -186,6 +196,8 @@ function checked(settings: Settings): Settings {
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   const pids = settings["pod-max-pids"];
   if (pids === 0 || pids > mostPids) throw wrong("pod-max-pids", `-1, or a number from 1 to ${mostPids}, not ${pids}`);
+  if (!proxyModeNames.includes(settings["proxy-mode"]))
+    throw wrong("proxy-mode", `one of ${proxyModeNames.join(", ")}, not ${JSON.stringify(settings["proxy-mode"])}`);
   pluginsOf(pluginsAsked(settings));
   servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
   parseAddressRanges(settings["service-cluster-ip-range"]);

@@ -13,7 +13,10 @@ import type { LocalNodes } from "./local-nodes.ts";
 import { type RunNodeOptions, runNode } from "./run-node.ts";
 
 export interface NodeServicesOptions
-  extends Pick<RunNodeOptions, "podRanges" | "doesEnforcePolicies" | "podPidsLimit" | "certificate" | "clientCa"> {
+  extends Pick<
+    RunNodeOptions,
+    "podRanges" | "doesEnforcePolicies" | "podPidsLimit" | "proxyMode" | "certificate" | "clientCa"
+  > {
   readonly local: LocalNodes;
   /** Address of the DNS service. */
   readonly dnsAddress: string;

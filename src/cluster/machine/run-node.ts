@@ -50,6 +50,8 @@ export interface RunNodeOptions {
   readonly hostAddress: string;
   /** Processes that a pod may have; negative for no limit. */
   readonly podPidsLimit: number;
+  /** How traffic for services is carried, by the name of a proxy mode. */
+  readonly proxyMode: string;
   /** The serving certificate of the kubelet's port. */
   readonly certificate: (node: MachineNode) => KeyPair;
   /** Authority of the client certificates that the kubelet accepts, in PEM. */
@@ -62,7 +64,6 @@ export interface RunNodeOptions {
 }
 
 const kubeletPort = 10_250;
-const proxyMode = "nftables";
 
 /** Upstream evicts pods and removes images when a seventh of the disk is left, which is how most people's disks are. */
 const patient = {
@@ -158,7 +159,7 @@ async function policiesOf(
 }
 
 /** The proxy of the node, and the health of services that it tells load balancers. */
-function proxyOf({ node, parts, podRanges }: RunNodeOptions, nodeLog: Log): readonly Component[] {
+function proxyOf({ node, parts, podRanges, proxyMode }: RunNodeOptions, nodeLog: Log): readonly Component[] {
   const { name, address, location } = node;
   const { clock, informers } = parts;
   const log = nodeLog.with({ component: "proxy" });
@@ -166,7 +167,7 @@ function proxyOf({ node, parts, podRanges }: RunNodeOptions, nodeLog: Log): read
   const families = ["IPv4"] as const;
   const proxy = new ServiceProxy({
     informers,
-    ...chooseMode(proxyMode, { run, families, podRanges }),
+    ...chooseMode(proxyMode, { run, families, podRanges, nodeAddresses: [address] }),
     connections: conntrack(run),
     node: name,
     families,

@@ -2,15 +2,13 @@
 // service instead.
 // Upstream: pkg/proxy/nftables/proxier.go.
 import type { FrontendFamily } from "../../frontends.ts";
-import type { FrontendChange, ProxyMode, ProxyModeOptions } from "../../proxy-mode.ts";
+import type { FrontendChange, ProxyMode, ProxyModeOptions, RunOnNode } from "../../proxy-mode.ts";
 import { type ServiceRules, serviceRules, tableOf } from "./rules.ts";
 import { ServiceTable } from "./service-table.ts";
 
-/** The bit is set on packets whose sender is to be replaced. */
-const fixed = { table: "knarr-proxy", markBit: 0x4000 };
-
-export function nftables({ run, families, podRanges }: ProxyModeOptions): ProxyMode {
-  const settings = { ...fixed, podRanges };
+export function nftables(options: ProxyModeOptions): ProxyMode {
+  const { run, families, podRanges, masqueradeAll = false, markBit = 0x4000, nodePortRanges = [] } = options;
+  const settings = { table: "knarr-proxy", markBit, podRanges, masqueradeAll, nodePortRanges };
   const tables = new Map(families.map((family) => [family, new ServiceTable(family, settings)]));
   /** All commands of a script take effect in one transaction, or none of them. */
   const apply = async (script: string, signal: AbortSignal) => {
@@ -26,11 +24,23 @@ export function nftables({ run, families, podRanges }: ProxyModeOptions): ProxyM
     },
     change: (changes, signal) => apply(commandsFor(changes), signal),
     async cleanup(signal) {
+      if (!(await isInstalled(run, signal))) return;
       // To delete a table that does not exist is an error; to declare one that does is none.
       const names = families.map((family) => tableOf(family, settings));
       await apply(names.map((name) => `table ${name}\ndelete table ${name}\n`).join(""), signal);
     },
   };
+}
+
+/** Where the program is missing, nothing can have been left by it. */
+async function isInstalled(run: RunOnNode, signal: AbortSignal): Promise<boolean> {
+  try {
+    await run(["nft", "--version"], { signal });
+    return true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
 }
 
 const rulesOf = (

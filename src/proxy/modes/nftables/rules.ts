@@ -12,6 +12,10 @@ export interface NftSettings {
   readonly podRanges: readonly string[];
   /** Set on packets whose sender is to be replaced. */
   readonly markBit: number;
+  /** Whether traffic from pods to a cluster address is masqueraded as well. */
+  readonly masqueradeAll: boolean;
+  /** Only addresses in these networks have node ports, if there are any. */
+  readonly nodePortRanges: readonly string[];
 }
 
 /** What one service adds to the table. */
@@ -91,6 +95,8 @@ function dispatchChains(family: FrontendFamily, settings: NftSettings): string {
   const { nft, unreachable } = words[family];
   const mark = markOf(settings);
   const key = keyOf(nft);
+  const { masqueradeAll } = settings;
+  const ranges = settings.nodePortRanges.filter((range) => range.includes(":") === (family === "IPv6"));
   return `  chain refuse {
     meta l4proto tcp reject with tcp reset
     reject with ${unreachable}
@@ -104,10 +110,11 @@ function dispatchChains(family: FrontendFamily, settings: NftSettings): string {
   chain dispatch {
     ${nft} saddr @pods ${key} vmap @inside
     fib saddr type local ${key} vmap @inside
-    ${nft} saddr != @pods ${nft} daddr @cluster-addresses jump mark-masquerade
+    ${masqueradeAll ? "" : `${nft} saddr != @pods `}${nft} daddr @cluster-addresses jump mark-masquerade
     ${key} vmap @services
     fib daddr type != local return
     ${family === "IPv4" ? "ip daddr 127.0.0.0/8 return" : "ip6 daddr ::1 return"}
+    ${ranges.length === 0 ? "" : `${nft} daddr != { ${ranges.join(", ")} } return`}
     ${nft} saddr @pods meta l4proto . th dport vmap @inside-node-ports
     fib saddr type local meta l4proto . th dport vmap @inside-node-ports
     meta l4proto . th dport vmap @node-ports
@@ -115,7 +122,7 @@ function dispatchChains(family: FrontendFamily, settings: NftSettings): string {
   chain guard {
     ${key} @guarded ${key} . ${nft} saddr != @allowed drop
     ct state new ${key} @bare-services goto refuse
-    ct state new fib daddr type local meta l4proto . th dport @bare-node-ports goto refuse
+    ct state new fib daddr type local ${ranges.length === 0 ? "" : `${nft} daddr { ${ranges.join(", ")} } `}meta l4proto . th dport @bare-node-ports goto refuse
   }
 `;
 }
@@ -188,16 +195,16 @@ export function sizeRules(family: FrontendFamily, settings: NftSettings, size: n
 export function serviceRules(id: string, frontends: readonly Frontend[], family: FrontendFamily): ServiceRules {
   const out = new RulesBuilder(family, sha256Hex(id).slice(0, 12));
   for (const frontend of frontends) {
-    const { address, isClusterAddress, targets, insideTargets, without, sources } = frontend;
+    const { address, role, targets, insideTargets, without, sources } = frontend;
     const at = elementKeyOf(frontend);
-    if (address !== undefined && isClusterAddress) out.element("cluster-addresses", address);
+    if (address !== undefined && role === "cluster") out.element("cluster-addresses", address);
     for (const { address: target, isLocal } of [...targets, ...(insideTargets ?? [])])
       if (isLocal) out.element("hairpins", `${target} . ${target}`);
     const isNodePort = address === undefined;
     if (targets.length > 0)
       out.element(isNodePort ? "node-ports" : "services", at, `goto ${out.chainTo(frontend, targets, "")}`);
     else if (without === "drop") out.element(isNodePort ? "node-ports" : "services", at, "goto vanish");
-    else if (!isClusterAddress) out.element(isNodePort ? "bare-node-ports" : "bare-services", at);
+    else if (role !== "cluster") out.element(isNodePort ? "bare-node-ports" : "bare-services", at);
     if (insideTargets && insideTargets.length > 0)
       out.element(
         isNodePort ? "inside-node-ports" : "inside",
