@@ -65,6 +65,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/run-cluster.ts")).runClusterCommand,
   },
   {
+    name: "run-forwarder",
+    short: "Carry connections for services in the network of a node",
+    isHidden: true,
+    load: async () => (await import("./commands/run-forwarder.ts")).runForwarderCommand,
+  },
+  {
     name: "apiserver",
     short: "Serve the Kubernetes API",
     load: async () => (await import("./commands/apiserver.ts")).apiserver,

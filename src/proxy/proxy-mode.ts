@@ -1,6 +1,7 @@
 // A way to carry traffic for services on a node. `modes/list.ts` is the list of the modes; `proxy.ts` decides what a mode is to do, as
 // upstream's Provider interface asks it of its modes.
 // Upstream: pkg/proxy/types.go.
+import type { Forwarder } from "./forwarder.ts";
 import type { Frontend, FrontendFamily } from "./frontends.ts";
 
 /** All frontends that a service has in one address family by now; none if the service is gone. */
@@ -47,6 +48,8 @@ export interface ProxyModeOptions {
   readonly localhostNodePorts?: boolean;
   /** Networks: only addresses of the node in these have node ports. None means all addresses do. */
   readonly nodePortRanges?: readonly string[];
+  /** Carries connections on the node, for the mode that leaves that to a process. */
+  readonly forwarder?: Forwarder;
   /** Addresses of the node. */
   readonly nodeAddresses?: readonly string[];
 }

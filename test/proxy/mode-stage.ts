@@ -1,5 +1,7 @@
 // A proxy of any mode at work: an API server in this process, and the network of two nodes in namespaces.
+import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -10,7 +12,8 @@ import { seededRandom } from "#base/random.ts";
 import { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { conntrack } from "#proxy/host/conntrack.ts";
-import { chooseMode } from "#proxy/modes/list.ts";
+import { ForwarderProcess } from "#proxy/host/forwarder-process.ts";
+import { chooseMode, cleanUpAllModes } from "#proxy/modes/list.ts";
 import { ServiceProxy } from "#proxy/proxy.ts";
 import type { ProxyMode, RunOnNode } from "#proxy/proxy-mode.ts";
 import type { Draft } from "#schema/infer.ts";
@@ -25,6 +28,8 @@ export interface ModeStage extends AsyncDisposable {
   /** Resolves when the mode has applied everything that it was told. */
   settled(): Promise<void>;
   endpoints(service: string, endpoints: Draft<EndpointSlice["endpoints"]>, port?: SlicePort): Promise<void>;
+  /** Removes what any mode may have left. */
+  cleanUp(): Promise<void>;
   /** Ends the proxy; what it left on the node stays. */
   stop(): Promise<void>;
 }
@@ -42,12 +47,21 @@ export async function modeStage(modeName: string): Promise<ModeStage> {
   const informers = new Informers(parts);
   const run: RunOnNode = (command, options) => runProgram(["ip", "netns", "exec", network.node, ...command], options);
   const families = ["IPv4"] as const;
-  const { mode } = chooseMode(modeName, {
+  const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+  const forwarder = new ForwarderProcess(() =>
+    spawn("ip", ["netns", "exec", network.node, process.execPath, program, "run-forwarder"], {
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    }),
+  );
+  cleanUp.defer(() => forwarder.end());
+  const options = {
     run,
     families,
     podRanges: ["10.244.0.0/16"],
     nodeAddresses: [addresses.node],
-  });
+    forwarder,
+  };
+  const { mode } = chooseMode(modeName, options);
   const failures: unknown[] = [];
   const noted = (work: Promise<void>) =>
     work.catch((error: unknown) => {
@@ -103,6 +117,7 @@ export async function modeStage(modeName: string): Promise<ModeStage> {
           ports: [port],
         });
     },
+    cleanUp: () => cleanUpAllModes(options, signal),
     stop: end,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

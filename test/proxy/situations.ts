@@ -82,6 +82,7 @@ const rows: readonly Row[] = [
   ],
   ["a cluster address, from its only endpoint", {}, [endpoint("pod")], "cluster", "pod", ["pod"], "node"],
   ["a cluster address by datagrams, from a pod", udp, all, "cluster", "pod", everywhere],
+  ["a cluster address by datagrams, from the node", udp, all, "cluster", "node", everywhere],
   ["a cluster address by datagrams, from outside", udp, all, "cluster", "client", everywhere, "node"],
   ["a cluster address without endpoints, from a pod", {}, [], "cluster", "pod", "refused"],
   ["a cluster address without endpoints, from the node", {}, [], "cluster", "node", "refused"],

@@ -124,7 +124,11 @@ export class TwoNodes implements AsyncDisposable {
 
   /** Runs a program at a place, and returns its output. */
   run(place: Place, command: readonly string[], input = ""): string {
-    return execFileSync("ip", ["netns", "exec", this.#namespaceOf(place), ...command], { encoding: "utf8", input });
+    return execFileSync("ip", ["netns", "exec", this.#namespaceOf(place), ...command], {
+      encoding: "utf8",
+      input,
+      stdio: "pipe", // nft warns of tables that iptables made
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -20,6 +20,7 @@ import { kubernetesVersion } from "../version.ts";
 import type { NodeContainerd } from "./containerd.ts";
 import { registriesIn } from "./containerd-config.ts";
 import { kubeletListener } from "./kubelet-listener.ts";
+import { nodeForwarder } from "./node-forwarder.ts";
 import type { NodeLocation } from "./node-location.ts";
 import { serveHealth } from "./serve-health.ts";
 
@@ -165,9 +166,10 @@ function proxyOf({ node, parts, podRanges, proxyMode }: RunNodeOptions, nodeLog:
   const log = nodeLog.with({ component: "proxy" });
   const { run } = location;
   const families = ["IPv4"] as const;
+  const { forwarder, component: carrying } = nodeForwarder(location);
   const proxy = new ServiceProxy({
     informers,
-    ...chooseMode(proxyMode, { run, families, podRanges, nodeAddresses: [address] }),
+    ...chooseMode(proxyMode, { run, families, podRanges, nodeAddresses: [address], forwarder }),
     connections: conntrack(run),
     node: name,
     families,
@@ -182,5 +184,5 @@ function proxyOf({ node, parts, podRanges, proxyMode }: RunNodeOptions, nodeLog:
     clock,
     log,
   });
-  return [proxy, healthPorts];
+  return [proxy, healthPorts, carrying];
 }

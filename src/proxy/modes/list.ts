@@ -2,23 +2,39 @@ import { UsageError } from "#base/errors.ts";
 import type { MakeProxyMode, ProxyMode, ProxyModeOptions } from "../proxy-mode.ts";
 import { iptables } from "./iptables/iptables.ts";
 import { nftables } from "./nftables/nftables.ts";
+import { userspace } from "./userspace/userspace.ts";
+
+interface ListedMode {
+  readonly make: MakeProxyMode;
+  /** Modes with rules in the same place replace each other's, and so need not clean up after each other. */
+  readonly rulesIn: "nftables" | "iptables";
+}
 
 /** All modes, by the names that upstream's configuration has for them. */
-const proxyModes: ReadonlyMap<string, MakeProxyMode> = new Map([
-  ["nftables", nftables],
-  ["iptables", iptables],
+const proxyModes: ReadonlyMap<string, ListedMode> = new Map<string, ListedMode>([
+  ["nftables", { make: nftables, rulesIn: "nftables" }],
+  ["iptables", { make: iptables, rulesIn: "iptables" }],
+  ["userspace", { make: userspace, rulesIn: "iptables" }],
 ]);
 
 export const proxyModeNames: readonly string[] = [...proxyModes.keys()];
 
-/** The mode of that name, and all others: what they left on the node is removed before the chosen one begins. */
+/** The mode of that name, and others whose rules are elsewhere: what these left is removed before the chosen one begins. */
 export function chooseMode(
   name: string,
   options: ProxyModeOptions,
 ): { readonly mode: ProxyMode; readonly others: readonly ProxyMode[] } {
-  const make = proxyModes.get(name);
-  if (!make)
+  const chosen = proxyModes.get(name);
+  if (!chosen)
     throw new UsageError(`proxy mode ${JSON.stringify(name)} is unknown; there are ${proxyModeNames.join(", ")}`);
-  const others = [...proxyModes.values()].filter((other) => other !== make);
-  return { mode: make(options), others: others.map((makeOther) => makeOther(options)) };
+  const others = [...proxyModes.values()].filter(({ rulesIn }) => rulesIn !== chosen.rulesIn);
+  return { mode: chosen.make(options), others: onePerPlace(others).map(({ make }) => make(options)) };
 }
+
+/** Removes what any mode may have left on the node. */
+export async function cleanUpAllModes(options: ProxyModeOptions, signal: AbortSignal): Promise<void> {
+  for (const { make } of onePerPlace([...proxyModes.values()])) await make(options).cleanup(signal);
+}
+
+const onePerPlace = (modes: readonly ListedMode[]): readonly ListedMode[] =>
+  modes.filter(({ rulesIn }, i) => modes.findIndex((mode) => mode.rulesIn === rulesIn) === i);

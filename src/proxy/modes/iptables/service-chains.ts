@@ -58,39 +58,62 @@ export function serviceChains(
   frontends: readonly Frontend[],
   settings: ServiceChainSettings,
 ): ServiceChains {
-  const ports = Map.groupBy(frontends, ({ portName, protocol }) => `${portName} ${protocol}`);
-  const out = new ChainsBuilder(service, settings);
-  for (const port of ports.values()) out.addPort(port);
+  const out = new ChainsBuilder(settings);
+  for (const port of servicePorts(service, frontends)) out.addPort(port);
   return out;
+}
+
+/** A port of a service with its frontends, and with what its chains lead to. */
+export interface ServicePortChains {
+  readonly port: ServicePortView;
+  readonly chains: PortChains;
+  readonly frontends: readonly Frontend[];
+  /** The chains that lead to endpoints, with these. */
+  readonly policies: readonly (readonly [chain: string, targets: readonly FrontendTarget[]])[];
+}
+
+export function servicePorts(service: string, frontends: readonly Frontend[]): readonly ServicePortChains[] {
+  const ports = Map.groupBy(frontends, ({ portName, protocol }) => `${portName} ${protocol}`);
+  return [...ports.values()].flatMap((own) => {
+    const [first] = own;
+    if (!first) return [];
+    const { portName, protocol, affinitySeconds } = first;
+    const name = portName === "" ? service : `${service}:${portName}`;
+    const chains = portChains(name, protocol);
+    const local = own.find(({ policy }) => policy === "Local")?.targets ?? [];
+    const everywhere =
+      own.find(({ policy }) => policy === "Cluster")?.targets ??
+      own.find(({ insideTargets }) => insideTargets !== undefined)?.insideTargets ??
+      [];
+    const policies = [[chains.cluster, everywhere] as const, [chains.local, local] as const];
+    return {
+      port: { name, protocol, affinitySeconds },
+      chains,
+      frontends: own,
+      policies: policies.filter(([, targets]) => targets.length > 0),
+    };
+  });
 }
 
 class ChainsBuilder implements ServiceChains {
   readonly own = new Map<string, string[]>();
   readonly shared = new Map<SharedChain, string[]>();
   endpoints = 0;
-  readonly #service: string;
   readonly #settings: ServiceChainSettings;
 
-  constructor(service: string, settings: ServiceChainSettings) {
-    this.#service = service;
+  constructor(settings: ServiceChainSettings) {
     this.#settings = settings;
   }
 
-  /** All frontends of one port. */
-  addPort(frontends: readonly Frontend[]): void {
-    const [first] = frontends;
-    if (!first) return;
-    const { portName, protocol, affinitySeconds } = first;
-    const name = portName === "" ? this.#service : `${this.#service}:${portName}`;
-    const port = { name, protocol, affinitySeconds };
-    const chains = portChains(name, protocol);
+  addPort({ port, chains, frontends, policies }: ServicePortChains): void {
+    const { name } = port;
     for (const frontend of frontends) this.#capture(port, chains, frontend);
     const external = frontends.filter(({ role }) => role !== "cluster");
     const [outside] = external;
     if (outside && hasEndpoints(outside)) this.#fillExternal(name, chains, outside);
     this.#fillFirewall(name, chains, external);
     for (const frontend of frontends) if (frontend.role === "cluster") this.#masqueradeInternal(port, chains, frontend);
-    this.#fillPolicies(port, chains, frontends);
+    this.#fillPolicies(port, policies);
   }
 
   /** Leads traffic for an address into the chains of the port, or says what becomes of it when there are no targets. */
@@ -191,18 +214,9 @@ class ChainsBuilder implements ServiceChains {
   }
 
   /** The ends of the policies' chains, which lead to endpoints. */
-  #fillPolicies(port: ServicePortView, chains: PortChains, frontends: readonly Frontend[]): void {
-    const local = frontends.find(({ policy }) => policy === "Local")?.targets ?? [];
-    const everywhere =
-      frontends.find(({ policy }) => policy === "Cluster")?.targets ??
-      frontends.find(({ insideTargets }) => insideTargets !== undefined)?.insideTargets ??
-      [];
+  #fillPolicies(port: ServicePortView, policies: ServicePortChains["policies"]): void {
     const delivered = new Map<string, readonly string[]>();
-    for (const [chain, targets] of [
-      [chains.cluster, everywhere],
-      [chains.local, local],
-    ] as const) {
-      if (targets.length === 0) continue;
+    for (const [chain, targets] of policies) {
       const { rules, chains: more } = this.#settings.deliver(port, chain, targets);
       this.#begin(chain).push(...rules);
       for (const [name, lines] of more) delivered.set(name, lines);
