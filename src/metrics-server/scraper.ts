@@ -3,6 +3,7 @@
 // Upstream: sigs.k8s.io/metrics-server/pkg/scraper/scraper.go.
 import type { Node } from "#api/core/v1/node.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
+import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -83,13 +84,15 @@ export class MetricsScraper implements Component {
       const name = await this.#queue.next(signal);
       try {
         const node = this.#options.nodes.cache.get(name);
-        if (!node) continue;
-        await this.#scrape(node, signal);
-        const known = this.#windows.get(name);
-        this.#queue.addAfter(name, known && !isComplete(known) ? secondMs : resolutionMs);
+        if (node) {
+          await this.#scrape(node, signal);
+          const known = this.#windows.get(name);
+          this.#queue.addAfter(name, known && !isComplete(known) ? secondMs : resolutionMs);
+        }
       } finally {
         this.#queue.done(name);
       }
+      await turn(); // kubelets of this process answer without waiting for anything, and there may be thousands
     }
   }
 

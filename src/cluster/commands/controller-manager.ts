@@ -170,6 +170,7 @@ export const controllerManagerCommand: Command = {
     const signing = signingBy(settings);
     const tokenFlag = "legacy-service-account-token-clean-up-period";
     const unusedTokenMs = durationFlag(tokenFlag, settings[tokenFlag]);
+    const autoscaler = autoscalerSettings(settings);
     const workers = new Map(
       Object.entries(workerFlags).flatMap(([flag, controller]) => {
         const count: unknown = settings[flag as keyof typeof settings];
@@ -189,7 +190,7 @@ export const controllerManagerCommand: Command = {
           ...(signing && { signing }),
           unusedTokenMs,
           ...nodeSettings(settings),
-          autoscaler: autoscalerSettings(settings),
+          autoscaler,
           terminatedPodThreshold: settings["terminated-pod-gc-threshold"],
           isOn,
           workers: (name) => workers.get(name),
