@@ -61,6 +61,7 @@ export class Sidecars implements AsyncDisposable {
       const found = await this.#client.find(StorageClass, { name: storageClassName });
       if (found?.provisioner !== this.#driver) continue;
       const name = `pvc-${claim.metadata.uid}`;
+      if (await this.#client.find(PersistentVolume, { name })) continue; // the claim is about to be bound
       const storage = resources.requests?.storage ?? "1Mi";
       const access = volumeMode === "Block" ? { block: {} } : { mount: {} };
       const { volume } = await this.#connection.call(
