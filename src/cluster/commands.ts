@@ -86,6 +86,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/scheduler.ts")).schedulerCommand,
   },
   {
+    name: "proxy",
+    short: "Carry traffic for services on this machine",
+    load: async () => (await import("./commands/proxy.ts")).proxyCommand,
+  },
+  {
     name: "store",
     short: "Look after the store of a cluster: snapshots, checks, compaction, moving it to another engine",
     load: async () => (await import("./commands/store.ts")).store,

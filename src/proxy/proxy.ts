@@ -6,12 +6,15 @@ import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import { type Metrics, noMetrics } from "#base/metrics.ts";
 import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Informers } from "#client/informers.ts";
 import { slicesOf } from "#client/service-slices.ts";
 import { serviceKeyOf } from "#rules/services.ts";
 import { type Frontend, type FrontendFamily, frontendsOf } from "./frontends.ts";
+import { ProxyMeter } from "./metrics.ts";
+import type { ProxyHealth } from "./proxy-health.ts";
 import type { FrontendChange, ProxyMode } from "./proxy-mode.ts";
 import { type ConnectionTracking, type StaleFlow, StaleFlows } from "./stale-flows.ts";
 
@@ -26,9 +29,13 @@ export interface ProxyOptions {
   readonly families: readonly FrontendFamily[];
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics?: Metrics;
+  /** Told of changes and of rules that follow them. */
+  readonly health?: ProxyHealth;
 }
 
 const foreignProxy = "service.kubernetes.io/service-proxy-name";
+const triggerTime = "endpoints.kubernetes.io/last-change-trigger-time";
 const zoneLabel = "topology.kubernetes.io/zone";
 /** How often it is looked whether the rules are still there. */
 const lookMs = 30_000;
@@ -43,8 +50,11 @@ export class ServiceProxy implements Component {
   #wake: () => void = () => undefined;
   #isSynced = false;
 
+  readonly #meter: ProxyMeter;
+
   constructor(options: ProxyOptions) {
     this.#options = options;
+    this.#meter = new ProxyMeter(options.metrics ?? noMetrics, options.clock, options.families);
   }
 
   /** Whether the node has had rules for all services that were there when the proxy began. */
@@ -58,8 +68,12 @@ export class ServiceProxy implements Component {
     const slices = informers.of(EndpointSlice);
     const nodes = informers.of(Node);
     const stops = [
-      services.onChange(({ key }) => this.#enqueue(key)),
+      services.onChange(({ key }) => {
+        this.#meter.changed("service");
+        this.#enqueue(key);
+      }),
       slices.onChange(({ old, object }) => {
+        this.#meter.changed("endpoint", object?.metadata.annotations?.[triggerTime]);
         for (const slice of [old, object]) {
           const service = slice && serviceKeyOf(slice);
           if (service !== undefined) this.#enqueue(service);
@@ -80,6 +94,7 @@ export class ServiceProxy implements Component {
 
   #enqueue(key: string): void {
     this.#changed.add(key);
+    this.#options.health?.changed();
     this.#wake();
   }
 
@@ -91,16 +106,20 @@ export class ServiceProxy implements Component {
       const services = [...this.#changed];
       this.#changed.clear();
       const { changes, stale } = this.#changesOf(services);
+      const [isFull, begun] = [!isNodeKnown, clock.elapsed()];
       try {
         if (isNodeKnown) await mode.change(changes, signal);
         else await mode.rewrite(changes, signal);
         isNodeKnown = this.#isSynced = true;
+        this.#meter.written(changes, isFull, clock.elapsed() - begun);
+        if (this.#changed.size === 0) this.#options.health?.written();
         if (stale.length > 0) await connections.forget(stale, signal);
         waitMs = retryMs.first;
         if (this.#changed.size === 0) isNodeKnown = await this.#nextChange(signal);
       } catch (error) {
         signal.throwIfAborted();
         isNodeKnown = false;
+        this.#meter.failed(mode, isFull);
         log.error("rules for services could not be changed; trying again", {
           mode: mode.name,
           error: explain(error),

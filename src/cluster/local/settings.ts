@@ -8,7 +8,7 @@ import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { FlagValues } from "#cli/flags.ts";
-import { proxyModeNames } from "#proxy/modes/list.ts";
+import { proxyModeNames, proxyModeProblem } from "#proxy/modes/list.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import { pluginFlags } from "../admission-settings.ts";
@@ -196,8 +196,8 @@ function checked(settings: Settings): Settings {
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   const pids = settings["pod-max-pids"];
   if (pids === 0 || pids > mostPids) throw wrong("pod-max-pids", `-1, or a number from 1 to ${mostPids}, not ${pids}`);
-  if (!proxyModeNames.includes(settings["proxy-mode"]))
-    throw wrong("proxy-mode", `one of ${proxyModeNames.join(", ")}, not ${JSON.stringify(settings["proxy-mode"])}`);
+  const modeProblem = proxyModeProblem(settings["proxy-mode"]);
+  if (modeProblem !== undefined) throw wrong("proxy-mode", modeProblem);
   pluginsOf(pluginsAsked(settings));
   servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
   parseAddressRanges(settings["service-cluster-ip-range"]);

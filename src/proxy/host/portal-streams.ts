@@ -7,9 +7,12 @@ import type { OpenPortal } from "./forwarding.ts";
 /** How long a target may take to accept, attempt by attempt. */
 const dialTimeoutsMs = [250, 500, 1_000, 2_000];
 
-export async function openStreams(choice: PortalChoice): Promise<OpenPortal> {
+/** Connections are in the set for as long as they are open. */
+export async function openStreams(choice: PortalChoice, connections: Set<Socket>): Promise<OpenPortal> {
   const isV6 = choice.portal.family === "IPv6";
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (incoming) => {
+    connections.add(incoming);
+    incoming.once("close", () => connections.delete(incoming));
     incoming.on("error", () => incoming.destroy());
     void carry(incoming, choice);
   });

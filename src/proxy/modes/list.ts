@@ -19,14 +19,21 @@ const proxyModes: ReadonlyMap<string, ListedMode> = new Map<string, ListedMode>(
 
 export const proxyModeNames: readonly string[] = [...proxyModes.keys()];
 
+/** Why a mode cannot be chosen, or undefined if it can. */
+export function proxyModeProblem(name: string): string | undefined {
+  if (proxyModes.has(name)) return undefined;
+  const others = proxyModeNames.join(", ");
+  if (name === "ipvs") return `proxy mode "ipvs", on the kernel module ip_vs, is not there yet; there are ${others}`;
+  return `proxy mode ${JSON.stringify(name)} is unknown; there are ${others}`;
+}
+
 /** The mode of that name, and others whose rules are elsewhere: what these left is removed before the chosen one begins. */
 export function chooseMode(
   name: string,
   options: ProxyModeOptions,
 ): { readonly mode: ProxyMode; readonly others: readonly ProxyMode[] } {
   const chosen = proxyModes.get(name);
-  if (!chosen)
-    throw new UsageError(`proxy mode ${JSON.stringify(name)} is unknown; there are ${proxyModeNames.join(", ")}`);
+  if (!chosen) throw new UsageError(proxyModeProblem(name) ?? name);
   const others = [...proxyModes.values()].filter(({ rulesIn }) => rulesIn !== chosen.rulesIn);
   return { mode: chosen.make(options), others: onePerPlace(others).map(({ make }) => make(options)) };
 }

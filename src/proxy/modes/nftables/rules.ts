@@ -96,6 +96,8 @@ function dispatchChains(family: FrontendFamily, settings: NftSettings): string {
   const mark = markOf(settings);
   const key = keyOf(nft);
   const { masqueradeAll } = settings;
+  const knowsPods = settings.podRanges.some((range) => range.includes(":") === (family === "IPv6"));
+  const toCluster = `${nft} daddr @cluster-addresses jump mark-masquerade`;
   const ranges = settings.nodePortRanges.filter((range) => range.includes(":") === (family === "IPv6"));
   return `  chain refuse {
     meta l4proto tcp reject with tcp reset
@@ -110,7 +112,7 @@ function dispatchChains(family: FrontendFamily, settings: NftSettings): string {
   chain dispatch {
     ${nft} saddr @pods ${key} vmap @inside
     fib saddr type local ${key} vmap @inside
-    ${masqueradeAll ? "" : `${nft} saddr != @pods `}${nft} daddr @cluster-addresses jump mark-masquerade
+    ${masqueradeAll ? `${toCluster}` : knowsPods ? `${nft} saddr != @pods ${toCluster}` : ""}
     ${key} vmap @services
     fib daddr type != local return
     ${family === "IPv4" ? "ip daddr 127.0.0.0/8 return" : "ip6 daddr ::1 return"}
