@@ -14,7 +14,7 @@ import { openLmdbStore } from "#store/host/lmdb.ts";
 import { follow } from "#store/testing.ts";
 import { crashStoreOptions, writeOf } from "./crash-values.ts";
 
-const KILLS = 200;
+const KILLS = Number(process.env.KNARR_ROUNDS ?? 80);
 const { signal: never } = new AbortController();
 const writer = fileURLToPath(new URL("crash-writer.ts", import.meta.url));
 
