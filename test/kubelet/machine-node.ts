@@ -164,7 +164,7 @@ export class MachineNode implements AsyncDisposable {
     const { items } = await connection.call(rpcs.listSandboxes, {}, limits);
     try {
       for (const { id } of items) {
-        await connection.call(rpcs.stopSandbox, { id }, limits);
+        await onceFree(() => connection.call(rpcs.stopSandbox, { id }, limits));
         await onceFree(() => connection.call(rpcs.removeSandbox, { id }, limits));
       }
     } finally {
@@ -173,13 +173,14 @@ export class MachineNode implements AsyncDisposable {
   }
 }
 
-/** What the kubelet asked containerd to remove may still be under way when the kubelet has ended. */
+/** What the kubelet asked containerd to remove may still be under way when the kubelet has ended, or be gone by now. */
 async function onceFree(remove: () => Promise<unknown>): Promise<void> {
   for (let left = 100; ; left--)
     try {
       await remove();
       return;
     } catch (error) {
+      if (/sandbox.*: not found/.test(String(error))) return;
       if (left === 0 || !/removing state/.test(String(error))) throw error;
       await systemClock.sleep(100, new AbortController().signal);
     }
