@@ -335,7 +335,7 @@ async function patchOne(report: Report, server: Measured, name: string, goal?: n
 }
 
 /** The collector gives memory back when a process has been quiet for some seconds. */
-const restMs = 15_000;
+const restMs = 20_000;
 
 async function memory(bench: Bench): Promise<void> {
   const folder = bench.folder();

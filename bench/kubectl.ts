@@ -30,6 +30,8 @@ interface Case {
   readonly args: readonly string[];
   /** How much longer than the real one it may take. */
   readonly atMost: number;
+  /** Fewer than usual where the real one takes long. */
+  readonly rounds?: number;
   /** Before each run. */
   readonly prepare?: (home: string) => void;
   readonly isMemoryTold?: boolean;
@@ -48,7 +50,7 @@ export async function run(report: Report): Promise<void> {
     const programs: Readonly<Record<Contender, readonly string[]>> = { ours: [launcher, "kubectl"], real: [real.path] };
     for (const one of cases(manifest)) {
       const costs: Record<Contender, Cost[]> = { ours: [], real: [] };
-      for (let round = -1; round < rounds; round++)
+      for (let round = -1; round < Math.min(rounds, one.rounds ?? rounds); round++)
         for (const who of ["real", "ours"] as const) {
           const home = join(root, who);
           one.prepare?.(home);
@@ -69,7 +71,8 @@ const cases = (manifest: string): readonly Case[] => [
   { name: "discovery, warm (api-resources --cached)", args: ["api-resources", "--cached"], atMost: 1.5 },
   { name: `get of ${podCount} pods as a table`, args: ["get", "pods"], atMost: 1, isMemoryTold: true },
   { name: `get of ${podCount} pods as YAML`, args: ["get", "pods", "-o", "yaml"], atMost: 1, isMemoryTold: true },
-  { name: `apply of ${appliedCount} objects`, args: ["apply", "-f", manifest], atMost: 1 },
+  // A real one holds itself back to 50 requests a second.
+  { name: `apply of ${appliedCount} objects`, args: ["apply", "-f", manifest], atMost: 1, rounds: 1 },
 ];
 
 const forget = (home: string): void => rmSync(join(home, ".kube"), { recursive: true, force: true });
@@ -93,15 +96,17 @@ function tell(report: Report, { name, atMost, isMemoryTold }: Case, costs: Reado
 
 /** Throws if it fails. */
 function timed(line: readonly string[], home: string, kubeconfig: string): Cost {
-  const { status, stderr, error } = spawnSync("/usr/bin/time", ["-f", "\n%e %U %S %M", ...line], {
+  const began = performance.now();
+  const { status, stderr, error } = spawnSync("/usr/bin/time", ["-f", "\n%U %S %M", ...line], {
     env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: kubeconfig },
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",
   });
   if (error) throw error;
-  const [, elapsed = "", user = "", system = "", kilobytes = ""] = /(\S+) (\S+) (\S+) (\d+)\n$/.exec(stderr) ?? [];
+  const seconds = (performance.now() - began) / 1000;
+  const [, user = "", system = "", kilobytes = ""] = /(\S+) (\S+) (\d+)\n$/.exec(stderr) ?? [];
   if (status !== 0) throw new Error(`${line.join(" ")} ended with ${status}: ${stderr}`);
-  return { seconds: Number(elapsed), worked: Number(user) + Number(system), bytes: Number(kilobytes) * 1024 };
+  return { seconds, worked: Number(user) + Number(system), bytes: Number(kilobytes) * 1024 };
 }
 
 async function createPods(server: ServerProcess): Promise<void> {

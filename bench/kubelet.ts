@@ -27,7 +27,7 @@ const spec = { containers: [{ name: "pause", image: pauseReference }] };
 const exec = promisify(execFile);
 
 export async function run(report: Report): Promise<void> {
-  const cluster = new LocalCluster("--runtime=containerd", "--nodes=1", "--no-egress");
+  const cluster = new LocalCluster("--runtime=containerd", "--nodes=1", "--no-egress", "--addons=none");
   try {
     await cluster.start();
     const client = await cluster.client();

@@ -42,6 +42,8 @@ const ours: Readonly<Record<string, string>> = {
   "src/controllers/local-storage/local-resizer.ts": "follows the external resizer, which is another repository",
   "src/controllers/local-storage/local-volumes.ts": "volumes of our own provisioner",
   "src/controllers/local-storage/node-storage.ts": "storage of our own nodes",
+  "src/controllers/machines/left-nodes.ts": "machines that joined by our own command",
+  "src/controllers/machines/serving-approving.ts": "upstream leaves such approvals to people",
   "src/controllers/pods-by-label.ts": "an index of our cache",
   "src/controllers/pods.ts": "indexes of our cache",
   "src/controllers/resourcequota/charges.ts": "our counts are exact, upstream's are repaired later",

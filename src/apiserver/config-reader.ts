@@ -19,15 +19,19 @@ export function parseConfig(text: string): unknown {
 export interface ConfigReaderOptions {
   /** Called with unknown fields; without it they are problems. */
   readonly unknown?: (text: string) => void;
+  /** How a field that is not known is named in messages; defaults to its name. */
+  readonly nameOf?: (field: string) => string;
 }
 
 /** A value of another type than it must be is thrown at once: what follows from it would only confuse. */
 export class ConfigReader {
   readonly #unknown: (text: string) => void;
+  readonly #nameOf: (field: string) => string;
   readonly #problems: string[] = [];
 
-  constructor({ unknown = (text) => this.#problems.push(text) }: ConfigReaderOptions = {}) {
+  constructor({ unknown = (text) => this.#problems.push(text), nameOf = (field) => field }: ConfigReaderOptions = {}) {
     this.#unknown = unknown;
+    this.#nameOf = nameOf;
   }
 
   /** Throws an Error that names all problems, if there are any. */
@@ -52,7 +56,7 @@ export class ConfigReader {
       throw new Error(`${at || "the file"}: must be an object`);
     for (const field of Object.keys(value))
       if (!known.includes(field))
-        this.#unknown(`unknown field ${JSON.stringify(at === "" ? field : `${at}.${field}`)}`);
+        this.#unknown(`unknown field ${JSON.stringify(`${at === "" ? "" : `${at}.`}${this.#nameOf(field)}`)}`);
     return value as ConfigFields;
   }
 

@@ -20,6 +20,13 @@ export interface RequestFacts {
   readonly audit: AuditNotes | undefined;
   readonly warn: (text: string) => void;
   readonly watch: Pick<ApiRequest, "began" | "lastsSeconds"> | undefined;
+  readonly ending: RequestEnding;
+}
+
+/** The end of the work for a request. */
+export interface RequestEnding {
+  readonly signal: AbortSignal;
+  readonly expired: () => Error | undefined;
 }
 
 /**
@@ -45,9 +52,11 @@ export class ReceivedRequest implements ApiRequest {
   readonly warn: (text: string) => void;
   readonly began: (() => void) | undefined;
   readonly lastsSeconds: number | undefined;
-  readonly #http: HttpRequest;
+  readonly expired: () => Error | undefined;
+  readonly #ending: RequestEnding;
 
-  constructor(http: HttpRequest, { user, address, verb, body, trace, audit, warn, watch }: RequestFacts) {
+  constructor(http: HttpRequest, facts: RequestFacts) {
+    const { user, address, verb, body, trace, audit, warn, watch, ending } = facts;
     const { headers } = http;
     const because = headers["knarr-because"];
     const steps = headers["knarr-steps"];
@@ -70,10 +79,11 @@ export class ReceivedRequest implements ApiRequest {
     this.warn = warn;
     this.began = watch?.began;
     this.lastsSeconds = watch?.lastsSeconds;
-    this.#http = http;
+    this.expired = ending.expired;
+    this.#ending = ending;
   }
 
   get signal(): AbortSignal {
-    return this.#http.signal;
+    return this.#ending.signal;
   }
 }

@@ -71,9 +71,14 @@ interface Format {
   readonly patchType?: PatchType;
 }
 
+const patchTypeOf = (contentType: string): PatchType | undefined =>
+  contentType === "" ? undefined : patchTypes[bodyType(contentType, Object.keys(patchTypes)) ?? ""];
+
+export const isPatchType = (contentType: string): boolean => patchTypeOf(contentType) !== undefined;
+
 function patchFormat(contentType: string): Format {
-  const patchType = patchTypes[bodyType(contentType, Object.keys(patchTypes)) ?? ""];
-  if (!patchType || contentType === "") throw nothingConsumed();
+  const patchType = patchTypeOf(contentType);
+  if (!patchType) throw nothingConsumed();
   return { codec: patchType === "apply" ? yamlCodec : jsonCodec, patchType };
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { silentLog } from "#base/log.ts";
@@ -801,4 +802,26 @@ test("a patch that removes all metadata is refused for the name that it lacks", 
       type,
     );
   }
+});
+
+test("an object from memory is answered at once, and nobody looks at the signal of the request", async () => {
+  await using s = await testServer({ authenticators: [() => testUser] });
+  await s.call("POST", pods, pod("web"));
+  const path = `${pods}/web`;
+  const answer = s.server.handle({
+    method: "GET",
+    path,
+    url: path,
+    query: new URLSearchParams(),
+    headers: {},
+    body: async () => new Uint8Array(),
+    content: Readable.from([]),
+    clientCertificate: undefined,
+    remoteAddress: "127.0.0.1",
+    get signal(): AbortSignal {
+      return assert.fail("a signal is made, which takes as long as a tenth of the rest");
+    },
+  });
+  assert.ok(!(answer instanceof Promise), "a promise");
+  assert.equal(answer.code, 200);
 });

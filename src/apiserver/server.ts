@@ -19,7 +19,8 @@ import { timeoutOf } from "./fairness/fairness.ts";
 import { Call, type CallAnswer } from "./pipeline/call.ts";
 import { type PipelineOptions, passAll, type Stage, stagesOf } from "./pipeline/pipeline.ts";
 import { RequestMetrics } from "./request-metrics.ts";
-import { respond, respondError, respondList, wantedOfRefusal, withHeaders } from "./respond.ts";
+import { wantedOfRefusal } from "./response/form.ts";
+import { respond, respondError, respondList, withHeaders } from "./response/respond.ts";
 
 export interface ApiServerOptions extends PipelineOptions {
   readonly metrics: MetricRegistry;
@@ -39,8 +40,12 @@ export interface ApiServer {
 
 export const usualRequestTimeoutMs = 60_000;
 
-/** To be stopped when nothing is served any more: until then a timer may wait for the end of a request. */
-export function apiServer(options: ApiServerOptions): ApiServer & { stop(): void } {
+export interface StoppableApiServer extends ApiServer {
+  /** To be called when nothing is served any more: until then a timer may wait for the end of a request. */
+  stop(): void;
+}
+
+export function apiServer(options: ApiServerOptions): StoppableApiServer {
   const entrance = new Entrance(options);
   return {
     handle: (sent) => entrance.handle(sent),
@@ -109,11 +114,15 @@ class Entrance implements ApiServer {
     return this.#responseTo(await passed, call, sent);
   }
 
-  /** Throws ApiError 504 when it takes too long. What was begun may go on: it has times of its own. */
+  /** Throws ApiError 504 when it takes too long. What waits for others ends with its signal, and nothing is written any more. */
   #inTime(response: Promise<HttpResponse>, call: Call): Promise<HttpResponse> {
     if (isLasting(call)) return response;
     return new Promise((resolve, reject) => {
-      const settle = this.#deadlines.set(timeoutOf(call, this.#timeoutMs), () => reject(tookTooLong()));
+      const settle = this.#deadlines.set(timeoutOf(call, this.#timeoutMs), () => {
+        const error = tookTooLong();
+        reject(error);
+        call.expire(error);
+      });
       response.then(resolve, reject).finally(settle);
     });
   }

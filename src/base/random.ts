@@ -10,7 +10,7 @@ export interface Random {
 }
 
 export const systemRandom: Random = {
-  ...from({ next: () => Math.random(), bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) }),
+  ...randomFrom({ next: () => Math.random(), bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) }),
   uuid: drawnUuids(),
 };
 
@@ -64,10 +64,11 @@ export function seededRandom(seed: number): Random {
     x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
     return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
   };
-  return from({ next, bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) });
+  return randomFrom({ next, bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) });
 }
 
-function from(source: Pick<Random, "next" | "bytes">): Random {
+/** All of it from a number and from bytes. */
+export function randomFrom(source: Pick<Random, "next" | "bytes">): Random {
   return {
     ...source,
     below: (below) => Math.floor(source.next() * below),

@@ -3,7 +3,7 @@ import { UsageError } from "#base/errors.ts";
 import { distance } from "#base/near.ts";
 import { aligned } from "./aligned.ts";
 
-interface FlagOf<T extends "string" | "int" | "bool" | "strings"> {
+interface FlagOf<T extends "string" | "int" | "bool" | "strings" | "repeated"> {
   readonly type: T;
   readonly help: string;
   /** What stands in the help for the value. */
@@ -11,19 +11,19 @@ interface FlagOf<T extends "string" | "int" | "bool" | "strings"> {
   /** One letter that means the same. */
   readonly short?: string;
 }
-export type Flag = FlagOf<"string"> | FlagOf<"int"> | FlagOf<"bool"> | FlagOf<"strings">;
+export type Flag = FlagOf<"string"> | FlagOf<"int"> | FlagOf<"bool"> | FlagOf<"strings"> | FlagOf<"repeated">;
 export type Flags = Readonly<Record<string, Flag & { readonly default?: string | number | boolean }>>;
 
 type ValueOf<F> = F extends { type: "int" }
   ? number
   : F extends { type: "bool" }
     ? boolean
-    : F extends { type: "strings" }
+    : F extends { type: "strings" | "repeated" }
       ? readonly string[]
       : string;
 /** A flag with a default is always there, a list at least empty. */
 export type FlagValues<F extends Flags> = {
-  readonly [K in keyof F]: F[K] extends { default: unknown } | { type: "strings" }
+  readonly [K in keyof F]: F[K] extends { default: unknown } | { type: "strings" | "repeated" }
     ? ValueOf<F[K]>
     : ValueOf<F[K]> | undefined;
 };
@@ -38,7 +38,7 @@ export function parseFlags<const F extends Flags>(
 ): { readonly flags: FlagValues<F>; readonly rest: readonly string[] } {
   const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(flags)) {
-    if (flag.type === "strings") values[name] = [];
+    if (isList(flag)) values[name] = [];
     else if (flag.default !== undefined) values[name] = flag.default;
   }
   const rest: string[] = [];
@@ -59,11 +59,14 @@ export function parseFlags<const F extends Flags>(
       if (text === undefined) throw new UsageError(`--${name} needs a value`);
     }
     const parsed = parseValue(name, flag, text);
-    if (flag.type === "strings") (values[name] as string[]).push(...(parsed as string[]));
+    if (isList(flag)) (values[name] as string[]).push(...(parsed as string[]));
     else values[name] = parsed;
   }
   return { flags: values as FlagValues<F>, rest };
 }
+
+/** One of type `repeated` may have commas in its items: it is given once for each. */
+const isList = ({ type }: Flag): boolean => type === "strings" || type === "repeated";
 
 interface FlagMatch {
   readonly name: string;
@@ -100,6 +103,8 @@ function parseValue(name: string, { type }: Flag, text: string | undefined): unk
       return Number(text);
     case "strings":
       return (text ?? "").split(",").filter((part) => part !== "");
+    case "repeated":
+      return [text ?? ""];
     case "string":
       return text;
   }

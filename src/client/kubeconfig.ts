@@ -1,6 +1,7 @@
 // Kubeconfig files: addresses of clusters, and users. Files are merged as kubectl merges them: of two entries of one name the first wins.
 // Changing a file keeps all that it contains, including fields that are unknown here.
 import { UsageError } from "#base/errors.ts";
+import { withoutQuotes } from "#base/redact.ts";
 import { DecodeError } from "#schema/json.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
 import { printYaml } from "#wire/yaml/write.ts";
@@ -90,14 +91,14 @@ export function parseKubeconfig(text: string, path: string): Kubeconfig {
   try {
     ({ value } = parseYaml(text));
   } catch (cause) {
-    if (cause instanceof DecodeError) throw new UsageError(`kubeconfig ${path}: ${cause.message}`, { cause });
+    if (cause instanceof DecodeError) throw new UsageError(`kubeconfig ${path}: ${withoutQuotes(cause.message)}`);
     throw cause;
   }
   if (value === null) return emptyKubeconfig;
   if (!isEntry(value)) throw new UsageError(`kubeconfig ${path}: expected a mapping, got ${typeName(value)}`);
   const { kind = "Config", apiVersion = "v1" } = value;
   if (kind !== "Config" || apiVersion !== "v1")
-    throw wrong("kind", `expected Config of v1, got ${String(kind)} of ${String(apiVersion)}`);
+    throw wrong("kind", `expected Config of v1, got ${shown(kind)} of ${shown(apiVersion)}`);
   const current = value["current-context"] ?? "";
   if (typeof current !== "string") throw wrong("current-context", `expected a string, got ${typeName(current)}`);
   const lists = parts.map(({ list, one, texts, flags }) => {
@@ -122,6 +123,8 @@ export function parseKubeconfig(text: string, path: string): Kubeconfig {
   }
   return { ...emptyKubeconfig, ...value, ...Object.fromEntries(lists), "current-context": current } as Kubeconfig;
 }
+
+const shown = (value: unknown): string => (typeof value === "string" ? value : typeName(value));
 
 export const printKubeconfig = (config: Kubeconfig): string => printYaml(config);
 

@@ -63,9 +63,29 @@ export function signedCertificate(content: CertificateContent, signer: KeyObject
     publicKey,
     der(inContext(3) | wrapping, der(sequence, ...extensions)),
   );
-  const signature = sign(hash, body, signer);
-  const base64 = Buffer.from(der(sequence, body, algorithm, bits(signature))).toString("base64");
-  return `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
+  return pem("CERTIFICATE", der(sequence, body, algorithm, bits(sign(hash, body, signer))));
+}
+
+function pem(label: string, content: Uint8Array): string {
+  const base64 = Buffer.from(content).toString("base64");
+  return `-----BEGIN ${label}-----\n${base64.replaceAll(/.{64}(?=.)/g, "$&\n")}\n-----END ${label}-----\n`;
+}
+
+/** A request (RFC 2986) in PEM, by which the owner of a key asks for a certificate. */
+export function signedRequest(subject: Uint8Array, extensions: readonly Uint8Array[], key: KeyObject): string {
+  const { algorithm, hash } = signatureOf(key);
+  const wanted =
+    extensions.length === 0
+      ? []
+      : [der(sequence, oid("1.2.840.113549.1.9.14"), der(set, der(sequence, ...extensions)))];
+  const body = der(
+    sequence,
+    der(integer, Uint8Array.of(0)),
+    subject,
+    publicKeyOf(key),
+    der(inContext(0) | wrapping, ...wanted),
+  );
+  return pem("CERTIFICATE REQUEST", der(sequence, body, algorithm, bits(sign(hash, body, key))));
 }
 
 const noParameters = der(0x05);

@@ -14,6 +14,7 @@ import {
   keyIdentifierOf,
   publicKeyOf,
   signedCertificate,
+  signedRequest,
   subjectKeyIdentifier,
   subjectOf,
   usageExtensions,
@@ -77,6 +78,16 @@ export function signRequest(authority: KeyPair, request: Csr, { usages, ...valid
     ],
   });
 }
+
+/** A request for a certificate of a key, for the authority of somebody else. */
+export function requestFor(key: string, request: CertificateRequest): string {
+  const { hosts = [] } = request;
+  const names = hosts.map(hostName);
+  return signedRequest(nameOf(request), names.length > 0 ? [alternativeNames(names)] : [], createPrivateKey(key));
+}
+
+/** A new key, in PEM. */
+export const makeKey = (): string => pemOf(newKey());
 
 /** A key in the form in which clients read it, whatever form it is in. */
 export function clientKey(pem: string): string {

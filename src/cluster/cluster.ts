@@ -6,7 +6,8 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { type AdmissionSettings, admissionOf } from "#apiserver/admission/configuration.ts";
 import type { AggregationSettings } from "#apiserver/aggregation/aggregator.ts";
-import { type AssemblyOptions, assembleApiServer } from "#apiserver/assemble.ts";
+import { assembleApiServer } from "#apiserver/assemble.ts";
+import type { AssemblyOptions } from "#apiserver/assembly/options.ts";
 import { publicPathsFirst } from "#apiserver/authorization/authorizer.ts";
 import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
 import type { AdvertisedAddress } from "#apiserver/bootstrap/system-objects.ts";
@@ -53,10 +54,15 @@ export interface ClusterConfig {
   /** Signs the certificates that are asked for; none are without. */
   readonly signing?: ControllerManagerSettings["signing"];
   /** How the API server knows those who come over the network. */
-  readonly identity: Pick<AssemblyOptions, "authenticators" | "tokens" | "serviceAccounts" | "audiences">;
+  readonly identity: Pick<
+    AssemblyOptions,
+    "authenticators" | "tokens" | "bootstrapTokens" | "serviceAccounts" | "audiences"
+  >;
   /** From which services of type LoadBalancer get their addresses: networks or ranges. */
   readonly loadBalancerAddresses: readonly string[];
   readonly nodes: (parts: NodeParts) => ClusterNodes;
+  /** Where nodes of other machines get networks from, and the account of the controllers that look after such machines. */
+  readonly machines?: Pick<ControllerManagerSettings, "nodeIpam" | "machineAccount">;
   /** What the cluster has besides the objects that every cluster has. */
   readonly objects?: readonly SystemObject[];
   /** Admission plugins to enable and to disable, relative to the defaults. */
@@ -126,6 +132,8 @@ export interface Front {
 export interface Cluster extends Component {
   /** The switches of its nodes. */
   readonly nodes: Pick<ClusterNodes, "stop" | "start" | "setHealth">;
+  /** Shared by all parts of the process. */
+  readonly informers: Informers;
   /** A client that acts as this user. */
   clientFor(user: User, part: string): Client;
   /** Resolves when the API is served. */
@@ -195,6 +203,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
       ...(config.signing && { signing: config.signing }),
       loadBalancerAddresses: config.loadBalancerAddresses,
+      ...config.machines,
       terminatedPodThreshold: 12_500,
     },
   });
@@ -259,6 +268,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   return {
     name: "cluster",
     nodes,
+    informers,
     clientFor,
     run: (signal) => outlive(server, whenServed, signal),
     serving: (signal) => unlessAborted(served.promise, signal),

@@ -38,9 +38,35 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/load.ts")).load,
   },
   {
+    name: "addon",
+    short: "List the add-ons of a cluster, enable and disable them",
+    load: async () => (await import("./commands/addon.ts")).addon,
+  },
+  {
     name: "node",
     short: "Switch a node of a cluster off and on",
     load: async () => (await import("./commands/node.ts")).node,
+  },
+  {
+    name: "token",
+    short: "Make, show and delete the tokens by which other machines join a cluster",
+    load: async () => (await import("./commands/token.ts")).tokenCommand,
+  },
+  {
+    name: "join",
+    short: "Make this machine a node of a cluster that runs on another",
+    load: async () => (await import("./commands/join.ts")).joinCommand,
+  },
+  {
+    name: "leave",
+    short: "Take this machine out of the cluster that it has joined",
+    load: async () => (await import("./commands/leave.ts")).leaveCommand,
+  },
+  {
+    name: "run-machine",
+    short: "Be the process of a machine that has joined",
+    isHidden: true,
+    load: async () => (await import("./commands/run-machine.ts")).runMachineCommand,
   },
   {
     name: "certs",
@@ -86,9 +112,24 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/scheduler.ts")).schedulerCommand,
   },
   {
+    name: "kubelet",
+    short: "Run the pods of this machine alone",
+    load: async () => (await import("./commands/kubelet.ts")).kubeletCommand,
+  },
+  {
     name: "proxy",
     short: "Carry traffic for services on this machine",
     load: async () => (await import("./commands/proxy.ts")).proxyCommand,
+  },
+  {
+    name: "dns",
+    short: "Answer DNS queries for a cluster, as a Corefile says",
+    load: async () => (await import("./commands/dns.ts")).dns,
+  },
+  {
+    name: "ingress",
+    short: "Serve the Ingresses of a cluster with a HAProxy",
+    load: async () => (await import("./commands/ingress.ts")).ingress,
   },
   {
     name: "store",

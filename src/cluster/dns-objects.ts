@@ -15,7 +15,7 @@ export const dnsPort = 10_053;
 export const dnsAddressIn = ({ family, first }: AddressRange): string =>
   formatIp({ family: family === "IPv4" ? 4 : 6, value: first + tenth });
 
-/** The service `kube-dns`, and where it leads: to this process, at the address at which nodes reach it. */
+/** The service `kube-dns`, and where it leads before there are pods: to this process, at the address at which nodes reach it. */
 export function dnsObjects(services: AddressRange, address: string): readonly SystemObject[] {
   const name = "kube-dns";
   const metadata = { name, namespace: "kube-system" };
@@ -37,13 +37,13 @@ export function dnsObjects(services: AddressRange, address: string): readonly Sy
         spec: {
           type: "ClusterIP",
           clusterIP: dnsAddressIn(services),
-          ports: ports.map((one) => ({ ...one, port: 53, targetPort: dnsPort })),
+          selector: { "k8s-app": name },
+          ports: ports.map((one) => ({ ...one, port: 53, targetPort: 53 })),
         },
       },
     },
     {
       kind: EndpointSlice,
-      isKept: true,
       object: {
         apiVersion: EndpointSlice.apiVersion,
         kind: EndpointSlice.kind,

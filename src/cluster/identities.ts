@@ -13,6 +13,11 @@ export const controllerManager: CertificateIdentity = {
   organizations: [],
 };
 export const scheduler: CertificateIdentity = { commonName: "system:kube-scheduler", organizations: [] };
+/** Applies the manifests of add-ons, which bring roles that nobody else has yet; upstream's has the same rights. */
+export const addonManager: CertificateIdentity = {
+  commonName: "system:addon-manager",
+  organizations: ["system:masters"],
+};
 /** The API server to the kubelets. */
 export const kubeletClient: CertificateIdentity = { commonName: "kube-apiserver-kubelet-client", organizations: [] };
 export const node = (name: string): CertificateIdentity => ({

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AssemblyOptions } from "#apiserver/assemble.ts";
+import type { AssemblyOptions } from "#apiserver/assembly/options.ts";
 import { basicPasswords } from "#apiserver/authentication/basic-passwords.ts";
 import { staticTokens } from "#apiserver/authentication/token-authenticators.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";

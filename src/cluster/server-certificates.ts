@@ -5,7 +5,9 @@ import { type Log, silentLog } from "#base/log.ts";
 import type { FlagValues } from "#cli/flags.ts";
 import type { FrontCertificates } from "#serving/host/https/front.ts";
 import { type FrontProxy, frontProxyBy, type frontProxyFlags, trusting } from "./front-proxy.ts";
+import { type KubeletTrust, kubeletTrustBy, type kubeletTrustFlags } from "./kubelet-trust.ts";
 import { LiveCertificates } from "./live-certificates.ts";
+import { type NamedCertificate, namedCertificates, namedFilePaths, type serverNameFlags } from "./server-names.ts";
 import {
   type CertificateFlags,
   certificateFolder,
@@ -15,9 +17,14 @@ import {
 
 export interface ServerCertificates extends ServingCertificates {
   readonly proxy: FrontProxy;
+  /** For those who ask for one of their names. */
+  readonly named: readonly NamedCertificate[];
+  /** Who this server is to kubelets, and whose kubelets it believes. */
+  readonly kubelet: KubeletTrust;
 }
 
-type ServerCertificateSettings = CertificateFlags & FlagValues<typeof frontProxyFlags>;
+type ServerCertificateSettings = CertificateFlags &
+  FlagValues<typeof frontProxyFlags & typeof serverNameFlags & typeof kubeletTrustFlags>;
 
 /** Throws UsageError for flags that cannot be used. */
 export function serverCertificates(
@@ -29,7 +36,7 @@ export function serverCertificates(
     const serving = servingCertificates(settings);
     const proxy = frontProxyBy(settings, serving.frontProxy, warned);
     warned = silentLog;
-    return { ...serving, proxy };
+    return { ...serving, proxy, named: namedCertificates(settings), kubelet: kubeletTrustBy(settings) };
   };
   return new LiveCertificates({ read, files: filesOf(settings), clock, log });
 }
@@ -50,6 +57,10 @@ function filesOf(settings: ServerCertificateSettings): readonly string[] {
     settings["requestheader-client-ca-file"],
     settings["proxy-client-cert-file"],
     settings["proxy-client-key-file"],
+    settings["kubelet-client-certificate"],
+    settings["kubelet-client-key"],
+    settings["kubelet-certificate-authority"],
+    ...namedFilePaths(settings),
   ].filter((file) => file !== undefined);
   const folder = settings["tls-cert-file"] === undefined ? certificateFolder(settings) : undefined;
   return folder === undefined ? given : [...given, join(folder, "apiserver.crt")];

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
@@ -50,6 +51,8 @@ export function servingCertificates(settings: CertificateFlags): ServingCertific
   if (certFile !== undefined || keyFile !== undefined)
     throw new UsageError("--tls-cert-file and --tls-private-key-file go together");
   const folder = certificateFolder(settings);
+  const placed = folder === undefined ? undefined : pairPlacedIn(folder);
+  if (placed) return { ...placed, clientCa: given, writeKubeconfig: () => undefined };
   if (folder === undefined)
     throw new UsageError(
       "--tls-cert-file and --tls-private-key-file, or --cert-dir for certificates of our own, are needed with this store",
@@ -67,4 +70,18 @@ export function servingCertificates(settings: CertificateFlags): ServingCertific
     clientCa: given === undefined ? own.authority.cert : `${given}\n${own.authority.cert}`,
     writeKubeconfig: (port) => own.writeKubeconfigs("knarr", `https://127.0.0.1:${port}`),
   };
+}
+
+/**
+ * A pair that somebody else has put into the folder is used as it is, as upstream does; tests of operators start API servers in that way. In
+ * a folder of ours the authority is there as well.
+ */
+function pairPlacedIn(folder: string): { readonly cert: string; readonly key: string } | undefined {
+  const [certFile, keyFile] = [join(folder, "apiserver.crt"), join(folder, "apiserver.key")];
+  if (existsSync(join(folder, "ca.crt")) || !existsSync(certFile) || !existsSync(keyFile)) return undefined;
+  const cert = flagFile("cert-dir", certFile, asCertificates);
+  const key = flagFile("cert-dir", keyFile, asPrivateKey);
+  if (!isPair(cert, key))
+    throw new UsageError(`--cert-dir: ${keyFile} is not the key of the certificate in ${certFile}`);
+  return { cert, key };
 }

@@ -1,7 +1,7 @@
 // Has stack traces name the sources, not the bundle that was made of them. Node could do so, too, but looks at the maps of all files
 // when it loads them: a quarter of the time that takes, for what is seldom asked.
 import { existsSync, readFileSync } from "node:fs";
-import { SourceMap, type SourceMapPayload } from "node:module";
+import type { SourceMap, SourceMapPayload } from "node:module";
 import { fileURLToPath } from "node:url";
 import { parseJson } from "#schema/json.ts";
 
@@ -26,5 +26,7 @@ export function tracesOfSources(): (error: Error, calls: readonly NodeJS.CallSit
 function readMap(file: string): SourceMap | undefined {
   const map = file.startsWith("file:") ? `${fileURLToPath(file)}.map` : "";
   if (!existsSync(map)) return undefined;
+  // Loaded only when something has failed.
+  const { SourceMap } = process.getBuiltinModule("node:module");
   return new SourceMap(parseJson(readFileSync(map, "utf8")).value as SourceMapPayload);
 }

@@ -13,6 +13,7 @@ import { clusterRoleAggregationController } from "./clusterrole-aggregation.ts";
 import { cronJobController } from "./cronjob/cronjob.ts";
 import { daemonSetController } from "./daemonset/daemonset.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { deviceTaintEvictionController } from "./device-taint-eviction.ts";
 import { disruptionController } from "./disruption/disruption.ts";
 import { staleDisruptionController } from "./disruption/stale-targets.ts";
 import { endpointsController } from "./endpoints/endpoints.ts";
@@ -23,12 +24,16 @@ import type { AutoscalerSettings } from "./horizontal-pod-autoscaler/settings.ts
 import { jobController } from "./job/job.ts";
 import { jobOrphanController } from "./job/orphans.ts";
 import { legacyTokenCleaner } from "./legacy-token-cleaner.ts";
+import { leftNodeController } from "./machines/left-nodes.ts";
+import { servingApprovingController } from "./machines/serving-approving.ts";
 import { namespaceController } from "./namespace.ts";
 import { nodeIpamController } from "./node-ipam/node-ipam.ts";
 import type { NodeIpamSettings } from "./node-ipam/settings.ts";
 import { type NodeLifecycleSettings, nodeLifecycleController } from "./node-lifecycle/node-lifecycle.ts";
 import { replicaSetController } from "./replicaset.ts";
 import { replicationControllerController } from "./replicationcontroller.ts";
+import { claimCleanupController } from "./resourceclaim/claim-cleanup.ts";
+import { podResourceClaimController } from "./resourceclaim/pod-claims.ts";
 import { rootCaPublisher } from "./root-ca-publisher.ts";
 import { serviceCidrController } from "./service-cidr.ts";
 import { serviceLbController } from "./service-lb/service-lb.ts";
@@ -76,6 +81,8 @@ export interface ControllerSettings {
   readonly autoscaler?: Partial<AutoscalerSettings>;
   /** From which services of type LoadBalancer get addresses: networks or ranges. Without, they wait for someone else to give them. */
   readonly loadBalancerAddresses?: readonly string[];
+  /** The account of the controllers that look after machines that join and leave; there are none without. */
+  readonly machineAccount?: string;
 }
 
 export const controllers = ({
@@ -88,6 +95,7 @@ export const controllers = ({
   nodeLifecycle,
   autoscaler,
   loadBalancerAddresses,
+  machineAccount,
 }: ControllerSettings): readonly ListedController[] => [
   listed("bootstrap-signer-controller", bootstrapSignerController, "bootstrap-signer"),
   listed("certificatesigningrequest-approving-controller", csrApprovingController, "certificate-controller"),
@@ -99,6 +107,7 @@ export const controllers = ({
   listed("cronjob-controller", cronJobController()),
   listed("daemonset-controller", daemonSetController(), "daemon-set-controller"),
   listed("deployment-controller", deploymentController),
+  listed("device-taint-eviction-controller", deviceTaintEvictionController),
   listed("disruption-controller", disruptionController(discovery)),
   listed("disruption-controller", staleDisruptionController),
   listed("endpoints-controller", endpointsController(), "endpoint-controller"),
@@ -117,6 +126,12 @@ export const controllers = ({
     legacyTokenCleaner(unusedTokenMs),
     "legacy-service-account-token-cleaner",
   ),
+  ...(machineAccount === undefined
+    ? []
+    : [
+        listed("left-node-controller", leftNodeController, machineAccount),
+        listed("kubelet-serving-approving-controller", servingApprovingController, machineAccount),
+      ]),
   listed("namespace-controller", namespaceController(discovery)),
   ...(nodeIpam ? [listed("node-ipam-controller", nodeIpamController(nodeIpam), "node-controller")] : []),
   listed("node-lifecycle-controller", nodeLifecycleController(nodeLifecycle), "node-controller"),
@@ -128,6 +143,8 @@ export const controllers = ({
   listed("persistentvolumeclaim-protection-controller", claimProtectionController, "pvc-protection-controller"),
   listed("replicaset-controller", replicaSetController),
   listed("replicationcontroller-controller", replicationControllerController, "replication-controller"),
+  listed("resourceclaim-controller", podResourceClaimController, "resource-claim-controller"),
+  listed("resourceclaim-controller", claimCleanupController, "resource-claim-controller"),
   listed("root-ca-certificate-publisher-controller", rootCaPublisher(rootCa), "root-ca-cert-publisher"),
   listed("service-cidr-controller", serviceCidrController, "service-cidrs-controller"),
   listed("service-lb-controller", serviceLbController(loadBalancerAddresses), "service-controller"),

@@ -4,6 +4,7 @@ import type { Service } from "#api/core/v1/service.ts";
 import { clusterAddresses } from "#rules/services.ts";
 import { formatIp, parseIp } from "#schema/ip.ts";
 import type { Directory, EndpointAddress } from "./directory.ts";
+import { addressOfReverse } from "./reverse.ts";
 
 export type Data =
   | { readonly type: "A" | "AAAA" | "CNAME" | "PTR" | "NS"; readonly data: string }
@@ -203,12 +204,3 @@ const addressRecords = (name: string, addresses: readonly string[], type?: strin
   addresses
     .map((data) => ({ name, type: data.includes(":") ? ("AAAA" as const) : ("A" as const), data }))
     .filter((record) => type === undefined || record.type === type);
-
-/** `7.1.244.10.in-addr.arpa` is 10.244.1.7. */
-function addressOfReverse(name: string): string | undefined {
-  const v4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.in-addr\.arpa$/.exec(name);
-  const nibbles = /^((?:[0-9a-f]\.){32})ip6\.arpa$/.exec(name)?.[1]?.split(".").slice(0, 32).reverse().join("");
-  const text = v4 ? v4.slice(1).reverse().join(".") : nibbles?.match(/.{4}/g)?.join(":");
-  const address = text === undefined ? undefined : parseIp(text);
-  return address && formatIp(address);
-}

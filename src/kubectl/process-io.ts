@@ -1,11 +1,16 @@
 // The machine's streams, environment and clock.
-import { spawnSync } from "node:child_process";
 import { systemClock } from "#base/clock.ts";
-import { systemRandom } from "#base/random.ts";
+import { type Random, randomFrom, systemRandom } from "#base/random.ts";
 import type { Io } from "./io.ts";
 
 /** As a shell tells of a program that SIGPIPE ended. */
 const brokenPipe = 141;
+
+/** Its bytes come from the library that TLS loads anyway: to load WebCrypto for them takes as long as half of a request. */
+const random: Random = randomFrom({
+  next: systemRandom.next,
+  bytes: (count) => process.getBuiltinModule("node:crypto").randomBytes(count),
+});
 
 /** Ctrl-C ends what is under way; a second one ends the process. */
 export function processIo(): Io {
@@ -26,7 +31,7 @@ export function processIo(): Io {
     env: process.env,
     cwd: process.cwd(),
     clock: systemClock,
-    random: systemRandom,
+    random,
     signal: interrupted.signal,
     onResize(changed) {
       process.stdout.on("resize", changed);
@@ -45,6 +50,8 @@ function rawStdin(): NodeJS.ReadStream {
   const setRawMode = stdin.setRawMode.bind(stdin);
   stdin.setRawMode = (isRaw) => {
     setRawMode(isRaw);
+    // Few commands come here, and all would wait for it to be loaded.
+    const { spawnSync } = process.getBuiltinModule("node:child_process");
     if (isRaw) spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
     return stdin;
   };

@@ -10,7 +10,8 @@ import { KubectlError } from "./errors.ts";
 import type { GlobalFlags } from "./global-flags.ts";
 import type { Io } from "./io.ts";
 import type { PluginPolicy } from "./kuberc/preference.ts";
-import type { RestClient } from "./rest/client.ts";
+import type { KubeObject, RestClient } from "./rest/client.ts";
+import type { RestRequest } from "./rest/request.ts";
 
 /** What servers are told of who asks. */
 export const userAgent = `kubectl/${kubernetesVersion} (${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}) kubernetes/knarr`;
@@ -102,6 +103,13 @@ export class Session {
   get cacheFolder(): string {
     const { env } = this.io;
     return this.globals["cache-dir"] || env.KUBECACHEDIR || join(env.HOME ?? homedir(), ".kube", "cache");
+  }
+
+  /** What changes seldom, from the disk where the server agrees. Rejects as requests do. */
+  async cachedJson(request: RestRequest): Promise<KubeObject> {
+    const { cachedText } = await import("./rest/response-cache.ts");
+    const { objectIn } = await import("./rest/client.ts");
+    return objectIn(await cachedText(await this.client(), join(this.cacheFolder, "http"), request), request);
   }
 
   /** 0 means no limit. Throws KubectlError. */

@@ -19,6 +19,8 @@ export interface NodeOptions {
   readonly description: NodeDescription;
   /** Acts as `system:node:NAME`. */
   readonly client: Client;
+  /** Whether it makes its Node where there is none; defaults to true. */
+  readonly registers?: boolean;
   /** How often its lease is renewed, and when within that time. */
   readonly renewMs?: number;
   readonly phaseMs?: number;

@@ -37,6 +37,8 @@ export interface KubeletOptions {
   readonly description: NodeDescription;
   /** Acts as `system:node:NAME`. */
   readonly client: Client;
+  /** Whether it makes its Node where there is none; defaults to true. */
+  readonly registers?: boolean;
   readonly runtime: ContainerRuntime;
   readonly probes: ProbeHandlers;
   readonly streams: ContainerStreams;
@@ -103,7 +105,11 @@ export function kubelet(options: KubeletOptions): Kubelet {
     log,
   });
   group.options.nodes.onChange(({ object }) => object && options.nodeChanged?.(object));
-  const node = assembleNode(group, { description, client });
+  const node = assembleNode(group, {
+    description,
+    client,
+    ...(options.registers !== undefined && { registers: options.registers }),
+  });
   return {
     name: `kubelet ${name}`,
     handle: (request) => node.handle(request),

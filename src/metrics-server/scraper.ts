@@ -54,7 +54,7 @@ export class MetricsScraper implements Component {
     const { nodes, pods } = this.#options;
     const stops = [
       nodes.onChange(({ key, old, object }) => {
-        if (!object) this.#windows.delete(key);
+        if (!object) this.#forget(key);
         else if (!old) this.#queue.add(key);
       }),
       pods.onChange(({ old, object }) => {
@@ -74,6 +74,11 @@ export class MetricsScraper implements Component {
     }
   }
 
+  #forget(node: string): void {
+    this.#windows.delete(node);
+    this.#silent.delete(node);
+  }
+
   #isKnown({ metadata, spec }: Pod): boolean {
     const windows = this.#windows.get(spec.nodeName ?? "")?.pods.get(keyOf(metadata));
     return windows !== undefined && [...windows.values()].every(({ previous }) => previous !== undefined);
@@ -88,7 +93,7 @@ export class MetricsScraper implements Component {
           await this.#scrape(node, signal);
           const known = this.#windows.get(name);
           this.#queue.addAfter(name, known && !isComplete(known) ? secondMs : resolutionMs);
-        }
+        } else this.#forget(name); // it may have gone while it was asked
       } finally {
         this.#queue.done(name);
       }

@@ -10,9 +10,13 @@ import type { LocalNetwork, NetworkStep } from "./local-network.ts";
 /** No cluster has a table of this name: theirs begin with `knarr-`. */
 const noteTable = "knarr_forwarding";
 
-export const egressStep = ({ options }: LocalNetwork): NetworkStep => inTurn(turnOn, options.cluster);
+interface Forwarder {
+  readonly options: Pick<LocalNetwork["options"], "cluster">;
+}
 
-export const egressStepDown = ({ options }: LocalNetwork): NetworkStep => inTurn(turnOff, options.cluster);
+export const egressStep = ({ options }: Forwarder): NetworkStep => inTurn(turnOn, options.cluster);
+
+export const egressStepDown = ({ options }: Forwarder): NetworkStep => inTurn(turnOff, options.cluster);
 
 /** A lock, so that clusters that come and go at the same time do not see each other half done. Only root can take it. */
 const inTurn = (script: string, cluster: string): NetworkStep => ({

@@ -22,6 +22,8 @@ export interface LocalNetworkOptions {
   readonly nodes: readonly { readonly name: string; readonly podRange: string }[];
   /** Whether nodes have a way out of the machine. */
   readonly egress: boolean;
+  /** Whether other machines may join the cluster, and have to be led to its pods; defaults to no. */
+  readonly isOpen?: boolean;
 }
 
 export interface LocalNode {
@@ -47,6 +49,12 @@ export interface LocalNetwork {
   readonly nodes: readonly LocalNode[];
   readonly options: LocalNetworkOptions;
 }
+
+/** Marks routes to other machines as ours. */
+export const toMachines = "proto 108";
+
+/** The end of the tunnel to other machines, where there is one. */
+export const tunnelOf = (cluster: string): string => `kx${hex(sha256(cluster).subarray(0, 4))}`;
 
 const firstNode = 10n;
 
@@ -103,7 +111,7 @@ export interface NetworkStep {
 export type Stages = readonly (readonly NetworkStep[])[];
 
 /** Many commands for one program: starting it for each would take most of the time. */
-const batch = (where: readonly string[], unless: RegExp | undefined, lines: readonly string[]): NetworkStep => ({
+export const batch = (where: readonly string[], unless: RegExp | undefined, lines: readonly string[]): NetworkStep => ({
   command: ["ip", ...where, "-force", "-batch", "-"],
   input: `${lines.join("\n")}\n`,
   ...(unless && { unless }),
@@ -142,7 +150,7 @@ export function stepsUp(network: LocalNetwork): Stages {
         ...["host", ...nodes.map(({ port }) => port)].map((port) => `link set ${port} master switch up`),
       ]),
       ...nodes.flatMap((node) => insideSteps(network, node)),
-      ...(options.egress ? [egressStep(network)] : []),
+      ...(options.egress || options.isOpen ? [egressStep(network)] : []),
     ],
   ];
 }
@@ -238,6 +246,9 @@ export const stepsDown = (network: LocalNetwork): Stages => [
   [
     batch([], alreadyGone, [
       `link delete ${network.link}`,
+      ...(network.options.isOpen
+        ? [`route flush ${toMachines}`, `link delete ${tunnelOf(network.options.cluster)}`]
+        : []),
       ...[network.switch, ...network.nodes.map(({ netns }) => netns)].map((netns) => `netns delete ${netns}`),
     ]),
     packetRulesDown(network),

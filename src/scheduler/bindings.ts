@@ -2,6 +2,7 @@
 import type { Metrics } from "#client/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import type { FitFailure } from "./cycle.ts";
+import type { Extenders } from "./extenders.ts";
 import type { BindingContext, Refusal, SchedulerPlugin } from "./framework.ts";
 import type { NodeState } from "./node-state.ts";
 import { PodView } from "./pod-view.ts";
@@ -14,6 +15,7 @@ export interface BindingsOptions {
   readonly queue: SchedulingQueue;
   readonly assumed: Set<string>;
   readonly metrics: Metrics;
+  readonly extenders: Extenders;
   failed(pod: QueuedPod, profile: Profile, error: unknown): void;
   refused(pod: QueuedPod, profile: Profile, misfit: FitFailure): void;
 }
@@ -83,6 +85,7 @@ export class Bindings {
   }
 
   async #bindBy(profile: Profile, view: PodView, node: NodeState, context: BindingContext): Promise<boolean> {
+    if (await this.#options.extenders.bind(view, node)) return true;
     for (const { plugin } of profile.bind) if (await plugin.bind?.(view, node, context)) return true;
     return false;
   }

@@ -10,6 +10,8 @@ export function partsChanged(old: PodView, now: PodView): readonly ChangeType[] 
   // Tolerations can only be added.
   if ((old.pod.spec.tolerations ?? []).length !== (now.pod.spec.tolerations ?? []).length) parts.push("tolerations");
   if (gates(old) > 0 && gates(now) === 0) parts.push("gates");
+  if (!equal(old.pod.status.resourceClaimStatuses ?? [], now.pod.status.resourceClaimStatuses ?? []))
+    parts.push("claims");
   if (takesLess(old, now)) parts.push("scaleDown");
   return parts;
 }

@@ -15,6 +15,7 @@ import {
   struct,
   typeMeta,
 } from "#schema/index.ts";
+import { checkExtenders, Extender } from "./extender-kinds.ts";
 
 export const configurationVersion = "kubescheduler.config.k8s.io/v1";
 
@@ -95,7 +96,7 @@ export const KubeSchedulerConfiguration = struct(
     podInitialBackoffSeconds: int64(7, "How long a pod waits after it was refused first.").pointer().default(1),
     podMaxBackoffSeconds: int64(8, "How long it waits at most.").pointer().default(10),
     profiles: list(9, KubeSchedulerProfile, "Ways to schedule, by scheduler name."),
-    extenders: list(10, "json", "Schedulers to ask over HTTP."),
+    extenders: list(10, Extender, "Servers to ask over HTTP besides the plugins."),
     delayCacheUntilActive: bool(11, "Of no effect here."),
   },
   {
@@ -109,8 +110,7 @@ export const KubeSchedulerConfiguration = struct(
       for (const [i, { schedulerName }] of profiles.entries())
         if (profiles.findIndex((other) => other.schedulerName === schedulerName) < i)
           yield duplicate(`profiles[${i}].schedulerName`, schedulerName);
-      if ((configuration.extenders ?? []).length > 0)
-        yield invalid("extenders", "schedulers over HTTP are not supported");
+      yield* checkExtenders(configuration.extenders ?? []);
     },
   },
 );

@@ -27,6 +27,7 @@ const filters = [
   "VolumeZone",
   "PodTopologySpread",
   "InterPodAffinity",
+  "DynamicResources",
   "NodeDeclaredFeatures",
 ];
 const scores = [
@@ -35,6 +36,7 @@ const scores = [
   "NodeResourcesFit 1",
   "PodTopologySpread 2",
   "InterPodAffinity 2",
+  "DynamicResources 2",
   "NodeResourcesBalancedAllocation 1",
   "ImageLocality 1",
 ];
@@ -94,6 +96,7 @@ for (const [name, point, plugins, expected] of cases)
     assert.deepEqual(namesAt(point, plugins, [mine]), expected);
   });
 
+const binding = { urlPrefix: "http://x", bindVerb: "bind" };
 const refused: readonly [string, object, RegExp][] = [
   [
     "of another version",
@@ -109,7 +112,17 @@ const refused: readonly [string, object, RegExp][] = [
     /podMaxBackoffSeconds: .*greater than or equal/,
   ],
   ["with a name twice", { profiles: [{}, {}] }, /profiles\[1\]\.schedulerName: Duplicate value: "default-scheduler"/],
-  ["with extenders", { extenders: [{ urlPrefix: "http://x" }] }, /extenders: .*not supported/],
+  ["two extenders that bind", { extenders: [binding, binding] }, /extenders: .*only one extender can implement bind/],
+  [
+    "an extender that scores without weight",
+    { extenders: [{ urlPrefix: "http://x", prioritizeVerb: "score" }] },
+    /extenders\[0\].weight: .*must have a positive weight/,
+  ],
+  [
+    "an extender that manages cores",
+    { extenders: [{ urlPrefix: "http://x", managedResources: [{ name: "cpu" }] }] },
+    /managedResources\[0\].name: .*is an invalid extended resource name/,
+  ],
 ];
 for (const [name, value, message] of refused)
   test(`a configuration ${name} is refused`, () => {

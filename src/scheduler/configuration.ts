@@ -27,18 +27,21 @@ export function readConfiguration(value: unknown = {}, where = "scheduler config
     throw new UsageError(
       `${where}: expected kind KubeSchedulerConfiguration of ${configurationVersion}, found ${String(kind)} of ${String(apiVersion)}`,
     );
-  return decoded(KubeSchedulerConfiguration, value, where) as SchedulerConfiguration;
+  return decodedSettings(KubeSchedulerConfiguration, value, where) as SchedulerConfiguration;
 }
 
 /** The profiles of a configuration, by scheduler name. Throws UsageError. */
 export function makeProfiles(
-  { profiles = [], percentageOfNodesToScore }: SchedulerConfiguration,
+  { profiles = [], percentageOfNodesToScore, extenders = [] }: SchedulerConfiguration,
   entries: readonly PluginEntry[],
   context: PluginContext,
 ): ReadonlyMap<string, Profile> {
   const wanted = profiles.length > 0 ? profiles : [{ schedulerName: "default-scheduler" }];
+  const ignored = extenders.flatMap(({ managedResources = [] }) =>
+    managedResources.flatMap(({ name, ignoredByScheduler }) => (ignoredByScheduler ? [name] : [])),
+  );
   const made = wanted.map((profile, i) => {
-    const enabled = enabledPlugins(profile, `profiles[${i}]`, entries, context);
+    const enabled = enabledPlugins(ignoring(profile, ignored), `profiles[${i}]`, entries, context);
     const percentage = profile.percentageOfNodesToScore ?? percentageOfNodesToScore ?? 0;
     const { schedulerName } = profile;
     return new Profile({ schedulerName, percentageOfNodesToScore: percentage, enabled });
@@ -48,6 +51,14 @@ export function makeProfiles(
     if (profile.sortsBy !== first?.sortsBy)
       throw new UsageError(`profiles[${i}].plugins.queueSort: must be the same for all profiles`);
   return new Map(made.map((profile) => [profile.schedulerName, profile]));
+}
+
+/** Resources that an extender looks after are not counted, whatever the profile says. */
+function ignoring(profile: KubeSchedulerProfile, ignoredResources: readonly string[]): KubeSchedulerProfile {
+  if (ignoredResources.length === 0) return profile;
+  const others = (profile.pluginConfig ?? []).filter(({ name }) => name !== "NodeResourcesFit");
+  const given = profile.pluginConfig?.find(({ name }) => name === "NodeResourcesFit")?.args ?? {};
+  return { ...profile, pluginConfig: [...others, { name: "NodeResourcesFit", args: { ...given, ignoredResources } }] };
 }
 
 interface NamedPlugin {
@@ -101,7 +112,7 @@ function enabledPlugins(
 
 const argsOf = ({ args }: PluginEntry, given: unknown, where: string): never =>
   // The struct of the entry says what its `make` takes; a plugin without one takes what it is given.
-  (args ? decoded(args, given ?? {}, where) : given) as never;
+  (args ? decodedSettings(args, given ?? {}, where) : given) as never;
 
 /** The defaults with what a profile changes: some left out, some with another weight but in their place, the others behind. */
 function merged(
@@ -136,7 +147,8 @@ function atPoint(
   ];
 }
 
-function decoded(struct: AnyStruct, value: unknown, where: string): object {
+/** Decodes, defaults and validates settings. Throws UsageError that says what is wrong where. */
+export function decodedSettings(struct: AnyStruct, value: unknown, where: string): object {
   try {
     const { object, strictErrors } = decodeValue(struct, structuredClone(value));
     if (strictErrors.length > 0) throw new UsageError(`${where}: ${strictErrors.join(", ")}`);

@@ -2,7 +2,8 @@
 import type { Random } from "#base/random.ts";
 import { Attempt, type Veto } from "./attempt.ts";
 import { type NodeVerdict, saidBy } from "./attempts.ts";
-import type { SchedulerPlugin } from "./framework.ts";
+import { type ExtenderAdvice, extenderPlugin } from "./extenders.ts";
+import type { Refusal, SchedulerPlugin } from "./framework.ts";
 import type { NodeState } from "./node-state.ts";
 import type { Nominations } from "./nominations.ts";
 import type { PodView } from "./pod-view.ts";
@@ -45,40 +46,59 @@ export class Cycle {
   #scores = new Float64Array(0);
   /** The nodes that were not looked at last time come first next time. */
   #start = 0;
+  /** Where the last search began, and how many nodes it looked at. */
+  #last = { start: 0, looked: 0 };
 
   constructor(options: CycleOptions) {
     this.#options = options;
   }
 
   begin(profile: Profile, pod: PodView): Attempt {
-    const { snapshot, nominations } = this.#options;
     this.#verdicts.clear();
-    return new Attempt({ profile, pod, snapshot, nominations, verdicts: this.#verdicts });
+    return this.#attempt(profile, pod, this.#verdicts);
   }
 
-  place(attempt: Attempt): Placement | FitFailure {
+  /** An attempt that stays valid while others begin: extenders are waited for. */
+  beginApart(profile: Profile, pod: PodView): Attempt {
+    return this.#attempt(profile, pod, new Verdicts());
+  }
+
+  #attempt(profile: Profile, pod: PodView, verdicts: Verdicts): Attempt {
+    const { snapshot, nominations } = this.#options;
+    return new Attempt({ profile, pod, snapshot, nominations, verdicts });
+  }
+
+  /** With advice, only nodes come into question that extenders were asked about and agreed to. */
+  place(attempt: Attempt, advice?: ExtenderAdvice): Placement | FitFailure {
+    const found = this.feasible(attempt, advice ?? "none");
+    if ("refusedBy" in found) return found;
+    const [only] = found;
+    if (only && found.length === 1) return { node: only, score: 0, feasible: 1 };
+    this.#score(attempt, advice);
+    return this.#best();
+  }
+
+  /** The nodes that will do, or why there are none. Those to ask extenders about are looked for even where one would be enough. */
+  feasible(attempt: Attempt, advice: ExtenderAdvice | "none" | "to be asked"): readonly NodeState[] | FitFailure {
     const { nodes } = this.#options.snapshot;
     if (nodes.length === 0) return { nodes: 0, veto: undefined, refusedBy: new Set() };
     const veto = attempt.prepare();
     if (veto) return { nodes: nodes.length, veto, refusedBy: veto.plugins };
-    const nominated = this.#nominated(attempt);
-    if (nominated) return { node: nominated, score: 0, feasible: 1 };
-    this.#search(attempt, this.#candidates(attempt, nodes));
-    const [only] = this.#feasible;
-    if (!only)
+    const nominated = this.#nominated(attempt, advice);
+    if (nominated) return [nominated];
+    this.#search(attempt, this.#candidates(attempt, nodes), advice);
+    if (this.#feasible.length === 0)
       return {
         nodes: nodes.length,
         veto: undefined,
         refusedBy: attempt.verdicts.plugins().union(attempt.narrowedBy),
       };
-    if (this.#feasible.length === 1) return { node: only, score: 0, feasible: 1 };
-    this.#score(attempt);
-    return this.#best();
+    return this.#feasible;
   }
 
   /** The refusals of all plugins for all nodes. An attempt stops at the first refusal of a node; this is for explanations. */
   *explain(profile: Profile, pod: PodView): Generator<NodeVerdict> {
-    const attempt = this.begin(profile, pod);
+    const attempt = this.beginApart(profile, pod);
     const veto = attempt.prepare();
     for (const node of this.#options.snapshot.nodes) {
       if (veto) for (const plugin of veto.plugins) yield { node: node.name, ...saidBy(plugin, veto.refusal) };
@@ -88,12 +108,12 @@ export class Cycle {
   }
 
   /** Room was made there for the pod: it is most likely the only node that will do. */
-  #nominated(attempt: Attempt): NodeState | undefined {
+  #nominated(attempt: Attempt, advice: Parameters<Cycle["feasible"]>[1]): NodeState | undefined {
     const { snapshot, nominations } = this.#options;
     const name = nominations.nodeOf(attempt.pod.uid);
     const node = name === undefined ? undefined : snapshot.node(name);
     if (!node || attempt.only?.has(node.name) === false) return undefined;
-    return attempt.judge(node) === undefined ? node : undefined;
+    return judged(attempt, node, advice) === undefined ? node : undefined;
   }
 
   #candidates({ only }: Attempt, nodes: readonly NodeState[]): readonly NodeState[] {
@@ -101,27 +121,30 @@ export class Cycle {
     return [...only].flatMap((name) => this.#options.snapshot.node(name) ?? []);
   }
 
-  #search(attempt: Attempt, nodes: readonly NodeState[]): void {
+  #search(attempt: Attempt, nodes: readonly NodeState[], advice: Parameters<Cycle["feasible"]>[1]): void {
     const { verdicts, profile } = attempt;
     const feasible = this.#feasible;
     feasible.length = 0;
-    const wanted = profile.score.length === 0 ? 1 : nodesToFind(nodes.length, profile.percentageOfNodesToScore);
+    const isAdvised = typeof advice === "object";
+    const isOneEnough = profile.score.length === 0 && advice === "none";
+    const enough = isOneEnough ? 1 : nodesToFind(nodes.length, profile.percentageOfNodesToScore);
+    // Once extenders have spoken, the nodes of the search before are looked at again, and no others.
+    const wanted = isAdvised ? nodes.length : enough;
+    const most = isAdvised ? Math.min(nodes.length, this.#last.looked) : nodes.length;
+    const start = isAdvised ? this.#last.start : this.#start;
     let looked = 0;
-    for (
-      let at = this.#start % Math.max(1, nodes.length);
-      looked < nodes.length && feasible.length < wanted;
-      looked++
-    ) {
+    for (let at = start % Math.max(1, nodes.length); looked < most && feasible.length < wanted; looked++) {
       const node = nodes[at] as NodeState;
       if (++at === nodes.length) at = 0;
-      const refusal = attempt.judge(node);
+      const refusal = judged(attempt, node, advice);
       if (refusal === undefined) feasible.push(node);
       else verdicts.add(node, attempt.lastJudge as SchedulerPlugin, refusal);
     }
-    this.#start = (this.#start + looked) % this.#options.snapshot.nodes.length;
+    this.#last = { start, looked };
+    this.#start = (start + looked) % this.#options.snapshot.nodes.length;
   }
 
-  #score(attempt: Attempt): void {
+  #score(attempt: Attempt, advice: ExtenderAdvice | undefined): void {
     const { pod, profile } = attempt;
     const nodes = this.#feasible;
     if (this.#totals.length < nodes.length) {
@@ -145,6 +168,8 @@ export class Cycle {
         totals[i] = (totals[i] as number) + weight * score;
       }
     }
+    if (advice)
+      for (const [i, { name }] of nodes.entries()) totals[i] = (totals[i] as number) + (advice.scores.get(name) ?? 0);
   }
 
   #preScore({ pod, profile }: Attempt): Map<number, unknown> {
@@ -176,6 +201,14 @@ export class Cycle {
   totals(): ReadonlyMap<string, number> {
     return new Map(this.#feasible.map(({ name }, i) => [name, this.#totals[i] ?? 0]));
   }
+}
+
+/** What plugins and extenders say of a node. */
+function judged(attempt: Attempt, node: NodeState, advice: Parameters<Cycle["feasible"]>[1]): Refusal | undefined {
+  const refusal = attempt.judge(node);
+  if (refusal || typeof advice !== "object") return refusal;
+  attempt.lastJudge = extenderPlugin;
+  return advice.refusalOf(node.name);
 }
 
 /** The more nodes, the smaller a part of them is enough to find a good one among. */

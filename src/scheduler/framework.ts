@@ -17,6 +17,9 @@
 import type { Node } from "#api/core/v1/node.ts";
 import type { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import type { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
+import type { DeviceClass } from "#api/resource/v1/device-class.ts";
+import type { ResourceClaim } from "#api/resource/v1/resource-claim.ts";
+import type { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import type { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import type { CSINode } from "#api/storage/v1/csi-node.ts";
 import type { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
@@ -31,6 +34,7 @@ import type { Metrics } from "#client/metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { Attempt } from "./attempt.ts";
 import type { NodeState } from "./node-state.ts";
+import type { Candidate } from "./plugins/victims.ts";
 import type { PodView } from "./pod-view.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -72,7 +76,8 @@ export interface SchedulerPlugin<F = unknown, S = unknown> {
   filter?(pod: PodView, node: NodeState, state: F): Refusal | undefined;
   /** How the state of filter follows when another pod is put on a node or taken away, to try out what would be. */
   readonly whatIf?: WhatIf<F>;
-  postFilter?(pod: PodView, attempt: Attempt): PostFiltered;
+  /** May take its time only where extenders are asked. */
+  postFilter?(pod: PodView, attempt: Attempt): PostFiltered | Promise<PostFiltered>;
   /** Undefined if the plugin has no preference: all nodes then get 0 from it. */
   preScore?(pod: PodView, nodes: readonly NodeState[], snapshot: Snapshot): PreFilterState<S> | undefined;
   score?(pod: PodView, node: NodeState, state: S): number;
@@ -117,6 +122,8 @@ export interface PluginContext {
   unnominate(pod: PodView): void;
   /** Tries a pod again that waits. */
   retry(pod: PodView): void;
+  /** Which candidates extenders agree to; undefined if none is to be asked. */
+  extendPreemption?(pod: PodView, candidates: readonly Candidate[]): Promise<readonly Candidate[]> | undefined;
   /** Pods for which room was made on a node. */
   nominated(node: string): readonly PodView[];
 }
@@ -139,6 +146,9 @@ export interface WatchedObjects {
   readonly CSIDriver: CSIDriver;
   readonly CSIStorageCapacity: CSIStorageCapacity;
   readonly VolumeAttachment: VolumeAttachment;
+  readonly ResourceClaim: ResourceClaim;
+  readonly ResourceSlice: ResourceSlice;
+  readonly DeviceClass: DeviceClass;
 }
 export type WatchedKind = keyof WatchedObjects;
 
@@ -147,6 +157,7 @@ export type ChangeType = "add" | "update" | "delete" | ChangedPart;
 export type ChangedPart =
   | "allocatable"
   | "annotations"
+  | "claims"
   | "conditions"
   | "features"
   | "gates"

@@ -10,6 +10,7 @@ import { type Metrics, noMetrics } from "#client/metrics.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import { makeProfiles, readConfiguration, type SchedulerConfiguration } from "./configuration.ts";
 import { Cycle } from "./cycle.ts";
+import { type ExtenderCall, Extenders } from "./extenders.ts";
 import type { PluginContext } from "./framework.ts";
 import { Nominations } from "./nominations.ts";
 import { defaultPlugins, type PluginEntry } from "./plugins/list.ts";
@@ -31,6 +32,8 @@ export interface SchedulerOptions {
   readonly configuration?: SchedulerConfiguration;
   /** Plugins that profiles may name; defaults to those of plugins/list.ts. */
   readonly plugins?: readonly PluginEntry[];
+  /** How extenders of the configuration are reached. */
+  readonly callExtender?: ExtenderCall;
 }
 
 export class SchedulerState {
@@ -42,11 +45,14 @@ export class SchedulerState {
   /** Kinds that decisions depend on, besides pods and nodes. */
   readonly reads: ReadonlySet<AnyKind>;
   readonly cycle: Cycle;
+  readonly extenders: Extenders;
   readonly queue: SchedulingQueue;
 
   /** `act` does what plugins want to be done beside the cycles. */
   constructor(options: SchedulerOptions, act: PluginContext["act"]) {
     const { clock, random, configuration = readConfiguration(), plugins = defaultPlugins, log, metrics } = options;
+    const { extenders = [] } = configuration;
+    this.extenders = new Extenders({ extenders, call: options.callExtender ?? noExtenders, log });
     this.profiles = makeProfiles(configuration, plugins, {
       snapshot: this.snapshot,
       cache: cacheView((kind) => options.informers.of(kind).cache),
@@ -61,6 +67,7 @@ export class SchedulerState {
       },
       retry: (pod) => this.queue.retry(pod.uid),
       nominated: (node) => this.nominations.on(node),
+      extendPreemption: (pod, candidates) => this.extenders.preempt(pod, candidates),
     });
     const all = [...this.profiles.values()];
     this.reads = new Set<AnyKind>([
@@ -82,3 +89,7 @@ export class SchedulerState {
     return this.profiles.get(pod.spec.schedulerName);
   }
 }
+
+const noExtenders: ExtenderCall = async ({ urlPrefix }) => {
+  throw new Error(`extender ${urlPrefix} cannot be reached: this scheduler was made without a way to`);
+};

@@ -14,7 +14,7 @@ import { noMetrics } from "#client/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts, type NodeVerdict } from "./attempts.ts";
 import { Bindings } from "./bindings.ts";
-import { explainMisfit, type FitFailure } from "./cycle.ts";
+import { explainMisfit, type FitFailure, type Placement } from "./cycle.ts";
 import type { PostFiltered } from "./framework.ts";
 import { PodActions } from "./pod-actions.ts";
 import type { PodView } from "./pod-view.ts";
@@ -23,6 +23,8 @@ import type { QueuedPod, SchedulingQueue } from "./queue.ts";
 import { FailureReports } from "./reports.ts";
 import { type SchedulerOptions, SchedulerState } from "./scheduler-state.ts";
 import { follow } from "./watching.ts";
+
+type CycleResult = "scheduled" | "unschedulable" | "error";
 
 const noRemedy: PostFiltered = { nominate: "", message: "" };
 
@@ -47,6 +49,7 @@ export class Scheduler implements Component {
       queue,
       assumed,
       metrics: options.metrics ?? noMetrics,
+      extenders: this.#state.extenders,
       failed: (pod, profile, error) => this.#failed(pod, profile, error),
       refused: (pod, profile, misfit) => this.#refuse(pod, cycle.begin(profile, pod.view), misfit, noRemedy),
     });
@@ -76,6 +79,7 @@ export class Scheduler implements Component {
   async #run(signal: AbortSignal): Promise<void> {
     const { informers } = this.#options;
     this.#actions.endWith(signal);
+    this.#state.extenders.endWith(signal);
     const unfollow = follow(informers, this.#state.reads, {
       snapshot: this.#state.snapshot,
       queue: this.#state.queue,
@@ -92,8 +96,10 @@ export class Scheduler implements Component {
       const pause = breathe();
       for (;;) {
         const queued = this.#state.queue.take();
-        if (queued) this.#schedule(queued);
-        else await this.#state.queue.wait(signal);
+        if (queued) {
+          const asking = this.#schedule(queued);
+          if (asking) await asking;
+        } else await this.#state.queue.wait(signal);
         if (this.#actions.inFlight.isFull) await this.#actions.inFlight.room();
         if (pause.due()) await pause.now();
         signal.throwIfAborted();
@@ -105,16 +111,23 @@ export class Scheduler implements Component {
     }
   }
 
-  /** One cycle. It does not give way, so all it sees is of one moment. */
-  #schedule(queued: QueuedPod): void {
-    const { clock, metrics = noMetrics } = this.#options;
+  /** One cycle. It does not give way, so all it sees is of one moment; unless extenders are to be asked, which takes a while. */
+  #schedule(queued: QueuedPod): Promise<void> | undefined {
     const profile = this.#state.profileOf(queued.view);
     if (!profile || this.#state.assumed.has(queued.view.uid)) {
       this.#state.queue.done(queued);
-      return;
+      return undefined;
     }
-    const start = clock.elapsed();
-    const result = this.#tryOne(queued, profile);
+    const start = this.#options.clock.elapsed();
+    if (!this.#state.extenders.concern(queued.view)) {
+      this.#measure(this.#tryOne(queued, profile), profile, start);
+      return undefined;
+    }
+    return this.#tryExtended(queued, profile).then((result) => this.#measure(result, profile, start));
+  }
+
+  #measure(result: CycleResult, profile: Profile, start: number): void {
+    const { clock, metrics = noMetrics } = this.#options;
     const labels = { result, profile: profile.schedulerName };
     metrics.count("scheduler_schedule_attempts_total", labels);
     metrics.observe("scheduler_scheduling_attempt_duration_seconds", labels, (clock.elapsed() - start) / 1000);
@@ -123,23 +136,60 @@ export class Scheduler implements Component {
       metrics.set("scheduler_pending_pods", { queue }, size);
   }
 
-  #tryOne(queued: QueuedPod, profile: Profile): "scheduled" | "unschedulable" | "error" {
+  #tryOne(queued: QueuedPod, profile: Profile): CycleResult {
     try {
       const attempt = this.#state.cycle.begin(profile, queued.view);
       const found = this.#state.cycle.place(attempt);
       if (!("node" in found)) {
         // No node will do: maybe one can be made to.
-        this.#refuse(queued, attempt, found, found.nodes === 0 ? noRemedy : this.#postFilter(attempt));
+        const remedy = found.nodes === 0 ? noRemedy : this.#postFilter(attempt);
+        if (remedy instanceof Promise) throw new Error("postFilter may take its time only where extenders are asked");
+        this.#refuse(queued, attempt, found, remedy);
         return "unschedulable";
       }
-      this.#state.nominations.delete(queued.view.uid);
-      const binding = this.#bindings.begin({ queued, profile, attempt, node: found.node });
-      if (binding) this.#actions.inFlight.add(binding(this.#actions.contextFor(queued.view, profile.schedulerName)));
-      return binding ? "scheduled" : "unschedulable";
+      return this.#begin(queued, attempt, found);
     } catch (error) {
       this.#failed(queued, profile, error);
       return "error";
     }
+  }
+
+  /**
+   * The same with extenders. The cluster goes on meanwhile, so after their answer everything is decided anew, at once, with what they
+   * said of each node.
+   */
+  async #tryExtended(queued: QueuedPod, profile: Profile): Promise<CycleResult> {
+    const { cycle, extenders, queue } = this.#state;
+    try {
+      const first = cycle.beginApart(profile, queued.view);
+      const nodes = cycle.feasible(first, "to be asked");
+      if ("refusedBy" in nodes) return await this.#refuseExtended(queued, first, nodes);
+      const advice = await extenders.advise(queued.view, [...nodes]);
+      if (queue.get(queued.view.uid) !== queued) {
+        queue.done(queued); // it is gone, or someone else bound it
+        return "unschedulable";
+      }
+      const attempt = cycle.beginApart(profile, queued.view);
+      const found = cycle.place(attempt, advice);
+      return "node" in found ? this.#begin(queued, attempt, found) : await this.#refuseExtended(queued, attempt, found);
+    } catch (error) {
+      this.#failed(queued, profile, error);
+      return "error";
+    }
+  }
+
+  async #refuseExtended(queued: QueuedPod, attempt: Attempt, misfit: FitFailure): Promise<CycleResult> {
+    const remedy = misfit.nodes === 0 ? noRemedy : await this.#postFilter(attempt);
+    this.#refuse(queued, attempt, misfit, remedy);
+    return "unschedulable";
+  }
+
+  #begin(queued: QueuedPod, attempt: Attempt, { node }: Placement): CycleResult {
+    const { profile } = attempt;
+    this.#state.nominations.delete(queued.view.uid);
+    const binding = this.#bindings.begin({ queued, profile, attempt, node });
+    if (binding) this.#actions.inFlight.add(binding(this.#actions.contextFor(queued.view, profile.schedulerName)));
+    return binding ? "scheduled" : "unschedulable";
   }
 
   /** Puts the pod back into the queue, and reports why. */
@@ -154,15 +204,19 @@ export class Scheduler implements Component {
     if (write) this.#actions.act(view, "report that the pod found no node", write, attempt.profile.schedulerName);
   }
 
-  #postFilter(attempt: Attempt): PostFiltered {
-    const messages: string[] = [];
-    for (const { run } of attempt.profile.postFilter) {
-      const result = run(attempt.pod, attempt);
+  /** A promise only if a plugin gave one: cycles without extenders do not give way. */
+  #postFilter(attempt: Attempt, from = 0, messages: readonly string[] = []): PostFiltered | Promise<PostFiltered> {
+    const step = attempt.profile.postFilter[from];
+    if (!step) return { message: messages.join(", ") };
+    const next = (result: PostFiltered) => {
       if (result.nominate) return result;
-      if (result.message) messages.push(result.message);
-      if (result.nominate === "") return { nominate: "", message: messages.join(", ") };
-    }
-    return { message: messages.join(", ") };
+      const said = result.message ? [...messages, result.message] : messages;
+      return result.nominate === ""
+        ? { nominate: "", message: said.join(", ") }
+        : this.#postFilter(attempt, from + 1, said);
+    };
+    const result = step.run(attempt.pod, attempt);
+    return result instanceof Promise ? result.then(next) : next(result);
   }
 
   /** Something went wrong that says nothing about the pod or the nodes. */

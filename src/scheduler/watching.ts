@@ -3,6 +3,9 @@ import { Node } from "#api/core/v1/node.ts";
 import { PersistentVolume } from "#api/core/v1/persistent-volume.ts";
 import { PersistentVolumeClaim } from "#api/core/v1/persistent-volume-claim.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { DeviceClass } from "#api/resource/v1/device-class.ts";
+import { ResourceClaim } from "#api/resource/v1/resource-claim.ts";
+import { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import { CSIDriver } from "#api/storage/v1/csi-driver.ts";
 import { CSINode } from "#api/storage/v1/csi-node.ts";
 import { CSIStorageCapacity } from "#api/storage/v1/csi-storage-capacity.ts";
@@ -41,6 +44,9 @@ const watchedKinds: Readonly<Record<Exclude<WatchedKind, "Pod" | "Node">, AnyKin
   CSIDriver,
   CSIStorageCapacity,
   VolumeAttachment,
+  ResourceClaim,
+  ResourceSlice,
+  DeviceClass,
 };
 
 /** Follows pods, nodes and all kinds that plugins read. Returns how to stop. */

@@ -100,6 +100,8 @@ export interface ApiRequest extends ResourceAddress {
   /** Of a watch: how long it lasts if the query does not say; for as long as it is wanted by default. */
   readonly lastsSeconds?: number | undefined;
   readonly signal: AbortSignal;
+  /** Why nothing is to be written for it any more; undefined as long as somebody waits for it. */
+  readonly expired?: (() => Error | undefined) | undefined;
   /** Adds a warning to the response. */
   readonly warn?: (text: string) => void;
 }

@@ -1,10 +1,12 @@
 // Keys of encryption are rotated while a server is written to and killed. What it acknowledged must be there, and once all is written
-// with the newest key, no older one may be needed for anything, or be good for anything.
+// with the newest key and the file is written anew, no older key may be needed for anything, or be good for anything.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { systemClock } from "#base/clock.ts";
 import { type Random, seededRandom } from "#base/random.ts";
 import { aesGcm } from "#store/host/ciphers.ts";
@@ -15,6 +17,9 @@ import { type Caller, callerOf } from "./https-call.ts";
 const writers = 8;
 const mostWritesBeforeKill = 150;
 const path = "/api/v1/namespaces/default/secrets";
+const plain = "hunter-";
+/** What plain text could look like in the store: the value itself, or as the object has it, in base64. */
+const plainTexts = [plain, Buffer.from(plain).toString("base64").slice(0, -3), '"kind":"Secret"'];
 
 interface SecretObject {
   readonly metadata: { readonly name: string };
@@ -78,16 +83,25 @@ class Acknowledged {
   }
 }
 
-export async function rotateUnderKills(kills: number, seed: number): Promise<void> {
+export interface RotationFigures {
+  readonly kills: number;
+  /** Kills while secrets were being written anew with a newer key. */
+  readonly amidMigration: number;
+  /** Keys that were taken out of use in between. */
+  readonly rotations: number;
+  readonly writes: number;
+}
+
+export async function rotateUnderKills(kills: number, seed: number): Promise<RotationFigures> {
   const folder = mkdtempSync(join(tmpdir(), "knarr-rotation-"));
   try {
-    await rotateIn(join(folder, "encryption.yaml"), kills, seed);
+    return await rotateIn(join(folder, "encryption.yaml"), kills, seed);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function rotateIn(file: string, kills: number, seed: number): Promise<void> {
+async function rotateIn(file: string, kills: number, seed: number): Promise<RotationFigures> {
   const random = seededRandom(seed);
   const ring = new KeyRing();
   const dropped: { readonly name: string; readonly secret: Buffer }[] = [];
@@ -99,6 +113,7 @@ async function rotateIn(file: string, kills: number, seed: number): Promise<void
     flags: [`--encryption-provider-config=${file}`],
   });
   let rotations = 0;
+  let amidMigration = 0;
   for (let round = 0; round < kills; round++) {
     const killed = { is: false };
     const call = callerOf(server);
@@ -110,11 +125,18 @@ async function rotateIn(file: string, kills: number, seed: number): Promise<void
         return killed.is;
       }),
     );
-    const migration = migrate(call).catch(() => false); // killed in the middle of it
-    await enough.promise;
+    let isMigrating = true;
+    const migration = migrate(call)
+      .catch(() => false) // killed in the middle of it
+      .finally(() => {
+        isMigrating = false;
+      });
+    await Promise.race([enough.promise, Promise.all(load)]);
+    assert.ok(acknowledged.count >= limit, "the writers ended before the server was killed");
     // Every third time the migration may end first; in between it is struck in the middle.
     const isMigrated = round % 3 === 2 && (await migration);
     killed.is = true;
+    if (isMigrating && ring.size > 1) amidMigration++;
     await server.kill("SIGKILL");
     await Promise.all(load);
     if (isMigrated && ring.size > 1) {
@@ -137,10 +159,9 @@ async function rotateIn(file: string, kills: number, seed: number): Promise<void
   acknowledged.verify(json.items, "with the newest key alone");
   await server.kill("SIGTERM");
   await examine(join(server.folder, "data"), ring.newest, dropped);
-  assert.ok(
-    acknowledged.count >= kills && (rotations > 0 || kills < 10),
-    `${acknowledged.count} writes, ${rotations} rotations`,
-  );
+  const figures = { kills, amidMigration, rotations, writes: acknowledged.count };
+  assert.ok(acknowledged.count >= kills && (rotations > 0 || kills < 10), JSON.stringify(figures));
+  return figures;
 }
 
 /** Creates and changes a few secrets again and again, until the server is gone. */
@@ -153,7 +174,7 @@ async function write(
 ): Promise<void> {
   for (let i = 0; !isOver(); i = (i + 1) % 10) {
     const name = `${prefix}-${i}`;
-    const value = Buffer.from(`hunter-${random.uuid()}`).toString("base64");
+    const value = Buffer.from(`${plain}${random.uuid()}`).toString("base64");
     acknowledged.tried(name, value);
     const body = { apiVersion: "v1", kind: "Secret", metadata: { name }, data: { value } };
     try {
@@ -183,17 +204,16 @@ async function migrate(call: Caller): Promise<boolean> {
 
 type Key = KeyRing["newest"];
 
-/** Looks at the bytes in the store: each value is the newest key's, and the old ones open none. */
+/** Looks at the bytes in the store: each value is the newest key's, the old ones open none, and the files hold nothing of theirs. */
 async function examine(folder: string, newest: Key, dropped: readonly Key[]): Promise<void> {
+  assert.deepEqual(tracesIn(folder, plainTexts), [], "plain text in the files, free room included");
   const store = await openLmdbStore({ folder, clock: systemClock });
   try {
     const { entries } = await store.list("/registry/secrets/");
     assert.ok(entries.length >= writers);
-    const prefix = `k8s:enc:aesgcm:v1:${newest.name}:`;
+    const prefix = prefixOf(newest);
     for (const { key, value } of entries) {
-      const bytes = Buffer.from(value);
-      assert.equal(bytes.toString("latin1", 0, prefix.length), prefix, key);
-      assert.ok(!bytes.includes("Secret") && !bytes.includes("hunter"), key);
+      assert.equal(Buffer.from(value).toString("latin1", 0, prefix.length), prefix, key);
       const sealed = value.subarray(prefix.length);
       aesGcm(newest.secret, seededRandom(1)).read(sealed, key);
       for (const { secret } of dropped)
@@ -202,4 +222,26 @@ async function examine(folder: string, newest: Key, dropped: readonly Key[]): Pr
   } finally {
     await store.close();
   }
+  // As docs/security.md tells to do after a rotation: history and free room are left out.
+  for (const verb of ["compact", "shrink"]) knarrStore(verb, folder);
+  assert.deepEqual(tracesIn(folder, dropped.map(prefixOf)), [], "values of old keys in the files");
+  assert.notDeepEqual(tracesIn(folder, [prefixOf(newest)]), [], "the search finds what is there");
+}
+
+const prefixOf = ({ name }: Key): string => `k8s:enc:aesgcm:v1:${name}:`;
+
+/** Which of the texts are somewhere in the files of a folder. */
+function tracesIn(folder: string, texts: readonly string[]): string[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  assert.ok(files.length > 0, folder);
+  return files.flatMap(({ parentPath, name }) => {
+    const bytes = readFileSync(join(parentPath, name));
+    return texts.filter((text) => bytes.includes(text)).map((text) => `${text} in ${name}`);
+  });
+}
+
+function knarrStore(verb: string, folder: string): void {
+  const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [main, "store", verb, folder], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
 }

@@ -6,6 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { request } from "node:https";
 import { test } from "node:test";
+import { noEtcd, startEtcd } from "#store/testing/etcd.ts";
 import { ServerProcess } from "./harness.ts";
 
 const watch = "/api/v1/namespaces?watch=1";
@@ -68,4 +69,17 @@ test("a server that is to stop later is not ready, and serves until then", async
   while ((await ask(server, "/readyz")).resume().statusCode === 200);
   assert.equal((await ask(server, "/livez")).resume().statusCode, 200);
   assert.equal((await ask(server, "/api/v1/namespaces")).resume().statusCode, 200);
+});
+
+test("a server whose etcd is gone ends when it is told to", { skip: noEtcd }, async () => {
+  const etcd = await startEtcd();
+  let isStopped = false;
+  try {
+    await using server = await ServerProcess.start({ flags: [`--etcd-servers=${etcd.endpoints.join(",")}`] });
+    await etcd.stop();
+    isStopped = true;
+    assert.equal(typeof (await server.kill("SIGTERM")), "number", "it ended by itself");
+  } finally {
+    if (!isStopped) await etcd.stop();
+  }
 });

@@ -74,6 +74,17 @@ test("a service is dialled at its endpoint, and must show the certificate of its
   );
 });
 
+test("a webhook's own certificate is bundle enough, as it is for Go", async () => {
+  await using hook = await startWebhook(() => ({ ok: true }));
+  await using other = await startWebhook(() => ({ ok: false }));
+  using client = clientTo(hook);
+  assert.deepEqual(await client.call({ url: hook.url, caBundle: base64(hook.cert) }), { ok: true });
+  assert.match(
+    await failure(client.call({ url: hook.url, caBundle: base64(other.cert) })),
+    /x509: certificate signed by unknown authority$/,
+  );
+});
+
 test("connections are used again, also after the webhook has closed them", async () => {
   await using hook = await startWebhook(({ url }, response) => {
     if (url.startsWith("/last")) response.shouldKeepAlive = false;

@@ -21,6 +21,8 @@ export interface WebhookCall {
 export interface TestWebhook extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** Its own certificate. */
+  readonly cert: string;
   readonly calls: readonly WebhookCall[];
   /** How many connections were made. */
   readonly connections: number;
@@ -59,6 +61,7 @@ export async function startWebhook(
   return {
     url: `${secure ? "https" : "http"}://127.0.0.1:${port}`,
     port,
+    cert,
     calls,
     get connections() {
       return connections;

@@ -64,6 +64,7 @@ export class RealCluster implements AsyncDisposable {
       `--nodes=${nodes}`,
       "--runtime=containerd",
       "--no-egress",
+      "--addons=none",
       "--port=0",
       `--node-range=${ranges.nodeRange}`,
       `--cluster-cidr=${ranges.podRange}`,

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { allBlocks, compareBlocks, type LineBlock, steady, words } from "./differ.ts";
+import { findKubeApiServer } from "./real-server.ts";
 
 const newest = findKubectls().at(-1);
+const kubeApiServer = findKubeApiServer();
 const wanted = process.env.KNARR_DIFFER ?? "";
 /** About as many lines as fit into the time a suite may take. */
 const sampledLines = 120;
@@ -31,6 +33,21 @@ test("ours prints, asks and ends as a real kubectl does", {
     [],
   );
   assert.deepEqual(report.stale, [], "lines that no longer differ");
+});
+
+test("ours is the same to a kube-apiserver of upstream", {
+  skip: newest && kubeApiServer ? false : "no kube-apiserver with etcd was found",
+}, async (t) => {
+  assert.ok(newest);
+  const report = await compareBlocks(newest, chosenBlocks(), kubeApiServer);
+  t.diagnostic(`${report.lines} lines of kubectl ${newest.version} against ${kubeApiServer}`);
+  for (const { line, what, real, ours } of report.differences)
+    t.diagnostic(`${line}\n  ${what}\n--- real\n${real}\n--- ours\n${ours}`);
+  // Which lines differ is told of our own server: another says less or more in some of them.
+  assert.deepEqual(
+    report.differences.map(({ line, what }) => `${line} (${what})`),
+    [],
+  );
 });
 
 test("a line is split as a shell splits it", () => {

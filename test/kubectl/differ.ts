@@ -11,6 +11,7 @@ import { kubectl } from "#kubectl/main.ts";
 import { manifestDocuments } from "#kubectl/resources/manifest-files.ts";
 import { ServerProcess } from "../apiserver/harness.ts";
 import { type Kubectl, minorOf } from "../apiserver/kubectls.ts";
+import { type ComparedServer, RealServer } from "./real-server.ts";
 import { type RecordedRequest, Recorder } from "./recorder.ts";
 
 const folder = fileURLToPath(new URL("lines", import.meta.url));
@@ -76,21 +77,23 @@ interface LineResult {
 
 /** One of the two that are compared: a server, and a way to run a line against it. */
 class Side implements AsyncDisposable {
-  readonly #server: ServerProcess;
+  readonly #server: ComparedServer;
   readonly #recorder: Recorder;
   readonly #home = mkdtempSync(join(tmpdir(), "knarr-differ-"));
   readonly #program: string | undefined;
 
   /** Without a program it is ours that runs, in this process. */
-  private constructor(server: ServerProcess, recorder: Recorder, program: string | undefined) {
+  private constructor(server: ComparedServer, recorder: Recorder, program: string | undefined) {
     this.#server = server;
     this.#recorder = recorder;
     this.#program = program;
   }
 
-  static async start(program?: string): Promise<Side> {
+  static async start(program: string | undefined, kubeApiServer: string | undefined): Promise<Side> {
     // No controller makes the service accounts that pods would be refused without.
-    const server = await ServerProcess.start({ flags: ["--disable-admission-plugins=ServiceAccount"] });
+    const server = kubeApiServer
+      ? await RealServer.start(kubeApiServer)
+      : await ServerProcess.start({ flags: ["--disable-admission-plugins=ServiceAccount"] });
     const side = new Side(
       server,
       await Recorder.start(server),
@@ -244,10 +247,14 @@ export interface DifferReport {
   readonly stale: readonly string[];
 }
 
-/** Runs the blocks with a real kubectl and with ours. */
-export async function compareBlocks({ path, version }: Kubectl, blocks: readonly LineBlock[]): Promise<DifferReport> {
-  await using real = await Side.start(path);
-  await using ours = await Side.start();
+/** Runs the blocks with a real kubectl and with ours, against servers of ours or against a kube-apiserver of upstream. */
+export async function compareBlocks(
+  { path, version }: Kubectl,
+  blocks: readonly LineBlock[],
+  kubeApiServer?: string,
+): Promise<DifferReport> {
+  await using real = await Side.start(path, kubeApiServer);
+  await using ours = await Side.start(undefined, kubeApiServer);
   const differences: LineDifference[] = [];
   const stale: string[] = [];
   const minor = minorOf(version);
@@ -314,6 +321,7 @@ export function steady(text: string, urls: readonly string[]): string {
       .replace(/(Resource ?Version:? +)\d+/g, "$1<version>")
       // Left out when empty since 1.34.
       .replace(/^preferences: \{\}\n|^ *"preferences": \{\},\n/gm, "")
+      .replace(/\b(node-debugger-[\w-]+-)[a-z0-9]{5}\b/g, "$1<chance>")
       // Files that are made for a moment.
       .replace(/\/[\w./-]*\/(kubectl-edit-|LIVE-|MERGED-)\w+/g, "<$1file>")
       .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, "<time>")

@@ -4,12 +4,14 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { ServerProcess } from "../apiserver/harness.ts";
+import type { ComparedServer } from "./real-server.ts";
 
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
+  /** Whether only what has changed was asked for. */
+  readonly isConditional: boolean;
 }
 
 export class Recorder implements AsyncDisposable {
@@ -19,7 +21,7 @@ export class Recorder implements AsyncDisposable {
   readonly #target: URL;
   #requests: RecordedRequest[] = [];
 
-  private constructor(server: ServerProcess) {
+  private constructor(server: ComparedServer) {
     this.#target = new URL(server.url);
     const [ca, cert, key] = (["ca.crt", "admin.crt", "admin.key"] as const).map((name) =>
       readFileSync(server.file(name)),
@@ -31,7 +33,9 @@ export class Recorder implements AsyncDisposable {
       asked.on("data", (chunk: Buffer) => chunks.push(chunk));
       asked.on("end", () => {
         const body = Buffer.concat(chunks);
-        this.#requests.push({ method: asked.method ?? "", path: asked.url ?? "", body: body.toString("utf8") });
+        const { method = "", url: path = "", headers: told } = asked;
+        const isConditional = told["if-none-match"] !== undefined;
+        this.#requests.push({ method, path, body: body.toString("utf8"), isConditional });
         // One line for each value: what is joined by commas means something else to some.
         const { host: _, ...distinct } = asked.headersDistinct;
         const headers = distinct as Record<string, string[]>;
@@ -58,7 +62,7 @@ export class Recorder implements AsyncDisposable {
     passed.end(body);
   }
 
-  static async start(server: ServerProcess): Promise<Recorder> {
+  static async start(server: ComparedServer): Promise<Recorder> {
     const recorder = new Recorder(server);
     recorder.#http.listen(0, "127.0.0.1");
     await once(recorder.#http, "listening");

@@ -148,28 +148,28 @@ export class MachineNode implements AsyncDisposable {
       await this.#ticking;
       await this.server[Symbol.asyncDispose]();
       try {
-        await this.#clear();
+        await removeSandboxes(this.containerd);
       } finally {
         await this.containerd[Symbol.asyncDispose]();
       }
       await new Hierarchy().remove(this.cgroupRoot.slice(0, -3), systemClock, new AbortController().signal);
     }
   }
+}
 
-  /** Network namespaces of pods outlive a containerd that is killed. */
-  async #clear(): Promise<void> {
-    const { signal } = new AbortController();
-    const connection = new CriConnection(this.containerd.endpoint, systemClock);
-    const limits = { timeoutMs: 20_000, signal };
+/** Network namespaces of pods outlive a containerd that is killed. */
+export async function removeSandboxes({ endpoint }: TestContainerd): Promise<void> {
+  const { signal } = new AbortController();
+  const connection = new CriConnection(endpoint, systemClock);
+  const limits = { timeoutMs: 20_000, signal };
+  try {
     const { items } = await connection.call(rpcs.listSandboxes, {}, limits);
-    try {
-      for (const { id } of items) {
-        await onceFree(() => connection.call(rpcs.stopSandbox, { id }, limits));
-        await onceFree(() => connection.call(rpcs.removeSandbox, { id }, limits));
-      }
-    } finally {
-      connection.close();
+    for (const { id } of items) {
+      await onceFree(() => connection.call(rpcs.stopSandbox, { id }, limits));
+      await onceFree(() => connection.call(rpcs.removeSandbox, { id }, limits));
     }
+  } finally {
+    connection.close();
   }
 }
 

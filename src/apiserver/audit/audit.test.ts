@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { turn } from "#base/breathe.ts";
 import { ManualClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { MetricRegistry } from "#base/metrics.ts";
@@ -418,3 +419,40 @@ test("the user of the first request of all is the server itself", async () => {
   assert.ok(events.length > 100);
   assert.ok(events.every(({ user }) => user.username !== undefined && user.username !== testUser.name));
 });
+
+for (const isStrict of [false, true])
+  test(`while the first event is being written, a request ${isStrict ? "waits" : "goes on"} in mode ${isStrict ? "blocking-strict" : "blocking"}, and is not answered`, async () => {
+    const writes: { readonly stage: string; readonly done: PromiseWithResolvers<boolean> }[] = [];
+    let isSlow = false;
+    const sink: AuditSink = {
+      isStrict,
+      take({ event }) {
+        if (!isSlow || event.user?.name !== jane.name) return true;
+        const done = Promise.withResolvers<boolean>();
+        writes.push({ stage: event.stage, done });
+        return done.promise;
+      },
+      close: async () => undefined,
+    };
+    const { server } = await auditedServer("rules: [{level: Metadata}]", { users: { jane } }, sink);
+    await using _ = server;
+    await server.call("POST", "/api/v1/namespaces", { metadata: { name: "x" } });
+    isSlow = true;
+    let isAnswered = false;
+    const object = { metadata: { name: "a" } };
+    const asJane = { authorization: "Bearer jane" };
+    const answer = server.call("POST", "/api/v1/namespaces/x/configmaps", object, asJane).then((got) => {
+      isAnswered = true;
+      return got;
+    });
+    const isThere = async () => (await server.call("GET", "/api/v1/namespaces/x/configmaps/a")).code === 200;
+    for (let turns = 0; turns < 200 && !(await isThere()); turns++) await turn();
+    assert.equal(await isThere(), !isStrict);
+    assert.equal(isAnswered, false);
+    for (let next = 0; !isAnswered; await turn()) if (writes[next]) writes[next++]?.done.resolve(true);
+    assert.equal((await answer).code, 201);
+    assert.deepEqual(
+      writes.map(({ stage }) => stage),
+      ["RequestReceived", "ResponseComplete"],
+    );
+  });

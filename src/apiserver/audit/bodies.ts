@@ -3,8 +3,8 @@ import { ApiError } from "#base/errors.ts";
 import type { ApiObject } from "#schema/object.ts";
 import type { ListPage } from "#wire/api-request.ts";
 import { statusOf } from "#wire/status.ts";
-import { listMetadata } from "../list-shape.ts";
 import type { CallAnswer } from "../pipeline/call.ts";
+import { listMetadata } from "../response/list-shape.ts";
 
 /** No more of a body is recorded than a client may send: writing down more would hold up other requests. */
 const mostBytes = 3 * 1024 * 1024;

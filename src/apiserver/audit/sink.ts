@@ -31,6 +31,8 @@ export interface AuditBackend {
 }
 
 export interface AuditSink {
+  /** Whether requests are refused whose first event cannot be kept: then they wait for that before they go on, and not only before they are answered. */
+  readonly isStrict?: boolean;
   /** False of events that are not kept and must be; at once where nobody has to wait. */
   take(record: AuditRecord): Soon<boolean>;
   close(): Promise<void>;
@@ -123,6 +125,7 @@ function utf8Length(text: string): number {
 /** Requests wait until their events are stored, or until it is known that they are not. */
 export function blocking(backend: AuditBackend, metrics: AuditMetrics, isStrict: boolean): AuditSink {
   return {
+    isStrict,
     take: (record) =>
       backend.write([record]).then(
         () => true,
@@ -256,6 +259,7 @@ class Allowance {
 
 /** All of them; a request waits for all that it has to. */
 export const allSinks = (sinks: readonly AuditSink[]): AuditSink => ({
+  isStrict: sinks.some(({ isStrict }) => isStrict),
   take(record) {
     const taken = sinks.map((sink) => sink.take(record));
     if (taken.every((one): one is boolean => typeof one === "boolean")) return taken.every(Boolean);

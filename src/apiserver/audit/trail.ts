@@ -69,7 +69,10 @@ export class AuditTrail implements LifeListener, AuditNotes {
       this.#rule = nothing;
       return false;
     };
-    return stored instanceof Promise ? stored.then(isStored) : isStored(stored);
+    if (!(stored instanceof Promise)) return isStored(stored);
+    if (this.#options.sink.isStrict) return stored.then(isStored);
+    this.#wait(stored);
+    return true;
   }
 
   annotate(key: string, value: string): void {

@@ -2,6 +2,7 @@
 // EncryptionConfiguration of apiserver.config.k8s.io/v1 and its validation in
 // staging/src/k8s.io/apiserver/pkg/apis/apiserver/validation/validation_encryption.go.
 import { fromBase64 } from "#base/base64.ts";
+import { withoutQuotes } from "#base/redact.ts";
 import { aggregate } from "#store/encryption/value-transformer.ts";
 import { type ConfigFields, ConfigReader, parseConfig } from "../config-reader.ts";
 import { allOfGroup, allResources, checkResourceNames, parseResourceName, resourceName } from "./resource-names.ts";
@@ -25,9 +26,15 @@ export type EncryptionRules = ReadonlyMap<string, readonly EncryptionProvider[]>
 export function parseEncryptionConfiguration(text: string): EncryptionRules {
   if (text === "") throw new Error("error while parsing file: error while loading file: the file is empty");
   const reader = new ConfigurationReader();
+  let value: unknown;
+  try {
+    value = parseConfig(text);
+  } catch (error) {
+    throw new Error(`error while parsing file: ${withoutQuotes(error instanceof Error ? error.message : `${error}`)}`);
+  }
   let lists: readonly ResourceList[];
   try {
-    lists = reader.read(parseConfig(text));
+    lists = reader.read(value);
   } catch (error) {
     throw new Error(`error while parsing file: ${error instanceof Error ? error.message : error}`);
   }
@@ -68,7 +75,8 @@ const keyLengths: Readonly<Record<CipherType, readonly number[]>> = {
 const providerFields = ["aesgcm", "aescbc", "secretbox", "identity", "kms"] as const;
 
 class ConfigurationReader {
-  readonly #config = new ConfigReader();
+  // Where a colon is missing, a secret is a part of the field's name.
+  readonly #config = new ConfigReader({ nameOf: (field) => (/^[A-Za-z]{1,20}$/.test(field) ? field : "REDACTED") });
   readonly #problems: string[] = [];
   readonly #kmsNames = new Set<string>();
   #asksForV1 = false;
@@ -213,9 +221,15 @@ function checkType({ apiVersion, kind }: ConfigFields): void {
   if (kind === undefined || kind === "") throw new Error("Object 'Kind' is missing");
   if (!types.includes(`${apiVersion} ${kind}`))
     throw new Error(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}; expected an ${types[0]}`,
+      `no kind ${named(kind, /^[A-Za-z]{1,40}$/)} is registered for version ${named(apiVersion, /^[a-z0-9.]{1,30}(\/[a-z0-9]{1,10})?$/)}; expected an ${types[0]}`,
     );
 }
+
+/** What is no name of the kind may hold anything, as indentation decides what belongs to a field. */
+const named = (value: unknown, form: RegExp): string =>
+  value === undefined || (typeof value === "string" && (value === "" || form.test(value)))
+    ? JSON.stringify(value ?? "")
+    : '"REDACTED"';
 
 const hasControlCharacter = (text: string): boolean =>
   [...text].some((character) => character < " " || character === "\x7f");

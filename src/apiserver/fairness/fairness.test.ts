@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { turn } from "#base/breathe.ts";
 import { MetricRegistry } from "#base/metrics.ts";
 import type { User } from "#wire/api-request.ts";
+import { type Admission, admitAll } from "../registry/admission.ts";
 import { type TestServer, testServer } from "../testing.ts";
 
 const { signal } = new AbortController();
@@ -107,6 +108,30 @@ test("a request that takes too long is answered that it did", async () => {
   await server.clock.advance(55_000);
   assert.equal((await Promise.all(flood))[0]?.code, 504);
   open();
+});
+
+test("once a request has taken too long, nobody works for it, and nothing is written", async () => {
+  const gate = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<AbortSignal>();
+  const admission: Admission = {
+    ...admitAll,
+    mutate: (call) => {
+      if (call.operation !== "create" || call.request.resource !== "configmaps") return undefined;
+      asked.resolve(call.request.signal);
+      return gate.promise;
+    },
+  };
+  await using server = await testServer({ admission });
+  const created = server.call("POST", maps, { metadata: { name: "slow" } });
+  const signal = await asked.promise;
+  await server.clock.advance(59_000);
+  assert.equal(signal.aborted, false);
+  await server.clock.advance(1000);
+  assert.deepEqual([(await created).code, (await created).json.reason], [504, "Timeout"]);
+  assert.equal(signal.aborted, true);
+  gate.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal((await server.call("GET", `${maps}/slow`)).code, 404);
 });
 
 test("the tables show levels, queues and requests", async () => {

@@ -14,7 +14,7 @@ import {
 } from "#store/encryption/value-transformer.ts";
 import { aesCbc, aesGcm, drawnInBulk, secretbox, seedBytes, seededGcm } from "#store/host/ciphers.ts";
 import { EnvelopeTransformer } from "#store/host/kms/envelope.ts";
-import { connectKms } from "#store/host/kms/service.ts";
+import type { connectKms } from "#store/host/kms/service.ts";
 import type { CipherType, EncryptionProvider, EncryptionRules, NamedSecret } from "../encryption/configuration.ts";
 import {
   allOfGroup,
@@ -44,8 +44,8 @@ export class EncryptionProviders implements StoreEncryption {
   /** For so long requests to key services may be under way. */
   readonly graceMs: number;
 
-  private constructor(rules: EncryptionRules, world: EncryptionWorld) {
-    const maker = new TransformerMaker(world);
+  private constructor(rules: EncryptionRules, world: EncryptionWorld, connect: typeof connectKms | undefined) {
+    const maker = new TransformerMaker(world, connect);
     this.#rules = new Map(
       [...rules].map(([resource, providers]) => [resource, firstOf(maker.of(providers), unknownPrefix)]),
     );
@@ -56,7 +56,9 @@ export class EncryptionProviders implements StoreEncryption {
 
   /** Asks each key service once. One that does not answer is no failure: it may come later. */
   static async open(rules: EncryptionRules, world: EncryptionWorld): Promise<EncryptionProviders> {
-    const providers = new EncryptionProviders(rules, world);
+    const usesKms = [...rules.values()].some((all) => all.some(({ type }) => type === "kms"));
+    const service = usesKms ? await import("#store/host/kms/service.ts") : undefined; // with gRPC: 10 MB that others do not need
+    const providers = new EncryptionProviders(rules, world, service?.connectKms);
     for (const plugin of providers.#plugins) {
       await plugin
         .check()
@@ -107,12 +109,15 @@ class TransformerMaker {
   readonly plugins: KmsPlugin[] = [];
   readonly end = new AbortController();
   readonly #world: EncryptionWorld;
+  readonly #connect: typeof connectKms | undefined;
   readonly #chance: Pick<Random, "bytes">;
   readonly #made = new Map<EncryptionProvider, PrefixedTransformer>();
   timeoutMs = 0;
 
-  constructor(world: EncryptionWorld) {
+  /** `connect` is there if any provider is a key service. */
+  constructor(world: EncryptionWorld, connect: typeof connectKms | undefined) {
     this.#world = world;
+    this.#connect = connect;
     this.#chance = drawnInBulk(world.random);
   }
 
@@ -140,7 +145,8 @@ class TransformerMaker {
 
   #kms({ name, endpoint, timeoutMs }: EncryptionProvider & { readonly type: "kms" }): PrefixedTransformer {
     const { clock, random } = this.#world;
-    const service = connectKms({ endpoint, timeoutMs }, clock);
+    if (!this.#connect) throw new Error(`there is no way to the key service ${JSON.stringify(name)}`);
+    const service = this.#connect({ endpoint, timeoutMs }, clock);
     this.end.signal.addEventListener("abort", () => service.close(), { once: true });
     const seeded = (seed: Uint8Array) => seededGcm(seed, this.#chance);
     const plugin = new KmsPlugin({ ...this.#world, name, service, seeded, seedBytes });

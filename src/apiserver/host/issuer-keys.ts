@@ -7,6 +7,7 @@ import { isObject } from "#base/is-object.ts";
 import type { Log } from "#base/log.ts";
 import { parseJson } from "#schema/json.ts";
 import { TokenError } from "#serving/authentication.ts";
+import { trustAsGo } from "#wire/host/trust.ts";
 import type { IssuerKeys } from "../authentication/jwt/authenticator.ts";
 import type { JwtSettings } from "../authentication/jwt/settings.ts";
 
@@ -41,6 +42,7 @@ export class RemoteIssuerKeys implements IssuerKeys {
     this.#log = log;
     this.#agent = new Agent({
       keepAlive: false,
+      ...trustAsGo,
       ...(issuer.certificateAuthority && { ca: issuer.certificateAuthority }),
     });
   }

@@ -10,21 +10,21 @@ export interface KubeletConnectionOptions {
   readonly key?: string;
   /** Whose certificates kubelets must show, in PEM. Without it any is believed, as upstream does. */
   readonly ca?: string;
-  readonly addressTypes?: NodeConnection["addressTypes"];
 }
 
 export interface KubeletConnection extends NodeConnection {
+  /** Connections that are made from now on show and believe these; those that wait to be used again are dropped. */
+  renew(options: KubeletConnectionOptions): void;
   /** Drops the connections that wait to be used again. */
   close(): void;
 }
 
 /** Reaches kubelets and pods over the network. */
-export function kubeletConnection(options: KubeletConnectionOptions): KubeletConnection {
-  const { cert, key, ca, addressTypes } = options;
-  const identity = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
-  const authority = { ...(ca !== undefined && { ca }), rejectUnauthorized: ca !== undefined };
-  const checked = new OutgoingConnections({ ...identity, ...authority });
-  const unchecked = new OutgoingConnections({ ...identity, rejectUnauthorized: false });
+export function kubeletConnection(
+  options: KubeletConnectionOptions,
+  addressTypes?: NodeConnection["addressTypes"],
+): KubeletConnection {
+  let { checked, unchecked } = connectionsBy(options);
   const anonymous = new OutgoingConnections({ rejectUnauthorized: false });
   const plain = new OutgoingConnections();
   return {
@@ -36,8 +36,22 @@ export function kubeletConnection(options: KubeletConnectionOptions): KubeletCon
       return (await lookup(host, { all: true })).map(({ address }) => address);
     },
     spdyCompression,
+    renew(now) {
+      const before = [checked, unchecked];
+      ({ checked, unchecked } = connectionsBy(now));
+      for (const connections of before) connections.retire();
+    },
     close() {
       for (const connections of [checked, unchecked, anonymous, plain]) connections.close();
     },
+  };
+}
+
+function connectionsBy({ cert, key, ca }: KubeletConnectionOptions) {
+  const identity = { ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+  const authority = { ...(ca !== undefined && { ca }), rejectUnauthorized: ca !== undefined };
+  return {
+    checked: new OutgoingConnections({ ...identity, ...authority }),
+    unchecked: new OutgoingConnections({ ...identity, rejectUnauthorized: false }),
   };
 }

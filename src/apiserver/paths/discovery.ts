@@ -18,7 +18,7 @@ import type { HttpRequest, HttpResponse } from "#wire/http.ts";
 import { negotiate, offers, type RequestedConversion, yamlType } from "#wire/negotiate.ts";
 import { protobufCodec } from "#wire/protobuf.ts";
 import type { Aggregator } from "../aggregation/aggregator.ts";
-import { withHeaders } from "../respond.ts";
+import { withHeaders } from "../response/respond.ts";
 import type { ServedApis } from "../served/served-apis.ts";
 import { plainJson } from "./json.ts";
 import { tagged } from "./tagged.ts";

@@ -1,5 +1,5 @@
 import { type HttpRequest, type HttpResponse, uncached } from "#wire/http.ts";
-import { isForPerson } from "../respond.ts";
+import { isForPerson } from "../response/form.ts";
 
 const json = (text: string): HttpResponse => ({
   code: 200,

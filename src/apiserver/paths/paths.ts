@@ -94,7 +94,7 @@ function tableOf(options: PathOptions): Readonly<Record<string, ServePath>> {
     "/apis/*/*": (request, group = "", apiVersion = "") => discovery.resources(request, group, apiVersion),
     "/openapi/v2": (request) => wholeDocument(request, openApi),
     "/openapi/v3": (request) => documentIndex(request, openApi),
-    "/openapi/v3/**": (request, name = "") => namedDocument(request, openApi, name),
+    "/openapi/v3/**": (request, name = "") => namedDocument(request, { openApi, clock: pages.clock, name }),
     "/knarr/v1/trace": (request) => writesOfObject(request, causality),
     "/knarr/v1/trace/*": (request, traceId = "") => writesOfRequest(request, causality, traceId),
     ...(schedulingOf && { "/knarr/v1/scheduling": (request) => schedulingAttempt(request, schedulingOf) }),

@@ -18,7 +18,7 @@ import type { RequestTrace } from "../causality.ts";
 import type { Connector } from "../connect/connect.ts";
 import type { Ticket } from "../fairness/ticket.ts";
 import { type ResourcePath, verbOfMethod } from "../request-path.ts";
-import type { ResponseForm } from "../respond.ts";
+import type { ResponseForm } from "../response/form.ts";
 import { RequestLife } from "./request-life.ts";
 
 /** What a request is for. */
@@ -68,6 +68,8 @@ export class Call {
   ticket: Ticket | undefined;
   /** The name of the stage that it is in. */
   stage = "";
+  #ending: AbortController | undefined;
+  #expired: Error | undefined;
 
   private constructor(over: HttpCall | undefined, user: User, target: CallTarget, trace: RequestTrace | undefined) {
     this.over = over;
@@ -79,6 +81,27 @@ export class Call {
   static overHttp(sent: HttpRequest, trace: RequestTrace | undefined): Call {
     return new Call({ sent, http: withoutCredentials(sent) }, anonymousUser, path, trace);
   }
+
+  /** Aborts when the client is gone, the server stops or the time of the request is over. Made when it is first asked for. */
+  get signal(): AbortSignal {
+    if (this.#ending) return this.#ending.signal;
+    const ending = new AbortController();
+    this.#ending = ending;
+    const outer = this.over?.sent.signal ?? this.request?.signal;
+    if (this.#expired) ending.abort(this.#expired);
+    else if (outer?.aborted) ending.abort(outer.reason);
+    else outer?.addEventListener("abort", () => ending.abort(outer.reason), { once: true });
+    return ending.signal;
+  }
+
+  /** Ends the work for a request whose client has been told that it took too long. */
+  expire(reason: Error): void {
+    this.#expired ??= reason;
+    this.#ending?.abort(reason);
+  }
+
+  /** Why nothing more is to be done for it; costs less than to ask its signal. */
+  readonly expired = (): Error | undefined => this.#expired;
 
   static inProcess(request: ApiRequest, trace: RequestTrace | undefined): Call {
     const call = new Call(undefined, request.user, { type: "resource", address: request, verb: request.verb }, trace);

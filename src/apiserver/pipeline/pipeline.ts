@@ -66,7 +66,7 @@ export const stagesOf = ({ identify, authorize, resources, paths, ...others }: P
   routeStage(resources),
   servePathStage(paths, resources),
   serveConnectionStage({ resources, connections: others.connections, authorize }),
-  readBodyStage(others),
+  readBodyStage({ ...others, resources }),
   serveResourceStage(resources, others.clock),
 ];
 

@@ -328,6 +328,7 @@ export class Registry {
     const { store, form } = this.#options;
     const shown = await this.#asStored(last);
     if (dryRun) return form.shown(stored.key, shown as ApiObject, stored.revision);
+    refuseExpired(request);
     const revision = await store.delete(stored.key, stored.revision).catch(storeError);
     this.#committed(request, last.metadata.name ?? "", revision);
     return form.shown(stored.key, shown as ApiObject, revision);
@@ -348,6 +349,7 @@ export class Registry {
         throw alreadyExists(this.resourceOf(request), name);
       return form.shown(key, object as ApiObject, expected);
     }
+    refuseExpired(request);
     // What is being deleted must go also when the store is full: its grace, its finalizers and its last status are writes, too.
     const how = { ttlSeconds: strategy.ttlSeconds, makesRoom: object.metadata.deletionTimestamp !== undefined };
     try {
@@ -397,4 +399,10 @@ function storeError(error: unknown): never {
   if (error instanceof Unavailable || error instanceof OutOfSpace) throw serviceUnavailable(error.message);
   if (error instanceof TransformError) throw unexpectedError(error.message);
   throw error;
+}
+
+/** Its client has been told that nothing came of it, and may have tried again since. */
+function refuseExpired({ expired }: ApiRequest): void {
+  const reason = expired?.();
+  if (reason) throw reason;
 }

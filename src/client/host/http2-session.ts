@@ -9,6 +9,7 @@ import {
 } from "node:http2";
 import type { SecureContextOptions } from "node:tls";
 import type { Clock } from "#base/clock.ts";
+import { trustAsGo } from "#wire/host/trust.ts";
 import { ConnectionLost } from "../connection-lost.ts";
 
 export interface ClientTlsOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
@@ -74,6 +75,7 @@ export class Http2Session {
       ...(key !== undefined && { key }),
       ...(serverName !== undefined && { servername: serverName }),
       rejectUnauthorized: !insecure,
+      ...trustAsGo,
       minVersion: "TLSv1.2",
       settings: { enablePush: false, initialWindowSize: 1024 * 1024 },
     });

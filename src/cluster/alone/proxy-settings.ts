@@ -1,16 +1,14 @@
 // The settings of a proxy that runs alone, by the names of upstream's flags; a KubeProxyConfiguration says the same by other names.
 // Upstream: cmd/kube-proxy/app/options.go.
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { UsageError } from "#base/errors.ts";
 import { durationFlag } from "#cli/duration-flag.ts";
 import type { FlagValues } from "#cli/flags.ts";
 import { proxyModeNames, proxyModeProblem } from "#proxy/modes/list.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
-import { DecodeError } from "#schema/json.ts";
-import { parseYaml } from "#wire/yaml/read.ts";
 import { ineffectivePartFlags } from "../ineffective-flags.ts";
 import type { Address } from "../machine/node-location.ts";
+import { leavesOf, readConfigurationFile } from "./configuration-file.ts";
 
 const always = "rules follow each change at once, and are looked after every 30 s";
 const unused = (type: "string" | "int" | "bool" | "strings", why: string) =>
@@ -150,7 +148,7 @@ export function withConfiguration(flags: ProxyFlagValues, defaults: ProxyFlagVal
   if (flags.config === undefined) return flags;
   const where = `--config ${flags.config}`;
   const values: Record<string, unknown> = {};
-  for (const [field, value] of leavesOf(readDocument(flags.config, where))) {
+  for (const [field, value] of leavesOf(readConfigurationFile(flags.config, "KubeProxyConfiguration", version))) {
     const flag = fields[field];
     if (!flag) {
       if (ignoredFields.test(field)) continue;
@@ -163,32 +161,6 @@ export function withConfiguration(flags: ProxyFlagValues, defaults: ProxyFlagVal
   const name = flags["hostname-override"] ?? values["hostname-override"];
   return { ...defaults, ...values, config, v, "hostname-override": name } as ProxyFlagValues; // each value has the type of its flag
 }
-
-function readDocument(file: string, where: string): Readonly<Record<string, unknown>> {
-  try {
-    const { value } = parseYaml(readFileSync(file, "utf8"));
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new UsageError(`${where}: expected a KubeProxyConfiguration`);
-    const document = value as Record<string, unknown>;
-    if (document.apiVersion !== version || document.kind !== "KubeProxyConfiguration")
-      throw new UsageError(
-        `${where}: expected kind KubeProxyConfiguration of ${version}, found ${String(document.kind)} of ${String(document.apiVersion)}`,
-      );
-    return document;
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    if (error instanceof DecodeError) throw new UsageError(`${where}: ${error.message}`, { cause: error });
-    throw new UsageError(`${where} cannot be read: ${String(error)}`, { cause: error });
-  }
-}
-
-/** Fields that are no objects, with their paths. */
-const leavesOf = (value: Readonly<Record<string, unknown>>, prefix = ""): readonly (readonly [string, unknown])[] =>
-  Object.entries(value).flatMap(([key, inner]) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? leavesOf(inner as Record<string, unknown>, `${prefix}${key}.`)
-      : [[`${prefix}${key}`, inner] as const],
-  );
 
 function valueFor(flag: Name, value: unknown, where: string): unknown {
   const { type } = proxyFlags[flag];

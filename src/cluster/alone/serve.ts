@@ -1,4 +1,5 @@
-import { respondError, wantedOfRefusal } from "#apiserver/respond.ts";
+import { wantedOfRefusal } from "#apiserver/response/form.ts";
+import { respondError } from "#apiserver/response/respond.ts";
 import type { Clock } from "#base/clock.ts";
 import type { ApiError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";

@@ -2,6 +2,7 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
+import { joinedMachine } from "../join/machine-folder.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { endProcess } from "../local/end.ts";
 import { removeCluster } from "../local/remove.ts";
@@ -13,12 +14,19 @@ export const down: Command = {
     "Ends its process, removes its nodes and its folder, and takes its context out of your kubeconfig. Images that were made to try",
     "clusters with stay in the folder .images of --data-dir, for the next: some 10 MB that can be removed at any time.",
     "",
+    'On a machine that has joined the cluster of another it does what "knarr leave" does.',
+    "",
     flagsHelp(placeFlags),
   ].join("\n"),
   async run(args) {
     const { flags, rest } = parseFlags(placeFlags, args);
     if (rest.length > 0) throw new UsageError(`down takes no arguments; to name a cluster: --name=${rest[0]}`);
     const place = new ClusterFolder(flags);
+    if (joinedMachine(place)) {
+      const { leaveCommand } = await import("./leave.ts");
+      await leaveCommand.run(args);
+      return;
+    }
     const settings = readSettings(place);
     if (!settings && !place.process && !(await isForgotten(place))) {
       print(`There is no cluster ${JSON.stringify(place.name)} in ${place.root}: nothing to do.`);

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Flags, parseFlags } from "#cli/flags.ts";
+import { apiserverFlags } from "../alone/apiserver-flags.ts";
 import { warnOfIneffective } from "../ineffective-flags.ts";
-import { apiserver, apiserverFlags } from "./apiserver.ts";
+import { apiserver } from "./apiserver.ts";
 import { controllerManagerCommand, controllerManagerFlags } from "./controller-manager.ts";
 import { schedulerCommand, schedulerFlags } from "./scheduler.ts";
 

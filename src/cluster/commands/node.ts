@@ -1,45 +1,81 @@
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
-import { flagsHelp, parseFlags } from "#cli/flags.ts";
+import { type FlagValues, flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { nodeNames, readSettings } from "../local/settings.ts";
 import { isSwitchedOff, switchNode } from "../local/switches.ts";
 
+const nodeFlags = {
+  ...placeFlags,
+  force: { type: "bool", default: false, help: "Let drain remove pods that nobody makes anew" },
+  timeout: {
+    type: "string",
+    value: "DURATION",
+    default: "0s",
+    help: "How long drain may take; 0s for as long as it takes",
+  },
+} as const;
+
+const isKubectlVerb = (verb: string | undefined): verb is "drain" | "cordon" | "uncordon" =>
+  verb === "drain" || verb === "cordon" || verb === "uncordon";
+
+const drainFlags = (verb: string, { force, timeout }: FlagValues<typeof nodeFlags>): readonly string[] =>
+  verb === "drain" ? ["--ignore-daemonsets", "--delete-emptydir-data", `--force=${force}`, `--timeout=${timeout}`] : [];
+
+/** What kubectl does as well, with what is usual here. */
+async function runForNode(place: ClusterFolder, args: readonly string[]): Promise<number> {
+  place.mustExist();
+  const [{ kubectl }, { processIo }] = await Promise.all([
+    import("#kubectl/main.ts"),
+    import("#kubectl/process-io.ts"),
+  ]);
+  return kubectl([...args, `--kubeconfig=${place.adminKubeconfig}`], processIo());
+}
+
 export const node: Command = {
-  use: "node stop|start NODE [FLAGS]",
+  use: "node stop|start|drain|cordon|uncordon NODE [FLAGS]",
   help: [
+    "drain moves the pods of a node to others and lets no new ones come, before its machine is stopped or leaves; cordon does the latter",
+    "alone, and uncordon ends it. Pods of DaemonSets stay, what is in emptyDir volumes is lost, disruption budgets are kept.",
+    "",
+    "stop and start are for the nodes of this machine:",
     "Switches a node off, as if its power were cut: its containers end, and nobody hears of it any more. After 50 seconds the cluster",
     "takes it for dead; its pods move as soon as they tolerate that no longer, which is after 5 minutes unless they say otherwise.",
     "",
-    flagsHelp(placeFlags),
+    flagsHelp(nodeFlags),
     "",
     "Examples:",
     "  knarr node stop node-2",
     "  knarr node start node-2",
+    "  knarr node drain rack-2",
   ].join("\n"),
   async run(args) {
-    const { flags, rest } = parseFlags(placeFlags, args);
-    const [verb, name, ...more] = rest;
-    if ((verb !== "stop" && verb !== "start") || name === undefined || more.length > 0)
-      throw new UsageError("node takes stop or start, and the name of a node");
-    const place = new ClusterFolder(flags);
-    place.mustExist();
-    const settings = readSettings(place);
-    const names = settings ? nodeNames(settings) : [];
-    if (!names.includes(name)) {
-      const shown = names.length > 10 ? `${names.slice(0, 10).join(", ")}, …` : names.join(", ");
-      throw new UsageError(
-        `there is no node ${JSON.stringify(name)} in cluster ${JSON.stringify(place.name)}: ${shown}`,
-      );
-    }
-    const isOn = verb === "start";
-    if (isSwitchedOff(place, name) !== isOn) {
-      print(`Node ${name} is switched ${isOn ? "on" : "off"} already.`);
-      return;
-    }
-    switchNode(place, name, isOn);
-    const when = place.process ? "" : " when the cluster runs again";
-    print(`Node ${name} is switched ${isOn ? "on" : "off"}${when}; "kubectl get nodes" shows how it is.`);
+    const { flags, rest } = parseFlags(nodeFlags, args);
+    if (isKubectlVerb(rest[0]) && rest[1] !== undefined && rest.length === 2)
+      return runForNode(new ClusterFolder(flags), [rest[0], rest[1], ...drainFlags(rest[0], flags)]);
+    switchForPerson(new ClusterFolder(flags), rest);
+    return 0;
   },
 };
+
+function switchForPerson(place: ClusterFolder, rest: readonly string[]): void {
+  const [verb, name, ...more] = rest;
+  if ((verb !== "stop" && verb !== "start") || name === undefined || more.length > 0)
+    throw new UsageError("node takes stop, start, drain, cordon or uncordon, and the name of a node");
+  place.mustExist();
+  const settings = readSettings(place);
+  const names = settings ? nodeNames(settings) : [];
+  if (!names.includes(name)) {
+    const shown = names.length > 10 ? `${names.slice(0, 10).join(", ")}, …` : names.join(", ");
+    throw new UsageError(`there is no node ${JSON.stringify(name)} in cluster ${JSON.stringify(place.name)}: ${shown}`);
+  }
+  const isOn = verb === "start";
+  if (isSwitchedOff(place, name) !== isOn) {
+    print(`Node ${name} is switched ${isOn ? "on" : "off"} already.`);
+    return;
+  }
+  switchNode(place, name, isOn);
+  const when = place.process ? "" : " when the cluster runs again";
+  print(`Node ${name} is switched ${isOn ? "on" : "off"}${when}; "kubectl get nodes" shows how it is.`);
+}

@@ -3,6 +3,11 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { readConfiguration, type SchedulerConfiguration } from "#scheduler/configuration.ts";
+import { extenderCalls } from "#scheduler/host/extender-calls.ts";
+import { loadPlugins } from "#scheduler/host/plugin-files.ts";
+import { defaultPlugins } from "#scheduler/plugins/list.ts";
+import { oldPlugins } from "#scheduler/policy/old-plugins.ts";
+import { readPolicy } from "#scheduler/policy/policy.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import { DecodeError } from "#schema/json.ts";
 import { parseYaml } from "#wire/yaml/read.ts";
@@ -17,6 +22,16 @@ const flags = {
     value: "FILE",
     help: "A KubeSchedulerConfiguration; what it says of leaders and of the API server counts before the flags",
   },
+  "policy-config-file": {
+    type: "string",
+    value: "FILE",
+    help: "A policy of predicates, priorities and extenders, as schedulers up to v1.22 took it; not together with --config",
+  },
+  plugin: {
+    type: "strings",
+    value: "FILE",
+    help: "A module whose default export is a plugin of your own, or several; may be given repeatedly",
+  },
 } as const;
 
 export const schedulerFlags = { ...ineffectivePartFlags, ...flags };
@@ -27,21 +42,32 @@ export const schedulerCommand: Command = {
   async run(args) {
     const { flags: settings, rest } = parseFlags(schedulerFlags, args);
     if (rest.length > 0) throw new UsageError(`scheduler takes no arguments, got ${JSON.stringify(rest[0])}`);
-    if (settings.config === undefined) return runAlone("kube-scheduler", settings, (context) => new Scheduler(context));
-    const configuration = readFile(settings.config);
+    const { config, "policy-config-file": policy } = settings;
+    if (config !== undefined && policy !== undefined)
+      throw new UsageError("--config and --policy-config-file both say how to schedule; give one of them");
+    const configuration =
+      policy === undefined
+        ? readFile("config", config, readConfiguration)
+        : readFile("policy-config-file", policy, readPolicy);
+    const plugins = [...defaultPlugins, ...oldPlugins, ...(await loadPlugins(settings.plugin))];
     await runAlone(
       "kube-scheduler",
-      { ...settings, ...settingsIn(configuration, settings.config) },
-      (context) => new Scheduler({ ...context, configuration }),
+      config === undefined ? settings : { ...settings, ...settingsIn(configuration, config) },
+      (context) => new Scheduler({ ...context, configuration, plugins, callExtender: extenderCalls(context.clock) }),
     );
   },
 };
 
-function readFile(file: string): SchedulerConfiguration {
+function readFile(
+  flag: string,
+  file: string | undefined,
+  read: (value: unknown, where: string) => SchedulerConfiguration,
+): SchedulerConfiguration {
+  if (file === undefined) return readConfiguration();
   try {
-    return readConfiguration(parseYaml(readFileSync(file, "utf8")).value, `--config ${file}`);
+    return read(parseYaml(readFileSync(file, "utf8")).value, `--${flag} ${file}`);
   } catch (error) {
-    if (error instanceof DecodeError) throw new UsageError(`--config ${file}: ${error.message}`, { cause: error });
+    if (error instanceof DecodeError) throw new UsageError(`--${flag} ${file}: ${error.message}`, { cause: error });
     throw error;
   }
 }

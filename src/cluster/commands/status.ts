@@ -3,6 +3,7 @@ import { aligned } from "#cli/aligned.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
+import { joinedMachine } from "../join/machine-folder.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { type ClusterState, stateOf } from "../local/state.ts";
 
@@ -19,7 +20,21 @@ export const status: Command = {
     if (rest.length > 0) throw new UsageError(`status takes no arguments; to name a cluster: --name=${rest[0]}`);
     if (!["text", "json"].includes(asked.output))
       throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
-    const state = await stateOf(new ClusterFolder(asked));
+    const place = new ClusterFolder(asked);
+    const machine = joinedMachine(place);
+    if (machine) {
+      const { node, server } = machine;
+      const state = place.process ? "running" : "stopped";
+      return print(
+        asked.output === "json"
+          ? JSON.stringify({ node, server, state }, undefined, 2)
+          : aligned([
+              ["node", `${node} (${state})`],
+              ["cluster", server],
+            ]).join("\n"),
+      );
+    }
+    const state = await stateOf(place);
     print(asked.output === "json" ? JSON.stringify(state, undefined, 2) : lines(state));
   },
 };

@@ -2,6 +2,7 @@ import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
+import { joinedMachine } from "../join/machine-folder.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { readSettings, storeOf } from "../local/settings.ts";
 import { stopCluster } from "../local/stop.ts";
@@ -17,6 +18,15 @@ export const stop: Command = {
     const { flags, rest } = parseFlags(placeFlags, args);
     if (rest.length > 0) throw new UsageError(`stop takes no arguments; to name a cluster: --name=${rest[0]}`);
     const place = new ClusterFolder(flags);
+    const machine = joinedMachine(place);
+    if (machine) {
+      const { stopMachine } = await import("../join/leave.ts");
+      await stopMachine(place, machine);
+      print(
+        `Node ${machine.node} is stopped; "knarr start" continues, "knarr leave" takes this machine out of the cluster.`,
+      );
+      return;
+    }
     place.mustExist();
     const settings = readSettings(place);
     if (settings && storeOf(settings) === "memory" && place.process)

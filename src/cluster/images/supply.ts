@@ -7,6 +7,7 @@ import type { Log } from "#base/log.ts";
 import { retry } from "#base/retry.ts";
 import { type Component, isAbort } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
+import { addonArchives } from "../addons/addon-images.ts";
 import { demoImages } from "./demo.ts";
 import { type ImageRuntime, importImages } from "./import.ts";
 import type { KeptImages } from "./kept-images.ts";
@@ -44,8 +45,8 @@ export class ImageSupply implements Component {
 
   /** Makes the images, and serves them as the registry knarr.local. */
   async run(signal: AbortSignal): Promise<void> {
-    const { address, kept, log, clock } = this.#options;
-    const archives = () => [...this.#served, ...kept.archives()];
+    const { address, kept, log, clock, cacheFolder } = this.#options;
+    const archives = () => [...this.#served, ...addonArchives(cacheFolder), ...kept.archives()];
     await using server = await retry(() => serveRegistry({ address, archives, log }), { ...again, clock }, signal);
     this.#url.resolve(server.url);
     this.#served = await this.#makeDemo(signal);

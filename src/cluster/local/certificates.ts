@@ -6,7 +6,8 @@ import { type ControlPlaneCertificates, controlPlaneCertificates } from "../cont
 import { admin } from "../identities.ts";
 import { LiveCertificates } from "../live-certificates.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
-import type { Settings } from "./settings.ts";
+import { homeAddress } from "./home-address.ts";
+import { isOpen, type Settings } from "./settings.ts";
 
 /** The same, followed while the cluster runs. */
 export const liveCertificatesOf = (
@@ -29,6 +30,8 @@ export const certificatesOf = (place: ClusterFolder, settings: Settings): Contro
     serviceRange: settings["service-cluster-ip-range"],
     addresses: [
       settings["bind-address"],
+      ...settings["apiserver-cert-extra-sans"],
       ...(settings.runtime === "containerd" ? [hostAddressIn(settings["node-range"])] : []),
+      ...(settings.runtime === "containerd" && isOpen(settings) ? [homeAddress(settings)] : []),
     ],
   });

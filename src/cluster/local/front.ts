@@ -1,7 +1,7 @@
 // Where the API of a cluster on this machine is served: for people on loopback, for nodes and pods on the bridge they are on.
 import { hostname } from "node:os";
 import type { AdvertisedAddress } from "#apiserver/bootstrap/system-objects.ts";
-import { unknownMethod } from "#apiserver/respond.ts";
+import { unknownMethod } from "#apiserver/response/respond.ts";
 import type { Log } from "#base/log.ts";
 import { type FrontCertificates, type HttpsFront, httpsFront } from "#serving/host/https/front.ts";
 import type { HttpHandler } from "#wire/http.ts";

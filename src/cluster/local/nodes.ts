@@ -2,9 +2,11 @@
 import type { SystemObject } from "#apiserver/bootstrap/objects.ts";
 import { type NodeConnection, noConnection } from "#apiserver/node-connection.ts";
 import type { ServiceNetwork } from "#apiserver/strategies/service/ranges.ts";
+import type { Log } from "#base/log.ts";
+import type { Component } from "#base/supervise.ts";
 import { simulatedNodes } from "#kubelet/simulated/nodes.ts";
 import { spdyCompression } from "#wire/host/streams/spdy-compression.ts";
-import type { ClusterConfig } from "../cluster.ts";
+import type { Cluster, ClusterConfig } from "../cluster.ts";
 import { withStorage } from "../local-storage.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import type { FrontOptions } from "./front.ts";
@@ -16,6 +18,8 @@ export interface NodesSetup {
   readonly objects: readonly SystemObject[];
   readonly connection: NodeConnection;
   readonly inside: FrontOptions["inside"];
+  /** What runs beside the cluster because of them. */
+  readonly beside: (cluster: Cluster, log: Log) => readonly Component[];
 }
 
 export interface NodesOptions {
@@ -45,5 +49,6 @@ export async function nodesOf(options: NodesOptions, signal: AbortSignal): Promi
     // The addresses of simulated nodes may be those of real machines: nothing is ever sent there.
     connection: { ...noConnection, spdyCompression, addressTypes },
     inside: undefined,
+    beside: () => [], // simulated pods would answer nobody
   };
 }

@@ -8,6 +8,7 @@ import { aborted } from "#base/aborted.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import { limitHeapGrowth } from "#base/host/heap-growth.ts";
+import { collectWhenIdle } from "#base/host/idle-collection.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -23,6 +24,7 @@ import { liveCertificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
 import { ensureEncryption, openStoreOf } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
+import { doesJoin, joinServiceOf, machineSettings } from "./machines.ts";
 import { nodesOf } from "./nodes.ts";
 import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
 import type { StartStep } from "./step.ts";
@@ -71,9 +73,10 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
         network,
         rootCa: authority.cert,
         signing: signingWith(() => authority, certificateMs),
-        identity: identityOf(place, certificates.current),
+        identity: identityOf(place, certificates.current, doesJoin(settings)),
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
+        ...(doesJoin(settings) && { machines: machineSettings(settings) }),
         objects: nodes.objects,
         admission: pluginsAsked(settings),
         served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),
@@ -92,7 +95,12 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
       },
     );
     const switches = nodeSwitches(place, nodeNames(settings), cluster.nodes);
-    await supervise([cluster, certificates, switches, reportOf(cluster, front, { log, onStep })], signal);
+    const joining = doesJoin(settings)
+      ? [joinServiceOf(cluster, { place, settings, ca: authority.cert, network, log })]
+      : [];
+    const report = reportOf(cluster, front, { log, onStep });
+    const beside = nodes.beside(cluster, log);
+    await supervise([cluster, certificates, switches, ...joining, report, ...beside], signal);
   } finally {
     remote.close();
     await store.close();
@@ -113,6 +121,7 @@ const reportOf = (
     onStep({ is: "ready" });
     log.info("ready", { url: front.url, component: "cluster" });
     limitHeapGrowth();
+    collectWhenIdle();
     await aborted(signal);
   },
 });
@@ -150,9 +159,13 @@ const certificateMs = 365 * 24 * 60 * 60 * 1000;
 /** Tokens that never end are found in old backups; a year is what pods' own tokens may live as well. */
 const longestToken = "8760h";
 
-function identityOf(place: ClusterFolder, { authority, frontProxy }: ControlPlaneCertificates) {
+function identityOf(place: ClusterFolder, { authority, frontProxy }: ControlPlaneCertificates, takesTokens: boolean) {
   const identity = identityOptions(
-    { ...usualIdentity(place.certificates), "service-account-max-token-expiration": longestToken },
+    {
+      ...usualIdentity(place.certificates),
+      "service-account-max-token-expiration": longestToken,
+      "enable-bootstrap-token-auth": takesTokens,
+    },
     authority.cert,
   );
   const proxies = trusting(ownFrontProxy(frontProxy).trust);

@@ -8,9 +8,11 @@ import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { FlagValues } from "#cli/flags.ts";
+import { type MachineNetworkMode, machineNetworkModes } from "#network/machine-network.ts";
 import { proxyModeNames, proxyModeProblem } from "#proxy/modes/list.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
+import { addonNamed, defaultAddons } from "../addons/list.ts";
 import { pluginFlags } from "../admission-settings.ts";
 import { upstreamFlags } from "../upstream-flags.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
@@ -32,7 +34,26 @@ export const settingFlags = {
   "etcd-certfile": { type: "string", value: "FILE", help: "Certificate to show to the etcd" },
   "etcd-keyfile": { type: "string", value: "FILE", help: "Key of that certificate" },
   port: { type: "int", help: "Port of the API server (default 6443, or a free one if that is taken)" },
-  "bind-address": { type: "string", value: "IP", help: "Address the API server listens on (default 127.0.0.1)" },
+  "bind-address": {
+    type: "string",
+    value: "IP",
+    help: "Address the API server listens on (default 127.0.0.1); with another one, other machines can join",
+  },
+  "advertise-address": {
+    type: "string",
+    value: "IP",
+    help: "Address at which other machines reach this one (default: that of --bind-address, else the first of this machine)",
+  },
+  "apiserver-cert-extra-sans": {
+    type: "strings",
+    value: "NAMES",
+    help: "Further names and addresses by which the API server is called",
+  },
+  "machine-network": {
+    type: "string",
+    value: machineNetworkModes.join("|"),
+    help: "How pods of different machines reach each other: by routes in one network (default), or by a tunnel",
+  },
   "service-cluster-ip-range": {
     type: "string",
     value: "CIDR",
@@ -51,6 +72,11 @@ export const settingFlags = {
   "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
   "no-network-policy": { type: "bool", help: "Let real nodes ignore network policies" },
+  addons: {
+    type: "strings",
+    value: "NAMES",
+    help: `Add-ons that a new cluster of real containers begins with, or none (default ${defaultAddons.join(",")})`,
+  },
   ...pluginFlags,
   "runtime-config": upstreamFlags["runtime-config"],
   "proxy-mode": {
@@ -76,6 +102,7 @@ export type Settings = UpFlags & {
   readonly "cluster-cidr": string;
   readonly "load-balancer-range": string;
   readonly "node-range": string;
+  readonly "machine-network": MachineNetworkMode;
   readonly "no-egress": boolean;
   readonly "no-network-policy": boolean;
   /** A proxy mode of the nodes. */
@@ -102,12 +129,16 @@ export const usual: Settings = {
   "etcd-keyfile": undefined,
   port: undefined,
   "bind-address": "127.0.0.1",
+  "advertise-address": undefined,
+  "apiserver-cert-extra-sans": [],
+  "machine-network": "routes",
   "service-cluster-ip-range": "10.96.0.0/16",
   "cluster-cidr": "10.244.0.0/16",
   "load-balancer-range": "172.31.255.0/24",
   "node-range": "172.31.0.0/24",
   "no-egress": false,
   "no-network-policy": false,
+  addons: defaultAddons,
   "enable-admission-plugins": [],
   "disable-admission-plugins": [],
   "runtime-config": [],
@@ -118,6 +149,8 @@ export const usual: Settings = {
 const changeable: ReadonlySet<Name> = new Set<Name>([
   "port",
   "bind-address",
+  "advertise-address",
+  "apiserver-cert-extra-sans",
   "no-network-policy",
   "pod-max-pids",
   "proxy-mode",
@@ -194,10 +227,19 @@ function checked(settings: Settings): Settings {
   if (store !== "embedded" && store !== "memory")
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
+  for (const flag of ["bind-address", "advertise-address"] as const)
+    if (settings[flag] !== undefined && !parseIp(settings[flag]))
+      throw wrong(flag, `${JSON.stringify(settings[flag])} is not an address`);
+  if (!machineNetworkModes.includes(settings["machine-network"]))
+    throw wrong(
+      "machine-network",
+      `${machineNetworkModes.join(" or ")}, not ${JSON.stringify(settings["machine-network"])}`,
+    );
   const pids = settings["pod-max-pids"];
   if (pids === 0 || pids > mostPids) throw wrong("pod-max-pids", `-1, or a number from 1 to ${mostPids}, not ${pids}`);
   const modeProblem = proxyModeProblem(settings["proxy-mode"]);
   if (modeProblem !== undefined) throw wrong("proxy-mode", modeProblem);
+  for (const name of settings.addons) if (name !== "none") addonNamed(name);
   pluginsOf(pluginsAsked(settings));
   servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
   parseAddressRanges(settings["service-cluster-ip-range"]);
@@ -228,6 +270,9 @@ export const pluginsAsked = (
 
 export const nodeNames = ({ runtime, nodes }: Settings): readonly string[] =>
   Array.from({ length: nodes }, (_, i) => (runtime === "simulated" ? `sim-${i}` : `node-${i + 1}`));
+
+/** Whether other machines can reach the cluster, and so join it. */
+export const isOpen = (settings: Settings): boolean => !/^(127\.|::1$)/.test(settings["bind-address"]);
 
 /** Where the cluster's state is, in a word. */
 export const storeOf = (settings: Settings): "embedded" | "memory" | "etcd" =>

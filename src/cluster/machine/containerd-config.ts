@@ -63,7 +63,7 @@ const toml = (text: string): string => JSON.stringify(text);
  * A cable from each pod to its node, with addresses of the node's own range, and host ports. Pods are not on a bridge: packets between
  * two of them would pass the node's rules for services on the way there, but on the way back only with the module br_netfilter.
  */
-export const cniConfig = (podRange: string, stateFolder: string): string =>
+export const cniConfig = (podRange: string, stateFolder: string, mtu?: number): string =>
   JSON.stringify(
     {
       cniVersion: "0.4.0",
@@ -71,6 +71,7 @@ export const cniConfig = (podRange: string, stateFolder: string): string =>
       plugins: [
         {
           type: "ptp",
+          ...(mtu !== undefined && { mtu }),
           ipam: {
             type: "host-local",
             dataDir: stateFolder,

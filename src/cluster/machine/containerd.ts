@@ -23,6 +23,8 @@ export interface NodeContainerdOptions {
   readonly runFolder: string;
   readonly location: NodeLocation;
   readonly podRange: string;
+  /** Largest packets of its pods; defaults to what the kernel chooses. */
+  readonly mtu?: number;
   /** The control group of all pods of the node: `/knarr/<cluster>/<node>`. */
   readonly cgroup: string;
   /** Where the CNI plugins are. */
@@ -121,12 +123,12 @@ export class NodeContainerd {
   }
 
   #spawn(): ChildProcess {
-    const { folder, runFolder, location, podRange, pluginFolder } = this.#options;
+    const { folder, runFolder, location, podRange, mtu, pluginFolder } = this.#options;
     for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
     const { config } = this.#home;
     const paths = { folder, runFolder, socket: this.socket, pluginFolder };
     writeFileSync(config, containerdConfig({ ...paths, hasAppArmor: hasAppArmor() }));
-    writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRange, join(folder, "cni-state")));
+    writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRange, join(folder, "cni-state"), mtu));
     const log = openSync(this.#log, "a", 0o600);
     try {
       const [program = "", ...args] = location.command(["sh", "-c", underOwnMask, config]);

@@ -21,6 +21,10 @@ export interface KubeletAccessOptions {
   readonly handle: KubeletServer;
   /** Acts as the node; sends the reviews that authenticate and authorize clients. */
   readonly client: Client;
+  /** Whether those who show nothing are asked for as system:anonymous; otherwise, as by default, they are refused. */
+  readonly servesAnonymous?: boolean;
+  /** Whether all who are known may do everything; the API server is asked by default. */
+  readonly allowsAll?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -32,8 +36,10 @@ export interface KubeletListenerOptions extends KubeletAccessOptions {
   readonly port: number;
   /** Serving certificate, in PEM; asked for again while it serves, since certificates end. */
   readonly certificate: () => KeyPair;
-  /** Authority of client certificates, in PEM. */
-  readonly clientCa: string;
+  /** Files whose change has it asked for at once, not within a minute. */
+  readonly certificateFiles?: readonly string[];
+  /** Authority of client certificates, in PEM; without it only tokens are believed. */
+  readonly clientCa: string | undefined;
 }
 
 /** Cache TTLs of reviews, as upstream's defaults for a kubelet's webhooks. */
@@ -53,7 +59,7 @@ export function kubeletListener(options: KubeletListenerOptions): KubeletListene
     name: `kubelet port of ${options.node}`,
     listening: listening.promise,
     async run(signal) {
-      const live = new LiveCertificates({ read: certificate, clock, log });
+      const live = new LiveCertificates({ read: certificate, files: options.certificateFiles ?? [], clock, log });
       const front = httpsFront({ ...live.current, clientCa, handler: guardedKubelet(options), log });
       live.subscribe((now) => front.renew({ ...now, clientCa }));
       try {
@@ -75,10 +81,11 @@ export const kubeletCertificate = (certificates: Certificates, node: string, add
   certificates.issue(`kubelet-${node}`, { ...identities.node(node), hosts: [...new Set([node, ...addresses])] });
 
 /** Refuses unauthorized requests with upstream's messages, and passes all others to the kubelet. */
-export function guardedKubelet({ node, handle, client, clock, log }: KubeletAccessOptions): HttpHandler {
+export function guardedKubelet(options: KubeletAccessOptions): HttpHandler {
+  const { handle, client, clock } = options;
   const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...delegationTtls });
   return async (request) => {
-    const refused = await refusalOf(access, node, request, log);
+    const refused = await refusalOf(access, request, options);
     if (refused) return refused;
     const { method, url, headers, signal } = request;
     return handle({ method, url, headers, signal });
@@ -87,9 +94,8 @@ export function guardedKubelet({ node, handle, client, clock, log }: KubeletAcce
 
 async function refusalOf(
   { identify, authorize }: Delegation,
-  name: string,
   request: Parameters<HttpHandler>[0],
-  log: Log,
+  { node: name, servesAnonymous = false, allowsAll = false, log }: KubeletAccessOptions,
 ): Promise<HttpResponse | undefined> {
   let user: Awaited<ReturnType<Delegation["identify"]>>;
   try {
@@ -98,7 +104,8 @@ async function refusalOf(
     if (!(error instanceof ApiError && error.code === 401)) log.error("cannot tell who asks", { error });
     return text(401, "Unauthorized");
   }
-  if (user === anonymousUser) return text(401, "Unauthorized");
+  if (user === anonymousUser && !servesAnonymous) return text(401, "Unauthorized");
+  if (allowsAll) return undefined;
   const { verb, subresources } = rightsFor(request.method, request.path);
   for (const subresource of subresources) {
     const resourceAttributes = { verb, group: "", version: "v1", resource: "nodes", subresource, name };

@@ -75,7 +75,7 @@ export function localNodes(place: ClusterFolder, settings: Settings): LocalNodes
 }
 
 /** Other clusters may be in it. */
-function removeIfEmpty(folder: string): void {
+export function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {

@@ -4,11 +4,15 @@ import { isIP } from "node:net";
 import type { Component } from "#base/supervise.ts";
 import { parseResolverConfig, withoutLoopback } from "#kubelet/inputs/resolver-config.ts";
 import { applySteps } from "#network/host/apply-steps.ts";
+import { type HomeMachine, type MachineNetworkMode, stepsInside, stepToAdmit } from "#network/machine-network.ts";
+import { MachineRoutes } from "#network/machine-routes.ts";
+import { tableOf } from "#network/packet-rules.ts";
 import { ServiceRoutes } from "#network/service-routes.ts";
 import type { NodeParts } from "../cluster.ts";
 import { clusterDns, clusterDomain } from "../cluster-dns.ts";
 import { KeptImages } from "../images/kept-images.ts";
 import { ImageSupply } from "../images/supply.ts";
+import { mtuOf } from "../node/own-address.ts";
 import type { LocalNodes } from "./local-nodes.ts";
 import { type RunNodeOptions, runNode } from "./run-node.ts";
 
@@ -18,6 +22,8 @@ export interface NodeServicesOptions
     "podRanges" | "doesEnforcePolicies" | "podPidsLimit" | "proxyMode" | "certificate" | "clientCa"
   > {
   readonly local: LocalNodes;
+  /** How other machines are reached, where some may join. */
+  readonly machines?: { readonly home: HomeMachine; readonly mode: MachineNetworkMode };
   /** Address of the DNS service. */
   readonly dnsAddress: string;
   /** Folder of demo images. */
@@ -31,6 +37,27 @@ export interface NodeServices {
   readonly components: readonly Component[];
   /** Runs one until the signal aborts. */
   runNode(own: Pick<RunNodeOptions, "node" | "peers" | "onKubelet">, signal: AbortSignal): Promise<void>;
+}
+
+/** The ways of the host and of its nodes to other machines. */
+function machineRoutes({ local, machines }: NodeServicesOptions, parts: NodeParts): readonly Component[] {
+  if (!machines) return [];
+  const { network } = local;
+  const { home, mode } = machines;
+  const podRange = local.nodes[0]?.podRange ?? network.options.podRange;
+  return [
+    new MachineRoutes({
+      ...parts,
+      log: parts.log.with({ component: "network" }),
+      network: { cluster: network.options.cluster, mode, address: home.address, podRange, mtu: mtuOf(home.address) },
+      home,
+      more: (peers) => [
+        [stepToAdmit(tableOf(network), peers)],
+        ...network.nodes.flatMap(({ netns }) => stepsInside(netns, network.hostAddress, peers)),
+      ],
+      apply: (stages, signal) => applySteps(stages, { signal }),
+    }),
+  ];
 }
 
 export function nodeServices(options: NodeServicesOptions, parts: NodeParts): NodeServices {
@@ -60,7 +87,7 @@ export function nodeServices(options: NodeServicesOptions, parts: NodeParts): No
     apply: (stages, signal) => applySteps(stages, { signal }),
   });
   return {
-    components: [dns, routes, supply],
+    components: [dns, routes, supply, ...machineRoutes(options, parts)],
     runNode: (own, signal) =>
       runNode({ ...options, ...own, hostAddress: local.network.hostAddress, parts, resolver, supply }, signal),
   };

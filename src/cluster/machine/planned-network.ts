@@ -1,7 +1,7 @@
 import { partOf } from "#kubelet/simulated/addresses.ts";
 import { type LocalNetwork, planNetwork } from "#network/local-network.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
-import { nodeNames, nodePrefix, type Settings } from "../local/settings.ts";
+import { isOpen, nodeNames, nodePrefix, type Settings } from "../local/settings.ts";
 
 /** The network that the nodes of a cluster have, or will have. */
 export function plannedNetwork(place: ClusterFolder, settings: Settings): LocalNetwork {
@@ -14,5 +14,6 @@ export function plannedNetwork(place: ClusterFolder, settings: Settings): LocalN
     loadBalancerRange: settings["load-balancer-range"],
     nodes: nodeNames(settings).map((name, i) => ({ name, podRange: partOf(podRange, nodePrefix, i) })),
     egress: !settings["no-egress"],
+    isOpen: isOpen(settings),
   });
 }

@@ -36,6 +36,7 @@ export interface MachineNode {
   readonly runFolder: string;
   /** The control group of all its pods. */
   readonly cgroup: string;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly containerd: NodeContainerd;
 }
 
@@ -55,6 +56,8 @@ export interface RunNodeOptions {
   readonly proxyMode: string;
   /** The serving certificate of the kubelet's port. */
   readonly certificate: (node: MachineNode) => KeyPair;
+  /** Files whose change has it asked for again at once. */
+  readonly certificateFiles?: readonly string[];
   /** Authority of the client certificates that the kubelet accepts, in PEM. */
   readonly clientCa: string;
   readonly supply: ImageSupply;
@@ -95,6 +98,7 @@ export async function runNode(options: RunNodeOptions, signal: AbortSignal): Pro
     address: node.address,
     port: kubeletPort,
     certificate: () => options.certificate(node),
+    ...(options.certificateFiles && { certificateFiles: options.certificateFiles }),
     clientCa: options.clientCa,
   });
   const daemon: Component = { name: "containerd", run: (inner) => containerd.keepRunning(log, inner) };
@@ -115,6 +119,7 @@ function kubeletOptions(options: RunNodeOptions, client: Client, log: Log): Mach
     ],
     port: kubeletPort,
     podCidrs: [podRange],
+    ...(node.labels && { labels: node.labels }),
     folder,
     memoryFolder: join(runFolder, "pods"),
     cgroupRoot: cgroup,

@@ -122,28 +122,28 @@ const stabilizedBy = ({ spec, current, desired }: NormalizationInput): Condition
         message: "recent recommendations were higher than current one, applying the highest recent recommendation",
       };
 
-interface Limited {
+interface ReplicaLimit {
   readonly replicas: number;
   readonly explanation: ConditionText;
 }
 
-const limitedBy = (replicas: number, reason: string, message: string): Limited => ({
+const limitedBy = (replicas: number, reason: string, message: string): ReplicaLimit => ({
   replicas,
   explanation: { reason, message: `the desired ${message}` },
 });
-const within = (replicas: number): Limited =>
+const within = (replicas: number): ReplicaLimit =>
   limitedBy(replicas, "DesiredWithinRange", "count is within the acceptable range");
-const tooMany = (replicas: number): Limited =>
+const tooMany = (replicas: number): ReplicaLimit =>
   limitedBy(replicas, "TooManyReplicas", "replica count is more than the maximum replica count");
-const tooFew = (replicas: number): Limited =>
+const tooFew = (replicas: number): ReplicaLimit =>
   limitedBy(replicas, "TooFewReplicas", "replica count is less than the minimum replica count");
-const tooFastUp = (replicas: number): Limited =>
+const tooFastUp = (replicas: number): ReplicaLimit =>
   limitedBy(replicas, "ScaleUpLimit", "replica count is increasing faster than the maximum scale rate");
-const tooFastDown = (replicas: number): Limited =>
+const tooFastDown = (replicas: number): ReplicaLimit =>
   limitedBy(replicas, "ScaleDownLimit", "replica count is decreasing faster than the maximum scale rate");
 
 /** Without policies the number may double at most, or come to four. */
-function limitByDefault({ spec, current }: NormalizationInput, wanted: number): Limited {
+function limitByDefault({ spec, current }: NormalizationInput, wanted: number): ReplicaLimit {
   const { minReplicas, maxReplicas } = spec;
   const fastest = Math.max(2 * current, 4);
   if (wanted < minReplicas) return tooFew(minReplicas);
@@ -151,7 +151,7 @@ function limitByDefault({ spec, current }: NormalizationInput, wanted: number): 
   return maxReplicas > fastest ? tooFastUp(fastest) : tooMany(maxReplicas);
 }
 
-function limitByRate({ spec, history, current, now }: NormalizationInput, wanted: number): Limited {
+function limitByRate({ spec, history, current, now }: NormalizationInput, wanted: number): ReplicaLimit {
   const { minReplicas, maxReplicas, behavior } = spec;
   if (wanted > current) {
     const fastest = Math.max(current, policyLimit(current, behavior?.scaleUp, history, now, 1));

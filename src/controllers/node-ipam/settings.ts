@@ -11,10 +11,17 @@ export interface NodeIpamSettings {
   readonly nodeMaskSizes?: { readonly ipv4?: number; readonly ipv6?: number };
   /** Networks of services: where they overlap, nodes get nothing. */
   readonly serviceCidrs?: readonly string[];
+  /** Networks that nodes have by other ways: no others get them. */
+  readonly reserved?: readonly string[];
 }
 
 /** One for each of the cluster's networks. Throws UsageError. */
-export function networksOf({ clusterCidrs, nodeMaskSizes, serviceCidrs = [] }: NodeIpamSettings): readonly Networks[] {
+export function networksOf({
+  clusterCidrs,
+  nodeMaskSizes,
+  serviceCidrs = [],
+  reserved = [],
+}: NodeIpamSettings): readonly Networks[] {
   const { ipv4 = 24, ipv6 = 64 } = nodeMaskSizes ?? {};
   const wholes = clusterCidrs.map((text) => parsed("--cluster-cidr", text));
   const services = serviceCidrs.map((text) => parsed("--service-cluster-ip-range", text));
@@ -28,6 +35,7 @@ export function networksOf({ clusterCidrs, nodeMaskSizes, serviceCidrs = [] }: N
   return wholes.map((whole, i) => {
     const networks = cut(whole, whole.address.family === 4 ? ipv4 : ipv6, clusterCidrs[i] ?? "");
     for (const service of services) networks.reserve(service);
+    for (const text of reserved) networks.reserve(parsed("reserved network", text));
     return networks;
   });
 }

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { connect, isIP } from "node:net";
 import type { Clock } from "#base/clock.ts";
 import type { Random } from "#base/random.ts";
-import type { DnsTransport } from "../resolver.ts";
+import type { DnsTransport } from "../message.ts";
 
 export interface ForwarderOptions {
   /** `10.0.0.2`, `fd00::2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */

@@ -3,7 +3,12 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, isIPv6, type Server, type Socket as TcpSocket } from "node:net";
 import type { Log } from "#base/log.ts";
-import type { Resolver } from "../resolver.ts";
+import type { DnsTransport } from "../message.ts";
+
+/** Answers a message; undefined for what is no query. */
+export interface DnsAnswerer {
+  answer(query: Buffer, transport: DnsTransport, client: string): Buffer | Promise<Buffer> | undefined;
+}
 
 export interface DnsServer {
   readonly port: number;
@@ -11,7 +16,7 @@ export interface DnsServer {
 }
 
 export interface DnsServerOptions {
-  readonly resolver: Pick<Resolver, "answer">;
+  readonly resolver: DnsAnswerer;
   readonly address: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -33,7 +38,7 @@ export async function serveDns(options: DnsServerOptions): Promise<DnsServer> {
   const port = await listen(stream, options);
   const datagrams = createSocket({ type: isIPv6(address) ? "udp6" : "udp4" });
   datagrams.on("message", (query, from) => {
-    const reply = options.resolver.answer(query, "udp");
+    const reply = options.resolver.answer(query, "udp", from.address);
     if (reply === undefined) return;
     const send = (bytes: Buffer) => datagrams.send(bytes, from.port, from.address);
     if (Buffer.isBuffer(reply)) send(reply);
@@ -74,6 +79,7 @@ async function bound(socket: Socket, address: string, port: number): Promise<voi
 function serveStream(socket: TcpSocket, { resolver, log }: DnsServerOptions): void {
   let got = Buffer.alloc(0);
   let waiting = 0;
+  const client = socket.remoteAddress ?? "";
   socket.setTimeout(tcp.idleMs, () => socket.destroy());
   socket.on("error", () => undefined); // the asker went away
   const send = (bytes: Buffer) => {
@@ -86,7 +92,7 @@ function serveStream(socket: TcpSocket, { resolver, log }: DnsServerOptions): vo
     while (got.length >= 2 && got.length >= 2 + got.readUInt16BE(0)) {
       const query = got.subarray(2, 2 + got.readUInt16BE(0));
       got = got.subarray(2 + query.length);
-      const reply = resolver.answer(query, "tcp");
+      const reply = resolver.answer(query, "tcp", client);
       if (reply === undefined || waiting >= tcp.inFlight) {
         socket.destroy();
         return;

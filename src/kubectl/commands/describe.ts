@@ -4,6 +4,7 @@ import { command } from "../command.ts";
 import type { DescribeContext } from "../describe/describer.ts";
 import { describerFor } from "../describe/describers.ts";
 import { DescriptionWriter } from "../describe/description-writer.ts";
+import { resourceName } from "../discovery/rest-mapper.ts";
 import { AggregateKubectlError, KubectlError, throwAll } from "../errors.ts";
 import type { FlagDeclarations } from "../flags.ts";
 import { type ResourceInfo, resourcePath } from "../resources/resource-info.ts";
@@ -136,6 +137,15 @@ async function describeOne(context: DescribeContext, { mapping, namespace, name 
   const describer = await describerFor(mapping);
   const object: KubeObject = await context.client.json({ path: resourcePath(mapping, namespace, name) });
   const w = new DescriptionWriter();
-  await describer(object, context, w);
+  try {
+    await describer(object, context, w);
+  } catch (cause) {
+    // Describers take what servers send for what it should be.
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new KubectlError(
+      `unable to describe ${resourceName(mapping)} ${JSON.stringify(name)}: the server sent something that is no ${mapping.kind}`,
+      { cause },
+    );
+  }
   return w.finish();
 }

@@ -1,12 +1,15 @@
 // Upstream: kubectl/pkg/cmd/explain and kubectl/pkg/explain/v2 (its plaintext template).
+import { ApiError } from "#base/errors.ts";
 import { isObject } from "#base/is-object.ts";
 import { command } from "../command.ts";
 import type { RestMapping } from "../discovery/rest-mapper.ts";
+import { splitGroupVersion } from "../discovery/server-resource.ts";
 import { KubectlError } from "../errors.ts";
 import { stringIn } from "../resources/resource-info.ts";
 import type { KubeObject } from "../rest/client.ts";
 import type { Session } from "../session.ts";
 import { wrapWords } from "../word-wrap.ts";
+import type { SwaggerQuestion } from "./explain-swagger.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -22,7 +25,7 @@ const fieldWidth = 78;
 const mostEnumValues = 4;
 
 export const explain = command({
-  use: "explain TYPE [--recursive=FALSE|TRUE] [--api-version=api-version-group] [-o|--output=plaintext]",
+  use: "explain TYPE [--recursive=FALSE|TRUE] [--api-version=api-version-group] [-o|--output=plaintext|plaintext-openapiv2]",
   long: "Describe the fields of a resource, as the server documents them. Fields are named by a path: TYPE.FIELD.FIELD.",
   examples: `# What a pod is
 kubectl explain pods
@@ -35,7 +38,12 @@ kubectl explain pods.spec.containers`,
   flags: {
     "api-version": { type: "string", help: "Describe the resource in this group and version." },
     "max-depth": { type: "int", help: "With --recursive: how many levels of fields." },
-    output: { type: "string", short: "o", default: "plaintext", help: "Format of the description: plaintext." },
+    output: {
+      type: "string",
+      short: "o",
+      default: "plaintext",
+      help: "Format of the description: plaintext, or plaintext-openapiv2 for that of before 1.26.",
+    },
     recursive: { type: "bool", short: "R", help: "Only the names of fields, with those below them." },
   },
   async run(session, args, flags) {
@@ -48,12 +56,16 @@ kubectl explain pods.spec.containers`,
     if (flags["max-depth"] > 0 && !flags.recursive) throw new KubectlError("--max-depth requires --recursive");
     if (flags["max-depth"] < 0) throw new KubectlError("--max-depth must be non-negative");
     const { mapping, fields } = await subject(session, path, flags["api-version"] !== "");
-    if (flags.output !== "plaintext") throw new KubectlError(`unrecognized format: ${flags.output}`);
-    const at = flags["api-version"];
-    const split = at.indexOf("/");
-    const [group, version] =
-      at === "" ? [mapping.group, mapping.version] : split < 0 ? ["", at] : [at.slice(0, split), at.slice(split + 1)];
-    const document = await documentOf(session, group, version, mapping.resource);
+    const { group, version } = flags["api-version"] === "" ? mapping : splitGroupVersion(flags["api-version"]);
+    const isOld = flags.output === "plaintext-openapiv2";
+    if (!isOld && flags.output !== "plaintext") throw new KubectlError(`unrecognized format: ${flags.output}`);
+    const index = isOld ? undefined : await indexOf(session);
+    if (!index) {
+      const question = { group, version, kind: mapping.kind, fields, isRecursive: flags.recursive };
+      session.io.stdout.write(await explainedByV2(session, question));
+      return;
+    }
+    const document = await documentOf(session, index, group, version, mapping.resource);
     const kind = kindIn(document, group, version, mapping.resource);
     const request = { document, isRecursive: flags.recursive, maxDepth: flags["max-depth"] };
     session.io.stdout.write(head(kind));
@@ -85,14 +97,34 @@ async function subject(
   return { mapping: await mapper.resourceFor(resource), fields };
 }
 
-async function documentOf(session: Session, group: string, version: string, resource: string): Promise<Schema> {
-  const client = await session.client();
-  const { paths } = await client.json({ path: "/openapi/v3" });
+/** What there is to read of OpenAPI v3; undefined of a server that is older. */
+async function indexOf(session: Session): Promise<Schema | undefined> {
+  try {
+    return await session.cachedJson({ path: "/openapi/v3", accept: "application/json, */*" });
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+async function explainedByV2(session: Session, question: SwaggerQuestion): Promise<string> {
+  const { explainSwagger } = await import("./explain-swagger.ts");
+  const { definitions } = await (await session.client()).json({ path: "/openapi/v2", accept: "application/json" });
+  return explainSwagger(isObject(definitions) ? definitions : {}, question);
+}
+
+async function documentOf(
+  session: Session,
+  { paths }: Schema,
+  group: string,
+  version: string,
+  resource: string,
+): Promise<Schema> {
   const name = group === "" ? `api/${version}` : `apis/${group}/${version}`;
   const entry = isObject(paths) ? paths[name] : undefined;
   const url = isObject(entry) ? stringIn(entry.serverRelativeURL) : "";
   if (url === "") throw new KubectlError(`couldn't find resource for "${group}/${version}, Resource=${resource}"`);
-  return client.json({ path: url });
+  return session.cachedJson({ path: url });
 }
 
 interface DocumentedKind {

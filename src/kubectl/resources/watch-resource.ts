@@ -45,15 +45,22 @@ export async function* watchResource(client: RestClient, request: WatchRequest):
   }
 }
 
-/** The lines of a stream of bytes, without empty ones. */
+/** The lines of a stream of bytes, without empty ones. Rejects with KubectlError if one of them does not end. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = "";
+  let begun: string[] = [];
+  let size = 0;
   for await (const chunk of chunks) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
-    if (rest.length > eventLimit) throw new KubectlError("the server sent an event that is too large");
-    for (const part of parts) if (part.trim() !== "") yield part;
+    const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
+    begun.push(first);
+    size += first.length;
+    if (size > eventLimit) throw new KubectlError("the server sent an event that is too large");
+    const rest = others.pop();
+    if (rest === undefined) continue;
+    for (const line of [begun.join(""), ...others]) if (line.trim() !== "") yield line;
+    begun = [rest];
+    size = rest.length;
   }
-  if (rest.trim() !== "") yield rest;
+  const last = begun.join("");
+  if (last.trim() !== "") yield last;
 }

@@ -5,7 +5,6 @@ import { ApiError } from "#base/errors.ts";
 import { isObject } from "#base/is-object.ts";
 import { exactValue } from "#schema/structural/exact-integers.ts";
 import { KubectlError } from "../errors.ts";
-import { readAll } from "../io.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 import type { RestRequest, RestResponse } from "./request.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -22,12 +21,14 @@ export interface RestClientOptions {
   readonly timeoutMs: number;
   /** Who gives credentials out, where the kubeconfig holds none. */
   readonly credentials?: CredentialIssuer;
+  /** How many bytes an answer may have that is not read as it comes. */
+  readonly answerLimit?: number;
   /** Called with the text of each warning the server sends. */
   warn(text: string): void;
 }
 
-/** A larger answer is refused: lists come in pages. */
-const answerLimit = 1024 * 1024 * 1024;
+/** A larger answer is refused: lists come in pages, and V8 makes no string that is longer. */
+const usualAnswerLimit = 512 * 1024 * 1024 - 24;
 const mostRetries = 10;
 
 export class RestClient {
@@ -40,10 +41,7 @@ export class RestClient {
 
   /** The JSON of the answer. Rejects with ApiError if the server refuses, and ServerUnreachable if it cannot be asked. */
   async json(request: RestRequest): Promise<KubeObject> {
-    const text = await this.text(request);
-    const value = answerIn(text, request);
-    if (!isObject(value)) throw new KubectlError(`the server's answer is no object: ${text.slice(0, 100)}`);
-    return value as KubeObject;
+    return objectIn(await this.text(request), request);
   }
 
   async text(request: RestRequest): Promise<string> {
@@ -51,14 +49,14 @@ export class RestClient {
   }
 
   async bytes(request: RestRequest): Promise<Uint8Array> {
-    return readAll((await this.open(request)).body, answerLimit);
+    return this.read(await this.open(request));
   }
 
   /** An answer whose body is read as it comes. Rejects as `json` does. */
   async open(request: RestRequest): Promise<RestResponse> {
     const answer = await this.exchange(request);
     if (answer.status >= 200 && answer.status < 300) return answer;
-    throw refusalOf(request, answer, Buffer.from(await readAll(answer.body, answerLimit)).toString("utf8"));
+    throw refusalOf(request, answer, Buffer.from(await this.read(answer)).toString("utf8"));
   }
 
   /** Whatever the server answers, after waiting for as long as it asks to. */
@@ -77,7 +75,7 @@ export class RestClient {
       const waitSeconds = Number(answer.headers["retry-after"] ?? Number.NaN);
       const isBusy = answer.status === 429 || answer.status >= 500;
       if (!isBusy || !Number.isInteger(waitSeconds) || attempt >= mostRetries) return logged;
-      await readAll(logged.body, answerLimit);
+      await this.read(logged);
       await clock.sleep(waitSeconds * 1000, signal);
     }
   }
@@ -94,7 +92,7 @@ export class RestClient {
     );
     if ("socket" in answer) return answer;
     const logged = log.response(request, transport, answer, clock.elapsed() - began);
-    throw refusalOf(request, logged, Buffer.from(await readAll(logged.body, answerLimit)).toString("utf8"));
+    throw refusalOf(request, logged, Buffer.from(await this.read(logged)).toString("utf8"));
   }
 
   /** Passes on what someone else asks. Rejects as `exchange` does. */
@@ -114,6 +112,20 @@ export class RestClient {
   close(): void {
     for (const cancel of this.#timers) cancel(); // or the process would wait for them
     this.#options.transport.close();
+  }
+
+  /** The body of an answer. Rejects with KubectlError before more is held than may be. */
+  async read({ body, headers }: RestResponse): Promise<Uint8Array> {
+    const limit = this.#options.answerLimit ?? usualAnswerLimit;
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const part of body) {
+      size += part.length;
+      // Whoever announces too much need not send it.
+      if (size > limit || Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+      parts.push(part);
+    }
+    return Buffer.concat(parts, size);
   }
 
   /** The server is told how long an answer is waited for, too. */
@@ -145,6 +157,18 @@ export class RestClient {
       for (const [, text = ""] of header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g))
         this.#options.warn(text.replace(/\\(.)/g, "$1"));
   }
+}
+
+const tooLarge = (limit: number): KubectlError =>
+  new KubectlError(
+    `the server's answer has more than ${Math.floor(limit / 1024 / 1024)} MiB; ask for less: with a selector, a namespace or --chunk-size`,
+  );
+
+/** Throws KubectlError. */
+export function objectIn(text: string, request: RestRequest): KubeObject {
+  const value = answerIn(text, request);
+  if (!isObject(value)) throw new KubectlError(`the server's answer is no object: ${text.slice(0, 100)}`);
+  return value as KubeObject;
 }
 
 function answerIn(text: string, { path }: RestRequest): unknown {

@@ -1,5 +1,6 @@
 // From a configuration to a client.
 import { isObject } from "#base/is-object.ts";
+import { trustAsGo } from "#wire/host/trust.ts";
 import type { ClientConfig } from "../client-config.ts";
 import { KubectlError } from "../errors.ts";
 import { type Session, userAgent } from "../session.ts";
@@ -27,6 +28,7 @@ export async function connect(session: Session, config: ClientConfig): Promise<R
       ...(key !== undefined && { key }),
       ...(serverName && { servername: serverName }),
       rejectUnauthorized: !isInsecure,
+      ...trustAsGo,
     },
     headers: {
       "user-agent": userAgent,

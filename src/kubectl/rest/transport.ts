@@ -10,7 +10,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { type ConnectionOptions, connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
 import { createGunzip } from "node:zlib";
 import { dialWords } from "#wire/host/dial-words.ts";
 import { ServerUnreachable } from "../errors.ts";
@@ -20,7 +20,10 @@ import { tunnel } from "./tunnel.ts";
 
 export interface TransportOptions {
   readonly server: URL;
-  readonly tls: Pick<ConnectionOptions, "ca" | "cert" | "key" | "servername" | "rejectUnauthorized">;
+  readonly tls: Pick<
+    ConnectionOptions,
+    "ca" | "cert" | "key" | "servername" | "rejectUnauthorized" | "allowPartialTrustChain"
+  >;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly proxy?: URL | undefined;
@@ -51,6 +54,7 @@ export class RestTransport {
   #agent: HttpAgent;
   readonly #base: string;
   #issued: IssuedCredentials = {};
+  #secureContext: SecureContext | undefined;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -64,19 +68,22 @@ export class RestTransport {
     this.#issued = issued;
     if (!isOther) return;
     this.#agent.destroy();
+    this.#secureContext = undefined;
     this.#agent = this.#newAgent();
   }
 
+  /** What all connections share is made once: to read certificates takes longer than to connect. */
   get #tls() {
-    const { cert, key } = this.#issued;
-    return { ...this.#options.tls, ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+    const { ca, cert, key, ...rest } = this.#options.tls;
+    this.#secureContext ??= createSecureContext({ minVersion: "TLSv1.2", ca, cert, key, ...proofOf(this.#issued) });
+    return { ...rest, secureContext: this.#secureContext };
   }
 
   #newAgent(): HttpAgent {
     const { server, proxy } = this.#options;
     const agent =
       server.protocol === "https:"
-        ? new HttpsAgent({ keepAlive: true, minVersion: "TLSv1.2", ...this.#tls })
+        ? new HttpsAgent({ keepAlive: true, ...this.#tls })
         : new HttpAgent({ keepAlive: true });
     if (proxy) this.#throughProxy(agent, proxy);
     return agent;
@@ -203,7 +210,7 @@ export class RestTransport {
   #freshAgent(): HttpAgent {
     if (this.#options.proxy) return this.#agent;
     return this.#options.server.protocol === "https:"
-      ? new HttpsAgent({ keepAlive: false, minVersion: "TLSv1.2", ...this.#tls })
+      ? new HttpsAgent({ keepAlive: false, ...this.#tls })
       : new HttpAgent({ keepAlive: false });
   }
 
@@ -225,7 +232,7 @@ export class RestTransport {
 
   async *#bodyOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const isPacked = answer.headers["content-encoding"] === "gzip";
-    const source: AsyncIterable<Uint8Array> = isPacked ? answer.pipe(createGunzip()) : answer;
+    const source: AsyncIterable<Uint8Array> = isPacked ? unpacked(answer) : answer;
     try {
       yield* source;
     } catch (error) {
@@ -244,6 +251,18 @@ export class RestTransport {
     return new ServerUnreachable(this.#options.server.host, dialWords(first, address, this.#port), { cause: error });
   }
 }
+
+/** What is cut on the way is cut here: a pipe alone would wait for the rest. */
+function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
+  const result = answer.pipe(createGunzip());
+  answer.once("error", (error) => result.destroy(error));
+  return result;
+}
+
+const proofOf = ({ cert, key }: IssuedCredentials) => ({
+  ...(cert !== undefined && { cert }),
+  ...(key !== undefined && { key }),
+});
 
 const mindedSockets = new WeakSet<Socket>();
 

@@ -44,8 +44,11 @@ export const rowsOf = (table: Readonly<KubeObject>): readonly TableRow[] =>
     object: isObject(object) ? (object as KubeObject) : undefined,
   }));
 
+/** A column that a server lies about keeps its place, so that cells stay in theirs. */
 const columnsOf = (table: Readonly<KubeObject>): readonly ColumnDefinition[] =>
-  (Array.isArray(table.columnDefinitions) ? table.columnDefinitions : []) as readonly ColumnDefinition[];
+  (Array.isArray(table.columnDefinitions) ? table.columnDefinitions : []).map((column: unknown) =>
+    isObject(column) && typeof column.name === "string" ? (column as unknown as ColumnDefinition) : { name: "" },
+  );
 
 const eventNames: Readonly<Record<string, string>> = {
   ADDED: "ADDED   ",

@@ -24,6 +24,7 @@ import type { NodeSensors } from "../node/node-health-monitor.ts";
 import { evictionThresholds } from "../node/pressure.ts";
 import type { CriSettings } from "../runtime/cri-config.ts";
 import { sandboxProfile } from "../runtime/sandbox-profile.ts";
+import { StaticSources } from "../static-pods/static-sources.ts";
 import { StorageLimits } from "../storage-limits.ts";
 import { Hierarchy } from "./cgroups/hierarchy.ts";
 import { PodCgroups } from "./cgroups/pod-cgroups.ts";
@@ -31,6 +32,11 @@ import { containerInputs } from "./container-inputs.ts";
 import { CriRuntime, type CriRuntimeOptions } from "./cri/runtime.ts";
 import { criStreams, type DialRuntime } from "./cri/streams.ts";
 import { CsiStorage } from "./csi/csi-storage.ts";
+import { DevicePlugins } from "./device-plugins/device-plugins.ts";
+import { DeviceDrivers } from "./devices/device-drivers.ts";
+import { DeviceSlices } from "./devices/device-slices.ts";
+import { PodDevices } from "./devices/pod-devices.ts";
+import { PreparedClaims } from "./devices/prepared-claims.ts";
 import { PodLogs } from "./logs/pod-logs.ts";
 import {
   describeMachine,
@@ -42,6 +48,7 @@ import {
 } from "./machine.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { StaticFolder } from "./static-folder.ts";
+import { StaticUrl, type StaticUrlOptions } from "./static-url.ts";
 import { MachineStats } from "./stats/machine-stats.ts";
 import { writeAs } from "./volumes/files.ts";
 import { VolumeMeter } from "./volumes/volume-meter.ts";
@@ -80,6 +87,10 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly volumeRefreshMs?: number;
   /** A folder of static pod manifests; defaults to none. */
   readonly staticPodsFolder?: string;
+  /** Where static pods are read from besides; defaults to nowhere. */
+  readonly staticPodsUrl?: Pick<StaticUrlOptions, "url" | "headers" | "everyMs">;
+  /** Whether it makes its Node where there is none; defaults to true. */
+  readonly registers?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -87,16 +98,17 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
 
 /** Rejects if the runtime does not answer. What the pods run goes on when it ends, and is found by the next. */
 export async function machineKubelet(options: MachineKubeletOptions, signal: AbortSignal): Promise<Kubelet> {
-  const { folder, memoryFolder, client, clock, random, log, services, cgroupRoot } = options;
+  const { folder, memoryFolder, client, clock, random, log, services } = options;
   const podsDirectory = join(folder, "pods");
   await mkdir(podsDirectory, { recursive: true, mode: 0o750 });
   await ensureInMemory(memoryFolder);
   const sources = apiSources({ client, clock, random, log, ...(services && { services }) });
-  const { volumes, storage } = volumesOf(options, podsDirectory, sources);
+  const { drivers, slices, podDevices, devicePlugins } = devicesOf(options);
+  const { volumes, storage } = volumesOf(options, podsDirectory, sources, drivers);
   const { capacity, allocatable } = await machineCapacity(options);
   const hierarchy = new Hierarchy();
   const hostIps = options.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
-  const inputs = containerInputs({ sources, volumes, hostIps, allocatable });
+  const inputs = containerInputs({ sources, volumes, podDevices, devicePlugins, hostIps, allocatable });
   const profile = await writeSandboxProfile(folder);
   const runtime = await connect(
     options,
@@ -107,16 +119,13 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   const logs = new PodLogs({ ...logFolders(folder), list, runtime, clock, log });
   const stats = machineStats(options, { hierarchy, list, runtime, logs, meter: new VolumeMeter(volumes, clock) });
   const images = imageCollector(options, { runtime, kubelet: () => node });
-  const cpuMillis = millisOf(capacity.cpu);
-  const cgroups =
-    cgroupRoot === undefined
-      ? []
-      : [new PodCgroups({ root: cgroupRoot, hierarchy, cpuMillis, pidsLimit: options.podPidsLimit, clock })];
   const node: Kubelet = kubelet({
     description: await describeMachine({ ...options, runtime }),
     client,
+    ...(options.registers !== undefined && { registers: options.registers }),
     registered: () => {
       storage.registered();
+      slices.registered();
       options.registered?.();
     },
     nodeChanged: (changed) => storage.nodeChanged(changed),
@@ -125,12 +134,20 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     streams: criStreams(runtime, clock, options.dialRuntime),
     spdyCompression,
     inputs: { sources, volumes },
-    sensors: sensorsOf(options, { runtime, stats, images, kubelet: () => node }),
+    sensors: sensorsOf(options, { runtime, stats, images, devicePlugins, kubelet: () => node }),
     ...staticPodsOf(options),
     stats: (which, stop) => stats.summary(which, stop),
-    hostResources: [...cgroups, logs],
+    hostResources: [...cgroupsOf(options, hierarchy, capacity.cpu), logs, podDevices, devicePlugins],
     maxConcurrentStarts: podsAtOnce,
-    parts: [connectionOf(runtime), storage, logs, images, storageLimits(options, { stats, kubelet: () => node })],
+    parts: [
+      connectionOf(runtime),
+      storage,
+      slices,
+      devicePlugins,
+      logs,
+      images,
+      storageLimits(options, { stats, kubelet: () => node }),
+    ],
     clock,
     random,
     log,
@@ -138,15 +155,45 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
   return node;
 }
 
+/** The control groups of the node's pods, where it makes some. */
+function cgroupsOf({ cgroupRoot, podPidsLimit, clock }: MachineKubeletOptions, hierarchy: Hierarchy, cpu?: string) {
+  if (cgroupRoot === undefined) return [];
+  return [new PodCgroups({ root: cgroupRoot, hierarchy, cpuMillis: millisOf(cpu), pidsLimit: podPidsLimit, clock })];
+}
+
+/** The devices of the node's pods: drivers of claims, plugins, and who has what. */
+function devicesOf({ name, folder, client, clock, log }: MachineKubeletOptions) {
+  const slices = new DeviceSlices({ node: name, client, clock });
+  const drivers = new DeviceDrivers(clock, slices);
+  const prepared = new PreparedClaims(join(folder, "dra_manager_state"));
+  return {
+    drivers,
+    slices,
+    podDevices: new PodDevices({ client, drivers, prepared }),
+    devicePlugins: new DevicePlugins({ folder: join(folder, "device-plugins"), clock, log }),
+  };
+}
+
 /** The volumes of the node's pods, and the storage drivers that provide some of them. */
 function volumesOf(
   { name, folder, memoryFolder, client, clusterDomain, volumeRefreshMs, clock, random, log }: MachineKubeletOptions,
   podsDirectory: string,
   sources: ApiSources,
+  drivers: DeviceDrivers,
 ): { readonly volumes: Volumes; readonly storage: CsiStorage } {
   const { tokens } = sources;
   const places = { node: name, root: folder, podsDirectory };
-  const storage = new CsiStorage({ ...places, client, tokens, refreshMs: volumeRefreshMs, clock, random, log });
+  const otherPlugins = { DRAPlugin: drivers };
+  const storage = new CsiStorage({
+    ...places,
+    client,
+    tokens,
+    refreshMs: volumeRefreshMs,
+    otherPlugins,
+    clock,
+    random,
+    log,
+  });
   const volumes = new Volumes({
     podsDirectory,
     memoryDirectory: memoryFolder,
@@ -230,7 +277,7 @@ function sensorsOf(
     clock,
     log,
   }: MachineKubeletOptions,
-  { runtime, stats, images, kubelet: nodeKubelet }: SensorParts,
+  { runtime, stats, images, devicePlugins, kubelet: nodeKubelet }: SensorParts,
 ): NodeSensors {
   const machine = () => machineState(folder, imageFolder);
   const evictor = new Evictor({
@@ -253,6 +300,7 @@ function sensorsOf(
     runtimeNotReady: (signal) => runtime.notReady(signal),
     machine,
     images: (signal) => runtime.images(signal),
+    devices: () => devicePlugins.counts,
     relieve: (found, signal) => evictor.relieve(found, signal),
   };
 }
@@ -261,13 +309,18 @@ interface SensorParts {
   readonly runtime: CriRuntime;
   readonly stats: MachineStats;
   readonly images: ImageCollector;
+  readonly devicePlugins: DevicePlugins;
   readonly kubelet: () => Kubelet;
 }
 
-const staticPodsOf = ({ staticPodsFolder, name, clock, log }: MachineKubeletOptions) =>
-  staticPodsFolder === undefined
-    ? {}
-    : { staticPods: new StaticFolder({ folder: staticPodsFolder, node: name, clock, log }) };
+function staticPodsOf({ staticPodsFolder, staticPodsUrl, name, clock, log }: MachineKubeletOptions) {
+  const common = { node: name, clock, log };
+  const sources = [
+    ...(staticPodsFolder === undefined ? [] : [new StaticFolder({ folder: staticPodsFolder, ...common })]),
+    ...(staticPodsUrl ? [new StaticUrl({ ...staticPodsUrl, ...common })] : []),
+  ];
+  return sources.length === 0 ? {} : { staticPods: new StaticSources(sources) };
+}
 
 interface StatsParts {
   readonly hierarchy: Hierarchy;

@@ -12,12 +12,13 @@ import { exists } from "./volumes/files.ts";
 export interface StaticFolderOptions {
   readonly folder: string;
   readonly node: string;
+  /** How often it is read in any case; defaults to upstream's fileCheckFrequency. */
+  readonly rescanMs?: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** As upstream's fileCheckFrequency. */
-const rescanMs = 20_000;
+const usualRescanMs = 20_000;
 const maxBytes = 10 * 2 ** 20;
 
 export class StaticFolder implements StaticPodSource, Component {
@@ -86,7 +87,7 @@ export class StaticFolder implements StaticPodSource, Component {
 
   /** If the folder is removed, it is made again and watched again. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { folder, clock } = this.#options;
+    const { folder, clock, rescanMs = usualRescanMs } = this.#options;
     for (;;) {
       try {
         await mkdir(folder, { recursive: true, mode: 0o750 });
@@ -103,8 +104,9 @@ export class StaticFolder implements StaticPodSource, Component {
   }
 
   async #rescan(signal: AbortSignal): Promise<void> {
+    const { clock, rescanMs = usualRescanMs } = this.#options;
     for (;;) {
-      await this.#options.clock.sleep(rescanMs, signal);
+      await clock.sleep(rescanMs, signal);
       this.changed();
     }
   }

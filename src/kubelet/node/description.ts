@@ -41,6 +41,8 @@ export interface NodeHealth {
   readonly diskPressure?: boolean;
   readonly pidPressure?: boolean;
   readonly images?: readonly ContainerImage[];
+  /** Devices of plugins, by resource: how many there are, and how many work. */
+  readonly devices?: Readonly<Record<string, { readonly capacity: number; readonly allocatable: number }>>;
 }
 
 export function nodeObject(description: NodeDescription, health: NodeHealth, now: number): Draft<Node> {
@@ -79,9 +81,13 @@ export function nodeStatus(
   now: number,
 ): Draft<NodeStatus> {
   const { capacity, allocatable = capacity, addresses, system, port, features } = description;
+  const devices = Object.entries(health.devices ?? {});
   return {
-    capacity,
-    allocatable,
+    capacity: { ...capacity, ...Object.fromEntries(devices.map(([name, one]) => [name, String(one.capacity)])) },
+    allocatable: {
+      ...allocatable,
+      ...Object.fromEntries(devices.map(([name, one]) => [name, String(one.allocatable)])),
+    },
     conditions: nodeConditions(health, before, now),
     addresses: [...addresses],
     daemonEndpoints: { kubeletEndpoint: { Port: port } },

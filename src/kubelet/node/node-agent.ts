@@ -18,6 +18,8 @@ export interface NodeAgentOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether it makes the Node where there is none; otherwise it waits until somebody has. Defaults to true. */
+  readonly registers?: boolean;
   /** How long others wait for a renewal, in seconds. */
   readonly leaseSeconds?: number;
   readonly renewMs?: number;
@@ -44,7 +46,7 @@ export class NodeAgent {
 
   constructor(options: NodeAgentOptions) {
     const renewMs = options.renewMs ?? ((options.leaseSeconds ?? 40) * 1000) / 4;
-    this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, phaseMs: 0, ...options };
+    this.#options = { leaseSeconds: 40, renewMs, reportMs: 300_000, phaseMs: 0, registers: true, ...options };
   }
 
   get description(): NodeDescription {
@@ -96,7 +98,8 @@ export class NodeAgent {
   }
 
   async #register(api: Client): Promise<void> {
-    const { description, clock } = this.#options;
+    const { description, clock, registers } = this.#options;
+    if (!registers) return this.#takeOver(api);
     try {
       this.#noteNode(await api.create(Node, nodeObject(description, this.#health, clock.now())));
     } catch (error) {

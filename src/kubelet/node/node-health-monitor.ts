@@ -25,6 +25,8 @@ export interface NodeSensors {
   /** Defaults to upstream's. */
   readonly thresholds?: EvictionThresholds;
   images(signal: AbortSignal): Promise<readonly Image[]>;
+  /** Devices of plugins, where there can be some. */
+  devices?(): NonNullable<NodeHealth["devices"]>;
   /** Frees what the node runs out of. */
   relieve?(found: ReadonlySet<Pressure>, signal: AbortSignal): Promise<void>;
 }
@@ -111,6 +113,7 @@ export class NodeHealthMonitor implements Component {
       ...(notReady !== undefined && { notReady }),
       ...this.#pressures.note(this.#foundPressures, clock.elapsed()),
       ...(this.#images && { images: this.#images }),
+      ...(sensors.devices && { devices: sensors.devices() }),
     };
   }
 

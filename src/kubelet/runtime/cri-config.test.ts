@@ -159,3 +159,13 @@ test("a container sees neither what upstream hides of the kernel nor the heat of
   for (const bare of [{ privileged: true }, { procMount: "Unmasked" }])
     assert.deepEqual([pathsOf(bare).maskedPaths, pathsOf(bare).readonlyPaths], [[], []]);
 });
+
+test("devices of claims are named to the runtime", () => {
+  const pod = one({});
+  const [container] = pod.spec.containers;
+  const config = { pod, container: container!, kind: "app" as const, attempt: 0, imageId: "sha" };
+  const inputs = { env: [], mounts: [] };
+  const cdiDevices = ["gpu.example.com/device=gpu-0"];
+  assert.deepEqual(criContainer(config, { ...inputs, cdiDevices }, settings).cdiDevices, [{ name: cdiDevices[0] }]);
+  assert.equal(criContainer(config, inputs, settings).cdiDevices, undefined);
+});

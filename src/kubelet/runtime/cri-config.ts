@@ -52,6 +52,10 @@ export interface ContainerInputs {
     /** Of `m`, `r` and `w`: whether it may be made, read and written. */
     readonly permissions: string;
   }[];
+  /** Names under which the runtime finds devices in its own files (CDI). */
+  readonly cdiDevices?: readonly string[];
+  /** For the runtime, from device plugins. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Id of the container whose processes it is to see. */
   readonly target?: string | undefined;
 }
@@ -120,8 +124,10 @@ export function criContainer(config: ContainerConfig, inputs: ContainerInputs, s
     envs: inputs.env.map(({ name, value }) => ({ key: name, value })),
     mounts: inputs.mounts,
     ...(inputs.devices && inputs.devices.length > 0 && { devices: inputs.devices }),
+    ...(inputs.cdiDevices?.length && { cdiDevices: inputs.cdiDevices.map((name) => ({ name })) }),
     labels: { ...labelsOf(pod), [criLabels.containerName]: container.name },
     annotations: {
+      ...inputs.annotations,
       [criAnnotations.restartCount]: String(attempt),
       [criAnnotations.image]: container.image ?? "",
       [criAnnotations.messagePath]: container.terminationMessagePath,

@@ -27,19 +27,26 @@ export interface StaticPodSource {
   changed: () => void;
 }
 
+/** What came from the API is not told so. */
+export const staticSources = ["file", "http"] as const;
+
 export interface StaticSource {
-  /** Path of the file. */
+  /** Path of the file, or the address it was read from. */
   readonly path: string;
+  /** Defaults to file. */
+  readonly source?: (typeof staticSources)[number];
   readonly node: string;
   readonly now: number;
 }
 
 /** The pod that a file describes. Throws for what is no pod, is not valid, or needs the API. */
-export function staticPod(content: Uint8Array, { path, node, now }: StaticSource): Pod {
+export function staticPod(content: Uint8Array, { path, node, now, source = "file" }: StaticSource): Pod {
   const { object } = yamlCodec.decode(Pod, content);
   if (object.kind !== "Pod" || object.apiVersion !== "v1") throw new Error(`${path} describes no Pod of v1`);
   const { metadata = {}, spec = {} } = object;
-  const uid = metadata.uid ?? hex(sha256(`${JSON.stringify(object)} host:${node} file:${path}`)).slice(0, 32);
+  const uid =
+    metadata.uid ??
+    hex(sha256(`${JSON.stringify(object)} host:${node} ${source === "file" ? "file" : "url"}:${path}`)).slice(0, 32);
   const draft: Draft<Pod> = {
     ...object,
     metadata: {
@@ -51,7 +58,7 @@ export function staticPod(content: Uint8Array, { path, node, now }: StaticSource
         ...metadata.annotations,
         [configAnnotations.hash]: uid,
         [configAnnotations.seen]: timeOf(now),
-        [configAnnotations.source]: "file",
+        [configAnnotations.source]: source,
       },
     },
     spec: {
@@ -92,7 +99,8 @@ function apiReference(pod: Pod): string | undefined {
 /** The checksum of the static pod that a pod of the API stands for; undefined for one that stands for itself. */
 export const mirroredHash = ({ metadata }: Pod): string | undefined => metadata.annotations?.[configAnnotations.mirror];
 
-export const isStatic = ({ metadata }: Pod): boolean => metadata.annotations?.[configAnnotations.source] === "file";
+export const isStatic = ({ metadata }: Pod): boolean =>
+  staticSources.some((source) => metadata.annotations?.[configAnnotations.source] === source);
 
 /** The pod that stands for a static pod in the API. Its owner is the node. */
 export function mirrorOf({ metadata, spec }: Pod, node: { readonly name: string; readonly uid: string }): Draft<Pod> {

@@ -5,6 +5,7 @@ import { qualifiedName } from "#schema/formats.ts";
 import {
   bool,
   duplicate,
+  duration,
   forbidden,
   int32,
   int64,
@@ -159,6 +160,14 @@ export const VolumeBindingArgs = struct(
     },
   },
 );
+
+export const DynamicResourcesArgs = struct("kubescheduler.config/v1.DynamicResourcesArgs", {
+  ...typeMeta,
+  filterTimeout: duration(1, "Of no effect: how much a search for devices tries is bounded, not how long.").default(
+    "10s",
+  ),
+  bindingTimeout: duration(2, "How long a pod waits until its devices are ready.").default("600s"),
+});
 
 export const DefaultPreemptionArgs = struct(
   "kubescheduler.config/v1.DefaultPreemptionArgs",

@@ -99,10 +99,13 @@ export function defaultPreemption(args: DefaultPreemptionArgs, context: PluginCo
       const { candidates, refusals } = hopeless
         ? { candidates: [], refusals: nodes.map(() => noVictims) }
         : candidatesOn(nodes, attempt);
-      const best = leastHarm(candidates, clock.now());
-      if (!best) return unhelpful(snapshot.nodes.length, refusals);
-      preempt(pod, best);
-      return { nominate: best.node.name, message: "" };
+      const choose = (left: readonly Candidate[]): PostFiltered => {
+        const best = leastHarm(left, clock.now());
+        if (!best) return unhelpful(snapshot.nodes.length, refusals);
+        preempt(pod, best);
+        return { nominate: best.node.name, message: "" };
+      };
+      return context.extendPreemption?.(pod, candidates)?.then(choose) ?? choose(candidates);
     },
   });
 }

@@ -3,6 +3,7 @@ import type { AnyStruct } from "#schema/struct.ts";
 import type { PluginContext, SchedulerPlugin } from "../framework.ts";
 import {
   DefaultPreemptionArgs,
+  DynamicResourcesArgs,
   InterPodAffinityArgs,
   NodeAffinityArgs,
   NodeResourcesBalancedAllocationArgs,
@@ -12,6 +13,7 @@ import {
 } from "./args.ts";
 import { defaultBinder } from "./default-binder.ts";
 import { defaultPreemption } from "./default-preemption.ts";
+import { dynamicResources } from "./dynamic-resources.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
@@ -62,6 +64,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
   { name: "VolumeZone", make: volumeZone },
   { name: "PodTopologySpread", weight: 2, args: PodTopologySpreadArgs, make: podTopologySpread },
   { name: "InterPodAffinity", weight: 2, args: InterPodAffinityArgs, make: interPodAffinity },
+  { name: "DynamicResources", weight: 2, args: DynamicResourcesArgs, make: dynamicResources },
   { name: "DefaultPreemption", args: DefaultPreemptionArgs, make: defaultPreemption },
   {
     name: "NodeResourcesBalancedAllocation",

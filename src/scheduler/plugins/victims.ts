@@ -46,6 +46,8 @@ export function victimsOn(
   };
   const violating = spared.filter((other) => !mayStay(other));
   const others = free.filter((other) => !mayStay(other));
+  // An extender refused the node, not a plugin: sending pods away is not known to help.
+  if (violating.length + others.length === 0) return noVictims;
   return { node, victims: [...violating, ...others].sort(byImportance), violations: violating.length };
 }
 

@@ -73,7 +73,11 @@ export class Scenario {
   node(name: string, { metadata, spec, status }: Draft<Node> = {}): Node {
     const allocatable = { cpu: "4", memory: "8Gi", pods: "100", ...status?.allocatable };
     const labels = { "kubernetes.io/hostname": name, ...metadata?.labels };
-    const node = this.#made(Node, { metadata: { name, labels }, spec, status: { ...status, allocatable } });
+    const node = this.#made(Node, {
+      metadata: { ...metadata, name, labels },
+      spec,
+      status: { ...status, allocatable },
+    });
     this.snapshot.setNode(node as Node);
     return node as Node;
   }
@@ -126,7 +130,8 @@ export class Scenario {
     const result = this.cycle.place(attempt);
     if ("node" in result) return `placed on ${result.node.name}`;
     const after = attempt.profile.postFilter.map(({ run }) => run(pod, attempt));
-    return explainMisfit(result, attempt, after.map(({ message }) => message).join(", "));
+    const messages = after.map((one) => (one instanceof Promise ? "extenders are asked" : one.message));
+    return explainMisfit(result, attempt, messages.filter((one) => one !== "").join(", "));
   }
 
   /** What one plugin gives each of the nodes, normalized. */

@@ -5,6 +5,7 @@ import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { dialWords } from "#wire/host/dial-words.ts";
 import { socketStream } from "#wire/host/streams/socket-stream.ts";
+import { trustAsGo } from "#wire/host/trust.ts";
 import type { HttpResponse } from "#wire/http.ts";
 import { proxyBetween } from "#wire/streams/byte-stream.ts";
 import { isUpgradeRequest } from "#wire/streams/websocket.ts";
@@ -23,7 +24,8 @@ export class OutgoingConnections {
   readonly #single: HttpAgent;
 
   /** With TLS if it is told how to speak it. */
-  constructor(tls?: Pick<HttpsAgentOptions, "cert" | "key" | "ca" | "rejectUnauthorized" | "checkServerIdentity">) {
+  constructor(given?: Pick<HttpsAgentOptions, "cert" | "key" | "ca" | "rejectUnauthorized" | "checkServerIdentity">) {
+    const tls = given && { ...given, ...trustAsGo };
     const Agent = tls ? HttpsAgent : HttpAgent;
     this.#isSecure = tls !== undefined;
     this.#shared = new Agent({ ...tls, keepAlive: true, maxFreeSockets: 25, timeout: connectMs });
@@ -71,6 +73,12 @@ export class OutgoingConnections {
   }
 
   /** Drops the connections that wait to be used again. */
+  /** Connections in use end with what they are used for, and none is kept. */
+  retire(): void {
+    this.#shared.maxFreeSockets = 0;
+    for (const sockets of Object.values(this.#shared.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  }
+
   close(): void {
     this.#shared.destroy();
     this.#single.destroy();

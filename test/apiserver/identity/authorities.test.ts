@@ -1,12 +1,13 @@
 // The files of an API server's authorities and of its certificate are read again when they change.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import type { TLSSocket } from "node:tls";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { systemClock } from "#base/clock.ts";
 import { makeAuthority, makeCertificate } from "#cluster/certificate-maker.ts";
 import type { KeyPair } from "#cluster/certificates.ts";
@@ -42,12 +43,29 @@ async function whoami(over: ClientHttp2Session, headers: Readonly<Record<string,
   return answer.status.userInfo?.username ?? answer.message ?? "";
 }
 
+/** Whose certificate a client is shown that asks for a name. */
+async function shownFor(url: string, servername: string): Promise<string | undefined> {
+  const socket = connectTls({
+    host: "127.0.0.1",
+    port: Number(new URL(url).port),
+    servername,
+    rejectUnauthorized: false,
+  });
+  try {
+    await once(socket, "secureConnect");
+    const { CN } = socket.getPeerCertificate().subject;
+    return CN === undefined ? undefined : String(CN);
+  } finally {
+    socket.destroy();
+  }
+}
+
 test("authorities and certificates that are replaced on disk count without a restart, for all connections", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "knarr-authorities-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [clients, proxies, cert, key] = ["clients.crt", "proxies.crt", "tls.crt", "tls.key"].map((name) =>
-    join(folder, name),
-  ) as [string, string, string, string];
+  const [clients, proxies, cert, key, namedCert, namedKey] = [
+    ...["clients.crt", "proxies.crt", "tls.crt", "tls.key", "named.crt", "named.key"],
+  ].map((name) => join(folder, name)) as [string, string, string, string, string, string];
   const [before, after, proxyBefore, proxyAfter] = ["a", "b", "c", "d"].map((name) =>
     makeAuthority(validity, name),
   ) as [KeyPair, KeyPair, KeyPair, KeyPair];
@@ -57,6 +75,9 @@ test("authorities and certificates that are replaced on disk count without a res
   writeFileSync(proxies, proxyBefore.cert);
   writeFileSync(cert, first.cert);
   writeFileSync(key, first.key);
+  const named = serving("named");
+  writeFileSync(namedCert, named.cert);
+  writeFileSync(namedKey, named.key);
   await using server = await ServerProcess.start({
     flags: [
       `--client-ca-file=${clients}`,
@@ -64,6 +85,7 @@ test("authorities and certificates that are replaced on disk count without a res
       "--requestheader-username-headers=X-Remote-User",
       `--tls-cert-file=${cert}`,
       `--tls-private-key-file=${key}`,
+      `--tls-sni-cert-key=${namedCert},${namedKey}:*.named.example`,
     ],
   });
   const user = (authority: KeyPair, commonName: string) => makeCertificate(authority, { commonName }, validity);
@@ -74,7 +96,13 @@ test("authorities and certificates that are replaced on disk count without a res
   assert.equal(await whoami(proxy, forUser), "remote");
   assert.equal(await whoami(session(t, server.url, user(after, "jack"))), "Unauthorized");
 
+  assert.equal(await shownFor(server.url, "a.named.example"), "named");
+  assert.equal(await shownFor(server.url, "named.example"), "first");
+
   const second = serving("second");
+  const namedAnew = serving("named anew");
+  replace(namedKey, namedAnew.key);
+  replace(namedCert, namedAnew.cert);
   replace(key, second.key);
   replace(cert, second.cert);
   replace(proxies, proxyAfter.cert);
@@ -85,6 +113,7 @@ test("authorities and certificates that are replaced on disk count without a res
   const jack = session(t, server.url, user(after, "jack"));
   assert.equal(await whoami(jack), "jack");
   assert.equal((jack.socket as TLSSocket).getPeerCertificate().subject.CN, "second");
+  assert.equal(await shownFor(server.url, "a.named.example"), "named anew");
   assert.equal(await whoami(session(t, server.url, user(proxyAfter, "proxy")), forUser), "remote");
 
   // What cannot be used changes nothing.

@@ -1,6 +1,7 @@
 // Files and credentials that nobody gave out, for the suite in thousands and for a night in millions.
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { readAdmissionConfiguration } from "#apiserver/admission/configuration-file.ts";
 import { parseAuditPolicy } from "#apiserver/audit/policy.ts";
 import { parseAuthenticationConfiguration } from "#apiserver/authentication/configuration.ts";
 import { expressionCompiler } from "#apiserver/authentication/jwt/expressions.ts";
@@ -8,7 +9,9 @@ import { parseUserFile } from "#apiserver/authentication/user-file.ts";
 import { abacAuthorizer, parseAbacPolicies } from "#apiserver/authorization/abac.ts";
 import { parseAuthorizationConfiguration } from "#apiserver/authorization/configuration.ts";
 import { matchConditionOf } from "#apiserver/authorization/match-condition.ts";
+import { parseEncryptionConfiguration } from "#apiserver/encryption/configuration.ts";
 import { claimedIssuerOf, tokenKeys } from "#apiserver/host/token-keys.ts";
+import { parseKubeconfig, resolveContext } from "#client/kubeconfig.ts";
 
 const words = fc.constantFrom(
   ...[
@@ -39,6 +42,28 @@ const words = fc.constantFrom(
   ],
   ...["audit.k8s.io/v1", "Policy", "apiserver.config.k8s.io/v1", "AuthenticationConfiguration", "matchConditions"],
   ...["AuthorizationConfiguration", "expression", "claimMappings", "username", "prefix", "", "*", "/", "-1", "null"],
+  ...[
+    "EncryptionConfiguration",
+    "resources",
+    "providers",
+    "aesgcm",
+    "kms",
+    "keys",
+    "name",
+    "secret",
+    "endpoint",
+    "unix:///a",
+  ],
+  ...[
+    "AdmissionConfiguration",
+    "plugins",
+    "configuration",
+    "path",
+    "EventRateLimit",
+    "PodSecurity",
+    "limits",
+    "defaults",
+  ],
 );
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   any: fc.oneof(
@@ -55,6 +80,8 @@ const head = fc.constantFrom(
   { apiVersion: "audit.k8s.io/v1", kind: "Policy" },
   { apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthenticationConfiguration" },
   { apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthorizationConfiguration" },
+  { apiVersion: "apiserver.config.k8s.io/v1", kind: "EncryptionConfiguration" },
+  { apiVersion: "apiserver.config.k8s.io/v1", kind: "AdmissionConfiguration" },
 );
 const file = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -66,6 +93,8 @@ const readers: readonly ((text: string) => unknown)[] = [
   (text) => parseAuditPolicy(text, () => undefined),
   (text) => parseAuthenticationConfiguration(text, { expressions: expressionCompiler, ownIssuers: [] }),
   (text) => parseAuthorizationConfiguration(text, { compile: matchConditionOf }),
+  (text) => parseEncryptionConfiguration(text),
+  (text) => readAdmissionConfiguration("admission.yaml", () => text),
   (text) => parseUserFile(text, "token"),
   // A policy for somebody must never be one for a stranger.
   (text) => {
@@ -85,11 +114,94 @@ export const madeUpFiles = (numRuns: number): void =>
       try {
         readers[i]?.(text);
       } catch (error) {
-        assert.ok(error instanceof Error);
-        assert.ok(
-          !(error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError),
-          error.stack,
-        );
+        ownError(error);
+      }
+    }),
+    { numRuns },
+  );
+
+function ownError(error: unknown): Error {
+  assert.ok(error instanceof Error);
+  const isFault = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  assert.ok(!isFault, error.stack);
+  return error;
+}
+
+/** Files that hold secrets, each secret with this in it. */
+const mark = "c2VjcmV0LW1hcms";
+const keyFile = `kind: EncryptionConfiguration
+apiVersion: apiserver.config.k8s.io/v1
+resources:
+- resources: [secrets, configmaps.apps]
+  providers:
+  - aesgcm:
+      keys:
+      - name: key1
+        secret: ${mark}LW9mLTMyLWJ5dGVzLW9mLWFlc2djbQ==
+      - {name: key2, secret: "${mark}LW9mLTMyLWJ5dGVzLW9mLWFlc2djbQ=="}
+  - secretbox: {keys: [{name: key3, secret: ${mark}LW9mLTMyLWJ5dGVzLW9mLWFlc2djbQ==}]}
+  - identity: {}
+`;
+const userFile = `${mark}1,ann,1,"devs,ops"\n${mark}2,ben,2\n"${mark}3",cat,3,devs\n`;
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "https://a"}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+current-context: a
+users:
+- name: a
+  user:
+    token: ${mark}1
+    client-key-data: ${mark}2
+- {name: b, user: {username: b, password: "${mark}3"}}
+`;
+const secretFiles: readonly (readonly [string, (text: string) => unknown])[] = [
+  [keyFile, parseEncryptionConfiguration],
+  [userFile, (text) => parseUserFile(text, "token")],
+  [userFile, (text) => parseUserFile(text, "password")],
+  [kubeconfig, (text) => resolveContext(parseKubeconfig(text, "webhook.yaml"), "webhook.yaml")],
+];
+const pieces = fc.oneof(
+  fc.constantFrom(
+    "\n",
+    " ",
+    "  ",
+    ":",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    '"',
+    "'",
+    "- ",
+    "|",
+    ">",
+    "&a",
+    "*a",
+    "!!binary ",
+    "#",
+    "\t",
+  ),
+  words,
+  fc.string({ unit: "binary", maxLength: 3 }),
+);
+const damage = fc.array(fc.record({ at: fc.nat(1000), cut: fc.nat(12), put: pieces }), { minLength: 1, maxLength: 4 });
+
+/** Whatever people mistype in a file of secrets, the refusal, which goes to the log, tells none of them. */
+export const mistypedSecrets = (numRuns: number): void =>
+  fc.assert(
+    fc.property(fc.constantFrom(...secretFiles), damage, ([file, read], edits) => {
+      const text = edits.reduce((now, { at, cut, put }) => {
+        const place = at % now.length;
+        return now.slice(0, place) + put + now.slice(place + cut);
+      }, file);
+      try {
+        read(text);
+      } catch (error) {
+        const { message, cause } = ownError(error);
+        // The end of a secret whose beginning became a key is not looked for: any word could be one.
+        assert.ok(!`${message} ${String(cause ?? "")}`.includes(mark), message);
       }
     }),
     { numRuns },

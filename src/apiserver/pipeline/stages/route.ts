@@ -1,6 +1,7 @@
 import { methodNotAllowed } from "#wire/status.ts";
 import type { Resources } from "../../resources.ts";
-import { pageNotFound, wantedBy } from "../../respond.ts";
+import { wantedBy } from "../../response/form.ts";
+import { pageNotFound } from "../../response/respond.ts";
 import type { Stage } from "../pipeline.ts";
 
 /** Is there such a resource, does it take the verb, and can it be shown as the client wants it. Throws ApiError 404, 405 or 406. */

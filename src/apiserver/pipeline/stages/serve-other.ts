@@ -7,7 +7,7 @@ import { type ConnectionOptions, type ConnectRequest, connect } from "../../conn
 import type { PathHandler } from "../../paths/paths.ts";
 import { verbOfMethod } from "../../request-path.ts";
 import type { Resources } from "../../resources.ts";
-import { pageNotFound } from "../../respond.ts";
+import { pageNotFound } from "../../response/respond.ts";
 import type { Call, CallAnswer, CallTarget } from "../call.ts";
 import type { Stage } from "../pipeline.ts";
 import { checkTimeout } from "./locate.ts";

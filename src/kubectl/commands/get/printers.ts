@@ -16,7 +16,7 @@ const formats = [
   ...["json", "yaml", "name"],
   ...["go-template", "go-template-file", "template", "templatefile"],
   ...["jsonpath", "jsonpath-as-json", "jsonpath-file"],
-  ...["custom-columns", "custom-columns-file", "wide"],
+  ...["custom-columns", "custom-columns-file", "kyaml", "wide"],
 ];
 
 /** Throws KubectlError for a format that there is not. */

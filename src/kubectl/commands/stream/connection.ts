@@ -58,6 +58,8 @@ export async function overWebSocket<T>(
   return during(session, request, socket, () => run(socket));
 }
 
+class SpdyRefusal extends Error {}
+
 /** A connection on which the server speaks SPDY; it is closed when `run` is over. */
 export async function overSpdy<T>(
   session: Session,
@@ -66,7 +68,12 @@ export async function overSpdy<T>(
   run: (spdy: SpdyConnection, over: Promise<void>) => Promise<T>,
 ): Promise<T> {
   const headers = { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol };
-  const connection = await upgraded(session, { ...request, isSpdy: true }, headers, async () => protocol);
+  const connection = await upgraded(session, { ...request, isSpdy: true }, headers, async () => protocol).catch(
+    (error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      throw new SpdyRefusal(`unable to upgrade connection: ${error.message}`, { cause: error });
+    },
+  );
   return during(session, request, connection, () => speakSpdy(connection, run));
 }
 

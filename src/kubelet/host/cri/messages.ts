@@ -130,6 +130,7 @@ const ContainerConfigMessage = message("ContainerConfig", {
     15,
     message("LinuxContainerConfig", { resources: one(1, Resources), securityContext: one(2, ContainerSecurity) }),
   ),
+  cdiDevices: many(17, message("CDIDevice", { name: text(1) })),
 });
 
 const Sandbox = message("PodSandbox", {

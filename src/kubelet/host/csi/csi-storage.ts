@@ -18,6 +18,7 @@ import { VolumesInUse } from "../../csi/volumes-in-use.ts";
 import type { AccountTokens } from "../../inputs/account-tokens.ts";
 import { Turns } from "../../turns.ts";
 import { PluginFolder } from "../plugins/plugin-folder.ts";
+import type { PluginHandler } from "../plugins/plugin-handler.ts";
 import type { CsiContext } from "./csi-context.ts";
 import { CsiDrivers } from "./csi-drivers.ts";
 import { CsiVolumes } from "./csi-volumes.ts";
@@ -34,6 +35,8 @@ export interface CsiStorageOptions {
   readonly tokens: AccountTokens;
   /** How often volumes are published again and looked at for growth; defaults to upstream's minute. */
   readonly refreshMs?: number | undefined;
+  /** Who takes plugins of other types that announce themselves in the same folder. */
+  readonly otherPlugins?: Readonly<Record<string, PluginHandler>>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -101,7 +104,7 @@ export class CsiStorage implements Component {
     const { root, clock, log } = this.#options;
     const plugins = new PluginFolder({
       folder: join(root, "plugins_registry"),
-      handlers: { CSIPlugin: this.#drivers },
+      handlers: { CSIPlugin: this.#drivers, ...this.#options.otherPlugins },
       ready: this.#ready.promise,
       clock,
       log,

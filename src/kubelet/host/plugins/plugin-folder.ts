@@ -36,7 +36,8 @@ interface PluginSocket {
   work?: Promise<void> | undefined;
 }
 
-const rescanMs = 1000;
+/** The watch does not see what happens in folders of the folder. */
+const rescanMs = 10_000;
 const retryDelays = { firstMs: 500, maxMs: 120_000 };
 const infoMs = 10_000;
 
@@ -89,9 +90,17 @@ export class PluginFolder implements Component {
       });
       await this.#sync(signal);
       const stop = new AbortController();
-      await Promise.race([woken, clock.sleep(rescanMs, AbortSignal.any([signal, stop.signal])).catch(() => undefined)]);
+      const late = clock.sleep(this.#idleMs(), AbortSignal.any([signal, stop.signal])).catch(() => undefined);
+      await Promise.race([woken, late]);
       stop.abort();
     }
+  }
+
+  /** How long there is nothing to do unless something happens: until the next plugin is tried again. */
+  #idleMs(): number {
+    const now = this.#options.clock.elapsed();
+    const retries = [...this.#sockets.values()].filter(({ plugin, work }) => !plugin && !work);
+    return Math.min(rescanMs, ...retries.map(({ retryAt }) => Math.max(0, retryAt - now)));
   }
 
   async #sync(signal: AbortSignal): Promise<void> {

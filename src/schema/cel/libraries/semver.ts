@@ -90,7 +90,7 @@ function normalized(text: string): string {
   return shown.join(".");
 }
 
-function toSemver(text: string, normalize = false): SemverValue {
+export function toSemver(text: string, normalize = false): SemverValue {
   const version = readSemver(normalize ? normalized(text) : text);
   return typeof version === "string" ? fail(version) : version;
 }

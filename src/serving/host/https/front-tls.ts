@@ -1,6 +1,7 @@
 // What a front speaks TLS with: its certificate, and the authorities of its clients. Both can be replaced while it serves.
 import { randomBytes } from "node:crypto";
 import type { SecureContextOptions, Server } from "node:tls";
+import { trustAsGo } from "#wire/host/trust.ts";
 import { ClientAuthorities } from "./client-authorities.ts";
 import type { FrontCertificates, HttpsOptions } from "./front.ts";
 import { sniCallback } from "./server-names.ts";
@@ -49,6 +50,6 @@ export class FrontTls {
 
   #withAuthorities(): SecureContextOptions {
     const { pems } = this.#authorities;
-    return { ...this.#spoken, ...(pems.length > 0 && { ca: [...pems] }) };
+    return { ...this.#spoken, ...(pems.length > 0 && { ca: [...pems], ...trustAsGo }) };
   }
 }

@@ -7,8 +7,8 @@ import { partialObjectMetadata, partialObjectMetadataList, tableOfList, tableRow
 import type { ListPage } from "#wire/api-request.ts";
 import type { TypedSubject } from "#wire/codec.ts";
 import { noSuchForm } from "#wire/status.ts";
-import { internalListType } from "./foreign-kind.ts";
-import type { ResponseForm } from "./respond.ts";
+import { internalListType } from "../foreign-kind.ts";
+import type { ResponseForm } from "./form.ts";
 
 export interface ListShape {
   readonly named: TypedSubject;

@@ -13,7 +13,8 @@ import type { ListPage } from "#wire/api-request.ts";
 import { named } from "#wire/codec.ts";
 import { type HttpRequest, isParts, isStream } from "#wire/http.ts";
 import { encodeObject } from "#wire/json.ts";
-import { type ResponseForm, respondList, wantedBy } from "./respond.ts";
+import { type ResponseForm, wantedBy } from "./form.ts";
+import { respondList } from "./respond.ts";
 
 const clock = new ManualClock("2026-01-01T00:00:00Z");
 const revision = "7";

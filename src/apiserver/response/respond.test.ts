@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "./testing.ts";
+import { testServer } from "../testing.ts";
 
 const isIndented = (text: string): boolean => text.startsWith("{\n  ");
 const curl = { "user-agent": "curl/8.0" };

@@ -1,0 +1,76 @@
+// What keeps the add-ons of a cluster of this machine.
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { systemClock } from "#base/clock.ts";
+import { runProgram } from "#base/host/run-program.ts";
+import type { Log } from "#base/log.ts";
+import type { Component } from "#base/supervise.ts";
+import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
+import type { Cluster } from "../cluster.ts";
+import { clusterDomain } from "../cluster-dns.ts";
+import { dnsPort } from "../dns-objects.ts";
+import * as identities from "../identities.ts";
+import { AddonManager } from "./addon-manager.ts";
+import { dnsHandover } from "./dns-handover.ts";
+import { projectFolder } from "./manifests.ts";
+
+export interface ClusterAddonsOptions {
+  readonly cluster: Cluster;
+  readonly log: Log;
+  /** Where images are kept; may be shared by clusters. */
+  readonly imageCache: string;
+  /** Where nodes reach this machine. */
+  readonly hostAddress: string;
+  readonly nodes: number;
+  readonly hasEgress: boolean;
+  readonly initial: readonly string[];
+}
+
+export function clusterAddons(options: ClusterAddonsOptions): readonly Component[] {
+  const { cluster, log, hostAddress } = options;
+  const user = identities.userOf(identities.addonManager);
+  const client = cluster.clientFor(user, "addon-manager");
+  const parts = { client, informers: cluster.informers, clock: systemClock };
+  const images = new Map<string, string>();
+  const image = async (name: string, signal: AbortSignal): Promise<string> => {
+    const known = images.get(name) ?? (await makeImage(options.imageCache, name, signal));
+    images.set(name, known);
+    return known;
+  };
+  return [
+    new AddonManager({
+      ...parts,
+      ready: (signal) => cluster.ready(signal),
+      image,
+      values: valuesOf(options),
+      initial: options.initial,
+      log: log.with({ component: "addon-manager" }),
+    }),
+    dnsHandover({
+      ...parts,
+      serving: (signal) => cluster.serving(signal),
+      address: hostAddress,
+      probe: `kubernetes.default.svc.${clusterDomain}`,
+      log: log.with({ component: "dns" }),
+    }),
+  ];
+}
+
+async function makeImage(cache: string, name: string, signal: AbortSignal): Promise<string> {
+  const tool = join(projectFolder(), "tools", "addon-image.ts");
+  const said = await runProgram([process.execPath, tool, cache, name], { signal, env: { NODE_OPTIONS: undefined } });
+  return said.trim();
+}
+
+/** A pod cannot ask a resolver on the loopback of the machine, but this process can: then it is asked instead. */
+function valuesOf({ nodes, hasEgress, hostAddress }: ClusterAddonsOptions) {
+  const { servers } = parseResolverConfig(hasEgress ? readFileSync("/etc/resolv.conf", "utf8") : "");
+  const canAsk = servers.some((server) => isIP(server) !== 0 && !server.startsWith("127.") && server !== "::1");
+  return {
+    domain: clusterDomain,
+    resolver: canAsk ? "/etc/resolv.conf" : `${hostAddress}:${dnsPort}`,
+    dnsReplicas: Math.min(2, nodes),
+    ingressReplicas: Math.min(2, nodes),
+  };
+}

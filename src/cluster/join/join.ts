@@ -1,0 +1,120 @@
+// Joins this machine to a cluster: finds out whom to believe, gets an identity, and starts what makes the machine a node.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { Node, type Taint } from "#api/core/v1/node.ts";
+import { systemClock } from "#base/clock.ts";
+import { explain, isReason } from "#base/errors.ts";
+import { makeFolder } from "#base/host/make-folder.ts";
+import { createLog } from "#base/log.ts";
+import { isReady } from "#rules/conditions.ts";
+import { replaceFile } from "../certificates.ts";
+import type { ClusterFolder } from "../local/cluster-folder.ts";
+import { ensureRequirements } from "../machine/requirements.ts";
+import { bootstrap } from "../node/bootstrap.ts";
+import { addressTowards } from "../node/own-address.ts";
+import { CertificateRefusal } from "../node/request-certificate.ts";
+import { StoredPair } from "../node/stored-pair.ts";
+import { type DiscoveryOptions, discoverCluster } from "./discovery.ts";
+import { joinConfigKey, joinConfigName, readJoinConfig } from "./join-config.ts";
+import { joinedMachine, kubeconfigOf, type MachineMembership, writeMachine } from "./machine-folder.ts";
+import { startMachine, withConnection } from "./start-machine.ts";
+
+export interface JoinOptions extends Omit<DiscoveryOptions, "clock"> {
+  readonly place: ClusterFolder;
+  readonly node: string;
+  /** Of this machine; defaults to the one that the cluster is reached from. */
+  readonly address: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  readonly install: boolean;
+  readonly progress: (text: string) => void;
+}
+
+const clock = systemClock;
+
+/** Nothing is left of it if it fails. Resolves when the node is ready. */
+export async function joinCluster(options: JoinOptions, signal: AbortSignal): Promise<MachineMembership> {
+  const { place } = options;
+  const before = joinedMachine(place);
+  if (before)
+    throw new Error(
+      `this machine is node ${before.node} of a cluster already, at ${before.server}; "knarr leave" takes it out of that`,
+    );
+  if (place.exists)
+    throw new Error(
+      `there is a cluster ${JSON.stringify(place.name)} on this machine; "knarr down" ends it, or choose another --name`,
+    );
+  try {
+    const machine = await identified(options, signal);
+    writeMachine(place, machine);
+    options.progress("starting the node");
+    await startMachine(place, machine, signal);
+    return machine;
+  } catch (error) {
+    const { forgetMachine } = await import("./leave.ts");
+    await forgetMachine(place);
+    throw error;
+  }
+}
+
+async function identified(options: JoinOptions, signal: AbortSignal): Promise<MachineMembership> {
+  const { place, node, token, host, port, labels, taints, progress } = options;
+  progress(`asking ${host}:${port} who it is`);
+  const { server, ca } = await discoverCluster({ ...options, clock }, signal);
+  const { pluginFolder } = await ensureRequirements(
+    { folder: place.folder, install: options.install, progress },
+    signal,
+  );
+  makeFolder(place.folder);
+  const bootstrapKubeconfig = join(place.folder, "bootstrap.conf");
+  replaceFile(bootstrapKubeconfig, tokenKubeconfig(server, ca, `${token.id}.${token.secret}`), 0o600);
+  try {
+    const config = await withConnection(bootstrapKubeconfig, signal, async ({ client }) => {
+      const present = await client.find(Node, { name: node });
+      if (present && isReady(present)) throw nameTaken(node);
+      const { data = {} } = await client.get(ConfigMap, joinConfigName);
+      return readJoinConfig(data[joinConfigKey] ?? "{}");
+    });
+    progress("asking for a certificate");
+    const pair = new StoredPair(join(place.folder, "pki"), "kubelet-client", clock);
+    const log = createLog({ clock, write: () => undefined });
+    await bootstrap({ node, kubeconfig: kubeconfigOf(place), bootstrapKubeconfig, pair, clock, log }, signal);
+    const address = options.address ?? (await addressTowards(host, port));
+    return { node, address, server, ca, config, labels, taints, pluginFolder };
+  } catch (error) {
+    throw plainly(error, `${host}:${port}`);
+  } finally {
+    rmSync(bootstrapKubeconfig, { force: true });
+  }
+}
+
+export const nameTaken = (node: string): Error =>
+  new Error(
+    `there is a node ${JSON.stringify(node)} in the cluster already, and it is alive; choose another name with --node-name, or have that one leave first`,
+  );
+
+function plainly(error: unknown, at: string): unknown {
+  if (isReason(error, "Unauthorized"))
+    return new Error(
+      `${at} does not take the token: it has expired or was deleted; "knarr token create --print-join-command" makes another`,
+      { cause: error },
+    );
+  if (isReason(error, "Forbidden"))
+    return new Error(`${at} does not let this token join machines: ${explain(error)}`, { cause: error });
+  if (error instanceof CertificateRefusal)
+    return new Error(`${at} gives this machine no certificate: ${error.message}`, { cause: error });
+  return error;
+}
+
+const tokenKubeconfig = (server: string, ca: string, token: string): string =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      { name: "knarr", cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") } },
+    ],
+    users: [{ name: "token", user: { token } }],
+    contexts: [{ name: "knarr", context: { cluster: "knarr", user: "token" } }],
+    "current-context": "knarr",
+  });

@@ -1,0 +1,76 @@
+// Starts the process of a machine that has joined, which goes on when this one ends.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Node } from "#api/core/v1/node.ts";
+import { systemClock as clock } from "#base/clock.ts";
+import { type Connection, connectClient } from "#client/host/connect.ts";
+import { isReady } from "#rules/conditions.ts";
+import type { ClusterFolder } from "../local/cluster-folder.ts";
+import { kubernetesVersion } from "../version.ts";
+import { kubeconfigOf, type MachineMembership } from "./machine-folder.ts";
+
+const lookMs = 200;
+const userAgent = `knarr/${kubernetesVersion}`;
+
+/** Works with a connection by that kubeconfig, and closes it whatever happens. */
+export async function withConnection<T>(
+  explicit: string,
+  signal: AbortSignal,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = await connectClient({ explicit, env: {}, userAgent, clock, signal });
+  try {
+    return await work(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Starts the process of a joined machine, and waits until its node is ready. */
+export async function startMachine(
+  place: ClusterFolder,
+  { node }: MachineMembership,
+  signal: AbortSignal,
+): Promise<void> {
+  const child = spawnMachine(place);
+  const ended = new AbortController();
+  child.once("exit", () => ended.abort(new Error(`the process of the node has ended: ${lastWords(place.log)}`)));
+  const either = AbortSignal.any([signal, ended.signal]);
+  try {
+    await withConnection(kubeconfigOf(place), either, async ({ client }) => {
+      for (;;) {
+        const present = await client.find(Node, { name: node }).catch(() => undefined); // the way there may come and go
+        either.throwIfAborted();
+        if (present && isReady(present)) return;
+        await clock.sleep(lookMs, either);
+      }
+    });
+  } catch (error) {
+    if (child.exitCode === null && child.signalCode === null) {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+    }
+    throw error;
+  }
+  child.unref();
+}
+
+function spawnMachine(place: ClusterFolder): ChildProcess {
+  const log = openSync(place.log, "a", 0o600);
+  try {
+    const args = [resolve(process.argv[1] ?? ""), "run-machine", `--name=${place.name}`, `--data-dir=${place.root}`];
+    return spawn(process.execPath, [...process.execArgv, ...args], {
+      detached: true,
+      cwd: place.folder, // not where it happens to be started, which someone may want to unmount
+      stdio: ["ignore", log, log],
+    });
+  } finally {
+    closeSync(log);
+  }
+}
+
+const lastWords = (log: string): string =>
+  (existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n").at(-1) : undefined) ?? "it said nothing";

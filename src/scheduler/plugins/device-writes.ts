@@ -1,0 +1,123 @@
+// Writes which devices claims got, and for whom, before the pod is bound; and takes that back if it is not.
+// Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+import { type AllocationResult, ResourceClaim } from "#api/resource/v1/resource-claim.ts";
+import { parseDurationMs } from "#base/duration.ts";
+import { isConflict, isNotFound } from "#base/errors.ts";
+import { backoffMs } from "#base/retry.ts";
+import type { CacheView } from "#client/controller.ts";
+import { claimFinalizer, consumerOf, isReservedFor, resultsOf } from "#rules/devices/resource-claims.ts";
+import { timeOf } from "#schema/time.ts";
+import type { BindingContext } from "../framework.ts";
+import type { PodView } from "../pod-view.ts";
+import type { DeviceClaims } from "./dynamic-resources.ts";
+import type { PendingAllocations } from "./pending-allocations.ts";
+
+const mostConflicts = 5;
+/** How often to look whether devices are ready. */
+const looks = { firstMs: 100, maxMs: 5000 };
+
+export class DeviceWrites {
+  readonly #pending: PendingAllocations;
+  readonly #cache: CacheView;
+  readonly #timeoutMs: number;
+  /** Claims that have been written for a pod, or may have been. */
+  readonly #begun = new WeakMap<DeviceClaims, Map<string, ResourceClaim>>();
+
+  constructor(pending: PendingAllocations, cache: CacheView, timeout: string) {
+    this.#pending = pending;
+    this.#cache = cache;
+    this.#timeoutMs = parseDurationMs(timeout);
+  }
+
+  async write(pod: PodView, state: DeviceClaims, binding: BindingContext): Promise<void> {
+    const begun = new Map<string, ResourceClaim>();
+    this.#begun.set(state, begun);
+    const written: ResourceClaim[] = [];
+    for (const claim of state.claims) {
+      const allocation = state.chosen?.[state.waiting.indexOf(claim)];
+      if (!allocation && isReservedFor(claim, pod.pod)) continue;
+      written.push(await this.#writeOne(pod, claim, allocation, begun, binding));
+    }
+    await this.#untilReady(written, binding);
+  }
+
+  /** What was never written is free at once; of the rest it is not known what became of it. */
+  takeBack(_pod: PodView, state: DeviceClaims): void {
+    const begun = this.#begun.get(state);
+    for (const claim of state.waiting) {
+      const base = begun?.get(claim.metadata.uid ?? "");
+      if (base) this.#pending.failed(base);
+      else this.#pending.forget(claim);
+    }
+  }
+
+  async #writeOne(
+    pod: PodView,
+    claim: ResourceClaim,
+    allocation: AllocationResult | undefined,
+    begun: Map<string, ResourceClaim>,
+    { client, clock }: BindingContext,
+  ): Promise<ResourceClaim> {
+    let base = claim;
+    for (let conflicts = 0; ; conflicts++)
+      try {
+        const { namespace, name, uid, deletionTimestamp, finalizers = [] } = base.metadata;
+        const where = `claim ${namespace}/${name}`;
+        if (deletionTimestamp || uid !== claim.metadata.uid) throw new Error(`${where} got deleted in the meantime`);
+        if (allocation && base.status.allocation) throw new Error(`${where} got allocated elsewhere in the meantime`);
+        if (!allocation && !base.status.allocation)
+          throw new Error(`${where} got deallocated elsewhere in the meantime`);
+        if (allocation && !finalizers.includes(claimFinalizer))
+          base = await client.update(ResourceClaim, {
+            ...base,
+            metadata: { ...base.metadata, finalizers: [...finalizers, claimFinalizer] },
+          });
+        begun.set(uid ?? "", base);
+        const given = allocation && { ...allocation, allocationTimestamp: timeOf(clock.now()) };
+        const reservedFor = [...(base.status.reservedFor ?? []), consumerOf(pod.pod)];
+        const status = { ...base.status, ...(given && { allocation: given }), reservedFor };
+        const written = await client.update(ResourceClaim, { ...base, status }, "status");
+        if (allocation) this.#pending.written(written);
+        begun.set(uid ?? "", written);
+        return written;
+      } catch (error) {
+        if (!isConflict(error) || conflicts >= mostConflicts) throw error;
+        base = await client.get(ResourceClaim, claim.metadata);
+      }
+  }
+
+  /** Some devices must be made ready for the node before the pod may come. */
+  async #untilReady(claims: readonly ResourceClaim[], { clock, signal }: BindingContext): Promise<void> {
+    const waiting = claims.filter((claim) => resultsOf(claim).some((one) => one.bindingConditions?.length));
+    const end = clock.elapsed() + this.#timeoutMs;
+    for (let i = 0; !waiting.every((claim) => this.#isReady(claim)); i++) {
+      if (clock.elapsed() >= end) throw new Error("device binding timeout");
+      await clock.sleep(backoffMs(looks, i), signal);
+    }
+  }
+
+  #isReady({ metadata }: ResourceClaim): boolean {
+    const claim = this.#cache.get(ResourceClaim, metadata);
+    if (claim?.metadata.uid !== metadata.uid) throw new Error(`claim ${metadata.namespace}/${metadata.name} is gone`);
+    return resultsOf(claim).every(({ driver, pool, device, bindingConditions = [], bindingFailureConditions = [] }) => {
+      const conditions =
+        claim.status.devices?.find((one) => one.driver === driver && one.pool === pool && one.device === device)
+          ?.conditions ?? [];
+      const isTrue = (name: string) => conditions.some(({ type, status }) => type === name && status === "True");
+      const failure = bindingFailureConditions.find(isTrue);
+      if (failure)
+        throw new Error(`claim ${metadata.name} binding failed: device ${device} has the condition ${failure}`);
+      return bindingConditions.every(isTrue);
+    });
+  }
+}
+
+/** Takes the devices of a claim that nobody uses, so that it may get others elsewhere. */
+export async function deallocate(claim: ResourceClaim, { client }: BindingContext): Promise<void> {
+  const { allocation: _allocation, devices: _devices, reservedFor: _reservedFor, ...status } = claim.status;
+  try {
+    await client.update(ResourceClaim, { ...claim, status }, "status");
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error; // someone else was faster: it is looked at again
+  }
+}

@@ -1,0 +1,217 @@
+// Add-ons on real containers: the cluster's DNS as pods, what becomes of names while they are killed, and what a person may change.
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { decode, encode } from "dns-packet";
+import { Deployment } from "#api/apps/v1/deployment.ts";
+import { ConfigMap } from "#api/core/v1/config-map.ts";
+import { Pod } from "#api/core/v1/pod.ts";
+import { Service } from "#api/core/v1/service.ts";
+import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
+import { Ingress } from "#api/networking/v1/ingress.ts";
+import { findHaproxy } from "../ingress/proxy.ts";
+import { impossible } from "../machine/machine.ts";
+import { Machine } from "./machine.ts";
+import { patienceMs, RealCluster, untilNone } from "./real-cluster.ts";
+
+const namespace = "kube-system";
+const name = "kubernetes.default.svc.cluster.local";
+const selector = { namespace, labelSelector: "k8s-app=kube-dns" };
+
+/** As a resolver of a C library asks: again after a while, and in the end it gives up. */
+async function resolves(address: string): Promise<{ readonly tries: number; readonly isResolved: boolean }> {
+  const question = encode({ type: "query", id: 1, flags: 0x100, questions: [{ type: "A", name }] });
+  for (let tries = 1; tries <= 5; tries++) {
+    const socket = createSocket("udp4");
+    const answered = Promise.withResolvers<boolean>();
+    socket.on("message", (bytes) => answered.resolve((decode(bytes).answers?.length ?? 0) > 0));
+    socket.on("error", () => undefined); // refused while nobody is there
+    socket.send(question, 53, address);
+    const isResolved = await Promise.race([answered.promise, pause(5000, false, { ref: false })]);
+    socket.close();
+    if (isResolved) return { tries, isResolved };
+  }
+  return { tries: 5, isResolved: false };
+}
+
+/** The code of the answer; 0 if there is none. */
+async function status(address: string, host: string, path: string): Promise<number> {
+  const request = get({ host: address, path, headers: { host }, agent: false, timeout: 10_000 });
+  request.on("timeout", () => request.destroy(new Error("no answer")));
+  try {
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    response.resume();
+    await once(response, "end");
+    return response.statusCode ?? 0;
+  } catch {
+    return 0; // whoever asks says what that means
+  }
+}
+
+const { missing } = impossible ? { missing: impossible } : await findHaproxy();
+
+test("add-ons run as pods", { skip: impossible }, async (t) => {
+  await using machine = new Machine();
+  await using cluster = await RealCluster.plan(machine, { label: "o", nodes: 2 });
+  await cluster.up("--addons=dns");
+  const { clusterIP: address = "" } = await cluster.withClient(
+    async (client) => (await client.get(Service, { namespace, name: "kube-dns" })).spec,
+  );
+  /** Addresses at which the pods answer, as the proxies know them. */
+  const answering = () =>
+    cluster.withClient(async (client) => {
+      const { items } = await client.list(EndpointSlice, {
+        namespace,
+        labelSelector: "kubernetes.io/service-name=kube-dns",
+      });
+      return items.flatMap((slice) =>
+        (slice.endpoints ?? []).flatMap(({ addresses, conditions }) =>
+          conditions.ready === false
+            ? []
+            : addresses.map((one) => ({ address: one, isOurs: slice.metadata.name === "kube-dns" })),
+        ),
+      );
+    });
+  const handedOver = (pods: number) =>
+    untilNone(patienceMs, async () => {
+      const all = await answering();
+      return all.length === pods && !all.some(({ isOurs }) => isOurs) ? [] : [JSON.stringify(all)];
+    });
+
+  await t.test("names are resolved before the pods are there, and by a pod on each node then", async () => {
+    assert.equal((await resolves(address)).isResolved, true);
+    await handedOver(2);
+    const pods = await cluster.withClient(async (client) => (await client.list(Pod, selector)).items);
+    assert.deepEqual(pods.map(({ spec }) => spec.nodeName).toSorted(), ["node-1", "node-2"]);
+    assert.ok(pods.every(({ spec }) => spec.containers[0]?.securityContext?.runAsNonRoot === true));
+    assert.equal((await resolves(address)).isResolved, true);
+    assert.match((await cluster.knarr("addon", "list")).out, /^dns +enabled +2\/2 /m);
+  });
+
+  await t.test("pods that are killed lose no query that a resolver asks again", async () => {
+    const killing = new AbortController();
+    const results: { readonly tries: number; readonly isResolved: boolean }[] = [];
+    const asking = Array.from({ length: 8 }, async () => {
+      while (!killing.signal.aborted) {
+        results.push(await resolves(address));
+        await pause(20);
+      }
+    });
+    const before = await cluster.withClient(async (client) => (await client.list(Pod, selector)).items);
+    for (const { metadata } of before)
+      await cluster.withClient((client) => client.delete(Pod, { namespace, name: metadata.name }, { graceSeconds: 0 }));
+    const old = new Set(before.map(({ status }) => status.podIP));
+    await untilNone(patienceMs, async () => {
+      const all = await answering();
+      const isNew = all.length === 2 && all.every((one) => !one.isOurs && !old.has(one.address));
+      return isNew ? [] : [JSON.stringify(all)];
+    });
+    killing.abort();
+    await Promise.all(asking);
+    assert.ok(results.length > 20, `${results.length} queries`);
+    assert.equal(results.filter(({ isResolved }) => !isResolved).length, 0);
+  });
+
+  await t.test(
+    "an Ingress is served by pods, and no request fails while its pods are replaced",
+    { skip: missing },
+    async () => {
+      await cluster.knarr("addon", "enable", "ingress");
+      await cluster.hasImages();
+      await cluster.withClient(async (client) => {
+        const labels = { app: "web" };
+        const containers = [
+          {
+            name: "nginx",
+            image: "knarr.local/nginx:1.0",
+            readinessProbe: { httpGet: { path: "/healthz", port: 80 }, periodSeconds: 1 },
+          },
+        ];
+        const metadata = { name: "web", namespace: "default" };
+        const template = { metadata: { labels }, spec: { containers } };
+        await client.create(Deployment, {
+          metadata,
+          spec: { replicas: 2, selector: { matchLabels: labels }, template },
+        });
+        await client.create(Service, { metadata, spec: { selector: labels, ports: [{ port: 80 }] } });
+        const backend = { service: { name: "web", port: { number: 80 } } };
+        const rules = [{ host: "web.test", http: { paths: [{ path: "/", pathType: "Prefix" as const, backend }] } }];
+        await client.create(Ingress, { metadata, spec: { ingressClassName: "haproxy", rules } });
+      });
+      const found: string[] = [];
+      await untilNone(patienceMs, async () => {
+        const ingress = await cluster.withClient((client) =>
+          client.get(Ingress, { namespace: "default", name: "web" }),
+        );
+        found.push(...(ingress.status.loadBalancer.ingress ?? []).flatMap(({ ip }) => ip ?? []));
+        return found.length > 0 ? [] : ["the Ingress has no address"];
+      });
+      const [host = ""] = found;
+      const page = (path = "/") => status(host, "web.test", path);
+      await untilNone(patienceMs, async () => ((await page()) === 200 ? [] : [`${await page()}`]));
+      assert.equal(await status(host, "other.test", "/"), 404);
+      const stop = new AbortController();
+      const failed: number[] = [];
+      let asked = 0;
+      const asking = Array.from({ length: 2 }, async () => {
+        while (!stop.signal.aborted) {
+          const code = await page();
+          asked++;
+          if (code !== 200) failed.push(code);
+          await pause(5);
+        }
+      });
+      await machine.kubectl("rollout", "restart", "deployment/web");
+      await machine.kubectl("rollout", "status", "deployment/web", "--timeout=180s");
+      stop.abort();
+      await Promise.all(asking);
+      assert.ok(asked > 20, `${asked} requests`);
+      assert.deepEqual(failed, []);
+      assert.match((await cluster.knarr("addon", "list")).out, /^ingress +enabled +2\/2 /m);
+    },
+  );
+
+  await t.test("what is to be reconciled is put right, and what a person took over is not", async () => {
+    const place = { namespace, name: "coredns" };
+    await cluster.withClient((client) =>
+      client.patch(Deployment, place, "merge", {
+        metadata: { labels: { "addonmanager.kubernetes.io/mode": "EnsureExists" } },
+        spec: { replicas: 1 },
+      }),
+    );
+    // Whatever wakes the add-on manager makes it look at everything.
+    await cluster.knarr("addon", "enable", "dns");
+    await cluster.withClient((client) => client.delete(ConfigMap, { namespace, name: "coredns" }));
+    await cluster.withClient((client) =>
+      client.patch(ConfigMap, { namespace, name: "addons" }, "merge", { metadata: { annotations: { looked: "1" } } }),
+    );
+    await untilNone(patienceMs, async () => {
+      const found = await cluster.withClient((client) => client.find(ConfigMap, { namespace, name: "coredns" }));
+      return found?.data?.Corefile?.includes("kubernetes cluster.local") ? [] : ["there is no Corefile"];
+    });
+    const { spec } = await cluster.withClient((client) => client.get(Deployment, place));
+    assert.equal(spec.replicas, 1);
+  });
+
+  await t.test("an add-on that is disabled is gone, and names are resolved all the same", async () => {
+    assert.match((await cluster.knarr("addon", "disable", "dns")).out, /^add-on dns is disabled$/m);
+    await untilNone(patienceMs, async () => {
+      const [pods, all] = await Promise.all([
+        cluster.withClient(async (client) => (await client.list(Pod, selector)).items),
+        answering(),
+      ]);
+      return pods.length === 0 && all.length === 1 && all[0]?.isOurs
+        ? []
+        : [`${pods.length} pods`, JSON.stringify(all)];
+    });
+    assert.equal((await resolves(address)).isResolved, true);
+    assert.match((await cluster.knarr("addon", "list")).out, /^dns +disabled +- /m);
+    assert.match((await cluster.knarr("addon", "enable", "nothing")).err, /there is no add-on "nothing"; there is dns/);
+  });
+
+  await cluster.knarr("down");
+  await cluster.leftNothing();
+});
