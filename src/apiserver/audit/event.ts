@@ -125,13 +125,15 @@ function annotationsJson(annotations: ReadonlyMap<string, string>): string {
   return `{${text}}`;
 }
 
-/** Many events are of one millisecond, and a date takes longer to write than all the rest of an event. */
-let lastTime = { ms: Number.NaN, text: "" };
+/** Many events are of one second, and a date takes longer to write than all the rest of an event. */
+let lastSecond = { second: Number.NaN, text: "" };
 
 /** With the six decimals of upstream's MicroTime. */
 function microTime(ms: number): string {
-  if (lastTime.ms !== ms) lastTime = { ms, text: `${new Date(ms).toISOString().slice(0, -1)}000Z` };
-  return lastTime.text;
+  const second = Math.floor(ms / 1000);
+  if (lastSecond.second !== second) lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };
+  const rest = ms - second * 1000;
+  return `${lastSecond.text}${rest < 10 ? "00" : rest < 100 ? "0" : ""}${rest}000Z`;
 }
 
 /** The one line of text that upstream calls the legacy format. */

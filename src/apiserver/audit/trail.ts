@@ -94,13 +94,16 @@ export class AuditTrail implements LifeListener, AuditNotes {
     if (!this.#rule || this.#rule === nothing) return;
     if (this.#reference) {
       const { metadata = {} } = object as { readonly metadata?: AuditObjectReference };
-      const { namespace, name, uid, resourceVersion, ...given } = this.#reference;
+      const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = this.#reference;
       this.#reference = {
-        ...given,
+        resource,
         namespace: namespace || metadata.namespace,
         name: name || metadata.name,
         uid: uid || metadata.uid,
+        apiGroup,
+        apiVersion,
         resourceVersion: resourceVersion || metadata.resourceVersion,
+        subresource,
       };
     }
     if (!tells(this.#rule.level, "Request") || this.#requestObject !== undefined) return;
@@ -168,7 +171,7 @@ export class AuditTrail implements LifeListener, AuditNotes {
   }
 
   #wait(stored: Soon<boolean>): void {
-    if (stored instanceof Promise) this.#pending = this.#pending ? Promise.all([this.#pending, stored]) : stored;
+    if (stored instanceof Promise) this.#pending = this.#pending ? this.#pending.then(() => stored) : stored;
   }
 
   #record(stage: AuditStage): Soon<boolean> {
@@ -197,11 +200,14 @@ export class AuditTrail implements LifeListener, AuditNotes {
         responseObject: this.#responseObject,
         receivedAt: this.#receivedAt,
         stageAt: stage === "RequestReceived" ? this.#receivedAt : clock.now(),
-        annotations: this.#annotations && new Map(this.#annotations),
+        annotations: this.#annotations && (isLast(stage) ? this.#annotations : new Map(this.#annotations)),
       }),
     );
   }
 }
+
+/** Whether nothing is annotated any more. */
+const isLast = (stage: AuditStage): boolean => stage === "ResponseComplete" || stage === "Panic";
 
 /** The rule of requests that are not recorded, or not any more. */
 const nothing: AuditRule = { level: "None", omitStages: [], omitManagedFields: false };

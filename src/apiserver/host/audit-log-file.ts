@@ -33,7 +33,7 @@ export async function auditLogFile(options: AuditLogOptions): Promise<AuditBacke
   const queue = new LineQueue(file);
   return {
     name: "log",
-    write: (records) => queue.append(records.map((record) => `${lineOf(record)}\n`).join("")),
+    write: (records) => queue.append(records.map(lineOf)),
     async close() {
       await queue.settled();
       await file.close();
@@ -52,21 +52,21 @@ const standardOutput: Appendable = {
   close: async () => undefined,
 };
 
-/** Lines that come while others are written are written together: a write takes as long for one as for many. */
+/** Lines that come while others are written are written together, and have one promise: a write takes as long for one as for many. */
 class LineQueue {
   readonly #file: Appendable;
-  #waiting: { readonly text: string; readonly done: PromiseWithResolvers<void> }[] = [];
+  #waiting: LineBatch | undefined;
   #writing: Promise<void> | undefined;
 
   constructor(file: Appendable) {
     this.#file = file;
   }
 
-  append(text: string): Promise<void> {
-    const done = Promise.withResolvers<void>();
-    this.#waiting.push({ text, done });
+  append(lines: readonly string[]): Promise<void> {
+    this.#waiting ??= { text: "", done: Promise.withResolvers<void>() };
+    for (const line of lines) this.#waiting.text += `${line}\n`;
     this.#writing ??= this.#writeAll();
-    return done.promise;
+    return this.#waiting.done.promise;
   }
 
   async settled(): Promise<void> {
@@ -74,19 +74,19 @@ class LineQueue {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting) {
       await turn(); // what the rest of this turn has to say goes out with it
-      const lines = this.#waiting;
-      this.#waiting = [];
-      try {
-        await this.#file.append(lines.map(({ text }) => text).join(""));
-        for (const { done } of lines) done.resolve();
-      } catch (error) {
-        for (const { done } of lines) done.reject(error);
-      }
+      const { text, done } = this.#waiting;
+      this.#waiting = undefined;
+      await this.#file.append(text).then(done.resolve, done.reject);
     }
     this.#writing = undefined;
   }
+}
+
+interface LineBatch {
+  text: string;
+  readonly done: PromiseWithResolvers<void>;
 }
 
 class LogFile implements Appendable {
