@@ -1,5 +1,6 @@
 // Add-ons on real containers: the cluster's DNS as pods, what becomes of names while they are killed, and what a person may change.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
@@ -12,6 +13,7 @@ import { Pod } from "#api/core/v1/pod.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { Ingress } from "#api/networking/v1/ingress.ts";
+import { explain } from "#base/errors.ts";
 import { findHaproxy } from "../ingress/proxy.ts";
 import { impossible } from "../machine/machine.ts";
 import { Machine } from "./machine.ts";
@@ -37,17 +39,17 @@ async function resolves(address: string): Promise<{ readonly tries: number; read
   return { tries: 5, isResolved: false };
 }
 
-/** The code of the answer; 0 if there is none. */
-async function status(address: string, host: string, path: string): Promise<number> {
-  const request = get({ host: address, path, headers: { host }, agent: false, timeout: 10_000 });
+/** The code of the answer, or why there is none. A busy machine may take long to answer, which is no failure. */
+async function status(address: string, host: string, path: string): Promise<number | string> {
+  const request = get({ host: address, path, headers: { host }, agent: false, timeout: patienceMs });
   request.on("timeout", () => request.destroy(new Error("no answer")));
   try {
     const [response] = (await once(request, "response")) as [IncomingMessage];
     response.resume();
     await once(response, "end");
     return response.statusCode ?? 0;
-  } catch {
-    return 0; // whoever asks says what that means
+  } catch (error) {
+    return explain(error);
   }
 }
 
@@ -149,12 +151,21 @@ test("add-ons run as pods", { skip: impossible }, async (t) => {
         found.push(...(ingress.status.loadBalancer.ingress ?? []).flatMap(({ ip }) => ip ?? []));
         return found.length > 0 ? [] : ["the Ingress has no address"];
       });
+      await untilNone(patienceMs, async () => {
+        const { out } = await cluster.knarr("addon", "list");
+        return /^ingress +enabled +2\/2 /m.test(out) ? [] : [out];
+      });
       const [host = ""] = found;
+      // A machine that gets another way to the address lets go of the connections that were on the old one.
+      await untilNone(patienceMs, async () => {
+        const [route] = JSON.parse(execFileSync("ip", ["-json", "route", "show", host], { encoding: "utf8" }));
+        return route?.nexthops?.length === 2 ? [] : [JSON.stringify(route)];
+      });
       const page = (path = "/") => status(host, "web.test", path);
       await untilNone(patienceMs, async () => ((await page()) === 200 ? [] : [`${await page()}`]));
       assert.equal(await status(host, "other.test", "/"), 404);
       const stop = new AbortController();
-      const failed: number[] = [];
+      const failed: (number | string)[] = [];
       let asked = 0;
       const asking = Array.from({ length: 2 }, async () => {
         while (!stop.signal.aborted) {
