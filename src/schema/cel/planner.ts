@@ -18,6 +18,7 @@ import { baseCosts } from "./cost/units.ts";
 import type { Overload } from "./declarations.ts";
 import { planFold } from "./fold.ts";
 import type { Frame, Step } from "./frame.ts";
+import type { CelType } from "./types.ts";
 import { isEqual } from "./values/equality.ts";
 import { EvaluationFailure, fail, noSuchOverload } from "./values/failure.ts";
 import { ArrayList } from "./values/list.ts";
@@ -223,13 +224,7 @@ export class Planner {
     // The checker lets null stand for these, so what an argument is shows only when it is there.
     const takesNull = only.parameters.some((type) => ["opaque", "struct", "timestamp", "duration"].includes(type.kind));
     if (others.length === 0 && ((isStatic && !takesNull) || takesAnything)) return only.evaluate;
-    return (...args: CelValue[]) => {
-      const fitting = overloads.find(
-        ({ parameters }) =>
-          parameters.length === args.length && parameters.every((type, i) => isOfType(args[i] ?? null, type)),
-      );
-      return fitting ? fitting.evaluate(...args) : noSuchOverload();
-    };
+    return byArguments(overloads, operands.length);
   }
 
   // — literals —
@@ -321,6 +316,33 @@ export class Planner {
     this.localCount = Math.max(this.localCount, this.#locals.length);
     return place;
   }
+}
+
+/**
+ * Chooses the overload each time, by what the arguments are. Of objects without a type nothing is known before, so policies choose at every
+ * step: for one and two arguments that is done without making a list of them.
+ */
+function byArguments(overloads: readonly Overload[], count: number): Overload["evaluate"] {
+  const fitting = overloads.filter(({ parameters }) => parameters.length === count);
+  const [first = [], second = []] = [0, 1].map((i) => fitting.map(({ parameters }) => parameters[i] as CelType));
+  const evaluations = fitting.map(({ evaluate }) => evaluate);
+  if (count === 1)
+    return (value: CelValue) => {
+      for (let i = 0; i < evaluations.length; i++)
+        if (isOfType(value, first[i] as CelType)) return (evaluations[i] as Overload["evaluate"])(value);
+      return noSuchOverload();
+    };
+  if (count === 2)
+    return (left: CelValue, right: CelValue) => {
+      for (let i = 0; i < evaluations.length; i++)
+        if (isOfType(left, first[i] as CelType) && isOfType(right, second[i] as CelType))
+          return (evaluations[i] as Overload["evaluate"])(left, right);
+      return noSuchOverload();
+    };
+  return (...args: CelValue[]) => {
+    const overload = fitting.find(({ parameters }) => parameters.every((type, i) => isOfType(args[i] ?? null, type)));
+    return overload ? overload.evaluate(...args) : noSuchOverload();
+  };
 }
 
 function charged(step: Step, cost: number): Step {

@@ -10,7 +10,7 @@ import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import { notFound } from "#wire/status.ts";
 import { converted } from "../../versions.ts";
-import type { AdmissionRequest } from "../plugin.ts";
+import type { AdmissionOperation, AdmissionRequest } from "../plugin.ts";
 import { find } from "../plugin.ts";
 
 export interface ReviewedResource {
@@ -41,6 +41,24 @@ const resourceOf = ({ group, version, plural }: AnyKind): ReviewedResource => ({
 });
 const kindOf = ({ group, version, kind }: AnyKind): ReviewedKind => ({ group, version, kind });
 
+const operationNames: Readonly<Record<AdmissionOperation, string>> = {
+  create: "CREATE",
+  update: "UPDATE",
+  delete: "DELETE",
+  connect: "CONNECT",
+};
+
+/** The same for all requests of a version. */
+const plainMatches = new WeakMap<AnyKind, MatchedVersion>();
+
+function plainMatch(version: AnyKind): MatchedVersion {
+  const known = plainMatches.get(version);
+  if (known) return known;
+  const match = { version, resource: resourceOf(version), kind: kindOf(version) };
+  plainMatches.set(version, match);
+  return match;
+}
+
 export class ReviewedRequest {
   readonly asked: AnyAdmissionRequest;
   /** CREATE, UPDATE, DELETE or CONNECT. */
@@ -59,7 +77,7 @@ export class ReviewedRequest {
   constructor(asked: AnyAdmissionRequest) {
     const { kind, object, server, requestedGroup, requestedVersion } = asked;
     this.asked = asked;
-    this.operation = asked.operation.toUpperCase();
+    this.operation = operationNames[asked.operation];
     this.name = asked.name || (object?.metadata?.name ?? "");
     this.namespace = kind === Namespace ? this.name : asked.namespace;
     this.#versions = server.versionsOf(kind);
@@ -76,7 +94,8 @@ export class ReviewedRequest {
   }
 
   #in(version: AnyKind): MatchedVersion {
-    return { version, resource: resourceOf(version), kind: this.#sentKind ?? kindOf(version) };
+    const plain = plainMatch(version);
+    return this.#sentKind ? { ...plain, kind: this.#sentKind } : plain;
   }
 
   /** What would be stored. Absent of deletions. */

@@ -28,25 +28,15 @@ export class PolicyRun {
     params: ApiObject | undefined,
     work: (variables: RequestVariables) => T,
   ): Soon<T> {
-    const [namespace, object, old] = [
-      this.#namespaceObject(),
-      this.#request.object(matched),
-      this.#request.old(matched),
-    ];
+    const namespace = this.#namespaceObject();
+    const object = this.#request.object(matched);
+    const old = this.#request.old(matched);
+    const common = { request: this.#request, authority: this.#authority, matched, params };
     if (namespace instanceof Promise || object instanceof Promise || old instanceof Promise)
       return Promise.all([namespace, object, old]).then(([known, shown, before]) =>
-        this.#evaluate({ matched, params, namespace: known, object: shown, old: before }, work),
+        evaluated({ ...common, namespace: known, object: shown, old: before }, work),
       );
-    return this.#evaluate({ matched, params, namespace, object, old }, work);
-  }
-
-  #evaluate<T>(known: KnownVariables, work: (variables: RequestVariables) => T, waits = 0): Soon<T> {
-    try {
-      return work(new RequestVariables({ ...known, request: this.#request, authority: this.#authority }));
-    } catch (error) {
-      if (!(error instanceof AuthorizationPending) || waits === mostWaits) throw error;
-      return error.answer.then(() => this.#evaluate(known, work, waits + 1));
-    }
+    return evaluated({ ...common, namespace, object, old }, work);
   }
 
   /** A namespace is not in one, although requests about it are. */
@@ -60,4 +50,11 @@ export class PolicyRun {
   }
 }
 
-type KnownVariables = Omit<VariableSources, "request" | "authority">;
+function evaluated<T>(sources: VariableSources, work: (variables: RequestVariables) => T, waits = 0): Soon<T> {
+  try {
+    return work(new RequestVariables(sources));
+  } catch (error) {
+    if (!(error instanceof AuthorizationPending) || waits === mostWaits) throw error;
+    return error.answer.then(() => evaluated(sources, work, waits + 1));
+  }
+}

@@ -32,7 +32,7 @@ export class AuthorizationPending extends Error {
 /** What the policies of one request ask of the authorizers, each question once. */
 export class RequestAuthority {
   readonly #request: ReviewedRequest;
-  readonly #answers = new Map<string, AuthorizationAnswer>();
+  #answers: Map<string, AuthorizationAnswer> | undefined;
 
   constructor(request: ReviewedRequest) {
     this.#request = request;
@@ -40,11 +40,13 @@ export class RequestAuthority {
 
   readonly ask: Authority = (asked) => {
     const key = JSON.stringify(asked);
-    const known = this.#answers.get(key);
+    this.#answers ??= new Map();
+    const answers = this.#answers;
+    const known = answers.get(key);
     if (known) return known;
     const { authorize } = this.#request.asked.server;
     const note = (answer: AuthorizationAnswer): AuthorizationAnswer => {
-      this.#answers.set(key, answer);
+      answers.set(key, answer);
       return answer;
     };
     const verdict = authorize(this.#questionOf(asked));
@@ -110,31 +112,36 @@ export interface VariableSources {
 }
 
 export class RequestVariables implements Activation {
-  readonly sources: VariableSources;
-  readonly #made = new Map<string, CelValue>();
+  readonly #sources: VariableSources;
+  /** Apart from the others: nearly every expression reads it. */
+  #object: CelValue | undefined;
+  #others: Map<string, CelValue> | undefined;
 
   constructor(sources: VariableSources) {
-    this.sources = sources;
+    this.#sources = sources;
   }
 
   get(name: string): CelValue | undefined {
-    const known = this.#made.get(name);
+    if (name === "object") {
+      if (this.#object === undefined) this.#object = valueOfJson(this.#sources.object ?? null);
+      return this.#object;
+    }
+    const known = this.#others?.get(name);
     if (known !== undefined) return known;
     const value = this.#make(name);
-    if (value !== undefined) this.#made.set(name, value);
+    if (value !== undefined) this.set(name, value);
     return value;
   }
 
   /** Puts a variable of a policy in. */
   set(name: string, value: CelValue): void {
-    this.#made.set(name, value);
+    this.#others ??= new Map();
+    this.#others.set(name, value);
   }
 
   #make(name: string): CelValue | undefined {
-    const { request, matched, authority, params, namespace, object, old } = this.sources;
+    const { request, matched, authority, params, namespace, old } = this.#sources;
     switch (name) {
-      case "object":
-        return valueOfJson(object ?? null);
       case "oldObject":
         return valueOfJson(old ?? null);
       case "request":
@@ -153,7 +160,7 @@ export class RequestVariables implements Activation {
   }
 
   #ownResource() {
-    const { name, namespace, made, asked } = this.sources.request;
+    const { name, namespace, made, asked } = this.#sources.request;
     const { group, resource } = made.resource;
     return { group, resource, subresource: asked.subresource, namespace, name };
   }

@@ -4,6 +4,8 @@ import { ValidatingAdmissionPolicy } from "#api/admissionregistration/v1/validat
 import { ValidatingAdmissionPolicyBinding } from "#api/admissionregistration/v1/validating-admission-policy-binding.ts";
 import { ApiError } from "#base/errors.ts";
 import { eachInTurn, type Soon, soon } from "#base/soon.ts";
+import type { ApiObject } from "#schema/object.ts";
+import type { RequestMatcher } from "../matching/request-matcher.ts";
 import { type AnyAdmissionRequest, type MatchedVersion, ReviewedRequest } from "../matching/reviewed-request.ts";
 import { type AdmissionPlugin, admissionPlugin, refused } from "../plugin.ts";
 import type { AdmissionServer } from "../server.ts";
@@ -62,13 +64,16 @@ class Judgement {
     this.#run = new PolicyRun(request);
   }
 
-  /** At once, unless something has to be waited for: promises would cost as much as the expressions. */
-  of(policies: readonly Policy[]): Soon<undefined> {
-    const judged = eachInTurn(policies, (policy) => {
-      const matching = this.#configured(policy, undefined, () => policy.matcher.match(this.#request));
-      return soon(matching, (matched) => (matched ? this.#policy(policy, matched) : undefined));
-    });
-    return soon(judged, () => this.#conclude());
+  /**
+   * At once, unless something has to be waited for. Each step is a loop that goes on where it had to wait, because promises, and functions
+   * made for each request, would cost several times as much as the expressions.
+   */
+  of(policies: readonly Policy[], from = 0): Soon<undefined> {
+    for (let i = from; i < policies.length; i++) {
+      const judged = this.#policy(policies[i] as Policy);
+      if (judged instanceof Promise) return judged.then(() => this.of(policies, i + 1));
+    }
+    return this.#conclude();
   }
 
   #conclude(): undefined {
@@ -78,35 +83,49 @@ class Judgement {
     if (first) throw this.#refusal(first);
   }
 
-  #policy(policy: Policy, matched: MatchedVersion): Soon<void> {
-    const annotations = new Map<string, Set<string>>();
-    const judged = eachInTurn(policy.bindings, (binding) => {
-      const { matcher } = binding;
-      if (!matcher) return this.#binding(policy, binding, matched, annotations);
-      return soon(
-        this.#configured(policy, binding, () => matcher.match(this.#request)),
-        (meant) => (meant ? this.#binding(policy, binding, matched, annotations) : undefined),
-      );
-    });
-    return soon(judged, () => {
-      for (const [key, values] of annotations)
-        this.#request.asked.annotate(`${policy.name}/${key}`, [...values].join(", "));
-    });
+  #policy(policy: Policy): Soon<void> {
+    const matched = this.#match(policy, undefined, policy.matcher);
+    if (matched instanceof Promise) return matched.then((late) => (late ? this.#bindings(policy, late) : undefined));
+    return matched ? this.#bindings(policy, matched) : undefined;
+  }
+
+  #bindings(policy: Policy, matched: MatchedVersion, annotations: Annotations = new Map(), from = 0): Soon<void> {
+    for (let i = from; i < policy.bindings.length; i++) {
+      const judged = this.#binding(policy, policy.bindings[i] as Binding, matched, annotations);
+      if (judged instanceof Promise) return judged.then(() => this.#bindings(policy, matched, annotations, i + 1));
+    }
+    for (const [key, values] of annotations)
+      this.#request.asked.annotate(`${policy.name}/${key}`, [...values].join(", "));
   }
 
   #binding(policy: Policy, binding: Binding, matched: MatchedVersion, annotations: Annotations): Soon<void> {
+    const { matcher } = binding;
+    if (!matcher) return this.#withParams(policy, binding, matched, annotations);
+    return soon(this.#match(policy, binding, matcher), (meant) =>
+      meant ? this.#withParams(policy, binding, matched, annotations) : undefined,
+    );
+  }
+
+  #withParams(policy: Policy, binding: Binding, matched: MatchedVersion, annotations: Annotations): Soon<void> {
     const { paramKind } = policy.object.spec;
-    const finding = this.#configured(policy, binding, () =>
-      paramsOf(this.#request, paramKind, binding.object.spec.paramRef),
-    );
+    const { paramRef } = binding.object.spec;
+    if (!paramKind || !paramRef) return this.#evaluate(policy, binding, matched, undefined, annotations);
+    const finding = this.#configured(policy, binding, () => paramsOf(this.#request, paramKind, paramRef));
     return soon(finding, (params = []) =>
-      eachInTurn(params, (param) =>
-        soon(
-          this.#run.evaluate(matched, param, (variables) => judge(policy.compiled, variables)),
-          (verdict) => this.#note(policy, binding, verdict, annotations),
-        ),
-      ),
+      eachInTurn(params, (param) => this.#evaluate(policy, binding, matched, param, annotations)),
     );
+  }
+
+  #evaluate(
+    policy: Policy,
+    binding: Binding,
+    matched: MatchedVersion,
+    param: ApiObject | undefined,
+    annotations: Annotations,
+  ): Soon<void> {
+    const verdict = this.#run.evaluate(matched, param, (variables) => judge(policy.compiled, variables));
+    if (verdict instanceof Promise) return verdict.then((late) => this.#note(policy, binding, late, annotations));
+    this.#note(policy, binding, verdict, annotations);
   }
 
   #note(policy: Policy, binding: Binding, verdict: PolicyVerdict, annotations: Annotations): void {
@@ -116,6 +135,10 @@ class Judgement {
       const values = annotations.get(key) ?? new Set();
       annotations.set(key, values.add(value.slice(0, most.annotationLength)));
     }
+  }
+
+  #match(policy: Policy, binding: Binding | undefined, matcher: RequestMatcher): Soon<MatchedVersion | undefined> {
+    return this.#configured(policy, binding, () => matcher.match(this.#request));
   }
 
   /** Undefined where something is wrong with the policy or the binding, which is then dealt with. */

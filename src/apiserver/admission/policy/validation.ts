@@ -79,17 +79,21 @@ export function judge(policy: CompiledPolicy, activation: RequestVariables): Pol
   const ignores = policy.failurePolicy === "Ignore";
   const failed = (message: string): PolicyVerdict =>
     ignores ? silence : { ...silence, failures: [{ index: 0, message, reason: undefined }] };
-  const matched = matchConditions(policy.conditions, activation, policy.failurePolicy);
-  if ("error" in matched) return failed(matched.error);
-  if (!matched.matches) return silence;
+  if (policy.conditions.length > 0) {
+    const matched = matchConditions(policy.conditions, activation, policy.failurePolicy);
+    if ("error" in matched) return failed(matched.error);
+    if (!matched.matches) return silence;
+  }
   const budget = new Budget(policyBudget);
   if (policy.variables.length > 0) activation.set("variables", new LazyVariables(policy.variables, activation, budget));
   try {
-    const failures = policy.validations.flatMap((validation, index) => {
-      const failure = judgeOne(validation, activation, budget, ignores);
-      return failure ? [{ index, ...failure }] : [];
-    });
-    return { failures, ...annotate(policy, activation, ignores) };
+    const failures: PolicyFailure[] = [];
+    for (let index = 0; index < policy.validations.length; index++) {
+      const failure = judgeOne(policy.validations[index] as CompiledValidation, activation, budget, ignores);
+      if (failure) failures.push({ index, ...failure });
+    }
+    if (policy.annotations.length > 0) return { failures, ...annotate(policy, activation, ignores) };
+    return failures.length === 0 ? silence : { ...silence, failures };
   } catch (error) {
     if (error instanceof OutOfBudget) return failed(error.message);
     throw error;
