@@ -114,13 +114,14 @@ export class RealCluster implements AsyncDisposable {
       .map(({ pid }) => pid);
   }
 
-  async withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
+  /** The client lasts as long as one call may take, or for so long. */
+  async withClient<T>(use: (client: Client) => Promise<T>, lastsMs = callMs): Promise<T> {
     const { client, close } = await connectClient({
       explicit: this.place.adminKubeconfig,
       env: {},
       userAgent: "test",
       clock: systemClock,
-      signal: AbortSignal.timeout(callMs),
+      signal: AbortSignal.timeout(lastsMs),
     });
     try {
       return await use(client);

@@ -19,6 +19,8 @@ const mostMs = 2500;
 const mostCalls = 6;
 const changesEach = 3;
 const calmEach = 4;
+/** Longer than all that is waited for while the sidecars work. */
+const workMs = 1_200_000;
 
 /** Returns what to say of it. */
 export async function killMany(times: number, seed: number): Promise<string> {
@@ -47,7 +49,7 @@ export async function killMany(times: number, seed: number): Promise<string> {
       cluster.withClient(async (client) => {
         await using _sidecars = new Sidecars(client, { name: driverName, socket: driver.socket });
         await use();
-      });
+      }, workMs);
     await work(() => life.begin());
     for (let i = 0; i < times; i++) {
       const reached = Promise.withResolvers<void>();
