@@ -1,7 +1,8 @@
-// An autoscaler on real load: a burner of processor time grows to three replicas and shrinks again, and what the metrics API tells of it is
-// what its control group counts.
+// An autoscaler on real load: a burner of processor time grows to five replicas and shrinks to one again when the load is over, by the
+// autoscaler's defaults, and what the metrics API tells of it is what its control group counts.
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Deployment } from "#api/apps/v1/deployment.ts";
@@ -15,12 +16,14 @@ import { millisOf } from "#schema/time.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { impossible } from "../machine/machine.ts";
 import { Machine } from "./machine.ts";
-import { RealCluster } from "./real-cluster.ts";
+import { patienceMs, RealCluster, untilNone } from "./real-cluster.ts";
 
 const namespace = "default";
 const labels = { app: "burner" };
-const burnSeconds = 180;
+const most = 5;
 const machine = new Machine(findKubectls().at(-1)?.path);
+/** Every replica burns until there is a file `over` in it, so that a slow machine has as much time as it needs. */
+const load = join(machine.home, "load");
 let cluster: RealCluster;
 
 before(async () => {
@@ -61,10 +64,12 @@ const burner = {
           {
             name: "main",
             image: "knarr.local/busybox:1.0",
-            command: ["sh", "-c", `timeout ${burnSeconds} sh -c 'while :; do :; done'; sleep 36000`],
+            command: ["sh", "-c", "while [ ! -e /load/over ]; do :; done; sleep 36000"],
             resources: { requests: { cpu: "50m" }, limits: { cpu: "100m" } },
+            volumeMounts: [{ name: "load", mountPath: "/load" }],
           },
         ],
+        volumes: [{ name: "load", hostPath: { path: load } }],
       },
     },
   },
@@ -73,11 +78,8 @@ const autoscaler = {
   metadata: { namespace, name: "burner" },
   spec: {
     scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "burner" },
-    maxReplicas: 3,
-    metrics: [
-      { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 100 } } },
-    ],
-    behavior: { scaleDown: { stabilizationWindowSeconds: 0 } },
+    maxReplicas: most,
+    metrics: [{ type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } } }],
   },
 };
 
@@ -90,54 +92,91 @@ function counterOf(uid: string): () => number {
   return () => Number(/usage_usec (\d+)/.exec(readFileSync(second, "utf8"))?.[1]) / 1e6;
 }
 
-/** What was told of a pod, and what its group counted between the same two measurements. */
-async function compared({ metadata }: Pod): Promise<readonly [number, number]> {
-  const counted = counterOf(metadata.uid);
-  const samples: (readonly [number, number])[] = [];
-  const watching = new AbortController();
-  const sampling = (async () => {
-    while (!watching.signal.aborted) {
-      samples.push([Date.now(), counted()]);
-      await pause(100);
+/** Samples a counter until it is disposed of. */
+class Sampling implements AsyncDisposable {
+  readonly #samples: (readonly [number, number])[] = [];
+  readonly #stop = new AbortController();
+  readonly #done: Promise<void>;
+
+  constructor(counted: () => number) {
+    this.#done = this.#run(counted);
+  }
+
+  async #run(counted: () => number): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      this.#samples.push([Date.now(), counted()]);
+      await pause(50);
     }
-  })();
-  try {
-    const began = Date.now();
-    // A window of which both ends lie within what is sampled here.
-    const told = await until(async () => {
-      const found = await ask((client) => client.find(PodMetrics, metadata));
-      const ms = found && Number.parseFloat(found.window) * 1000;
-      return found && ms && millisOf(found.timestamp) - ms > began + 1000 ? { found, ms } : undefined;
-    }, "a window that began after the sampling");
-    const [main] = told.found.containers;
-    // The time of a measurement is told in whole seconds: the rate hardly changes within one.
-    const end = millisOf(told.found.timestamp) + 500;
-    const at = (time: number) => samples.reduce((a, b) => (Math.abs(b[0] - time) < Math.abs(a[0] - time) ? b : a));
-    const [first, last] = [at(end - told.ms), at(end)];
-    return [
-      quantityToNumber(parseQuantity(main?.usage.cpu ?? "0")),
-      ((last[1] - first[1]) * 1000) / (last[0] - first[0]),
-    ];
-  } finally {
-    watching.abort();
-    await sampling;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#done;
+  }
+
+  /** The count at a time, on a line between the samples around it. */
+  #at(time: number): number {
+    const next = this.#samples.findIndex(([sampled]) => sampled >= time);
+    const [from, to] = [this.#samples[next - 1], this.#samples[next]];
+    assert.ok(from && to, "a time that was not sampled");
+    return from[1] + ((to[1] - from[1]) * (time - from[0])) / (to[0] - from[0]);
+  }
+
+  /** What was counted each second in the windows that end within the second after a time: it is told in whole seconds. */
+  rates(time: number, windowMs: number): readonly number[] {
+    const ends = Array.from({ length: 101 }, (_, i) => time + i * 10);
+    return ends.map((end) => ((this.#at(end) - this.#at(end - windowMs)) * 1000) / windowMs);
   }
 }
 
-test("a burner grows with its load and shrinks after it", { skip: impossible, timeout: 3_600_000 }, async (t) => {
+/** What was told of a pod, and what its group counted between the same two measurements, the nearest of what it can have been. */
+async function compared({ metadata }: Pod): Promise<readonly [number, number]> {
+  await using sampling = new Sampling(counterOf(metadata.uid));
+  const began = Date.now();
+  // A window of which both ends lie within what is sampled here.
+  const { found, ms } = await until(async () => {
+    const metrics = await ask((client) => client.find(PodMetrics, metadata));
+    const windowMs = metrics && Number.parseFloat(metrics.window) * 1000;
+    const isSampled = metrics && windowMs && millisOf(metrics.timestamp) - windowMs > began + 1000;
+    return isSampled && Date.now() > millisOf(metrics.timestamp) + 2000 ? { found: metrics, ms: windowMs } : undefined;
+  }, "a window that began after the sampling");
+  const told = quantityToNumber(parseQuantity(found.containers[0]?.usage.cpu ?? "0"));
+  const rates = sampling.rates(millisOf(found.timestamp), ms);
+  return [told, rates.reduce((a, b) => (Math.abs(b - told) < Math.abs(a - told) ? b : a))];
+}
+
+/** The pods of the burner, once there are so many and all of them run and are ready. */
+const running = (wanted: number): Promise<readonly Pod[]> =>
+  until(async () => {
+    const { items } = await ask((client) => client.list(Pod, { namespace, labelSelector: "app=burner" }));
+    const isReady = ({ status }: Pod) =>
+      status.conditions?.some((one) => one.type === "Ready" && one.status === "True");
+    return items.length === wanted && items.every(isReady) ? items : undefined;
+  }, `${wanted} pods run`);
+
+test("a burner grows from one to five with its load, and shrinks to one after it", {
+  skip: impossible,
+  timeout: 3_600_000,
+}, async (t) => {
+  mkdirSync(load);
   await ask((client) => client.create(Deployment, burner));
   await ask((client) => client.create(HorizontalPodAutoscaler, autoscaler));
-  const place = { namespace, name: "burner" };
-  const replicas = async (wanted: number) =>
-    (await ask((client) => client.get(Deployment, place))).spec.replicas === wanted ? true : undefined;
-  await until(() => replicas(3), "three replicas");
-  const [first] = await until(async () => {
-    const { items } = await ask((client) => client.list(Pod, { namespace, labelSelector: "app=burner" }));
-    return items.every(({ status }) => status.phase === "Running") ? items : undefined;
-  }, "all run");
+  const seen: number[] = [];
+  const replicas = async (wanted: number) => {
+    const { spec } = await ask((client) => client.get(Deployment, { namespace, name: "burner" }));
+    if (seen.at(-1) !== spec.replicas) seen.push(spec.replicas);
+    return spec.replicas === wanted ? true : undefined;
+  };
+  await until(() => replicas(most), "five replicas");
+  const [first] = await running(most);
   assert.ok(first);
   const [told, counts] = await compared(first);
   t.diagnostic(`told ${told} cores, counted ${counts}`);
   assert.ok(Math.abs(told - counts) <= 0.05 * counts, `told ${told}, counted ${counts}`);
+  writeFileSync(join(load, "over"), "");
   await until(() => replicas(1), "one replica");
+  await running(1);
+  await untilNone(patienceMs, () => cluster.disagreements());
+  t.diagnostic(`${seen.join(" → ")} replicas`);
+  assert.deepEqual([seen[0], seen.at(-1)], [1, 1]);
 });
