@@ -1,6 +1,16 @@
 // Finds, reads and changes kubeconfig files, with kubectl's rules for which one is meant.
-import { existsSync } from "node:fs";
-import { mkdir, open, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+// Files are read and written at once: `node:fs/promises` takes longer to load than a kubeconfig to be read, and every command waits for it.
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
@@ -33,17 +43,17 @@ export function kubeconfigPaths({ explicit, env }: KubeconfigPlace): readonly st
 export async function loadKubeconfig(place: KubeconfigPlace): Promise<Kubeconfig> {
   const configs: Kubeconfig[] = [];
   for (const path of kubeconfigPaths(place)) {
-    const config = await readKubeconfig(path);
+    const config = readKubeconfig(path);
     if (config) configs.push(withAbsolutePaths(config, dirname(path)));
     else if (place.explicit) throw new UsageError(`kubeconfig ${path}: no such file`);
   }
   return mergeKubeconfigs(configs);
 }
 
-async function readKubeconfig(path: string): Promise<Kubeconfig | undefined> {
+function readKubeconfig(path: string): Kubeconfig | undefined {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = readFileSync(path, "utf8");
   } catch (cause) {
     if (isCode(cause, "ENOENT")) return undefined;
     throw new UsageError(`kubeconfig ${path}: cannot be read`, { cause });
@@ -67,24 +77,24 @@ export async function changeKubeconfig(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true });
   // What is changed is the file a link leads to, not the link.
-  const target = existsSync(path) ? await realpath(path) : path;
+  const target = existsSync(path) ? realpathSync(path) : path;
   const release = await lock(target, clock, signal);
   try {
-    const text = printKubeconfig(change((await readKubeconfig(target)) ?? emptyKubeconfig));
+    const text = printKubeconfig(change(readKubeconfig(target) ?? emptyKubeconfig));
     const draft = `${target}.${process.pid}.new`;
-    await writeFile(draft, text, { mode: 0o600, flush: true });
-    await rename(draft, target);
+    writeFileSync(draft, text, { mode: 0o600, flush: true });
+    renameSync(draft, target);
   } finally {
-    await release();
+    release();
   }
 }
 
 /** The file beside it that client-go's locking uses, too. */
-async function lock(path: string, clock: Clock, signal: AbortSignal): Promise<() => Promise<void>> {
+async function lock(path: string, clock: Clock, signal: AbortSignal): Promise<() => void> {
   const file = `${path}.lock`;
-  const take = async () => (await open(file, "wx", 0o600)).close();
+  const take = async () => closeSync(openSync(file, "wx", 0o600));
   const when = (error: unknown) => isCode(error, "EEXIST");
   try {
     await retry(take, { clock, firstMs: 50, maxMs: 500, tries: 20, when }, signal);
@@ -94,7 +104,7 @@ async function lock(path: string, clock: Clock, signal: AbortSignal): Promise<()
       cause,
     });
   }
-  return () => rm(file, { force: true });
+  return () => rmSync(file, { force: true });
 }
 
 const isCode = (error: unknown, code: string): boolean =>

@@ -20,7 +20,9 @@ const acceptAggregated = [...aggregated, "application/json"].join(",");
 
 /** Rejects if not even the groups can be told. */
 export async function discover(client: RestClient): Promise<DiscoveredApis> {
-  const [legacy, named] = await Promise.all(["/api", "/apis"].map((path) => rootOf(client, path)));
+  // One after the other: a second connection, with its handshake, would take longer than the answer.
+  const legacy = await rootOf(client, "/api");
+  const named = await rootOf(client, "/apis");
   const groups: ApiGroup[] = [];
   const resources = new Map<string, ServerResourceList>();
   const failures = new Map<string, Error>();

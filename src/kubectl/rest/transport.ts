@@ -10,7 +10,13 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { type ConnectionOptions, connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+} from "node:tls";
 import { createGunzip } from "node:zlib";
 import { dialWords } from "#wire/host/dial-words.ts";
 import { ServerUnreachable } from "../errors.ts";
@@ -74,7 +80,8 @@ export class RestTransport {
 
   /** What all connections share is made once: to read certificates takes longer than to connect. */
   get #tls() {
-    const { ca, cert, key, ...rest } = this.#options.tls;
+    const { ca: own, cert, key, ...rest } = this.#options.tls;
+    const ca = own ?? (rest.rejectUnauthorized ? systemAuthorities() : undefined);
     this.#secureContext ??= createSecureContext({ minVersion: "TLSv1.2", ca, cert, key, ...proofOf(this.#issued) });
     return { ...rest, secureContext: this.#secureContext };
   }
@@ -257,6 +264,12 @@ function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
   const result = answer.pipe(createGunzip());
   answer.once("error", (error) => result.destroy(error));
   return result;
+}
+
+/** Whom this system trusts, as Go does where nobody else is named; where that cannot be told, whom Node trusts. */
+function systemAuthorities(): string[] {
+  const system = getCACertificates("system");
+  return system.length > 0 ? system : getCACertificates("bundled");
 }
 
 const proofOf = ({ cert, key }: IssuedCredentials) => ({
