@@ -15,7 +15,7 @@ def size(r, c):
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 pending, typed, listening = b"", b"", True
 while True:
-    readable, writable, _ = select.select([fd] + ([0] if listening else []), [fd] if typed else [], [], 30)
+    readable, writable, _ = select.select([fd] + ([0] if listening else []), [fd] if typed else [], [], 120)
     if not readable and not writable: os.kill(pid, signal.SIGKILL); sys.exit(99)
     if fd in readable:
         try: out = os.read(fd, 65536)
