@@ -27,6 +27,8 @@ const following = [
 /** Files there that follow nothing of upstream's, with the reason. */
 const ours: Readonly<Record<string, string>> = {
   "src/api/core/v1/checks/problems.ts": "how our checks note what is wrong",
+  "src/apiserver/admission/initial-resources/usage-history.ts": "upstream asked a database",
+  "src/apiserver/admission/initial-resources/usage-sampler.ts": "upstream asked a database",
   "src/apiserver/admission/initializers.ts": "upstream has had no initializers since v1.14",
   "src/apiserver/admission/policy/policy-run.ts": "what the policies of one request share here",
   "src/apiserver/admission/security-context-deny.ts": "upstream has had no such plugin since v1.30",

@@ -33,6 +33,7 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
   const runtimeKinds = (name: string, strategyOf: StrategyOf): RuntimeKinds =>
     new RuntimeKinds({ name, apis, caches, resources: resources.stored, strategyOf });
   const { webhooks } = guards;
+  const { background = [] } = guards.admission;
   const { request } = own;
   const definitions = customResources({ ...options, rules: celRules, webhooks, caches, runtimeKinds, request });
   const followStore: Component = { name: "store-follower", run: (signal) => follower.run(signal) };
@@ -43,7 +44,9 @@ export function assembleApiServer(options: AssemblyOptions): Assembly {
     aggregator,
     runtimeKinds,
     run: (signal) =>
-      supervise([followStore, definitions, ...(fair ? [fair.component] : [])], signal).finally(() => server.stop()),
+      supervise([followStore, definitions, ...(fair ? [fair.component] : []), ...background], signal).finally(() =>
+        server.stop(),
+      ),
     system(advertised, besides = []) {
       state.advertised = advertised;
       const find = apis.stored.bind(apis);

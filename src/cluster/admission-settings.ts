@@ -7,6 +7,7 @@ import type { ImagePolicySettings } from "#apiserver/admission/image-policy.ts";
 import { kubeconfigWebhook } from "#apiserver/host/kubeconfig-webhook.ts";
 import { type ReviewWebhook, reviewWebhook } from "#apiserver/webhook/review.ts";
 import { systemClock } from "#base/clock.ts";
+import { UsageError } from "#base/errors.ts";
 import type { FlagValues } from "#cli/flags.ts";
 
 export const pluginFlags = {
@@ -35,6 +36,16 @@ export const admissionFlags = {
     default: 300,
     help: "How long pods stay on a node that is not heard of, unless they say",
   },
+  "ir-percentile": {
+    type: "int",
+    default: 90,
+    help: "How many of a hundred measurements an estimate of InitialResources covers",
+  },
+  "ir-namespace-only": {
+    type: "bool",
+    default: false,
+    help: "Whether InitialResources estimates from what the same namespace used alone",
+  },
 } as const;
 
 /** Files that a configuration names are meant from where it stands. */
@@ -50,6 +61,9 @@ export function admissionSettings(settings: FlagValues<typeof admissionFlags>): 
   const file = settings["admission-control-config-file"];
   const read = (path: string, from?: string) =>
     readFileSync(from === undefined ? path : resolve(dirname(from), path), "utf8");
+  const percentile = settings["ir-percentile"];
+  if (percentile < 1 || percentile > 100)
+    throw new UsageError(`--ir-percentile: must be a number from 1 to 100, not ${percentile}`);
   return {
     enable: settings["enable-admission-plugins"],
     disable: settings["disable-admission-plugins"],
@@ -57,6 +71,7 @@ export function admissionSettings(settings: FlagValues<typeof admissionFlags>): 
       notReady: settings["default-not-ready-toleration-seconds"],
       unreachable: settings["default-unreachable-toleration-seconds"],
     },
+    initialResources: { percentile, isNamespaceOnly: settings["ir-namespace-only"] },
     ...(file !== undefined && readAdmissionConfiguration(file, read, imageReviewBeside(file))),
   };
 }

@@ -27,6 +27,8 @@ export interface TestClusterOptions {
   /** Simulated nodes; defaults to 1. */
   readonly nodes?: number;
   readonly log?: Log;
+  /** Admission plugins besides those that run anyway. */
+  readonly plugins?: readonly string[];
 }
 
 export interface TestCluster extends AsyncDisposable {
@@ -54,6 +56,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     {
       network: { addresses: parseAddressRanges("10.96.0.0/16"), nodePorts: parsePortRange("30000-32767") },
       rootCa: "the authority of a test",
+      ...(options.plugins && { admission: { enable: options.plugins } }),
       loadBalancerAddresses: ["172.31.255.0/24"],
       nodes: (parts) =>
         withStorage(simulatedNodes({ ...parts, count: options.nodes ?? 1, podRange: "10.128.0.0/9", spdyCompression })),

@@ -107,3 +107,17 @@ test("the metrics API is served as long as there is an APIService for it", async
     return error instanceof ApiError && error.code === 503;
   });
 });
+
+test("a pod that asks for nothing gets what pods of its image have used, if InitialResources is on", async () => {
+  await using cluster = await startCluster({ plugins: ["InitialResources"] });
+  const { client, advance, until } = cluster;
+  await client.create(Pod, pod("first", "250m"));
+  await until(async () => (await usages(cluster)).first === "250m");
+  await advance(120_000);
+  const { spec, metadata } = await client.create(Pod, pod("second", "250m"));
+  assert.deepEqual(spec.containers[0]?.resources.requests, { cpu: "250m", memory: "67108864" });
+  assert.equal(
+    metadata.annotations?.["kubernetes.io/initial-resources"],
+    "Initial Resources plugin set: cpu, memory request for container main",
+  );
+});

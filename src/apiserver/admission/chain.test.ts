@@ -28,7 +28,7 @@ describe("the list of plugins", () => {
     };
     const ours = new Set(allPlugins.map(({ name }) => name));
     // Plugins of earlier versions, off by default.
-    const historical = new Set(["SecurityContextDeny", "Initializers"]);
+    const historical = new Set(["SecurityContextDeny", "InitialResources", "Initializers"]);
     assert.deepEqual(
       allPlugins.filter(({ name, on }) => on || !historical.has(name)).map(({ name, on }) => [name, on]),
       plugins.filter(({ name }) => ours.has(name)).map(({ name, onByDefault }) => [name, onByDefault]),

@@ -65,6 +65,7 @@ export function admissionChain(plugins: readonly AdmissionPlugin[], server: Admi
   };
 
   return {
+    background: plugins.flatMap(({ background }) => background?.(server) ?? []),
     mutate(call, object) {
       const { mutating } = applicable(call);
       if (mutating.parts.length === 0) return undefined;

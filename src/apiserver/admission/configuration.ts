@@ -7,6 +7,7 @@ import { admissionChain } from "./chain.ts";
 import type { TolerationSeconds } from "./default-toleration-seconds.ts";
 import type { EventLimit } from "./event-rate-limit.ts";
 import type { ImagePolicyConfiguration } from "./image-policy.ts";
+import type { InitialResourcesConfiguration } from "./initial-resources/initial-resources.ts";
 import { allPlugins } from "./list.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import type { PodNodeSelectorConfiguration } from "./pod-node-selector.ts";
@@ -27,6 +28,7 @@ export interface AdmissionConfiguration {
   readonly validatingWebhookCredentials?: CredentialsOf | undefined;
   /** Without it every pod is refused that ImagePolicyWebhook is asked about. */
   readonly imagePolicy: ImagePolicyConfiguration | undefined;
+  readonly initialResources: InitialResourcesConfiguration;
 }
 
 const privileged = { level: "privileged", minor: "latest" } as const;
@@ -42,6 +44,7 @@ const usualConfiguration: AdmissionConfiguration = {
   podTolerations: { defaults: [], whitelist: [] },
   eventLimits: [],
   imagePolicy: undefined,
+  initialResources: { percentile: 90, isNamespaceOnly: false },
 };
 
 export interface AdmissionSettings extends Partial<AdmissionConfiguration> {

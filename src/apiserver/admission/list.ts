@@ -19,8 +19,8 @@ import { denyServiceExternalIps } from "./deny-service-external-ips.ts";
 import { eventRateLimit } from "./event-rate-limit.ts";
 import { extendedResourceToleration } from "./extended-resource-toleration.ts";
 import { imagePolicyWebhook } from "./image-policy.ts";
+import { initialResources } from "./initial-resources/initial-resources.ts";
 import { initializers } from "./initializers.ts";
-
 import { limitPodHardAntiAffinityTopology } from "./limit-pod-hard-anti-affinity-topology.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceAutoProvision } from "./namespace-auto-provision.ts";
@@ -63,6 +63,12 @@ export const allPlugins: readonly ListedPlugin[] = [
   { name: "NamespaceLifecycle", on: true, make: namespaceLifecycle },
   off(namespaceExists),
   off(limitPodHardAntiAffinityTopology),
+  // Before LimitRanger, whose defaults leave nothing to estimate.
+  {
+    name: "InitialResources",
+    on: false,
+    make: ({ initialResources: given }) => initialResources(given),
+  },
   on(limitRanger),
   on(serviceAccount),
   off(nodeRestriction),

@@ -4,6 +4,7 @@
 // why, which becomes upstream's `pods "x" is forbidden: <why>`, or by throwing an ApiError where upstream answers otherwise.
 // Upstream: staging/src/k8s.io/apiserver/pkg/admission/interfaces.go.
 import type { Soon } from "#base/soon.ts";
+import type { Component } from "#base/supervise.ts";
 import type { Infer, Mutable } from "#schema/infer.ts";
 import type { AnyKind, Kind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
@@ -70,6 +71,8 @@ export interface PluginPart {
 export interface AdmissionPlugin {
   readonly name: string;
   readonly parts: readonly PluginPart[];
+  /** Work that goes on beside requests for as long as the server runs. */
+  background?(server: AdmissionServer): Component;
 }
 
 /** When a plugin runs: for objects of a kind, or of any where none is named. */

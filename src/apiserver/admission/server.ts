@@ -2,6 +2,7 @@
 
 import type { Clock } from "#base/clock.ts";
 import { isNotFound } from "#base/errors.ts";
+import type { Log } from "#base/log.ts";
 import type { MetricRegistry } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { applyDefaults } from "#schema/defaults.ts";
@@ -9,7 +10,7 @@ import type { Draft, Infer } from "#schema/infer.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { Authorize } from "#serving/authorization.ts";
-import type { ApiRequest, User } from "#wire/api-request.ts";
+import type { ApiRequest, ApiResponse, User } from "#wire/api-request.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 
@@ -20,6 +21,9 @@ export interface AdmissionServer {
   readonly random: Random;
   readonly authorize: Authorize;
   readonly webhooks: WebhookClient;
+  readonly log?: Log;
+  /** A request of the server to itself, by way of all stages: what other servers answer for is asked this way. */
+  readonly request: (request: ApiRequest) => Promise<ApiResponse>;
 
   /** From the cache, which may not have seen a write of the last moment. */
   get<K extends AnyKind>(kind: K, name: string, namespace?: string): Infer<K> | undefined;
@@ -48,12 +52,15 @@ export interface AdmissionServer {
 }
 
 /** Who the server is when it writes for itself. */
-const ownUser: User = { name: "system:apiserver", groups: ["system:masters", "system:authenticated"] };
+export const ownUser: User = { name: "system:apiserver", groups: ["system:masters", "system:authenticated"] };
 
 class ObjectChanged extends Error {}
 
 export interface AdmissionServerOptions
-  extends Pick<AdmissionServer, "metrics" | "clock" | "random" | "authorize" | "webhooks" | "versionsOf"> {
+  extends Pick<
+    AdmissionServer,
+    "metrics" | "clock" | "random" | "log" | "authorize" | "webhooks" | "request" | "versionsOf"
+  > {
   /** Of all kinds that are stored now. Filled after the chain, which registries are made with. */
   readonly registries: ReadonlyMap<AnyKind, Registry>;
 }

@@ -42,6 +42,11 @@ export class AdmissionWorld {
   /** Who may do what; everyone everything by default. */
   authorize: AdmissionServer["authorize"] = async (): Promise<AuthorizationVerdict> => ({ decision: "allow" });
 
+  /** What the server answers itself; nothing by default. */
+  request: AdmissionServer["request"] = async ({ group, resource, name }) => {
+    throw notFound({ group, resource }, name ?? "");
+  };
+
   readonly server: AdmissionServer = {
     clock: this.clock,
     random: seededRandom(7),
@@ -58,6 +63,7 @@ export class AdmissionWorld {
       },
     }),
     authorize: (question) => this.authorize(question),
+    request: (request) => this.request(request),
     get: (kind, name, namespace) => this.#of(kind).get(`${namespace ?? ""}/${name}`) as never,
     list: (kind, namespace) =>
       [...this.#of(kind).values()].filter(

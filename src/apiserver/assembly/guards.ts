@@ -42,6 +42,8 @@ export function assembleGuards({ options, metrics, own, apis, storage }: GuardsO
     metrics,
     clock,
     random,
+    log,
+    request: own.request,
     versionsOf: (kind) => apis.versionsOf(kind),
     authorize: authorization.authorize,
     registries: storage.registries,

@@ -1,4 +1,5 @@
 // Where admission plugs in: the chain is given to the registry, which calls it at two moments.
+import type { Component } from "#base/supervise.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
 import type { ApiRequest } from "#wire/api-request.ts";
@@ -18,6 +19,8 @@ export interface Admission {
   mutate(call: AdmissionCall, object: DraftObject | undefined): Promise<void> | undefined;
   /** May only refuse. */
   validate(call: AdmissionCall, object: ApiObject | undefined): Promise<void> | undefined;
+  /** Work that goes on beside requests for as long as the server runs. */
+  readonly background?: readonly Component[];
 }
 
 export const admitAll: Admission = { mutate: () => undefined, validate: () => undefined };
