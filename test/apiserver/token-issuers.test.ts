@@ -2,12 +2,6 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type JWTPayload, SignJWT } from "jose";
 import { testServer } from "#apiserver/testing.ts";
@@ -19,46 +13,7 @@ import { Certificates } from "#cluster/certificates.ts";
 import { tokenIssuerFlags, tokenIssuers } from "#cluster/token-issuers.ts";
 import type { Question } from "#serving/authorization.ts";
 import { httpsFront } from "#serving/host/https/front.ts";
-
-type Answer = (path: string, body: string) => unknown;
-
-/** An HTTPS server on loopback that answers JSON, and the folder with its authority. */
-async function loopback(t: TestContext, answer: Answer) {
-  const folder = mkdtempSync(join(tmpdir(), "issuers-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const certificates = new Certificates(folder, systemClock);
-  const { cert: ca } = certificates.authority();
-  const serving = certificates.issue("serving", { commonName: "server", hosts: ["127.0.0.1", "localhost"] });
-  const server = createServer(serving, async (request, response) => {
-    let body = "";
-    for await (const part of request) body += part;
-    const value = answer(request.url ?? "", body);
-    if (value === undefined) return; // it never answers
-    response.statusCode = typeof value === "number" ? value : 200;
-    response.end(typeof value === "string" ? value : JSON.stringify(value));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
-  const config = file(
-    "webhook.kubeconfig",
-    JSON.stringify({
-      clusters: [{ name: "a", cluster: { server: `${url}/review`, "certificate-authority": "ca.crt" } }],
-      users: [{ name: "a", user: { token: "ours" } }],
-      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
-      "current-context": "a",
-    }),
-  );
-  return { url, ca, folder, file, config };
-}
+import { loopback } from "./loopback-server.ts";
 
 interface IssuerKey {
   readonly kid: string;

@@ -88,6 +88,12 @@ const ask = (port: number, path: string, token?: string): Promise<{ readonly cod
     }).on("error", reject);
   });
 
+/** The same over the port of old, which asks nobody who it is. */
+async function askUnsecured(port: number, path: string): Promise<readonly [code: number, text: string]> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return [response.status, await response.text()];
+}
+
 /** A port that is free, as far as can be known. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -108,7 +114,8 @@ async function tokenFor(client: Client, name: string): Promise<string> {
 test("anyone may ask for a part's health, and whom the API server lets for its metrics", async () => {
   await using server = await ServerProcess.start();
   const port = await freePort();
-  await using scheduler = new Part(server, "scheduler", `--secure-port=${port}`);
+  const unsecured = await freePort();
+  await using scheduler = new Part(server, "scheduler", `--secure-port=${port}`, `--port=${unsecured}`);
   await scheduler.logged(/"serving"/);
   await scheduler.logged(/"became leader"/);
   const { client, close } = await connectClient({
@@ -141,6 +148,10 @@ test("anyone may ask for a part's health, and whom the API server lets for its m
   assert.equal(code, 200);
   assert.match(text, /^leader_election_master_status\{name="kube-scheduler"\} 1$/m);
   assert.equal((await ask(port, "/secrets", token)).code, 403);
+  await scheduler.logged(/"serving health and metrics without TLS"/);
+  assert.deepEqual(await askUnsecured(unsecured, "/healthz"), [200, "ok"]);
+  const [shown, series] = await askUnsecured(unsecured, "/metrics");
+  assert.deepEqual([shown, /^leader_election_master_status/m.test(series)], [200, true]);
   close();
 });
 

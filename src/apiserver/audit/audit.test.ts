@@ -71,11 +71,15 @@ async function auditedServer(policy: string, options: TestOptions = {}, sink?: A
 }
 
 const jane: User = { name: "jane", groups: ["people", "system:authenticated"] };
+/** Refuses nodes, and fails where services are asked for. */
 const forbidding: TestOptions["authorizers"] = () => [
-  (question) =>
-    question.type === "resource" && question.resource === "nodes"
+  (question) => {
+    const resource = question.type === "resource" ? question.resource : "";
+    if (resource === "services") throw new Error("a bug");
+    return resource === "nodes"
       ? { decision: "none", reason: "no nodes here" }
-      : { decision: "allow", reason: "all is well" },
+      : { decision: "allow", reason: "all is well" };
+  },
 ];
 
 test("of 200 requests the log has exactly the events that the policy asks for, in order", async () => {
@@ -129,6 +133,8 @@ rules:
     );
     await server.call("GET", base, undefined, { authorization: "Bearer wrong" });
     say("ResponseStarted Metadata list configmaps/ ? 401");
+    await server.call("GET", "/api/v1/services", undefined, asJane);
+    say("RequestReceived Metadata list services/ jane -", "Panic Metadata list services/ jane 500");
     await client.delete(ConfigMap, { name: `a${i}`, namespace: "x" });
     say(
       `RequestReceived Metadata delete configmaps/a${i} jane -`,
@@ -280,6 +286,37 @@ for (const [mode, isStrict, code] of [
     assert.equal(answer.code, code);
     if (isStrict) assert.match(answer.text, /failed to store audit event/);
     assert.match(await registry.text(), /apiserver_audit_error_total\{plugin="broken"\} [12]/);
+  });
+
+for (const [mode, isStrict, code] of [
+  ["blocking", false, 200],
+  ["blocking-strict", true, 500],
+] as const)
+  test(`while the webhook is down, mode ${mode} answers ${code} after its tries`, async () => {
+    const clock = new ManualClock();
+    const metrics = new AuditMetrics(new MetricRegistry(), silentLog);
+    let posts = 0;
+    let isDown = false;
+    const post = async () => {
+      posts++;
+      if (isDown) throw new Error("connection refused");
+      return { code: 200 };
+    };
+    const backend = auditWebhook({ post, close: () => undefined, initialBackoffMs: 1000, clock });
+    const { server } = await auditedServer("rules: [{level: Metadata}]", {}, blocking(backend, metrics, isStrict));
+    await using _ = server;
+    isDown = true;
+    posts = 0;
+    const answer = server.call("GET", "/api/v1/pods");
+    let isAnswered = false;
+    void answer.finally(() => {
+      isAnswered = true;
+    });
+    await turn();
+    assert.equal(isAnswered, false, "it waits for the webhook");
+    while (!isAnswered) await clock.advance(1000);
+    assert.equal((await answer).code, code);
+    assert.ok(posts >= 5, `${posts} tries`);
   });
 
 test("a real full disk is noticed, and half a line is not left", async () => {

@@ -20,6 +20,25 @@ const lasting = (fromDays: number, toDays: number) => ({
   notAfter: new Date(Date.now() + toDays * dayMs),
 });
 
+const pemOf = (user: Readonly<Record<"client-certificate-data" | "client-key-data", string>>) => ({
+  clientCertificateData: Buffer.from(user["client-certificate-data"], "base64").toString(),
+  clientKeyData: Buffer.from(user["client-key-data"], "base64").toString(),
+});
+
+const bootstrapToken = (id: string, expiration: Date): string =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "bootstrap.kubernetes.io/token",
+    metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" },
+    stringData: {
+      "token-id": id,
+      "token-secret": "0123456789abcdef",
+      "usage-bootstrap-authentication": "true",
+      expiration: expiration.toISOString(),
+    },
+  });
+
 test("kubectl is whom its certificate, token, password or plugin says, and whom it may act as", { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "knarr-credentials-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,6 +48,7 @@ test("kubectl is whom its certificate, token, password or plugin says, and whom 
   };
   await using server = await ServerProcess.start({
     flags: [
+      "--enable-bootstrap-token-auth",
       `--token-auth-file=${file("tokens.csv", 'token-of-tom,tom,7,"t1,t2"\n')}`,
       `--basic-auth-file=${file("passwords.csv", 'pass word,bea,8,"b1"\n')}`,
     ],
@@ -44,13 +64,14 @@ test("kubectl is whom its certificate, token, password or plugin says, and whom 
     return { "client-certificate-data": base64(cert), "client-key-data": base64(key) };
   };
   const credential = { apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential" };
+  let plugins = 0;
   const plugin = (status: object) => {
     const said = JSON.stringify({ ...credential, status });
-    const command = file("plugin.sh", `#!/bin/sh\ncat <<'END'\n${said}\nEND\n`, 0o700);
+    const command = file(`plugin-${++plugins}.sh`, `#!/bin/sh\ncat <<'END'\n${said}\nEND\n`, 0o700);
     return { exec: { apiVersion: credential.apiVersion, command, interactiveMode: "Never" } };
   };
   const admin = { "client-certificate": server.file("admin.crt"), "client-key": server.file("admin.key") };
-  const whoami = async (user: object): Promise<string> => {
+  const run = async (user: object, args: readonly string[], input = ""): Promise<readonly [string, string]> => {
     const config = {
       clusters: [{ name: "a", cluster: { server: server.url, "certificate-authority": server.file("ca.crt") } }],
       users: [{ name: "a", user }],
@@ -58,13 +79,26 @@ test("kubectl is whom its certificate, token, password or plugin says, and whom 
       "current-context": "a",
     };
     const path = file("kubeconfig", JSON.stringify(config));
-    const child = spawn(kubectl ?? "", ["auth", "whoami", "-o=json"], { env: { KUBECONFIG: path, HOME: folder } });
+    const child = spawn(kubectl ?? "", args, { env: { KUBECONFIG: path, HOME: folder } });
+    child.stdin.end(input);
     const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return [said, failed];
+  };
+  const whoami = async (user: object): Promise<string> => {
+    const [said, failed] = await run(user, ["auth", "whoami", "-o=json"]);
     if (said === "") return failed.trim();
     const { username, uid, groups = [], extra = {} } = JSON.parse(said).status.userInfo;
     const more = Object.keys(extra).filter((key) => !key.endsWith("credential-id"));
     return [username, uid, `[${groups.join(" ")}]`, ...more].filter(Boolean).join(" ");
   };
+  for (const [id, until] of [
+    ["abcdef", lasting(0, 1).notAfter],
+    ["fedcba", lasting(0, -1).notAfter],
+  ] as const)
+    assert.deepEqual(await run(admin, ["create", "-f", "-"], bootstrapToken(id, until)), [
+      `secret/bootstrap-token-${id} created\n`,
+      "",
+    ]);
   const unauthorized = /Unauthorized|must be logged in/;
   const table: Readonly<Record<string, readonly [object, string | RegExp]>> = {
     "a certificate": [certificate(), "cleo [c1 system:authenticated]"],
@@ -77,6 +111,13 @@ test("kubectl is whom its certificate, token, password or plugin says, and whom 
     "a password": [{ username: "bea", password: "pass word" }, "bea 8 [b1 system:authenticated]"],
     "a wrong password": [{ username: "bea", password: "pass" }, unauthorized],
     "a plugin with a token": [plugin({ token: "token-of-tom" }), "tom 7 [t1 t2 system:authenticated]"],
+    "a plugin with a certificate": [plugin(pemOf(certificate())), "cleo [c1 system:authenticated]"],
+    "a plugin with a certificate of another authority": [plugin(pemOf(certificate(stranger))), unauthorized],
+    "a token by which nodes join": [
+      { token: "abcdef.0123456789abcdef" },
+      "system:bootstrap:abcdef [system:bootstrappers system:authenticated]",
+    ],
+    "a token by which nodes joined": [{ token: "fedcba.0123456789abcdef" }, unauthorized],
     "acting as someone with a UID and more": [
       { ...admin, as: "ann", "as-uid": "42", "as-groups": ["g"], "as-user-extra": { scopes: ["x"] } },
       "ann 42 [g system:authenticated] scopes",

@@ -5,11 +5,11 @@ import type { Random } from "#base/random.ts";
 import { Lru } from "#client/lru.ts";
 
 /** Thousandths of a processor, and bytes. */
-export interface ContainerUsage {
+export interface UsageSample {
   readonly cpu: number;
   readonly memory: number;
 }
-export type EstimatedResource = keyof ContainerUsage;
+export type EstimatedResource = keyof UsageSample;
 
 /** Whose usage is asked for: of all namespaces, or of all tags, where these are left out. */
 export interface UsageScope {
@@ -34,7 +34,7 @@ const seriesLimit = 1000;
 interface UsageDay {
   readonly day: number;
   seen: number;
-  readonly kept: ContainerUsage[];
+  readonly kept: UsageSample[];
 }
 
 interface UsageWorld {
@@ -46,7 +46,7 @@ export class UsageHistory {
   readonly #series = new Lru<UsageDay[]>(seriesLimit);
 
   /** Notes it in every scope that can be asked for, so that a question is answered from one series. */
-  add(namespace: string, image: string, used: ContainerUsage, { clock, random }: UsageWorld): void {
+  add(namespace: string, image: string, used: UsageSample, { clock, random }: UsageWorld): void {
     const name = splitImage(image);
     const today = Math.floor(clock.now() / dayMs);
     for (const scope of [name, { image: name.image }])
@@ -83,7 +83,7 @@ export class UsageHistory {
   }
 }
 
-function note(series: UsageDay[], used: ContainerUsage, day: number, random: Random): void {
+function note(series: UsageDay[], used: UsageSample, day: number, random: Random): void {
   let last = series.at(-1);
   if (!last || last.day < day) {
     last = { day, seen: 0, kept: [] };

@@ -1,0 +1,63 @@
+// The command lines of kubeadm's static pods for v1.36, as it writes them.
+
+/** Where kubeadm keeps the kubeconfigs of the control plane, and its certificates below `pki`. */
+const usualFolder = "/etc/kubernetes";
+
+export const kubeadmCommands = (folder = usualFolder, etcd = "https://127.0.0.1:2379") =>
+  ({
+    "kube-apiserver": [
+      "--advertise-address=10.0.0.2",
+      "--allow-privileged=true",
+      "--authorization-mode=Node,RBAC",
+      `--client-ca-file=${folder}/pki/ca.crt`,
+      "--enable-admission-plugins=NodeRestriction",
+      "--enable-bootstrap-token-auth=true",
+      `--etcd-cafile=${folder}/pki/etcd/ca.crt`,
+      `--etcd-certfile=${folder}/pki/apiserver-etcd-client.crt`,
+      `--etcd-keyfile=${folder}/pki/apiserver-etcd-client.key`,
+      `--etcd-servers=${etcd}`,
+      `--kubelet-client-certificate=${folder}/pki/apiserver-kubelet-client.crt`,
+      `--kubelet-client-key=${folder}/pki/apiserver-kubelet-client.key`,
+      "--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname",
+      `--proxy-client-cert-file=${folder}/pki/front-proxy-client.crt`,
+      `--proxy-client-key-file=${folder}/pki/front-proxy-client.key`,
+      "--requestheader-allowed-names=front-proxy-client",
+      `--requestheader-client-ca-file=${folder}/pki/front-proxy-ca.crt`,
+      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+      "--requestheader-group-headers=X-Remote-Group",
+      "--requestheader-username-headers=X-Remote-User",
+      "--secure-port=6443",
+      "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+      `--service-account-key-file=${folder}/pki/sa.pub`,
+      `--service-account-signing-key-file=${folder}/pki/sa.key`,
+      "--service-cluster-ip-range=10.96.0.0/12",
+      `--tls-cert-file=${folder}/pki/apiserver.crt`,
+      `--tls-private-key-file=${folder}/pki/apiserver.key`,
+    ],
+    "kube-controller-manager": [
+      "--allocate-node-cidrs=true",
+      `--authentication-kubeconfig=${folder}/controller-manager.conf`,
+      `--authorization-kubeconfig=${folder}/controller-manager.conf`,
+      "--bind-address=127.0.0.1",
+      `--client-ca-file=${folder}/pki/ca.crt`,
+      "--cluster-cidr=10.244.0.0/16",
+      "--cluster-name=kubernetes",
+      `--cluster-signing-cert-file=${folder}/pki/ca.crt`,
+      `--cluster-signing-key-file=${folder}/pki/ca.key`,
+      "--controllers=*,bootstrapsigner,tokencleaner",
+      `--kubeconfig=${folder}/controller-manager.conf`,
+      "--leader-elect=true",
+      `--requestheader-client-ca-file=${folder}/pki/front-proxy-ca.crt`,
+      `--root-ca-file=${folder}/pki/ca.crt`,
+      `--service-account-private-key-file=${folder}/pki/sa.key`,
+      "--service-cluster-ip-range=10.96.0.0/12",
+      "--use-service-account-credentials=true",
+    ],
+    "kube-scheduler": [
+      `--authentication-kubeconfig=${folder}/scheduler.conf`,
+      `--authorization-kubeconfig=${folder}/scheduler.conf`,
+      "--bind-address=127.0.0.1",
+      `--kubeconfig=${folder}/scheduler.conf`,
+      "--leader-elect=true",
+    ],
+  }) as const;
