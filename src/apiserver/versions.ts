@@ -4,7 +4,7 @@ import { type Soon, soon } from "#base/soon.ts";
 import { copyJson } from "#schema/apply/value.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { ApiObject, DraftObject } from "#schema/object.ts";
-import type { EncodedObject, WatchEvent } from "#wire/api-request.ts";
+import type { EncodedObject, WatchEvent, WatchEventType } from "#wire/api-request.ts";
 import { encodeObject, namesHead } from "#wire/json.ts";
 import { sent } from "./watcher.ts";
 
@@ -72,27 +72,55 @@ export function allInVersion(kind: AnyKind, items: readonly EncodedObject[]): So
   });
 }
 
+type Wants = (object: ApiObject) => boolean;
+
 /** The events of a watch; those of the stored version are passed on as they are, with their bytes. */
 export function eventsInVersion(
   kind: AnyKind,
   events: AsyncIterable<readonly WatchEvent[]>,
+  wants?: Wants,
 ): AsyncIterable<readonly WatchEvent[]> {
-  return kind.convert || kind.peers?.isRemote ? allConverted(kind, events) : events;
+  return kind.convert || kind.peers?.isRemote ? allConverted(kind, events, wants) : events;
 }
 
+/** Where it is found out after conversion what is wanted, what an object was before is converted as well. */
 async function* allConverted(
   kind: AnyKind,
   events: AsyncIterable<readonly WatchEvent[]>,
+  wants: Wants | undefined,
 ): AsyncGenerator<readonly WatchEvent[]> {
+  const before = ({ previous }: WatchEvent) => (wants && previous ? [previous.object] : []);
   for await (const batch of events) {
-    const objects = batch.filter(hasObject).map(({ object }) => object as ApiObject);
+    const objects = batch.filter(hasObject).flatMap((event) => [event.object as ApiObject, ...before(event)]);
     const queue = (await allFromStored(kind, objects)).values();
-    yield batch.map((event) => {
-      if (!hasObject(event)) return event;
+    const told = batch.flatMap((event) => {
+      if (!hasObject(event)) return [event];
       const object = queue.next().value as ApiObject;
-      return object === event.object ? event : sent(event.type, encoded(kind, object));
+      const [previous] = before(event).map(() => queue.next().value as ApiObject);
+      const shown = (type: WatchEventType) =>
+        type === event.type && object === event.object ? event : sent(type, encoded(kind, object));
+      return wants ? selected(kind, wants, event.type, { object, previous }, shown) : [shown(event.type)];
     });
+    if (told.length > 0) yield told;
   }
+}
+
+/** What an event means to a watcher with a selector: an object that starts to match is added, one that stops is deleted. */
+function selected(
+  kind: AnyKind,
+  wants: Wants,
+  type: WatchEventType,
+  { object, previous }: { readonly object: ApiObject; readonly previous: ApiObject | undefined },
+  shown: (type: WatchEventType) => WatchEvent,
+): readonly WatchEvent[] {
+  const is = wants(object);
+  if (type !== "MODIFIED") return is ? [shown(type)] : [];
+  const was = previous !== undefined && wants(previous);
+  if (is) return [shown(was ? "MODIFIED" : "ADDED")];
+  if (!was) return [];
+  const { resourceVersion } = object.metadata;
+  const gone = { ...previous, metadata: { ...previous.metadata, resourceVersion } } as ApiObject;
+  return [sent("DELETED", encoded(kind, gone))];
 }
 
 const hasObject = ({ type }: WatchEvent): boolean => type !== "ERROR" && type !== "BOOKMARK";

@@ -257,7 +257,7 @@ function translate(event: CacheEvent, wants: (stored: StoredObject) => boolean):
   const { current, previous, deleted } = event;
   const was = previous !== undefined && wants(previous);
   const is = current !== undefined && wants(current);
-  if (is) return sent(was ? "MODIFIED" : "ADDED", current);
+  if (is) return was ? sent("MODIFIED", current, previous) : sent("ADDED", current);
   if (!was) return undefined;
   // The object as it last matched, with the revision at which it stopped to.
   return sent("DELETED", deleted ?? previous.deleted(event.revision));
@@ -272,8 +272,9 @@ const heads = Object.fromEntries(
 ) as Readonly<Record<WatchEventType, Uint8Array>>;
 const tail = encoder.encode("}\n");
 
-export const sent = (type: WatchEventType, stored: EncodedObject): WatchEvent => ({
+export const sent = (type: WatchEventType, stored: EncodedObject, previous?: EncodedObject): WatchEvent => ({
   type,
+  previous,
   get object() {
     return stored.object;
   },

@@ -28,16 +28,24 @@ export function breathe(everyMs = 4): { due(): boolean; now(): Promise<void> } {
   };
 }
 
-/** Runs a generator that yields where it may be interrupted, and answers what it returns. */
-export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+/** Work that yields where it may be interrupted. What it yields is waited for, if it has to be, and given back to it. */
+export type StepwiseWork<T> = Generator<Promise<unknown> | undefined, T, unknown>;
+
+/** Does the work, and gives way between its steps. */
+export async function inTurns<T>(steps: StepwiseWork<T>): Promise<T> {
   const pause = breathe();
-  for (let step = steps.next(); ; step = steps.next()) {
+  for (let step = steps.next(); ; ) {
     if (step.done) return step.value;
+    const awaited = step.value instanceof Promise ? await step.value : undefined;
     if (pause.due()) await pause.now();
+    step = steps.next(awaited);
   }
 }
 
-/** The same without interruption. */
-export function atOnce<T>(steps: Generator<void, T>): T {
-  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+/** The same without interruption, of work that never has to wait. */
+export function atOnce<T>(steps: StepwiseWork<T>): T {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    if (step.value instanceof Promise) throw new Error("this work has to wait for something: it is done by inTurns");
+  }
 }

@@ -132,10 +132,7 @@ export interface Conversion<O> {
   fromStored(stored: Readonly<Record<string, any>>): Readonly<Record<string, unknown>>;
 }
 
-/**
- * What makes objects of any other version of the kind ones of this version. Where another program does it, `toStored` and `fromStored` above
- * only serve to compare who owns what.
- */
+/** What makes objects of any other version of the kind ones of this version. Where another program does it, it does so instead of the above. */
 export interface PeerVersions {
   /** Whether another program is asked: then objects that were stored in a former version are kept as they are until they are read. */
   readonly isRemote: boolean;

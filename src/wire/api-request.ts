@@ -130,6 +130,8 @@ export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ER
 export interface WatchEvent {
   readonly type: WatchEventType;
   readonly object: object;
+  /** What a modified object was before. */
+  readonly previous?: EncodedObject | undefined;
   /** The whole event as a line of JSON, shared by all watchers of the stored version. */
   json(): Uint8Array;
 }

@@ -1,4 +1,5 @@
 // What a format can do for the API: an object, a list or a Status to bytes, a body to an object, and a watch to frames and back.
+import type { StepwiseWork } from "#base/breathe.ts";
 import type { DecodeResult } from "#schema/decode.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { AnyStruct } from "#schema/struct.ts";
@@ -22,7 +23,7 @@ export interface Codec {
   /** The object with its apiVersion and kind, whether it carries them or not. */
   encode(subject: TypedSubject, object: object, options?: { readonly isPretty?: boolean }): Uint8Array;
   /** The same, to be interrupted, where it takes long. */
-  encodeSteps?(subject: TypedSubject, object: object): Generator<void, Uint8Array>;
+  encodeSteps?(subject: TypedSubject, object: object): StepwiseWork<Uint8Array>;
   /**
    * Encodes a list item by item, into the same bytes as `encode`. `list` is the list without its items, and `field` is the name of the field
    * with the items: the last field of the list.
@@ -46,7 +47,7 @@ export interface ListEncoder {
   /** One item, with what separates it from the item before. */
   item(item: object, isFirst: boolean): Uint8Array;
   /** The same, to be interrupted, where it takes long. */
-  itemSteps?(item: object, isFirst: boolean): Generator<void, Uint8Array>;
+  itemSteps?(item: object, isFirst: boolean): StepwiseWork<Uint8Array>;
   /** What stands before and after `size` bytes of items. */
   around(size: number): { readonly head: Uint8Array; readonly tail: Uint8Array };
 }

@@ -1,4 +1,4 @@
-import { atOnce } from "#base/breathe.ts";
+import { atOnce, type StepwiseWork } from "#base/breathe.ts";
 import { type DecodeResult, decodeValue } from "#schema/decode.ts";
 import { decodeUtf8 } from "#schema/json.ts";
 import type { AnyKind } from "#schema/kind.ts";
@@ -23,7 +23,7 @@ export const yamlCodec: Codec = {
   decode: (subject, body, mostValues) => decodeYaml(subject, parseYaml(decodeUtf8(body), mostValues)),
 };
 
-function* encodeSteps(subject: TypedSubject, object: object): Generator<void, Uint8Array> {
+function* encodeSteps(subject: TypedSubject, object: object): StepwiseWork<Uint8Array> {
   const written = withNames(subject, asWritten(subject.struct, object));
   yield;
   const text = yield* printYamlSteps(written);
@@ -40,7 +40,7 @@ function listEncoder(subject: TypedSubject, list: object, field: string): ListEn
     return some.length === 0 ? "" : printYaml(Object.fromEntries(some));
   };
   const heading = `${field}:\n`;
-  const itemSteps = function* (item: object): Generator<void, Uint8Array> {
+  const itemSteps = function* (item: object): StepwiseWork<Uint8Array> {
     const text = yield* printYamlSteps({ [field]: asWritten(subject.struct, { [field]: [item] })[field] });
     yield;
     return encoder.encode(text.slice(heading.length));

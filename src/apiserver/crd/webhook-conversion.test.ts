@@ -20,8 +20,9 @@ interface Review {
 
 /** v1 says `size`, v2 says `amount`. */
 function convert({ request: { uid, desiredAPIVersion, objects }, apiVersion }: Review): object {
-  const convertedObjects = objects.map(({ spec = {}, ...rest }) => {
-    const { size, amount, ...others } = spec as Readonly<Record<string, unknown>>;
+  const convertedObjects = objects.map(({ spec, ...rest }) => {
+    // Null stands where an apply has removed all that there was.
+    const { size, amount, ...others } = (spec ?? {}) as Readonly<Record<string, unknown>>;
     const number = size ?? amount;
     const field = desiredAPIVersion.endsWith("/v1") ? "size" : "amount";
     return {
@@ -57,6 +58,7 @@ async function install(server: TestServer): Promise<void> {
     name,
     served: true,
     storage,
+    selectableFields: [{ jsonPath: `.spec.${field}` }],
     schema: {
       openAPIV3Schema: {
         type: "object",
@@ -125,6 +127,114 @@ test("a list is converted by one call, and the events of a watch are converted a
   const { value } = await watch.next();
   const { type, object } = value as { readonly type: string; readonly object: ApiObject };
   assert.deepEqual([type, object.apiVersion, object.spec], ["ADDED", "cargo.example/v2", { amount: 9 }]);
+});
+
+const applied = { "content-type": "application/apply-patch+yaml" };
+
+test("who owns a field is known across versions that call it otherwise", async () => {
+  const hook = hookOf();
+  await using server = await testServer({ webhooks: hook });
+  await install(server);
+  const apply = (version: string, manager: string, spec: object, force = false) =>
+    server.call(
+      "PATCH",
+      `${at(version)}/a?fieldManager=${manager}&force=${force}`,
+      { ...named(version), metadata: { name: "a" }, spec },
+      applied,
+    );
+  const owners = async () =>
+    Object.fromEntries(
+      ((await server.call("GET", `${at("v1")}/a`)).json as ApiObject).metadata.managedFields?.map(
+        ({ manager, fieldsV1 }) => [
+          manager,
+          Object.keys((fieldsV1 as Record<string, object>)["f:spec"] ?? {}).join(" "),
+        ],
+      ) ?? [],
+    );
+  const made = await apply("v1", "ann", { size: 1 });
+  assert.equal(made.code, 201, made.text);
+  const refused = await apply("v2", "bob", { amount: 2 });
+  assert.equal(refused.code, 409, refused.text);
+  assert.equal(refused.json.message, 'Apply failed with 1 conflict: conflict with "ann": .spec.size');
+
+  // With the same value both own it, each by its own name; it goes when the last of them lets go.
+  assert.equal((await apply("v2", "bob", { amount: 1 })).code, 200);
+  assert.deepEqual(await owners(), { ann: "f:size", bob: "f:amount" });
+  assert.deepEqual((await apply("v2", "bob", {})).json.spec, { amount: 1 });
+  assert.equal((await apply("v2", "bob", { amount: 1 })).code, 200);
+  assert.deepEqual((await apply("v1", "ann", {})).json.spec, { size: 1 });
+  assert.equal((await apply("v2", "bob", {})).json.spec?.amount, undefined);
+
+  await apply("v1", "ann", { size: 1, note: "n" });
+  assert.equal((await apply("v2", "bob", { amount: 2 }, true)).code, 200);
+  assert.deepEqual(await owners(), { ann: "f:note", bob: "f:amount" });
+
+  // An update in another version takes what it changes, and nothing else.
+  const { metadata } = (await server.call("GET", `${at("v1")}/a`)).json as ApiObject;
+  const updated = { ...named("v1"), metadata, spec: { size: 3, note: "n" } };
+  assert.equal((await server.call("PUT", `${at("v1")}/a?fieldManager=eve`, updated)).code, 200);
+  assert.deepEqual(await owners(), { ann: "f:note", eve: "f:size" });
+});
+
+test("objects are selected by the fields and labels of the version that is asked for", async () => {
+  const hook = hookOf();
+  await using server = await testServer({ webhooks: hook });
+  await install(server);
+  hook.answer = (review) => {
+    const answer = convert(review) as { readonly response: { readonly convertedObjects: ApiObject[] } };
+    for (const { metadata, spec } of answer.response.convertedObjects)
+      Object.assign(metadata, { labels: { parity: ((spec?.size ?? spec?.amount) as number) % 2 ? "odd" : "even" } });
+    return answer;
+  };
+  const change = async (name: string, spec: object) => {
+    const type = { "content-type": "application/merge-patch+json" };
+    assert.equal((await server.call("PATCH", `${at("v1")}/${name}`, { spec }, type)).code, 200);
+  };
+  for (const [i, name] of ["a", "b", "c", "d", "e", "f"].entries())
+    await server.call("POST", at("v1"), { ...named("v1"), metadata: { name }, spec: { size: i % 3 } });
+  const names = async (query: string): Promise<string> => {
+    const { json } = await server.call("GET", `${at("v2")}?${query}`);
+    return (json.items as ApiObject[]).map(({ metadata }) => metadata.name).join("");
+  };
+  assert.equal(await names("fieldSelector=spec.amount%3D1"), "be");
+  assert.equal(await names("fieldSelector=spec.amount%21%3D1"), "acdf");
+  assert.equal(await names("labelSelector=parity%3Dodd"), "be");
+  assert.equal(await names("fieldSelector=spec.amount%3D1,metadata.name%3De"), "e");
+  const unknown = await server.call("GET", `${at("v2")}?fieldSelector=spec.size%3D1`);
+  assert.deepEqual([unknown.code, unknown.json.message], [400, "field label not supported: spec.size"]);
+
+  const seen: string[] = [];
+  for (let token = ""; ; ) {
+    const { json } = await server.call("GET", `${at("v2")}?fieldSelector=spec.amount%3D2&limit=1&continue=${token}`);
+    seen.push((json.items as ApiObject[]).map(({ metadata }) => metadata.name).join(""));
+    token = encodeURIComponent(json.metadata.continue ?? "");
+    if (token === "") break;
+  }
+  assert.deepEqual(seen, ["c", "f"]);
+
+  const { json: all } = await server.call("GET", at("v2"));
+  const from = `resourceVersion=${all.metadata.resourceVersion}`;
+  const watch = await server.watch(`${at("v2")}?watch=1&${from}&fieldSelector=spec.amount%3D1`);
+  await change("a", { size: 1 }); // begins to match
+  await change("c", { size: 7 }); // never did
+  await change("b", { note: "n" });
+  await change("e", { size: 2 }); // ceases to
+  await server.call("DELETE", `${at("v1")}/f`);
+  await server.call("DELETE", `${at("v1")}/a`);
+  const told: string[] = [];
+  while (told.length < 4) {
+    const { type, object } = (await watch.next()).value as { readonly type: string; readonly object: ApiObject };
+    assert.equal(object.apiVersion, "cargo.example/v2");
+    told.push(`${type} ${object.metadata.name} ${object.spec?.amount}`);
+  }
+  assert.deepEqual(told, ["ADDED a 1", "MODIFIED b 1", "DELETED e 1", "DELETED a 1"]);
+
+  const gone = await server.call("DELETE", `${at("v2")}?fieldSelector=spec.amount%3D2`);
+  assert.deepEqual(
+    (gone.json.items as ApiObject[]).map(({ metadata }) => metadata.name),
+    ["e"],
+  );
+  assert.equal(await names(""), "bcd");
 });
 
 const wrong: readonly (readonly [string, (review: Review) => object, RegExp])[] = [

@@ -14,6 +14,8 @@ import { includesUninitialized } from "./initialization.ts";
 export interface ListQuery {
   /** Whether an object is wanted; undefined when all are. */
   readonly wants: ((object: ApiObject) => boolean) | undefined;
+  /** Whether it still is once it has been converted, where others convert: labels and fields are those of the version that was asked for. */
+  readonly wantsConverted: ((object: ApiObject) => boolean) | undefined;
   /** What `wants` decides, as a text. */
   readonly question: string;
   /** The only name wanted, where the field selector says so. */
@@ -76,21 +78,31 @@ function selection(
     const matchesLabels = labelRequirements.length > 0 ? labelMatcher(labelRequirements) : undefined;
     const matchesFields = fieldRequirements.length > 0 ? fieldMatcher(kind, fieldRequirements) : undefined;
     const name = pathName ?? exactFieldValue(fieldRequirements, "metadata.name");
-    const tests: ((object: ApiObject) => boolean)[] = [];
-    if (matchesLabels) tests.push((object) => matchesLabels(object.metadata.labels));
+    const tests: Test[] = [];
+    const isRemote = kind.peers?.isRemote ?? false;
+    const converted: Test[] = isRemote ? [] : tests;
+    if (matchesLabels) converted.push((object) => matchesLabels(object.metadata.labels));
     // Fields are named as in the version that was asked for.
-    if (matchesFields) tests.push((object) => matchesFields((kind.convert?.fromStored(object) ?? object) as never));
+    const shown = (object: ApiObject) => (isRemote ? object : (kind.convert?.fromStored(object) ?? object));
+    if (matchesFields) converted.push((object) => matchesFields(shown(object) as never));
     if (pathName !== undefined) tests.push((object) => object.metadata.name === pathName);
     if (hides) tests.push((object) => !hides(object));
-    const [first] = tests;
-    const wants = tests.length < 2 ? first : (object: ApiObject) => tests.every((test) => test(object));
+    const wants = allOf(tests);
+    const wantsConverted = isRemote ? allOf(converted) : undefined;
     const node = exactFieldValue(fieldRequirements, "spec.nodeName") || undefined;
     const question = wants ? JSON.stringify([kind.apiVersion, labels, fields, pathName, hides !== undefined]) : "";
-    return { wants, question, name, node };
+    return { wants, wantsConverted, question, name, node };
   } catch (error) {
     if (error instanceof SelectorError || error instanceof FieldSelectorError) throw badRequest(error.message);
     throw error;
   }
+}
+
+type Test = (object: ApiObject) => boolean;
+
+function allOf(tests: readonly Test[]): Test | undefined {
+  const [first] = tests;
+  return tests.length < 2 ? first : (object) => tests.every((test) => test(object));
 }
 
 function* listProblems({ match, resourceVersion, continue: token, sendInitialEvents }: ListQuery): Iterable<Problem> {

@@ -40,7 +40,8 @@ export async function serverSideApply(request: ApiRequest, served: ServedResourc
       ...(subresource !== undefined && { subresource }),
       ...ownable(served, subresource),
     };
-    const { object, managedFields } = isLarge ? await inTurns(applySteps(write)) : applyObject(write);
+    const { object, managedFields } =
+      isLarge || kind.peers?.isRemote ? await inTurns(applySteps(write)) : applyObject(write);
     if (isLarge) {
       await turn();
       refuseManyValues(object, mostValues);

@@ -5,11 +5,11 @@ import { parseListOptions } from "../registry/options.ts";
 import type { SubresourceHandler } from "../served-resource.ts";
 import { allInVersion } from "../versions.ts";
 import { deleteObject, deleteOptions } from "./delete.ts";
-import { listObjects } from "./list.ts";
+import { pageInVersion } from "./list.ts";
 
 export const deleteCollection: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
-  const page = await listObjects(registry, request, parseListOptions(kind, request));
+  const page = await pageInVersion(served, request, parseListOptions(kind, request));
   const options = deleteOptions(request, served);
   const items: EncodedObject[] = [];
   for (const { object } of page.items) {

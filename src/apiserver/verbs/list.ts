@@ -1,24 +1,44 @@
 // Lists of the newest objects come from memory, those of a past revision from the store.
 import { breathe } from "#base/breathe.ts";
 import { Compacted, FutureRevision, type Revision } from "#store/engine.ts";
-import type { ApiRequest, ListPage } from "#wire/api-request.ts";
+import type { ApiRequest, EncodedObject, ListPage } from "#wire/api-request.ts";
 import { badRequest, expired, expiredPage, notYetWritten } from "#wire/status.ts";
 import { decodeContinue, encodeContinue } from "../registry/continue-token.ts";
 import { type ListQuery, parseListOptions } from "../registry/options.ts";
 import type { Registry } from "../registry/registry.ts";
 import { parseRevision } from "../registry/resource-version.ts";
-import type { SubresourceHandler } from "../served-resource.ts";
+import type { ServedResource, SubresourceHandler } from "../served-resource.ts";
 import type { StoredObject } from "../stored.ts";
 import { allInVersion } from "../versions.ts";
 
 export const list: SubresourceHandler = async (request, served) => {
   const { kind, registry } = served;
-  const page = await listObjects(registry, request, parseListOptions(kind, request, registry.hides));
-  return { type: "list", page: { ...page, kind, items: await allInVersion(kind, page.items) } };
+  return { type: "list", page: await pageInVersion(served, request, parseListOptions(kind, request, registry.hides)) };
 };
 
+/** The page that a request asks for, in its version. Where others convert, it is found out then which objects are wanted. */
+export async function pageInVersion(
+  { kind, registry }: ServedResource,
+  request: ApiRequest,
+  query: ListQuery,
+): Promise<ListPage> {
+  const { wantsConverted, limit } = query;
+  let page = await listObjects(registry, request, query);
+  const first = await allInVersion(kind, page.items);
+  if (!wantsConverted) return { ...page, kind, items: first };
+  const isWanted = ({ object }: EncodedObject) => wantsConverted(object);
+  const items = first.filter(isWanted);
+  while (page.continue !== undefined && limit !== undefined && items.length < limit) {
+    const rest = { limit: limit - items.length, continue: page.continue, resourceVersion: "", match: "" } as const;
+    page = await listObjects(registry, request, { ...query, ...rest });
+    items.push(...(await allInVersion(kind, page.items)).filter(isWanted));
+  }
+  const { remainingItemCount: _, ...head } = page;
+  return { ...head, kind, items };
+}
+
 /** The page that a request asks for, in the stored version. */
-export async function listObjects(registry: Registry, request: ApiRequest, query: ListQuery): Promise<ListPage> {
+async function listObjects(registry: Registry, request: ApiRequest, query: ListQuery): Promise<ListPage> {
   const { objects } = registry;
   const { namespace, signal } = request;
   const prefix = registry.prefixOf(namespace);

@@ -68,13 +68,13 @@ function trackedFrom(
 ): Soon<DraftObject> {
   const { kind } = served;
   const update = () => updateOf(served, request, live, object, options);
-  if (!isLarge) return owned(kind, object, trackUpdate(update()));
+  if (!isLarge && !kind.peers?.isRemote) return owned(kind, object, trackUpdate(update()));
   const inSeveralTurns = async () => {
-    await turn();
-    refuseTooLarge(object);
-    await turn();
+    if (isLarge) await turn();
+    if (isLarge) refuseTooLarge(object);
+    if (isLarge) await turn();
     const managedFields = await inTurns(trackSteps(update()));
-    await turn();
+    if (isLarge) await turn();
     return owned(kind, object, managedFields);
   };
   return inSeveralTurns();

@@ -16,9 +16,9 @@ export const watch: SubresourceHandler = async (request, served) => {
   const signal = timeoutSeconds === undefined ? request.signal : registry.signalFor(timeoutSeconds, request.signal);
   try {
     const changes = await watchObjects(registry, request, query, signal);
-    const isWhole = request.namespace === undefined && !query.wants && !kind.convert;
+    const isWhole = request.namespace === undefined && !query.wants && !query.wantsConverted && !kind.convert;
     const events = request.holds && isWhole ? holding(registry.objects, changes) : changes;
-    return { type: "watch", kind, events: eventsInVersion(kind, events) };
+    return { type: "watch", kind, events: eventsInVersion(kind, events, query.wantsConverted) };
   } catch (error) {
     if (!signal.aborted || request.signal.aborted) throw error;
     return { type: "watch", kind, events: noEvents() }; // its time was over before it could begin

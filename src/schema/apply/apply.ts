@@ -19,7 +19,7 @@
 // merged into `ancient-changes`; fields of the server itself are owned by nobody; an entry's time changes only when its manager
 // changed something; a client may drop all entries by sending an empty list, and nonsense in their place is ignored.
 // Unions (one of several fields) have no part in this: upstream's merge library reads them from the schema and does nothing with them.
-import { atOnce } from "#base/breathe.ts";
+import { atOnce, type StepwiseWork } from "#base/breathe.ts";
 import { ApiError } from "#base/errors.ts";
 import type { AnyKind } from "../kind.ts";
 import { timeOf } from "../time.ts";
@@ -98,7 +98,7 @@ const isPlainCreation = ({ live, updated }: UpdateWrite): boolean =>
   live === undefined && managedFieldsOf(updated) === undefined;
 
 /** The same, to be interrupted between its steps, of which each walks the whole object. */
-export function* trackSteps(given: UpdateWrite): Generator<void, readonly OwnedFieldsEntry[]> {
+export function* trackSteps(given: UpdateWrite): StepwiseWork<readonly OwnedFieldsEntry[]> {
   const write = inWrittenForm(given);
   const updated = asWritten(given.kind, given.updated);
   yield;
@@ -132,7 +132,7 @@ const creationOf = (write: UpdateWrite): Creation => ({
 export const applyObject = (write: ApplyWrite): ApplyResult => atOnce(applySteps(write));
 
 /** The same, to be interrupted between its steps, of which each walks the whole object. */
-export function* applySteps(given: ApplyWrite): Generator<void, ApplyResult> {
+export function* applySteps(given: ApplyWrite): StepwiseWork<ApplyResult> {
   const write = inWrittenForm(given);
   yield;
   const { kind, applied, manager, force = false } = write;
@@ -166,8 +166,8 @@ interface Attempt {
 function* applyOrUpgrade(
   { kind, live, manager }: ApplyWrite,
   force: boolean,
-  attempt: (force: boolean) => Generator<void, Attempt>,
-): Generator<void, Attempt> {
+  attempt: (force: boolean) => StepwiseWork<Attempt>,
+): StepwiseWork<Attempt> {
   try {
     return yield* attempt(force);
   } catch (error) {
@@ -178,7 +178,7 @@ function* applyOrUpgrade(
   }
 }
 
-function* applyOnce(write: ApplyWrite, owners: OwnersByKey, force: boolean): Generator<void, Attempt> {
+function* applyOnce(write: ApplyWrite, owners: OwnersByKey, force: boolean): StepwiseWork<Attempt> {
   const { kind, applied } = write;
   const shape = shapeOf(kind);
   const live = write.live ?? { apiVersion: kind.apiVersion, kind: kind.kind };
@@ -210,7 +210,7 @@ function* tracked(
   updated: JsonMap,
   managed: OwnersByKey,
   manager: string,
-): Generator<void, OwnersByKey> {
+): StepwiseWork<OwnersByKey> {
   const shape = shapeOf(write.kind);
   const updater = owner(write, manager, "Update");
   const id = ownerId(updater);
@@ -239,9 +239,9 @@ const owner = (
   apiVersion: kind.apiVersion,
 });
 
-const context = ({ kind, versions = [kind], resetFields }: TrackedWrite): UpdateContext => ({
+const context = ({ kind, versions = [kind], live, resetFields }: TrackedWrite): UpdateContext => ({
   apiVersion: kind.apiVersion,
-  versions: versionsOf(versions.includes(kind) ? versions : [kind, ...versions]),
+  versions: versionsOf(versions.includes(kind) ? versions : [kind, ...versions], live?.metadata),
   filter: resetFields,
 });
 

@@ -1,5 +1,6 @@
 // What a write does to the owners of an object's fields, and what an apply makes of the object. The heart of server-side apply;
 // `apply.ts` tells the whole story.
+import type { StepwiseWork } from "#base/breathe.ts";
 import { equal } from "#base/collections.ts";
 import { type Comparison, compare, fieldsOf, filtered, type TypedValue, withNamedFields } from "./compare.ts";
 import { ConflictError, type FieldConflict } from "./conflict.ts";
@@ -36,7 +37,7 @@ export function* afterUpdate(
   next: TypedValue,
   managed: OwnersByKey,
   updater: string,
-): Generator<void, { managed: OwnersByKey; changed: FieldSet }> {
+): StepwiseWork<{ managed: OwnersByKey; changed: FieldSet }> {
   const settled = yield* settle(context, live, next, reconciled(context, managed), { updater, force: true });
   return { managed: settled.managed, changed: settled.comparison.changed };
 }
@@ -50,7 +51,7 @@ export function* afterApply(
   id: string,
   applier: Omit<Owner, "set">,
   force: boolean,
-): Generator<void, { managed: OwnersByKey; object: unknown }> {
+): StepwiseWork<{ managed: OwnersByKey; object: unknown }> {
   const managed = new Map(reconciled(context, owners));
   yield;
   const merged = { shape: live.shape, value: merge(live.shape, live.value, applied.value) };
@@ -97,7 +98,7 @@ function* settle(
   next: TypedValue,
   managed: OwnersByKey,
   { updater, applier, force }: Writer,
-): Generator<void, { managed: OwnersByKey; comparison: Comparison }> {
+): StepwiseWork<{ managed: OwnersByKey; comparison: Comparison }> {
   const compareIn = (before: TypedValue, after: TypedValue): Comparison => {
     const all = compare(before.shape, before.value, after.value);
     return context.filter ? filtered(all, context.filter) : all;
@@ -105,14 +106,14 @@ function* settle(
   const comparison = compareIn(live, next);
   yield;
   const byVersion = new Map<string, Comparison | undefined>([[context.apiVersion, comparison]]);
-  const compareAt = (version: string): Comparison | undefined => {
+  function* compareAt(version: string): StepwiseWork<Comparison | undefined> {
     if (!byVersion.has(version)) {
-      const before = context.versions.convert(live, version);
-      const after = context.versions.convert(next, version);
+      const before = yield* context.versions.convert(live, version);
+      const after = yield* context.versions.convert(next, version);
       byVersion.set(version, before && after && compareIn(before, after));
     }
     return byVersion.get(version);
-  };
+  }
 
   // Where much has changed, and many own something, each owner is compared by what it owns.
   const isSmaller = (set: FieldSet): boolean => managed.size < manyOwners || !isWiderThan(set, muchChanged);
@@ -122,7 +123,7 @@ function* settle(
   for (const [id, owner] of managed) {
     let { set } = owner;
     if (id !== applier) {
-      const differs = compareAt(owner.apiVersion);
+      const differs = yield* compareAt(owner.apiVersion);
       if (differs === undefined) continue;
       const [one, other] = smaller === "a" ? [differs.changed, set] : [set, differs.changed];
       const fields = id === updater ? emptySet : intersection(one, other);
@@ -145,23 +146,23 @@ function* prune(
   merged: TypedValue,
   managed: OwnersByKey,
   last: Owner | undefined,
-): Generator<void, TypedValue> {
+): StepwiseWork<TypedValue> {
   if (last === undefined || isEmptySet(last.set)) return merged;
   const { versions, apiVersion } = context;
-  const base = versions.convert(merged, last.apiVersion);
+  const base = yield* versions.convert(merged, last.apiVersion);
   if (base === undefined) return merged;
   const lastSet = withNamedFields(last.set, base.shape);
   yield;
   const pruned = yield* addBackOwned(versions, base, removeFields(base, lastSet), last.apiVersion, managed);
 
-  const remaining = versions.convert(pruned, last.apiVersion);
+  const remaining = yield* versions.convert(pruned, last.apiVersion);
   if (remaining === undefined) return merged;
   yield;
   const gone = difference(allFields(base), allFields(remaining));
   yield;
   // Without a name in the configuration, nobody would seem to own metadata.
   const result = removeFields(base, difference(intersection(gone, lastSet), serverFields));
-  return versions.convert(result, apiVersion) ?? merged;
+  return (yield* versions.convert(result, apiVersion)) ?? merged;
 }
 
 /** Puts back what any owner has, version by version; the version that was pruned first, as others may need its fields to convert. */
@@ -171,7 +172,7 @@ function* addBackOwned(
   pruned: TypedValue,
   prunedVersion: string,
   managed: OwnersByKey,
-): Generator<void, TypedValue> {
+): StepwiseWork<TypedValue> {
   const owned = new Map<string, FieldSet>([[prunedVersion, emptySet]]);
   for (const { apiVersion, set } of managed.values())
     owned.set(apiVersion, union(owned.get(apiVersion) ?? emptySet, set));
@@ -179,8 +180,8 @@ function* addBackOwned(
   let all = base;
   let kept = pruned;
   for (const [version, set] of owned) {
-    const allAt = versions.convert(all, version);
-    const keptAt = versions.convert(kept, version);
+    const allAt = yield* versions.convert(all, version);
+    const keptAt = yield* versions.convert(kept, version);
     if (allAt === undefined || keptAt === undefined) continue;
     const staying = union(allFields(keptAt), withNamedFields(set, allAt.shape));
     yield;

@@ -4,7 +4,7 @@
 // that is not there adds it, `add` without a value adds null, `copy` of a key that is not there copies null, indexes may
 // be negative, and a path need not start with a slash so long as it has one.
 
-import { atOnce } from "#base/breathe.ts";
+import { atOnce, type StepwiseWork } from "#base/breathe.ts";
 import { equal, own, setOwn } from "#base/collections.ts";
 import { isObject } from "#base/is-object.ts";
 import { PatchError } from "./error.ts";
@@ -28,7 +28,7 @@ const itemsPerKey = 100;
 export const applyJsonPatch = (document: unknown, patch: unknown): unknown => atOnce(jsonPatchSteps(document, patch));
 
 /** The same, to be interrupted between operations. */
-export function* jsonPatchSteps(document: unknown, patch: unknown): Generator<void, unknown> {
+export function* jsonPatchSteps(document: unknown, patch: unknown): StepwiseWork<unknown> {
   if (!isList(patch))
     throw new PatchError(400, `json: cannot unmarshal ${goKind(patch)} into Go value of type jsonpatch.Patch`);
   for (const operation of patch)

@@ -1,6 +1,6 @@
 // JSON values to YAML, letter for letter as kubectl prints it: two spaces, lists not indented under their key, keys in Go's order, lines
 // folded after 80 columns, and quotes exactly where Go's yaml.v2 puts them.
-import { atOnce } from "#base/breathe.ts";
+import { atOnce, type StepwiseWork } from "#base/breathe.ts";
 import { formatFloat } from "./float.ts";
 import { compareKeys } from "./key-order.ts";
 import { isSexagesimal, isTimestamp, resolvePlain } from "./resolve.ts";
@@ -13,7 +13,7 @@ const longestKey = 128;
 export const printYaml = (value: unknown): string => atOnce(printYamlSteps(value));
 
 /** The same, to be interrupted between the items of lists and maps. */
-export function* printYamlSteps(value: unknown): Generator<void, string> {
+export function* printYamlSteps(value: unknown): StepwiseWork<string> {
   const printer = new Printer();
   yield* printer.node(value, { indent: -step, isKey: false, inMapping: false });
   yield;
@@ -42,13 +42,13 @@ class Printer {
     return this.#out.endsWith("\n") ? this.#out : `${this.#out}\n`;
   }
 
-  *node(value: unknown, place: WritePosition): Generator<void> {
+  *node(value: unknown, place: WritePosition): StepwiseWork<void> {
     if (Array.isArray(value)) yield* this.#list(value, place);
     else if (isObject(value)) yield* this.#map(value, place);
     else this.#scalar(value, place);
   }
 
-  *#list(items: readonly unknown[], { indent, inMapping }: WritePosition): Generator<void> {
+  *#list(items: readonly unknown[], { indent, inMapping }: WritePosition): StepwiseWork<void> {
     if (items.length === 0) {
       this.#write("[]");
       return;
@@ -64,7 +64,7 @@ class Printer {
     }
   }
 
-  *#map(object: Readonly<Record<string, unknown>>, { indent, inMapping }: WritePosition): Generator<void> {
+  *#map(object: Readonly<Record<string, unknown>>, { indent, inMapping }: WritePosition): StepwiseWork<void> {
     const keys = Object.keys(object).filter((key) => object[key] !== undefined);
     if (keys.length === 0) {
       this.#write("{}");
