@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { Event } from "#api/core/v1/event.ts";
 import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
+import { DeviceClass } from "#api/resource/v1/device-class.ts";
 import { ResourceClaim } from "#api/resource/v1/resource-claim.ts";
 import { ResourceSlice } from "#api/resource/v1/resource-slice.ts";
 import { silentLog } from "#base/log.ts";
@@ -148,4 +149,123 @@ test("devices with taints are kept for those who tolerate them, and new taints p
     (await client.list(Pod)).items.map(({ metadata }) => metadata.name),
     ["brave"],
   );
+});
+
+test("extended resources that a class stands behind become a claim, which goes with the pod", async () => {
+  await using cluster = await deviceCluster();
+  const { client } = cluster;
+  for (const name of ["a", "b"]) await haveNode(cluster, name);
+  await haveSlice(client, "b", plainDevices(3));
+  const asking = (amounts: Readonly<Record<string, string>>) => ({ requests: amounts, limits: amounts });
+  await havePod(cluster, "p", {
+    spec: {
+      initContainers: [{ name: "setup", image: "i", resources: asking({ "example.com/gpu": "2" }) }],
+      containers: [
+        { name: "app", image: "i", resources: asking({ cpu: "1", "example.com/gpu": "1" }) },
+        { name: "other", image: "i", resources: asking({ "deviceclass.resource.kubernetes.io/gpu": "1" }) },
+      ],
+    },
+  });
+  await cluster.until(
+    async () =>
+      (await messageOf(cluster, "p"))?.includes("Insufficient deviceclass.resource.kubernetes.io/gpu") ?? false,
+  );
+  await client.create(DeviceClass, {
+    metadata: { name: "gpu" },
+    spec: { extendedResourceName: "example.com/gpu", selectors: [{ cel: { expression: "true" } }] },
+  });
+  await isPlaced(cluster, "p");
+  const pod = await podOf(cluster, "p");
+  assert.equal(pod.spec.nodeName, "b");
+  const [claim] = await claims(cluster);
+  assert.match(claim?.metadata.name ?? "", /^p-extended-resources-/);
+  assert.equal(claim?.metadata.annotations?.["resource.kubernetes.io/extended-resource-claim"], "true");
+  assert.equal(claim?.metadata.ownerReferences?.[0]?.uid, pod.metadata.uid);
+  assert.deepEqual(
+    claim?.spec.devices.requests.map(({ name, exactly }) => [name, exactly?.deviceClassName, exactly?.count]),
+    [
+      ["container-0-request-0", "gpu", 1],
+      ["container-1-request-1", "gpu", 1],
+      ["container-2-request-0", "gpu", 1],
+    ],
+  );
+  assert.deepEqual(claim?.status.allocation?.devices.results?.map(({ device }) => device).toSorted(), [
+    "gpu-0",
+    "gpu-1",
+    "gpu-2",
+  ]);
+  assert.deepEqual(claim?.status.reservedFor, [{ resource: "pods", name: "p", uid: pod.metadata.uid }]);
+  assert.deepEqual(pod.status.extendedResourceClaimStatus, {
+    resourceClaimName: claim?.metadata.name,
+    requestMappings: [
+      {
+        containerName: "other",
+        resourceName: "deviceclass.resource.kubernetes.io/gpu",
+        requestName: "container-2-request-0",
+      },
+      { containerName: "app", resourceName: "example.com/gpu", requestName: "container-1-request-1" },
+      { containerName: "setup", resourceName: "example.com/gpu", requestName: "container-1-request-1" },
+      { containerName: "setup", resourceName: "example.com/gpu", requestName: "container-0-request-0" },
+    ],
+  });
+
+  await havePod(cluster, "q", {
+    spec: { containers: [{ name: "app", image: "i", resources: asking({ "example.com/gpu": "1" }) }] },
+  });
+  await cluster.until(async () => (await messageOf(cluster, "q")) !== undefined);
+  assert.match((await messageOf(cluster, "q")) ?? "", /^0\/2 nodes are available: 2 cannot allocate all claims\./);
+  await client.patch(
+    Pod,
+    { namespace, name: "p" },
+    "merge",
+    { status: { phase: "Succeeded" } },
+    { subresource: "status" },
+  );
+  await isPlaced(cluster, "q");
+  await cluster.until(async () => (await claims(cluster)).length === 1);
+});
+
+test("a node that has an extended resource by a device plugin needs no claim for it", async () => {
+  await using cluster = await deviceCluster();
+  const { client } = cluster;
+  const has = { ...allocatable, "example.com/gpu": "1" };
+  await client.create(Node, { metadata: { name: "a" }, status: { allocatable: has, capacity: has } });
+  await client.create(DeviceClass, { metadata: { name: "gpu" }, spec: { extendedResourceName: "example.com/gpu" } });
+  const resources = { limits: { "example.com/gpu": "1" } };
+  for (const name of ["p", "q"])
+    await havePod(cluster, name, { spec: { containers: [{ name: "app", image: "i", resources }] } });
+  await cluster.until(async () => (await client.list(Pod)).items.some(({ spec }) => Boolean(spec.nodeName)));
+  await cluster.until(async () => {
+    const { items } = await client.list(Pod);
+    return items.some(({ status }) =>
+      status.conditions?.some(({ message }) => message?.includes("Insufficient example.com/gpu")),
+    );
+  });
+  assert.deepEqual(await claims(cluster), []);
+});
+
+test("a claim for extended resources that an attempt left behind is deleted, then the pod gets another", async () => {
+  await using cluster = await deviceCluster();
+  const { client } = cluster;
+  await haveSlice(client, "a", plainDevices(1));
+  await client.create(DeviceClass, { metadata: { name: "gpu" }, spec: { extendedResourceName: "example.com/gpu" } });
+  const resources = { limits: { "example.com/gpu": "1" } };
+  const pod = await havePod(cluster, "p", { spec: { containers: [{ name: "app", image: "i", resources }] } });
+  const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: pod.metadata.uid, controller: true };
+  const leftover = await client.create(ResourceClaim, {
+    metadata: {
+      name: "left",
+      namespace,
+      ownerReferences: [owner],
+      annotations: { "resource.kubernetes.io/extended-resource-claim": "true" },
+      finalizers: ["resource.kubernetes.io/delete-protection"],
+    },
+    spec: { devices: { requests: [{ name: "container-0-request-0", exactly: { deviceClassName: "gpu" } }] } },
+  });
+  await haveNode(cluster, "a");
+  await isPlaced(cluster, "p");
+  const [claim, ...others] = await claims(cluster);
+  assert.deepEqual(others, []);
+  assert.notEqual(claim?.metadata.uid, leftover.metadata.uid);
+  assert.equal((await podOf(cluster, "p")).status.extendedResourceClaimStatus?.resourceClaimName, claim?.metadata.name);
 });

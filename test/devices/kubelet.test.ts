@@ -124,6 +124,43 @@ test("a claim is prepared once for all its pods, and taken back after the last",
   assert.equal(world.driver.prepared.size, 0);
 });
 
+test("devices that stand for extended resources are prepared, and each container gets its own", async () => {
+  await using world = await deviceWorld();
+  const { devices } = await world.kubelet();
+  await haveClaim(world.client, "made");
+  const resources = { limits: { "example.com/gpu": "1" } };
+  const created = await world.client.create(Pod, {
+    metadata: { name: "p", namespace },
+    spec: {
+      containers: [
+        { name: "app", image: "i", resources },
+        { name: "idle", image: "i" },
+      ],
+    },
+  });
+  const claim = await world.client.get(ResourceClaim, { namespace, name: "made" });
+  const results = [{ request: "gpu", driver: name, pool: "n1", device: "gpu-0" }];
+  const reservedFor = [{ resource: "pods", name: "p", uid: created.metadata.uid ?? "" }];
+  await world.client.update(
+    ResourceClaim,
+    { ...claim, status: { allocation: { devices: { results } }, reservedFor } },
+    "status",
+  );
+  const extendedResourceClaimStatus = {
+    resourceClaimName: "made",
+    requestMappings: [{ containerName: "app", resourceName: "example.com/gpu", requestName: "gpu" }],
+  };
+  const pod = { ...created, status: { ...created.status, extendedResourceClaimStatus } };
+  await devices.prepare(pod, signal);
+  assert.deepEqual(world.driver.calls, ["prepare made"]);
+  const [app, idle] = pod.spec.containers;
+  assert.ok(app && idle);
+  assert.deepEqual(await devices.cdiDevices(pod, app), [`${name}/device=made-gpu`]);
+  assert.deepEqual(await devices.cdiDevices(pod, idle), []);
+  await devices.release(pod, signal);
+  assert.equal(world.driver.prepared.size, 0);
+});
+
 test("a driver's failure keeps the pod from starting, says why, and is tried again", async () => {
   await using world = await deviceWorld();
   const { devices } = await world.kubelet();

@@ -12,7 +12,10 @@ export const driver = "gpu.example.com";
 export const namespace = "default";
 
 export const haveClass = (client: Client, name = "gpu", expression = `device.driver == "${driver}"`) =>
-  client.create(DeviceClass, { metadata: { name }, spec: { selectors: [{ cel: { expression } }] } });
+  client.create(DeviceClass, {
+    metadata: { name },
+    spec: { selectors: [{ cel: { expression } }], extendedResourceName: `example.com/${name}` },
+  });
 
 /** A node's pool of devices, in one slice. */
 export const haveSlice = (client: Client, nodeName: string, devices: readonly Draft<Device>[], generation = 1) =>
@@ -51,5 +54,13 @@ export const wanting = (claim: { readonly template?: string; readonly claim?: st
       },
     ],
     containers: [{ name: "app", image: "app", resources: { claims: [{ name: "gpu" }] } }],
+  },
+});
+
+/** A pod that asks for devices as for those of a device plugin. */
+export const wantingExtended = (count: number): Draft<Pod> => ({
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    containers: [{ name: "app", image: "app", resources: { limits: { "example.com/gpu": String(count) } } }],
   },
 });

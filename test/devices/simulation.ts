@@ -16,7 +16,7 @@ import { podResourceClaimController } from "#controllers/resourceclaim/pod-claim
 import { devicesTaken, resultsOf } from "#rules/devices/resource-claims.ts";
 import { Scheduler } from "#scheduler/scheduler.ts";
 import { type TestCluster, testCluster } from "../controllers/cluster.ts";
-import { haveClass, haveSlice, haveTemplate, namespace, plainDevices, wanting } from "./objects.ts";
+import { haveClass, haveSlice, haveTemplate, namespace, plainDevices, wanting, wantingExtended } from "./objects.ts";
 
 export interface SimulationOptions {
   readonly claims: number;
@@ -132,10 +132,10 @@ export async function simulate({ claims, nodes, devicesPerNode, seed }: Simulati
     while (placed < claims) {
       for (; living.size < wave && made < claims; made++) {
         const name = `pod-${made}`;
-        await client.create(Pod, {
-          ...wanting({ template: random.below(4) === 0 ? "two" : "one" }),
-          metadata: { name, namespace },
-        });
+        const isTwo = random.below(4) === 0;
+        const isExtended = random.below(3) === 0;
+        const pod = isExtended ? wantingExtended(isTwo ? 2 : 1) : wanting({ template: isTwo ? "two" : "one" });
+        await client.create(Pod, { ...pod, metadata: { name, namespace } });
         living.add(name);
       }
       await cluster.until(async () => {

@@ -90,8 +90,8 @@ function insufficient(pod: Pod, { status }: Node, others: readonly Pod[]): Rejec
   const used = total(others, wanted);
   for (const [name, request] of wanted) {
     const present = amountOf(allocatable, name);
-    // Resources in a domain of their own that the node does not have may be the cluster's.
-    if (present === undefined && !isNative(name)) continue;
+    // Resources in a domain of their own that the node does not have may be the cluster's; others are devices of a claim.
+    if ((present === undefined && !isNative(name)) || isByClaim(pod, name)) continue;
     const unit = name === "cpu" ? quantityMilliValue : quantityValue;
     const [need, has, all] = [request, used.get(name) ?? zeroQuantity, parseQuantity(present ?? "0")].map(unit);
     if (need !== undefined && has !== undefined && all !== undefined && need > 0n && need + has > all)
@@ -139,3 +139,6 @@ const portsOf = ({ spec }: Pod): readonly string[] =>
       hostPort ? [`${protocol}/${hostIP}:${hostPort}`] : [],
     ),
   );
+
+const isByClaim = ({ status }: Pod, resource: string): boolean =>
+  status.extendedResourceClaimStatus?.requestMappings.some((one) => one.resourceName === resource) ?? false;

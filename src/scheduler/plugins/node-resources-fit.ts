@@ -1,11 +1,14 @@
 // Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go.
 import { isExtended } from "#api/core/v1/amounts.ts";
 import type { Node } from "#api/core/v1/node.ts";
-import { type Refusal, schedulerPlugin } from "../framework.ts";
+import { DeviceClass } from "#api/resource/v1/device-class.ts";
+import type { CacheView } from "#client/controller.ts";
+import { type PluginContext, type Refusal, schedulerPlugin, type Wake } from "../framework.ts";
 import type { NodeState } from "../node-state.ts";
 import type { PodView } from "../pod-view.ts";
 import { amount, type PodRequest, type ResourceVector, resourcesOf } from "../resources.ts";
 import type { Snapshot } from "../snapshot.ts";
+import { isNewlyByClass, resourcesByClass } from "./extended-devices.ts";
 import {
   capacityOf,
   cpuAndMemory,
@@ -38,6 +41,8 @@ export interface NodeResourcesFitArgs {
 interface ResourceDemand {
   readonly request: PodRequest;
   readonly others: readonly (readonly [string, number])[];
+  /** Those that device classes stand behind: nodes that have none by device plugins may have devices. */
+  readonly byClass: ReadonlyMap<string, string>;
   /** Whether only the number of pods matters. */
   readonly isNothing: boolean;
   /** Refusals made so far, by what is lacking: nodes that lack the same share one. */
@@ -45,7 +50,7 @@ interface ResourceDemand {
 }
 
 /** Whether a node has room for the pod, and which of those that do have the most left, or the least. */
-export function nodeResourcesFit(args: NodeResourcesFitArgs) {
+export function nodeResourcesFit(args: NodeResourcesFitArgs, { cache }: Pick<PluginContext, "cache">) {
   const scoringStrategy: ScoringStrategy = args.scoringStrategy ?? { type: "LeastAllocated" };
   const ignored = new Set(args.ignoredResources);
   const ignoredGroups = new Set(args.ignoredResourceGroups);
@@ -56,30 +61,28 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs) {
 
   return schedulerPlugin({
     name: "NodeResourcesFit",
-    wakes: [
-      { kind: "Pod", on: ["delete", "scaleDown"], cures: fitsWhereRoomWasMade },
-      {
-        kind: "Node",
-        on: ["add", "allocatable"],
-        cures: (pod, { old, now }) => now !== undefined && fitsEmpty(pod, now) && (!old || hasMore(pod, old, now)),
-      },
-    ],
+    reads: [DeviceClass],
+    wakes: wakesBy(cache),
 
-    preFilter({ request }) {
+    preFilter(pod) {
+      const { request } = pod;
       const others = [...request.others].filter(([name, asked]) => asked > 0 && !isIgnored(name));
       const isNothing = request.cpu === 0 && request.memory === 0 && request.storage === 0 && others.length === 0;
-      return { state: { request, others, isNothing, refusals: new Map() } };
+      const byClass = resourcesByClass(pod, cache);
+      return { state: { request, others, byClass, isNothing, refusals: new Map() } };
     },
     filter(_pod, node, wanted: ResourceDemand) {
-      const { request, others, isNothing } = wanted;
+      const { request, others, byClass, isNothing } = wanted;
       if (node.podsLeft <= 0) return refuse(node, wanted);
       if (isNothing) return undefined;
       if (request.cpu > 0 && request.cpu > node.cpuLeft) return refuse(node, wanted);
       if (request.memory > 0 && request.memory > node.memoryLeft) return refuse(node, wanted);
       if (request.storage > 0 && request.storage > node.storageLeft) return refuse(node, wanted);
-      for (const [name, asked] of others)
-        if (lacks(asked, node.allocatable.others.get(name) ?? 0, node.others.get(name) ?? 0))
+      for (const [name, asked] of others) {
+        const has = node.allocatable.others.get(name) ?? 0;
+        if (lacks(asked, has, node.others.get(name) ?? 0) && !(has === 0 && byClass.has(name)))
           return refuse(node, wanted);
+      }
       return undefined;
     },
 
@@ -100,6 +103,24 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs) {
   });
 }
 
+/** What may make room for a pod: other pods that go, nodes, and classes that stand behind a resource of it. */
+const wakesBy = (cache: CacheView): readonly Wake[] => [
+  {
+    kind: "Pod",
+    on: ["delete", "scaleDown"],
+    cures: (pod, change, snapshot) => fitsWhereRoomWasMade(pod, change, snapshot, resourcesByClass(pod, cache)),
+  },
+  {
+    kind: "Node",
+    on: ["add", "allocatable"],
+    cures(pod, { old, now }) {
+      const byClass = resourcesByClass(pod, cache);
+      return now !== undefined && fitsEmpty(pod, now, byClass) && (!old || hasMore(pod, old, now, byClass));
+    },
+  },
+  { kind: "DeviceClass", on: ["add", "update"], cures: isNewlyByClass },
+];
+
 const lacks = (asked: number, has: number, taken: number): boolean => asked > 0 && asked > has - taken;
 
 const tooManyPods = 1;
@@ -109,7 +130,7 @@ const mostOthers = 24;
 
 /** All that is missing. If the pod asks for more than the whole node has, taking pods away does not help. */
 function refuse(node: NodeState, wanted: ResourceDemand): Refusal {
-  const { request, others, isNothing, refusals } = wanted;
+  const { request, others, byClass, isNothing, refusals } = wanted;
   const { allocatable } = node;
   let missing = node.podsLeft <= 0 ? tooManyPods : 0;
   let stuck = false;
@@ -129,7 +150,7 @@ function refuse(node: NodeState, wanted: ResourceDemand): Refusal {
     for (let i = 0; i < others.length; i++) {
       const [name, asked] = others[i] as readonly [string, number];
       const has = allocatable.others.get(name) ?? 0;
-      if (!lacks(asked, has, node.others.get(name) ?? 0)) continue;
+      if (!lacks(asked, has, node.others.get(name) ?? 0) || (has === 0 && byClass.has(name))) continue;
       missing |= 16 << Math.min(i, mostOthers);
       stuck ||= asked > has;
     }
@@ -201,16 +222,20 @@ function fitsWhereRoomWasMade(
   pod: PodView,
   { old, now }: { readonly old: PodView | undefined; readonly now: PodView | undefined },
   snapshot: Snapshot,
+  byClass: ReadonlyMap<string, string>,
 ): boolean {
   if (now?.uid === pod.uid) return true;
   const { spec, status } = (now ?? old)?.pod ?? {};
   const name = spec?.nodeName || status?.nominatedNodeName;
   const node = name ? snapshot.node(name) : undefined;
-  return node !== undefined && isRoom(pod, node.allocatable, node.allowedPods, node);
+  return node !== undefined && isRoom(pod, byClass, { has: node.allocatable, allowedPods: node.allowedPods }, node);
 }
 
-const fitsEmpty = (pod: PodView, { status }: Node): boolean =>
-  isRoom(pod, resourcesOf(status.allocatable), amount("pods", status.allocatable?.pods ?? "0"));
+const fitsEmpty = (pod: PodView, { status }: Node, byClass: ReadonlyMap<string, string>): boolean =>
+  isRoom(pod, byClass, {
+    has: resourcesOf(status.allocatable),
+    allowedPods: amount("pods", status.allocatable?.pods ?? "0"),
+  });
 
 interface ResourceUsage {
   readonly pods: { readonly size: number };
@@ -223,20 +248,22 @@ const untouched: ResourceUsage = { pods: { size: 0 }, cpu: 0, memory: 0, storage
 
 function isRoom(
   { request }: PodView,
-  has: ResourceVector,
-  allowedPods: number,
+  byClass: ReadonlyMap<string, string>,
+  { has, allowedPods }: { readonly has: ResourceVector; readonly allowedPods: number },
   taken: ResourceUsage = untouched,
 ): boolean {
   if (taken.pods.size >= allowedPods) return false;
   if (lacks(request.cpu, has.cpu, taken.cpu) || lacks(request.memory, has.memory, taken.memory)) return false;
   if (lacks(request.storage, has.storage, taken.storage)) return false;
-  for (const [name, asked] of request.others)
-    if (lacks(asked, has.others.get(name) ?? 0, taken.others.get(name) ?? 0)) return false;
+  for (const [name, asked] of request.others) {
+    const amount = has.others.get(name) ?? 0;
+    if (lacks(asked, amount, taken.others.get(name) ?? 0) && !(amount === 0 && byClass.has(name))) return false;
+  }
   return true;
 }
 
 /** Whether the node has more than before of anything the pod asks for. */
-function hasMore({ request }: PodView, old: Node, now: Node): boolean {
+function hasMore({ request }: PodView, old: Node, now: Node, byClass: ReadonlyMap<string, string>): boolean {
   if (amount("pods", now.status.allocatable?.pods ?? "0") > amount("pods", old.status.allocatable?.pods ?? "0"))
     return true;
   const [had, has] = [resourcesOf(old.status.allocatable), resourcesOf(now.status.allocatable)];
@@ -244,6 +271,10 @@ function hasMore({ request }: PodView, old: Node, now: Node): boolean {
   if (request.memory > 0 && has.memory > had.memory) return true;
   if (request.storage > 0 && has.storage > had.storage) return true;
   for (const [name, asked] of request.others)
-    if (asked > 0 && (has.others.get(name) ?? 0) > (had.others.get(name) ?? 0)) return true;
+    if (
+      asked > 0 &&
+      ((has.others.get(name) ?? 0) > (had.others.get(name) ?? 0) || (byClass.has(name) && !has.others.get(name)))
+    )
+      return true;
   return false;
 }

@@ -36,6 +36,14 @@ export class PendingAllocations {
     this.#byClaim.set(uid, { claim, tried, certainFrom: undefined, isWritten: false });
   }
 
+  /** A claim that was only thought of has been made. */
+  rename({ metadata: { uid: draft = "" } }: ResourceClaim, claim: ResourceClaim): void {
+    const pending = this.#byClaim.get(draft);
+    if (!pending) return;
+    this.#byClaim.delete(draft);
+    this.#byClaim.set(claim.metadata.uid ?? "", { ...pending, claim });
+  }
+
   /** The claim has its devices, and says so from this version on. */
   written({ metadata }: ResourceClaim): void {
     this.#end(metadata, Number(metadata.resourceVersion), true);

@@ -157,8 +157,8 @@ function avoidedBy(annotation: string | undefined) {
 }
 
 /** How much of a node is left, by one of the ways, as a plugin that only scores. */
-function resourceScores(name: string, scoringStrategy: ScoringStrategy): SchedulerPlugin {
-  const { preScore, score, normalize } = nodeResourcesFit({ scoringStrategy });
+function resourceScores(name: string, scoringStrategy: ScoringStrategy, context: PluginContext): SchedulerPlugin {
+  const { preScore, score, normalize } = nodeResourcesFit({ scoringStrategy }, context);
   return { name, ...(preScore && { preScore }), ...(score && { score }), ...(normalize && { normalize }) };
 }
 
@@ -175,21 +175,20 @@ export const oldPlugins: readonly PluginEntry[] = [
   {
     name: "NodeResourcesLeastAllocated",
     optional,
-    make: () => resourceScores("NodeResourcesLeastAllocated", { type: "LeastAllocated" }),
+    make: (_args, context) => resourceScores("NodeResourcesLeastAllocated", { type: "LeastAllocated" }, context),
   },
   {
     name: "NodeResourcesMostAllocated",
     optional,
-    make: () => resourceScores("NodeResourcesMostAllocated", { type: "MostAllocated" }),
+    make: (_args, context) => resourceScores("NodeResourcesMostAllocated", { type: "MostAllocated" }, context),
   },
   {
     name: "RequestedToCapacityRatio",
     optional,
-    make: ({ shape, resources }: RatioArgs) =>
-      resourceScores("RequestedToCapacityRatio", {
-        type: "RequestedToCapacityRatio",
-        requestedToCapacityRatio: { shape },
-        ...(resources && { resources }),
-      }),
+    make({ shape, resources }: RatioArgs, context) {
+      const type = "RequestedToCapacityRatio";
+      const strategy = { type, requestedToCapacityRatio: { shape }, ...(resources && { resources }) } as const;
+      return resourceScores(type, strategy, context);
+    },
   },
 ];

@@ -9,6 +9,7 @@ import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
+import { isByClaim } from "#rules/devices/extended-resources.ts";
 import { parseQuantity, quantityValue } from "#schema/quantity.ts";
 import { type HostResource, HostResourceError } from "../../host-resource.ts";
 import { Turns } from "../../turns.ts";
@@ -100,7 +101,7 @@ export class DevicePlugins implements HostResource, Component {
 
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { initContainers = [], containers } = pod.spec;
-    if (![...initContainers, ...containers].some((one) => this.#wantedBy(one).length > 0)) return;
+    if (![...initContainers, ...containers].some((one) => this.#wantedBy(pod, one).length > 0)) return;
     try {
       await this.#turns.take("devices", async () => {
         for (const one of initContainers) await this.#grantAll(pod, one, one.restartPolicy !== "Always", signal);
@@ -187,15 +188,18 @@ export class DevicePlugins implements HostResource, Component {
     plugin.devices = new Map([...plugin.devices.keys()].map((id) => [id, false]));
   }
 
-  #wantedBy({ resources }: Container): readonly (readonly [resource: string, count: number])[] {
+  #wantedBy(
+    pod: Pod,
+    { name: container, resources }: Container,
+  ): readonly (readonly [resource: string, count: number])[] {
     return Object.entries(resources?.limits ?? {})
-      .filter(([name]) => this.#resources.has(name))
+      .filter(([name]) => this.#resources.has(name) && !isByClaim(pod, container, name))
       .map(([name, amount]) => [name, Number(quantityValue(parseQuantity(amount)))] as const);
   }
 
   async #grantAll(pod: Pod, container: Container, isPassing: boolean, signal: AbortSignal): Promise<void> {
     const { uid = "" } = pod.metadata;
-    for (const [resource, count] of this.#wantedBy(container)) {
+    for (const [resource, count] of this.#wantedBy(pod, container)) {
       const grants = await this.#all();
       const isOurs = (one: DeviceGrant) => one.pod === uid && one.resource === resource;
       if (count === 0 || grants.some((one) => isOurs(one) && one.container === container.name)) continue;

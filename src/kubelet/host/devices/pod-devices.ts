@@ -28,11 +28,13 @@ export class PodDevices implements HostResource {
   }
 
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
-    if (!pod.spec.resourceClaims?.length) return;
+    const extended = pod.status.extendedResourceClaimStatus?.resourceClaimName;
+    if (!pod.spec.resourceClaims?.length && extended === undefined) return;
     try {
       await this.#turns.take("claims", async () => {
         for (const { claim: name, isMade } of podClaimNames(pod))
           if (name !== undefined) await this.#prepareOne(pod, await this.#claimOf(pod, name, isMade), signal);
+        if (extended !== undefined) await this.#prepareOne(pod, await this.#claimOf(pod, extended, false), signal);
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -57,13 +59,12 @@ export class PodDevices implements HostResource {
   }
 
   /** The names under which the runtime finds the devices of a container. */
-  async cdiDevices({ metadata, ...rest }: Pod, { resources }: Container): Promise<readonly string[]> {
+  async cdiDevices(pod: Pod, container: Container): Promise<readonly string[]> {
+    const { namespace, uid = "" } = pod.metadata;
     const ids = new Set<string>();
-    for (const { name, request } of resources?.claims ?? []) {
-      const claimName = podClaimNames({ metadata, ...rest }).find(({ entry }) => entry === name)?.claim;
+    for (const { claimName, request } of claimsOfContainer(pod, container)) {
       const claim = (await this.#options.prepared.list()).find(
-        (one) =>
-          one.name === claimName && one.namespace === metadata.namespace && one.pods.includes(metadata.uid ?? ""),
+        (one) => one.name === claimName && one.namespace === namespace && one.pods.includes(uid),
       );
       for (const { requests, cdiIds } of claim?.devices ?? [])
         if (
@@ -139,4 +140,22 @@ export class PodDevices implements HostResource {
     }
     await prepared.delete(uid);
   }
+}
+
+interface ContainerClaim {
+  readonly claimName: string | undefined;
+  /** All requests of the claim if it names none. */
+  readonly request: string | undefined;
+}
+
+/** What a container uses of claims: what it names, and what stands for its extended resources. */
+export function claimsOfContainer(pod: Pod, { name: container, resources }: Container): readonly ContainerClaim[] {
+  const names = podClaimNames(pod);
+  const named = (resources?.claims ?? []).map(({ name, request }) => ({
+    claimName: names.find(({ entry }) => entry === name)?.claim,
+    request,
+  }));
+  const { resourceClaimName: claimName, requestMappings = [] } = pod.status.extendedResourceClaimStatus ?? {};
+  const mapped = requestMappings.filter((one) => one.containerName === container);
+  return [...named, ...mapped.map(({ requestName: request }) => ({ claimName, request }))];
 }
