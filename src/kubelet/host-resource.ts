@@ -1,5 +1,7 @@
 // Something that a pod needs on its host besides containers: its volumes, its cgroup, the folder of its logs. Each is prepared before the
 // pod's sandbox, released when nothing of the pod runs any more, and removed when the API no longer has the pod. All methods are idempotent.
+import type { Container } from "#api/core/v1/container.ts";
+import type { ResourceStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 
 export interface HostResource {
@@ -15,6 +17,10 @@ export interface HostResource {
   remove(podUid: string, signal: AbortSignal): Promise<void>;
   /** Uids of pods that have this resource on the host, as a kubelet finds them when it starts. */
   pods(signal: AbortSignal): Promise<readonly string[]>;
+  /** How the devices are that it has given to a container. */
+  deviceHealth?(pod: Pod, container: Container): readonly ResourceStatus[];
+  /** Calls back with the uid of each pod that has a device whose health has changed. */
+  onHealthChange?(listener: (podUid: string) => void): void;
 }
 
 /** Keeps a pod from starting, and is shown as an event with this reason. */

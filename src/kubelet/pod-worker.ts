@@ -9,6 +9,7 @@ import { hasEnded } from "#rules/pods.ts";
 import { millisOf } from "#schema/time.ts";
 import type { DoneStep, StepName } from "#wire/steps.ts";
 import { HostResourceError } from "./host-resource.ts";
+import { withDeviceHealth } from "./pod/device-health.ts";
 import { planPod } from "./pod/machine.ts";
 import { podText } from "./pod/plan-builder.ts";
 import { crashDelays, type Delay } from "./pod/restart.ts";
@@ -218,7 +219,7 @@ export class PodWorker {
     const { runtime, clock, nodeOf } = this.#context;
     if (!this.#plan) return undefined;
     if (this.#rejection) return rejectedStatus(this.pod, this.#rejection, clock.now());
-    return podStatus({
+    const status = podStatus({
       pod: this.pod,
       old: this.pod.status,
       state: this.#state,
@@ -232,6 +233,7 @@ export class PodWorker {
       acceptedAt: this.acceptedAt,
       now: clock.now(),
     });
+    return withDeviceHealth(this.pod, status, this.#context.hostResources);
   }
 
   /** Aborts container starts, since the kubelet stops: the next kubelet finds what came of them. */

@@ -57,6 +57,7 @@ export class Pods implements Component {
       wake: (worker) => this.#syncWorkers.add(worker, "first"),
       retryLater: (worker) => timers.set(worker, retryMs),
     };
+    for (const resource of this.#context.hostResources) resource.onHealthChange?.((uid) => this.wake(uid));
     this.#syncWorkers = new WorkerPool({
       name: "pod workers",
       count: syncWorkers,

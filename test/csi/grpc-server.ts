@@ -17,6 +17,8 @@ export interface ServedRpc {
   readonly decode: (bytes: Uint8Array) => unknown;
   readonly encode: (value: unknown) => Uint8Array;
   readonly answer: (request: unknown) => Promise<unknown>;
+  /** Sends as often as it likes, instead of an answer. */
+  readonly open?: (send: (value: unknown) => void) => void;
 }
 
 export const serving = <T, D>(
@@ -33,15 +35,28 @@ export const serving = <T, D>(
   answer: (request) => answer(request as T),
 });
 
+/** An rpc that answers with a stream. */
+export const streaming = <D>(
+  rpc: {
+    readonly path: string;
+    readonly request: ProtobufMessage<unknown, never>;
+    readonly response: ProtobufMessage<unknown, D>;
+  },
+  open: (send: (value: D) => void) => void,
+): ServedRpc => ({
+  ...serving(rpc, () => Promise.reject(new Error("it is a stream"))),
+  open,
+});
+
 export async function serveGrpc(socket: string, rpcs: readonly ServedRpc[]): Promise<Server> {
   const server = new Server();
-  for (const [i, { path, decode, encode, answer }] of rpcs.entries())
+  for (const [i, { path, decode, encode, answer, open }] of rpcs.entries())
     server.addService(
       {
         [`rpc${i}`]: {
           path,
           requestStream: false,
-          responseStream: false,
+          responseStream: open !== undefined,
           requestSerialize: () => Buffer.alloc(0),
           requestDeserialize: decode,
           responseSerialize: (value: unknown) => Buffer.from(encode(value)),
@@ -49,16 +64,18 @@ export async function serveGrpc(socket: string, rpcs: readonly ServedRpc[]): Pro
         },
       },
       {
-        [`rpc${i}`]: (
-          call: { readonly request: unknown },
-          callback: (error: Partial<ServiceError> | null, value?: unknown) => void,
-        ) => {
-          answer(call.request).then(
-            (value) => callback(null, value),
-            (error: unknown) =>
-              callback({ code: error instanceof GrpcFault ? error.code : 13, details: (error as Error).message }),
-          );
-        },
+        [`rpc${i}`]: open
+          ? (call: { write(value: unknown): void }) => open((value) => call.write(value))
+          : (
+              call: { readonly request: unknown },
+              callback: (error: Partial<ServiceError> | null, value?: unknown) => void,
+            ) => {
+              answer(call.request).then(
+                (value) => callback(null, value),
+                (error: unknown) =>
+                  callback({ code: error instanceof GrpcFault ? error.code : 13, details: (error as Error).message }),
+              );
+            },
       },
     );
   await new Promise<void>((resolve, reject) => {

@@ -3,9 +3,18 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { deviceRpcs } from "#kubelet/host/devices/messages.ts";
 import { registrationRpcs } from "#kubelet/host/plugins/registration.ts";
-import { serveGrpc, serving } from "../csi/grpc-server.ts";
+import { serveGrpc, serving, streaming } from "../csi/grpc-server.ts";
 
 type GrpcServer = Awaited<ReturnType<typeof serveGrpc>>;
+
+interface HealthReport {
+  readonly devices: readonly {
+    readonly device: { readonly poolName: string; readonly deviceName: string };
+    readonly health: number;
+    readonly message: string;
+    readonly healthCheckTimeoutSeconds: number;
+  }[];
+}
 
 export class TestDeviceDriver {
   readonly name: string;
@@ -19,6 +28,8 @@ export class TestDeviceDriver {
   readonly #kubelet: string;
   readonly #versions: readonly string[];
   readonly #servers: GrpcServer[] = [];
+  readonly #health: ((report: HealthReport) => void)[] = [];
+  #report: HealthReport | undefined;
 
   constructor(name: string, kubelet: string, versions: readonly string[] = ["v1.DRAPlugin"]) {
     this.name = name;
@@ -38,6 +49,10 @@ export class TestDeviceDriver {
         serving(deviceRpcs.unprepare, async ({ claims }) => ({
           claims: claims.map(({ uid }) => ({ uid, value: this.#unprepare(uid) })),
         })),
+        streaming(deviceRpcs.watchHealth, (send) => {
+          this.#health.push(send);
+          if (this.#report) send(this.#report);
+        }),
       ]),
       await serveGrpc(registration, [
         serving(registrationRpcs.getInfo, async () => ({
@@ -52,6 +67,14 @@ export class TestDeviceDriver {
         }),
       ]),
     );
+  }
+
+  /** Says how a device of the pool `n1` is: 1 for healthy, 2 for unhealthy. */
+  tell(deviceName: string, health: number, message = ""): void {
+    this.#report = {
+      devices: [{ device: { poolName: "n1", deviceName }, health, message, healthCheckTimeoutSeconds: 3600 }],
+    };
+    for (const send of this.#health) send(this.#report);
   }
 
   stop(): void {

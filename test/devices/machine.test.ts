@@ -52,6 +52,20 @@ test("containers find the devices of plugins and drivers, and a later kubelet ha
     assert.deepEqual(plugin.calls, ["allocate g0"]);
     assert.deepEqual([...driver.prepared], [claim.metadata.uid]);
 
+    const healthOf = async () => {
+      const { status } = await node.client.get(Pod, { namespace, name: "p" });
+      return (status.containerStatuses?.[0]?.allocatedResourcesStatus ?? []).map(({ name, resources = [] }) =>
+        [name, ...resources.map((one) => `${one.resourceID} ${one.health} ${one.message ?? ""}`.trim())].join(": "),
+      );
+    };
+    const cdi = (request: string) => `${driverName}/device=mine-${request}`;
+    const isTold = (...lines: readonly string[]) =>
+      node.until(async () => JSON.stringify(await healthOf()) === JSON.stringify(lines), `${lines}`);
+    await isTold(`claim:gpu: ${cdi("gpu")} Unknown: ${cdi("nic")} Unknown`, `${resource}: g0 Healthy`);
+    driver.tell("gpu-0", 2, "too hot");
+    plugin.offer({ g0: false, g1: true });
+    await isTold(`claim:gpu: ${cdi("gpu")} Unhealthy too hot: ${cdi("nic")} Unknown`, `${resource}: g0 Unhealthy`);
+
     await node.dropKubelet();
     await node.client.delete(Pod, { namespace, name: "p" }, { graceSeconds: 0 });
     await node.startKubelet();

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { isExtended } from "#api/core/v1/amounts.ts";
 import type { Container } from "#api/core/v1/container.ts";
+import type { ResourceStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
@@ -65,6 +66,9 @@ export class DevicePlugins implements HostResource, Component {
   /** Resources of plugins that have not come again yet count as none. */
   readonly #resources = new Set<string>();
   #grants: Promise<DeviceGrant[]> | undefined;
+  /** The same once it has been read, for those who cannot wait. */
+  #known: readonly DeviceGrant[] = [];
+  readonly #healthListeners: ((podUid: string) => void)[] = [];
   #stop: AbortSignal | undefined;
   readonly #serving = Promise.withResolvers<void>();
 
@@ -145,6 +149,22 @@ export class DevicePlugins implements HostResource, Component {
     return grants.map(({ allocation }) => allocation);
   }
 
+  deviceHealth({ metadata }: Pod, { name: container }: Container): readonly ResourceStatus[] {
+    const grants = this.#known.filter((one) => one.pod === metadata.uid && one.container === container);
+    return grants.map(({ resource, ids }) => {
+      const devices = this.#plugins.get(resource)?.devices;
+      const healthOf = (id: string) => ((devices?.get(id) ?? true) ? "Healthy" : "Unhealthy");
+      return {
+        name: resource,
+        resources: ids.map((resourceID) => ({ resourceID, health: healthOf(resourceID), message: undefined })),
+      };
+    });
+  }
+
+  onHealthChange(listener: (podUid: string) => void): void {
+    this.#healthListeners.push(listener);
+  }
+
   async #register({ version: spoken, endpoint, resourceName }: PluginAnnouncement): Promise<void> {
     const { folder, clock, log } = this.#options;
     const signal = this.#stop;
@@ -181,11 +201,21 @@ export class DevicePlugins implements HostResource, Component {
   async #follow(resource: string, plugin: DevicePluginState, signal: AbortSignal): Promise<void> {
     try {
       for await (const { devices } of plugin.connection.stream(devicePluginRpcs.listAndWatch, {}, signal))
-        plugin.devices = new Map(devices.map(({ id, health }) => [id, health === "Healthy"]));
+        this.#setHealth(resource, plugin, new Map(devices.map(({ id, health }) => [id, health === "Healthy"])));
     } catch (error) {
       if (!signal.aborted) this.#options.log.warn("a device plugin is gone", { resource, error: explain(error) });
     }
-    plugin.devices = new Map([...plugin.devices.keys()].map((id) => [id, false]));
+    this.#setHealth(resource, plugin, new Map([...plugin.devices.keys()].map((id) => [id, false])));
+  }
+
+  #setHealth(resource: string, plugin: DevicePluginState, devices: ReadonlyMap<string, boolean>): void {
+    const before = plugin.devices;
+    plugin.devices = devices;
+    const isChanged = (id: string) => before.get(id) !== devices.get(id);
+    const pods = this.#known
+      .filter((one) => one.resource === resource && one.ids.some(isChanged))
+      .map(({ pod }) => pod);
+    for (const pod of new Set(pods)) for (const listener of this.#healthListeners) listener(pod);
   }
 
   #wantedBy(
@@ -228,7 +258,8 @@ export class DevicePlugins implements HostResource, Component {
   #all(): Promise<DeviceGrant[]> {
     this.#grants ??= this.#file.read().then((checkpoint) => {
       for (const resource of checkpoint?.resources ?? []) this.#resources.add(resource);
-      return [...(checkpoint?.grants ?? [])];
+      this.#known = checkpoint?.grants ?? [];
+      return [...this.#known];
     });
     return this.#grants;
   }
@@ -236,6 +267,7 @@ export class DevicePlugins implements HostResource, Component {
   async #save(grants: DeviceGrant[]): Promise<void> {
     await this.#file.write({ resources: [...this.#resources], grants });
     this.#grants = Promise.resolve(grants);
+    this.#known = grants;
   }
 }
 

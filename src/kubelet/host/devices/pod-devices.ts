@@ -1,6 +1,7 @@
 // The devices of pods on this node: their drivers prepare them before a pod starts, and take them back when nothing of it runs any more.
 // Upstream: pkg/kubelet/cm/dra/manager.go.
 import type { Container } from "#api/core/v1/container.ts";
+import type { ResourceHealth, ResourceStatus } from "#api/core/v1/container-status.ts";
 import type { Pod } from "#api/core/v1/pod.ts";
 import { ResourceClaim } from "#api/resource/v1/resource-claim.ts";
 import { explain } from "#base/errors.ts";
@@ -60,21 +61,41 @@ export class PodDevices implements HostResource {
 
   /** The names under which the runtime finds the devices of a container. */
   async cdiDevices(pod: Pod, container: Container): Promise<readonly string[]> {
-    const { namespace, uid = "" } = pod.metadata;
     const ids = new Set<string>();
     for (const { claimName, request } of claimsOfContainer(pod, container)) {
-      const claim = (await this.#options.prepared.list()).find(
-        (one) => one.name === claimName && one.namespace === namespace && one.pods.includes(uid),
-      );
-      for (const { requests, cdiIds } of claim?.devices ?? [])
-        if (
-          !request ||
-          requests.length === 0 ||
-          requests.some((one) => one === request || one.split("/")[0] === request)
-        )
-          for (const id of cdiIds) ids.add(id);
+      const claim = (await this.#options.prepared.list()).find((one) => one.name === claimName && isOf(one, pod));
+      for (const device of claim?.devices ?? [])
+        if (isFor(device, request)) for (const id of device.cdiIds) ids.add(id);
     }
     return [...ids];
+  }
+
+  /** Of the claims that the container names; upstream tells nothing of those that stand for extended resources. */
+  deviceHealth(pod: Pod, { resources }: Container): readonly ResourceStatus[] {
+    const { drivers, prepared } = this.#options;
+    const names = podClaimNames(pod);
+    return (resources?.claims ?? []).flatMap(({ name, request }) => {
+      const claimName = names.find(({ entry }) => entry === name)?.claim;
+      const claim = prepared.known.find((one) => one.name === claimName && isOf(one, pod));
+      const devices = (claim?.devices ?? []).filter((one) => isFor(one, request));
+      const found = new Map<string, ResourceHealth>();
+      for (const { driver, pool = "", device = "", cdiIds } of devices) {
+        const resourceID = cdiIds[0] ?? `${driver}/${pool}/${device}`;
+        const { health, message } = drivers.health.of(driver, pool, device);
+        if (!found.has(resourceID)) found.set(resourceID, { resourceID, health, message: message || undefined });
+      }
+      if (found.size === 0) return [];
+      return [{ name: request ? `claim:${name}/${request}` : `claim:${name}`, resources: [...found.values()] }];
+    });
+  }
+
+  onHealthChange(listener: (podUid: string) => void): void {
+    this.#options.drivers.onHealth((driver, changed) => {
+      const isChanged = (one: PreparedDeviceRecord) =>
+        one.driver === driver && changed.some(({ pool, device }) => pool === one.pool && device === one.device);
+      const claims = this.#options.prepared.known.filter(({ devices }) => devices?.some(isChanged));
+      for (const uid of new Set(claims.flatMap(({ pods }) => pods))) listener(uid);
+    });
   }
 
   async #claimOf(pod: Pod, name: string, isMade: boolean): Promise<ResourceClaim> {
@@ -120,10 +141,12 @@ export class PodDevices implements HostResource {
     const result = answer.claims.find((one) => one.uid === uid)?.value;
     if (!result) throw new Error(`NodePrepareResources returned no result for claim ${namespace}/${name}`);
     if (result.error) throw new Error(`NodePrepareResources failed for ResourceClaim ${name}: ${result.error}`);
-    return result.devices.map(({ requestNames, cdiDeviceIds }) => ({
+    return result.devices.map(({ requestNames, cdiDeviceIds, poolName, deviceName }) => ({
       driver,
       requests: requestNames,
       cdiIds: cdiDeviceIds,
+      pool: poolName,
+      device: deviceName,
     }));
   }
 
@@ -141,6 +164,13 @@ export class PodDevices implements HostResource {
     await prepared.delete(uid);
   }
 }
+
+const isOf = ({ namespace, pods }: PreparedClaim, { metadata }: Pod): boolean =>
+  namespace === metadata.namespace && pods.includes(metadata.uid ?? "");
+
+/** Whether the device is one of a request, which may have alternatives; or of any if none is named. */
+const isFor = ({ requests }: PreparedDeviceRecord, request: string | undefined): boolean =>
+  !request || requests.length === 0 || requests.some((one) => one === request || one.split("/")[0] === request);
 
 interface ContainerClaim {
   readonly claimName: string | undefined;

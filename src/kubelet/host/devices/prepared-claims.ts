@@ -6,6 +6,9 @@ export interface PreparedDeviceRecord {
   readonly driver: string;
   readonly requests: readonly string[];
   readonly cdiIds: readonly string[];
+  /** Which device of the driver it is; unknown in files of before. */
+  readonly pool?: string;
+  readonly device?: string;
 }
 
 export interface PreparedClaim {
@@ -22,6 +25,8 @@ export interface PreparedClaim {
 export class PreparedClaims {
   readonly #file: CheckpointFile<readonly PreparedClaim[]>;
   #claims: Promise<Map<string, PreparedClaim>> | undefined;
+  /** The same once it has been read, for those who cannot wait. */
+  #known: ReadonlyMap<string, PreparedClaim> = new Map();
 
   constructor(path: string) {
     this.#file = new CheckpointFile(path);
@@ -33,6 +38,10 @@ export class PreparedClaims {
 
   async list(): Promise<readonly PreparedClaim[]> {
     return [...(await this.#all()).values()];
+  }
+
+  get known(): readonly PreparedClaim[] {
+    return [...this.#known.values()];
   }
 
   /** Resolves when it is on the disk. */
@@ -48,7 +57,11 @@ export class PreparedClaims {
   }
 
   #all(): Promise<Map<string, PreparedClaim>> {
-    this.#claims ??= this.#file.read().then((claims = []) => new Map(claims.map((claim) => [claim.uid, claim])));
+    this.#claims ??= this.#file.read().then((claims = []) => {
+      const byUid = new Map(claims.map((claim) => [claim.uid, claim]));
+      this.#known = byUid;
+      return byUid;
+    });
     return this.#claims;
   }
 }
