@@ -1,10 +1,11 @@
-// All certificates that we made for a cluster: those of its own authority, and of the front proxies'.
+// All certificates that we made for a cluster: those of its own authority, of the front proxies', and of its etcd's.
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { authorityName, Certificates, renewalDays } from "./certificates.ts";
 import { frontProxyFolder } from "./control-plane-certificates.ts";
+import { etcdFolder } from "./etcd/etcd-certificates.ts";
 
 export type CertificateState = "good" | "due" | "ended";
 
@@ -74,7 +75,7 @@ export class CertificateFolder {
       const certificates = new Certificates(join(this.#folder, folder), this.#clock);
       return certificates.names().map((own) => ({ name: join(folder, own), certificates, own }));
     };
-    return [...entriesIn(""), ...entriesIn(frontProxyFolder)];
+    return [...entriesIn(""), ...entriesIn(frontProxyFolder), ...entriesIn(etcdFolder)];
   }
 }
 

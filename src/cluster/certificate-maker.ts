@@ -49,14 +49,18 @@ export function makeCertificate(
   validity: Validity,
   present?: string,
 ): KeyPair {
-  const { hosts = [] } = request;
+  const { hosts = [], isPeer = false } = request;
   const key = present === undefined ? newKey() : createPrivateKey(present);
   const isServer = hosts.length > 0;
   const cert = signedBy(authority, {
     subject: nameOf(request),
     validity,
     publicKey: publicKeyOf(key),
-    usages: ["digital signature", isServer ? "server auth" : "client auth"],
+    usages: [
+      "digital signature",
+      ...(isServer ? ["server auth"] : []),
+      ...(isServer && !isPeer ? [] : ["client auth"]),
+    ],
     names: hosts.map(hostName),
   });
   return { cert, key: present ?? pemOf(key) };

@@ -21,6 +21,8 @@ export interface CertificateRequest {
   readonly organizations?: readonly string[];
   /** Names and addresses a server is reached by. */
   readonly hosts?: readonly string[];
+  /** Whether a server shows it to other servers as well, as the members of an etcd do. */
+  readonly isPeer?: boolean;
 }
 
 /** Of the file that has the authority of a folder. */
@@ -131,7 +133,9 @@ function requestOf(certificate: X509Certificate): CertificateRequest {
     .split(", ")
     .filter((name) => name !== "")
     .map((name) => name.replace(/^(DNS|IP Address):/, ""));
-  return { commonName, organizations, ...(hosts.length > 0 && { hosts }) };
+  const isPeer = hosts.length > 0 && certificate.keyUsage?.includes(clientAuth) === true;
+  return { commonName, organizations, ...(hosts.length > 0 && { hosts }), ...(isPeer && { isPeer }) };
 }
 
 const { sequence } = derTag;
+const clientAuth = "1.3.6.1.5.5.7.3.2";

@@ -22,7 +22,7 @@ import type { Metrics } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type Component, outlive, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
-import { Client } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import { Informers } from "#client/informers.ts";
 import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/object-key.ts";
@@ -30,22 +30,22 @@ import type { NodeStorage } from "#controllers/local-storage/node-storage.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
 import { isReady } from "#rules/conditions.ts";
-import { Scheduler } from "#scheduler/scheduler.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpHandler, HttpResponse } from "#wire/http.ts";
 import type { YamlReader } from "#wire/yaml/reader.ts";
-import { type ControllerManagerSettings, controllerManager } from "./controller-manager.ts";
+import type { ControllerManagerSettings } from "./controller-manager.ts";
 import * as identities from "./identities.ts";
 import { identityBindings } from "./identity-bindings.ts";
+import { clientsOver, leadingParts } from "./leading-parts.ts";
 import { localStorage, localStorageAccount, localStorageObjects } from "./local-storage.ts";
 import { metricsApi } from "./metrics-api.ts";
 import { metricsObjects } from "./metrics-objects.ts";
 import { throughProcess } from "./nodes-in-process.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { untilCached } from "./until-cached.ts";
-import { apiVersionInfo, kubernetesVersion } from "./version.ts";
+import { apiVersionInfo } from "./version.ts";
 
 export interface ClusterConfig {
   readonly network: ServiceNetwork;
@@ -69,6 +69,8 @@ export interface ClusterConfig {
   readonly admission?: Pick<AdmissionSettings, "enable" | "disable">;
   /** Which built-in kinds are served, and whether new objects wait for initializers. */
   readonly served?: Pick<AssemblyOptions, "kinds" | "initializes">;
+  /** The name of this process among those that share the store: its controllers and its scheduler work only while they lead. Alone by default. */
+  readonly candidate?: string;
 }
 
 /** What nodes in this process are made with. */
@@ -152,7 +154,6 @@ const unreachable: AdvertisedAddress = { address: undefined, port: 443 };
 
 export function assembleCluster(config: ClusterConfig, environment: Environment): Cluster {
   const { clock, random, log, store, connection, front } = environment;
-  const { signal: always } = new AbortController();
   const served = Promise.withResolvers<void>();
   const metrics = processMetrics();
   const toNodes = throughProcess(() => nodes, connection);
@@ -170,11 +171,11 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     network: config.network,
     components: [
       synced("controller-manager", () => informers.hasSynced),
-      synced("scheduler", () => scheduler.hasSynced),
+      synced("scheduler", () => leading.scheduler?.hasSynced ?? informers.hasSynced),
     ],
     schedulingOf: (place) => {
       const pod = informers.of(Pod).cache.get(keyOf(place));
-      return pod && scheduler.attempts.of(pod.metadata);
+      return pod && leading.scheduler?.attempts.of(pod.metadata);
     },
     version: apiVersionInfo(),
     metrics,
@@ -185,33 +186,22 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     ...(environment.healthChecks && { healthChecks: environment.healthChecks }),
   });
   const transport = measuredTransport(server.request, { host: "in-process", clock, metrics });
-  const clientFor = (user: User, part: string): Client =>
-    new Client({ transport, user, userAgent: `${part}/${kubernetesVersion}`, signal: always });
+  const clientFor = clientsOver(transport);
 
   const partOf = (component: string) => ({ clock, random, metrics, log: log.with({ component }) });
   const manager = clientFor(identities.userOf(identities.controllerManager), "kube-controller-manager");
   /** Shared by all parts, and filled by the one that may list everything. */
   const informers = new Informers({ ...partOf("controller-manager"), client: manager });
-  const controllers = controllerManager({
-    ...partOf("controller-manager"),
-    client: manager,
-    clientFor: (account) => clientFor(identities.serviceAccount(account), "kube-controller-manager"),
-    informers,
-    settings: {
-      discovery: discoveryOf(server.apis, server.aggregator.discovery),
-      rootCa: config.rootCa,
-      ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
-      ...(config.signing && { signing: config.signing }),
-      loadBalancerAddresses: config.loadBalancerAddresses,
-      ...config.machines,
-      terminatedPodThreshold: 12_500,
-    },
-  });
-  const scheduler = new Scheduler({
-    ...partOf("scheduler"),
-    client: clientFor(identities.userOf(identities.scheduler), "kube-scheduler"),
-    informers,
-  });
+  const settings: ControllerManagerSettings = {
+    discovery: discoveryOf(server.apis, server.aggregator.discovery),
+    rootCa: config.rootCa,
+    ...(config.identity.serviceAccounts && { signToken: config.identity.serviceAccounts.keys.sign }),
+    ...(config.signing && { signing: config.signing }),
+    loadBalancerAddresses: config.loadBalancerAddresses,
+    ...config.machines,
+    terminatedPodThreshold: 12_500,
+  };
+  const leading = leadingParts({ partOf, transport, settings, informers, candidate: config.candidate });
 
   const arrivals = new Map<string, PromiseWithResolvers<void>>();
   const arrivalOf = (node: string): PromiseWithResolvers<void> => {
@@ -256,7 +246,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
         await system.attempt(signal);
         served.resolve();
         await supervise(
-          [system, server.aggregator, informers, controllers, scheduler, nodes, usage, ...(volumes ?? [])],
+          [system, server.aggregator, informers, ...leading.components, nodes, usage, ...(volumes ?? [])],
           signal,
         );
       } finally {

@@ -6,7 +6,7 @@ import { joinedMachine } from "../join/machine-folder.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { endProcess } from "../local/end.ts";
 import { removeCluster } from "../local/remove.ts";
-import { readSettings, storeOf } from "../local/settings.ts";
+import { readSettings } from "../local/settings.ts";
 
 export const down: Command = {
   use: "down [FLAGS]",
@@ -35,7 +35,7 @@ export const down: Command = {
     await endProcess(place, new AbortController().signal);
     await removeCluster(place);
     const kept =
-      settings && storeOf(settings) === "etcd"
+      settings && settings["etcd-servers"].length > 0
         ? `; what it kept in ${settings["etcd-servers"].join(",")} is still there`
         : "";
     print(`Cluster ${JSON.stringify(place.name)} is gone${kept}.`);

@@ -14,9 +14,13 @@ export const liveCertificatesOf = (
   place: ClusterFolder,
   settings: Settings,
   log: Log,
+  renewOthers: () => unknown = () => undefined,
 ): LiveCertificates<ControlPlaneCertificates> =>
   new LiveCertificates({
-    read: () => certificatesOf(place, settings),
+    read() {
+      renewOthers();
+      return certificatesOf(place, settings);
+    },
     files: [join(place.certificates, "apiserver.crt")],
     clock: systemClock,
     log: log.with({ component: "certificates" }),

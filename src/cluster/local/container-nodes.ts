@@ -10,7 +10,7 @@ import { kubeletClient } from "../identities.ts";
 import { kubeletCertificate } from "../machine/kubelet-listener.ts";
 import { localNodes } from "../machine/local-nodes.ts";
 import { realNodes } from "../machine/real-nodes.ts";
-import { doesJoin, homeOf } from "./machines.ts";
+import { doesJoin, homeOf, joinServiceOf } from "./machines.ts";
 import { addressTypes, type NodesOptions, type NodesSetup } from "./nodes.ts";
 
 /** Kubelets of other machines have to show a certificate of ours, and are shown one. */
@@ -48,7 +48,8 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
     objects: dnsObjects(services, hostAddress),
     connection: kubeletConnection(doesJoin(settings) ? kubeletTrust(certificates, clientCa) : {}, addressTypes),
     inside: { address: hostAddress, isThere: connected },
-    beside: (cluster, log) => [
+    beside: (cluster, { log, ca }) => [
+      ...(doesJoin(settings) ? [joinServiceOf(cluster, { place, settings, ca, network, log })] : []),
       addonsOf(cluster, {
         log,
         imageCache: place.imageCache,

@@ -6,6 +6,7 @@ import { toBase64 } from "#base/base64.ts";
 import { systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import { type Random, systemRandom } from "#base/random.ts";
+import type { StoreEngine } from "#store/engine.ts";
 import { writeDurably } from "#store/host/write-durably.ts";
 import { type EncryptedStore, openEncrypted } from "../encryption-settings.ts";
 import { openStore } from "../open-store.ts";
@@ -26,15 +27,18 @@ export function ensureEncryption(place: ClusterFolder, settings: Settings, rando
 }
 
 /** The store of a cluster, encrypted as its file says. */
-export function openStoreOf(place: ClusterFolder, settings: Settings, log: Log): Promise<EncryptedStore> {
+export function openStoreOf(
+  place: ClusterFolder,
+  settings: Settings,
+  log: Log,
+  open = (): Promise<StoreEngine> => openStore({ ...settings, "data-dir": place.store }, log),
+): Promise<EncryptedStore> {
   const encrypts = settings.encryptsSecrets === true;
   const flags = {
     "encryption-provider-config": encrypts ? place.encryption : undefined,
     "encryption-provider-config-automatic-reload": encrypts,
   };
-  return openEncrypted(flags, { clock: systemClock, random: systemRandom, log }, () =>
-    openStore({ ...settings, "data-dir": place.store }, log),
-  );
+  return openEncrypted(flags, { clock: systemClock, random: systemRandom, log }, open);
 }
 
 /** Identity reads what was written before there was a key. */

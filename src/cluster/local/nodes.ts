@@ -19,7 +19,13 @@ export interface NodesSetup {
   readonly connection: NodeConnection;
   readonly inside: FrontOptions["inside"];
   /** What runs beside the cluster because of them. */
-  readonly beside: (cluster: Cluster, log: Log) => readonly Component[];
+  readonly beside: (cluster: Cluster, around: ClusterSurroundings) => readonly Component[];
+}
+
+export interface ClusterSurroundings {
+  /** The authority of the cluster, in PEM. */
+  readonly ca: string;
+  readonly log: Log;
 }
 
 export interface NodesOptions {

@@ -12,11 +12,13 @@ import { collectWhenIdle } from "#base/host/idle-collection.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
-import { supervise } from "#base/supervise.ts";
+import { outlive, supervise } from "#base/supervise.ts";
 import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { advertisedAddress } from "../advertised-address.ts";
 import { assembleCluster } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
+import { candidateIn } from "../elected-part.ts";
+import type { LocalEtcd } from "../etcd/local-etcd.ts";
 import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { signingWith } from "../signing-settings.ts";
@@ -24,9 +26,10 @@ import { liveCertificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
 import { ensureEncryption, openStoreOf } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
-import { doesJoin, joinServiceOf, machineSettings } from "./machines.ts";
-import { nodesOf } from "./nodes.ts";
-import { nodeNames, pluginsAsked, type Settings, writeSettings } from "./settings.ts";
+import { homeAddress } from "./home-address.ts";
+import { doesJoin, machineSettings } from "./machines.ts";
+import { type NodesOptions, type NodesSetup, nodesOf } from "./nodes.ts";
+import { isOpen, nodeNames, pluginsAsked, type Settings, storeOf, writeSettings } from "./settings.ts";
 import type { StartStep } from "./step.ts";
 import { nodeSwitches } from "./switches.ts";
 
@@ -44,29 +47,58 @@ export async function runCluster(options: RunOptions, signal: AbortSignal): Prom
   makeFolder(place.folder);
   const lock = lockFolder(place.folder, processLock, "cluster");
   try {
-    await runLocked(options, signal);
+    await runWithStore({ ...options, nodesOf, names: nodeNames(options.settings) }, signal);
   } finally {
     lock.release();
   }
 }
 
-async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortSignal): Promise<void> {
+export interface ControlPlaneOptions extends RunOptions {
+  readonly nodesOf: (options: NodesOptions, signal: AbortSignal) => Promise<NodesSetup>;
+  /** Of the nodes in this process. */
+  readonly names: readonly string[];
+}
+
+/** Runs a control plane, and before it the member of etcd that is to run beside it. */
+export async function runWithStore(options: ControlPlaneOptions, signal: AbortSignal): Promise<void> {
+  const { place, settings, log } = options;
+  if (!settings.ha) return runControlPlane(options, undefined, signal);
+  const { LocalEtcd, newMember, readMember, writeMember } = await import("../etcd/local-etcd.ts"); // with gRPC
+  const member = readMember(place) ?? (await newMember(isOpen(settings) ? homeAddress(settings) : "127.0.0.1"));
+  writeMember(place, member);
+  const etcd = new LocalEtcd(place, member, log);
+  const controlPlane = {
+    name: "control plane",
+    async run(stop: AbortSignal) {
+      await etcd.ready(stop);
+      await runControlPlane(options, etcd, stop);
+    },
+  };
+  await outlive(etcd.process, controlPlane, signal);
+}
+
+async function runControlPlane(
+  { log, onStep, ...options }: ControlPlaneOptions,
+  etcd: LocalEtcd | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const { place } = options;
   const settings = ensureEncryption(place, options.settings, systemRandom);
-  const certificates = liveCertificatesOf(place, settings, log);
+  const certificates = liveCertificatesOf(place, settings, log, () => etcd?.renewCertificates());
   const { authority } = certificates.current;
   const network = {
     addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
     nodePorts: parsePortRange(nodePorts),
   };
-  const nodes = await nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
+  const nodes = await options.nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const remote = remoteConnections(() => certificates.current.frontProxy.client);
-  const { store, healthChecks } = await openStoreOf(place, settings, log.with({ component: "store" }));
+  const storeLog = log.with({ component: "store" });
+  const { store, healthChecks } = await openStoreOf(place, settings, storeLog, etcd && (async () => etcd.open()));
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
       keepKubeconfigs(certificates, { place, log, url: urlOf(settings, port) }, signal);
-      return { address: nodes.inside?.address ?? advertisedAddress(network), port };
+      return { address: advertisedOf(settings, nodes) ?? advertisedAddress(network), port };
     });
     const cluster = assembleCluster(
       {
@@ -80,6 +112,7 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
         objects: nodes.objects,
         admission: pluginsAsked(settings),
         served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),
+        ...(storeOf(settings) === "etcd" && { candidate: candidateIn(place.folder, systemRandom) }),
       },
       {
         clock: systemClock,
@@ -94,18 +127,20 @@ async function runLocked({ log, onStep, ...options }: RunOptions, signal: AbortS
         front,
       },
     );
-    const switches = nodeSwitches(place, nodeNames(settings), cluster.nodes);
-    const joining = doesJoin(settings)
-      ? [joinServiceOf(cluster, { place, settings, ca: authority.cert, network, log })]
-      : [];
+    const switches = nodeSwitches(place, options.names, cluster.nodes);
     const report = reportOf(cluster, front, { log, onStep });
-    const beside = nodes.beside(cluster, log);
-    await supervise([cluster, certificates, switches, ...joining, report, ...beside], signal);
+    const beside = nodes.beside(cluster, { ca: authority.cert, log });
+    const following = etcd ? [etcd.follower()] : [];
+    await supervise([cluster, certificates, switches, report, ...beside, ...following], signal);
   } finally {
     remote.close();
     await store.close();
   }
 }
+
+/** Where pods and other machines reach the API. Where there are several servers, nodes of all machines have to reach each. */
+const advertisedOf = (settings: Settings, nodes: NodesSetup): string | undefined =>
+  storeOf(settings) === "etcd" && doesJoin(settings) ? homeAddress(settings) : nodes.inside?.address;
 
 /** Says how far the cluster is. */
 const reportOf = (

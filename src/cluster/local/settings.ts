@@ -29,6 +29,10 @@ export const settingFlags = {
     value: "embedded|memory",
     help: "Where state lives when no etcd is named (default embedded)",
   },
+  ha: {
+    type: "bool",
+    help: "Keep state in an etcd that is started for the cluster, so that other machines can join as control planes",
+  },
   "etcd-servers": { type: "strings", value: "URLS", help: "Endpoints of an etcd to keep state in" },
   "etcd-cafile": { type: "string", value: "FILE", help: "Authority of the etcd's certificates" },
   "etcd-certfile": { type: "string", value: "FILE", help: "Certificate to show to the etcd" },
@@ -97,6 +101,7 @@ export type Settings = UpFlags & {
   readonly runtime: string;
   readonly nodes: number;
   readonly store: string;
+  readonly ha: boolean;
   readonly "bind-address": string;
   readonly "service-cluster-ip-range": string;
   readonly "cluster-cidr": string;
@@ -123,6 +128,7 @@ export const usual: Settings = {
   runtime: process.platform === "linux" && process.getuid?.() === 0 ? "containerd" : "simulated",
   nodes: 1,
   store: "embedded",
+  ha: false,
   "etcd-servers": [],
   "etcd-cafile": undefined,
   "etcd-certfile": undefined,
@@ -226,6 +232,9 @@ function checked(settings: Settings): Settings {
     throw wrong("node-range", `${JSON.stringify(settings["node-range"])} is not a network such as 172.31.0.0/24`);
   if (store !== "embedded" && store !== "memory")
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
+  if (settings.ha && settings["etcd-servers"].length > 0)
+    throw wrong("ha", "an etcd is started for the cluster, or --etcd-servers names one that is there; not both");
+  if (settings.ha && store === "memory") throw wrong("ha", "state is in an etcd then, not in memory");
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   for (const flag of ["bind-address", "advertise-address"] as const)
     if (settings[flag] !== undefined && !parseIp(settings[flag]))
@@ -276,7 +285,7 @@ export const isOpen = (settings: Settings): boolean => !/^(127\.|::1$)/.test(set
 
 /** Where the cluster's state is, in a word. */
 export const storeOf = (settings: Settings): "embedded" | "memory" | "etcd" =>
-  settings["etcd-servers"].length > 0 ? "etcd" : settings.store === "memory" ? "memory" : "embedded";
+  settings.ha || settings["etcd-servers"].length > 0 ? "etcd" : settings.store === "memory" ? "memory" : "embedded";
 
 export function readSettings(place: ClusterFolder): Settings | undefined {
   if (!existsSync(place.settings)) return undefined;

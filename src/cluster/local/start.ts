@@ -86,6 +86,10 @@ async function startOrLeaveNothing(start: StartOptions, timeoutMs: number, stop:
 
 /** Loaded for real nodes only, since it needs much of the machine's side. */
 async function prepared({ flags, ...what }: StartOptions, steps: Steps, signal: AbortSignal): Promise<Settings> {
+  if (what.settings.ha) {
+    const { ensureEtcd } = await import("../etcd/etcd-program.ts");
+    await ensureEtcd({ install: !flags["no-install"], progress: (text) => steps.begin(text) }, signal);
+  }
   if (what.settings.runtime === "simulated") return what.settings;
   steps.begin("looking at this machine");
   const { prepareMachine } = await import("./prepare.ts");

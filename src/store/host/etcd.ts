@@ -170,6 +170,11 @@ export class EtcdStore implements StoreEngine {
     return header.revision;
   }
 
+  /** Asks these members from now on: those of an etcd cluster come and go. */
+  follow(endpoints: readonly string[]): void {
+    this.#pool.follow(endpoints);
+  }
+
   async compact(revision: Revision): Promise<void> {
     try {
       await compact(this.#pool, revision);

@@ -152,6 +152,24 @@ const StatusResponse = message("StatusResponse", {
   dbSizeInUse: int(9),
 });
 
+const Member = message("Member", {
+  id: id(1),
+  name: text(2),
+  peerUrls: texts(3),
+  clientUrls: texts(4),
+  isLearner: bool(5),
+});
+export type Member = DecodedMessage<typeof Member>;
+const MemberAddRequest = message("MemberAddRequest", { peerUrls: texts(1), isLearner: bool(2) });
+const MemberAddResponse = message("MemberAddResponse", {
+  header: one(1, ResponseHeader),
+  member: one(2, Member),
+  members: many(3, Member),
+});
+const MemberIdRequest = message("MemberIdRequest", { id: id(1) });
+const MemberListRequest = message("MemberListRequest", {});
+const MemberListResponse = message("MemberListResponse", { header: one(1, ResponseHeader), members: many(2, Member) });
+
 export const rpcs = {
   range: rpc("KV/Range", RangeRequest, RangeResponse),
   txn: rpc("KV/Txn", TxnRequest, TxnResponse),
@@ -161,4 +179,8 @@ export const rpcs = {
   leaseRevoke: rpc("Lease/LeaseRevoke", LeaseRevokeRequest, LeaseRevokeResponse),
   leaseTimeToLive: rpc("Lease/LeaseTimeToLive", LeaseTimeToLiveRequest, LeaseTimeToLiveResponse),
   status: rpc("Maintenance/Status", StatusRequest, StatusResponse),
+  memberList: rpc("Cluster/MemberList", MemberListRequest, MemberListResponse),
+  memberAdd: rpc("Cluster/MemberAdd", MemberAddRequest, MemberAddResponse),
+  memberPromote: rpc("Cluster/MemberPromote", MemberIdRequest, MemberListResponse),
+  memberRemove: rpc("Cluster/MemberRemove", MemberIdRequest, MemberListResponse),
 };

@@ -62,7 +62,7 @@ export class Pool {
   readonly random: Random;
   readonly log: Log;
   readonly #options: PoolOptions;
-  readonly #members: readonly EtcdMember[];
+  #members: readonly EtcdMember[];
   readonly requestMs: number;
   readonly #closing = new AbortController();
   readonly #suspicion = new Set<(member: EtcdMember) => void>();
@@ -79,12 +79,7 @@ export class Pool {
     this.log = log;
     this.requestMs = options.requestMs ?? 10_000;
     this.silenceMs = options.silenceMs ?? 2_000;
-    this.#members = endpoints.map((endpoint) => ({
-      endpoint,
-      connection: new EtcdConnection(endpoint, tls, clock),
-      suspectUntil: 0,
-      isKnown: false,
-    }));
+    this.#members = endpoints.map((endpoint) => memberAt(endpoint, tls, clock));
     // Several API servers spread over the members.
     this.#preferred = random.below(endpoints.length);
   }
@@ -95,7 +90,24 @@ export class Pool {
   }
 
   get endpoints(): string {
-    return this.#options.endpoints.join(", ");
+    return this.#members.map(({ endpoint }) => endpoint).join(", ");
+  }
+
+  /** Asks these members from now on. Streams to a member that is no longer among them are moved to another one. */
+  follow(endpoints: readonly string[]): void {
+    const { tls } = this.#options;
+    const before = this.#members;
+    if (endpoints.length === 0 || endpoints.join() === before.map(({ endpoint }) => endpoint).join()) return;
+    const preferred = before[this.#preferred];
+    this.#members = endpoints.map(
+      (endpoint) => before.find((member) => member.endpoint === endpoint) ?? memberAt(endpoint, tls, this.clock),
+    );
+    this.#preferred = Math.max(0, preferred ? this.#members.indexOf(preferred) : 0);
+    for (const member of before) {
+      if (this.#members.includes(member)) continue;
+      for (const listener of this.#suspicion) listener(member);
+      member.connection.close();
+    }
   }
 
   /** The member to ask next: the one that served last, unless it is under suspicion. */
@@ -239,6 +251,13 @@ export class Pool {
     return new Unavailable(`${what}: etcd at ${this.endpoints} is not available${suffix} (${tried || "no time left"})`);
   }
 }
+
+const memberAt = (endpoint: string, tls: EtcdTlsOptions | undefined, clock: Clock): EtcdMember => ({
+  endpoint,
+  connection: new EtcdConnection(endpoint, tls, clock),
+  suspectUntil: 0,
+  isKnown: false,
+});
 
 /** Before 3.4 a watch could not be asked for a sign of life. */
 function isTooOld(version: string): boolean {
